@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import type { UserLane } from './modules/events/lane.object'
+
+const onOff = z.enum(['on', 'off']).default('off')
+
+const Variables = z.object({
+  /** The first admin key (K4). Without it, and with no other admin key, the admin interface is closed. */
+  ADMIN_API_KEY: z.string().min(1).optional(),
+  /** The host on which `/v1/…` is the admin interface (G1). */
+  ADMIN_HOST: z.string().min(1).optional(),
+  MULTI_TENANCY: onOff,
+  /** Development only: `/admin/v1/test-clock` exists (C1). */
+  TEST_CLOCK: onOff,
+  /** Load the demo configuration into an empty database. */
+  DEMO: onOff,
+})
+
+/** What the deployment is told by variables and secrets. */
+export type Variables = z.infer<typeof Variables>
+
+/** The Worker's bindings, as wrangler.toml names them. */
+export type Bindings = {
+  DB: D1Database
+  KEYS: KVNamespace
+  USER_LANE: DurableObjectNamespace<UserLane>
+} & Partial<Record<keyof Variables, string>>
+
+/** Parsed variables by the bindings they came from: one entry for each isolate. */
+const parsed = new WeakMap<Bindings, Variables>()
+
+/** The variables, checked; throws a ZodError that names the wrong one. */
+export function variables(env: Bindings): Variables {
+  let found = parsed.get(env)
+  if (found === undefined) {
+    found = Variables.parse(env)
+    parsed.set(env, found)
+  }
+  return found
+}

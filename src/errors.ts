@@ -1,0 +1,38 @@
+/** An answer that refuses the request: its status and one sentence that says what is wrong and how to mend it (G2). */
+export class Refusal extends Error {
+  constructor(
+    readonly status: 400 | 401 | 403 | 404 | 413 | 422 | 429 | 500,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/** One fault of a request's content: where it is, and what is wrong there. */
+export type Fault = { path: string; message: string }
+
+/** Every way in which a request can be refused, by status (G2). */
+export const refusals = {
+  keyMissing: () => new Refusal(401, 'No API key was given. Send yours in the X-API-KEY header.'),
+  keyInvalid: () =>
+    new Refusal(401, 'The API key is not valid. Check the X-API-KEY header, or create a new key with an admin key.'),
+  adminKeyNeeded: () =>
+    new Refusal(403, 'An application key cannot be used on the admin interface. Use an admin key.'),
+  otherUser: () =>
+    new Refusal(403, "This application key belongs to another user. Use that user's key, or an admin key."),
+  tenantUnexpected: () =>
+    new Refusal(422, 'Multi-tenancy is off, so the Tenant-ID header has no meaning. Leave it out.'),
+  tenantMissing: () => new Refusal(422, 'Multi-tenancy is on. Name the tenant in the Tenant-ID header.'),
+  tenantUnknown: () => new Refusal(404, 'No active tenant has this Tenant-ID. Check the header.'),
+  tenantOther: () =>
+    new Refusal(403, 'This application key belongs to another tenant. Leave the Tenant-ID header out.'),
+  bodyTooLarge: (limit: string) => new Refusal(413, `The body is larger than ${limit}. Send less at once.`),
+  bodyNotJson: () => new Refusal(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
+  notFound: (what: string) => new Refusal(404, `${what} does not exist. Check the path.`),
+  noSuchPath: () => new Refusal(404, 'This path does not exist. The paths are listed at /v1/openapi.json.'),
+  invalid: (faults: readonly Fault[]) =>
+    new Refusal(422, `${faults.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')}.`),
+  unprocessable: (sentence: string) => new Refusal(422, sentence),
+  internal: (requestId: string) =>
+    new Refusal(500, `Something went wrong on our side. Try again; if it stays, report request ${requestId}.`),
+} as const

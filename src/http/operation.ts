@@ -1,0 +1,56 @@
+import { z } from 'zod'
+
+/** The interface that an operation belongs to (G1). */
+export type Surface = 'application' | 'admin'
+
+/** What an answer of one status holds. */
+export type AnswerSpec = { description: string; body: z.ZodType }
+
+/**
+ * One operation of the wire contract: the one place from which its route, its validation, the type of its answers and
+ * its entry in the OpenAPI document are made.
+ */
+export type OperationSpec = {
+  /** The contract's operation id, such as `metrics_event`. */
+  id: string
+  surface: Surface
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** Below the interface's base, with `{name}` for parameters. */
+  path: string
+  /** Further full paths that serve it, such as `/api/metrics/{key}/event` (G1). */
+  aliases?: readonly string[]
+  summary: string
+  params?: z.ZodObject
+  query?: z.ZodObject
+  /** Names in lower case. */
+  headers?: z.ZodObject
+  body?: z.ZodType
+  /** Largest body in bytes; 1 MiB unless said (G2). */
+  bodyLimit?: number
+  answers: Readonly<Record<number, AnswerSpec>>
+  /** The statuses with which it refuses, besides 401, 429 and 500. */
+  refuses: readonly (400 | 403 | 404 | 413 | 422)[]
+}
+
+type Output<S> = S extends z.ZodType ? z.output<S> : undefined
+
+/** What a handler gets once everything is valid. */
+export type Input<O extends OperationSpec> = {
+  params: Output<O['params']>
+  query: Output<O['query']>
+  headers: Output<O['headers']>
+  body: Output<O['body']>
+}
+
+/** What a handler answers: one of the operation's statuses with a body of its shape. */
+export type Reply<O extends OperationSpec> = {
+  [S in keyof O['answers'] & number]: { status: S; body: z.input<O['answers'][S]['body']> }
+}[keyof O['answers'] & number]
+
+/** Declares an operation; it is the identity, and keeps the literal types. */
+export function operation<const O extends OperationSpec>(spec: O): O {
+  return spec
+}
+
+/** The error body of both interfaces (G2). */
+export const ErrorBody = z.object({ error: z.string() }).meta({ id: 'ErrorBody' })

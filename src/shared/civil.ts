@@ -1,0 +1,63 @@
+import { Temporal } from 'temporal-polyfill'
+import { type Instant, instant } from './clock'
+
+/** A date of the calendar, `YYYY-MM-DD`, in no zone (G4). */
+export type CivilDate = string & { readonly civilDate: unique symbol }
+
+export type Aggregation = 'daily' | 'weekly' | 'monthly'
+
+const DAY = 86_400_000
+const epoch = Temporal.PlainDate.from('1970-01-01')
+
+/** Whether the text is a date of the calendar between the years 0001 and 9999, written `YYYY-MM-DD`. */
+export function isCivilDate(text: string): text is CivilDate {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false
+  try {
+    Temporal.PlainDate.from(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Brands a date; throws a RangeError on anything that is none. */
+export function civilDate(text: string): CivilDate {
+  if (!isCivilDate(text)) throw new RangeError(`not a date: ${text}`)
+  return text
+}
+
+/** Days from 1970-01-01 to the date; negative before. */
+export function dayOf(date: CivilDate): number {
+  return epoch.until(Temporal.PlainDate.from(date), { largestUnit: 'days' }).days
+}
+
+/** The date so many days after 1970-01-01. */
+export function civilDateOfDay(day: number): CivilDate {
+  return civilDate(epoch.add({ days: day }).toString())
+}
+
+/** The date so many days later; earlier where negative. */
+export function addDays(date: CivilDate, days: number): CivilDate {
+  return civilDateOfDay(dayOf(date) + days)
+}
+
+/** Midnight UTC of a date. */
+export function utcMidnight(date: CivilDate): Instant {
+  return instant(dayOf(date) * DAY)
+}
+
+/** The first day of the bucket that holds the date: itself, its Monday, or the first of its month (P12). */
+export function bucketStart(date: CivilDate, aggregation: Aggregation): CivilDate {
+  const plain = Temporal.PlainDate.from(date)
+  if (aggregation === 'weekly') return addDays(date, 1 - plain.dayOfWeek)
+  if (aggregation === 'monthly') return civilDate(plain.with({ day: 1 }).toString())
+  return date
+}
+
+/** The first day of the bucket after the one that starts on `start`. */
+export function nextBucket(start: CivilDate, aggregation: Aggregation): CivilDate {
+  if (aggregation === 'monthly') {
+    return civilDate(Temporal.PlainDate.from(start).add({ months: 1 }).toString())
+  }
+  return addDays(start, aggregation === 'weekly' ? 7 : 1)
+}
