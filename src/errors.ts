@@ -15,7 +15,10 @@ export type Fault = { path: string; message: string }
 export const refusals = {
   keyMissing: () => new Refusal(401, 'No API key was given. Send yours in the X-API-KEY header.'),
   keyInvalid: () =>
-    new Refusal(401, 'The API key is not valid. Check the X-API-KEY header, or create a new key with an admin key.'),
+    new Refusal(
+      401,
+      'The API key is not valid. Check the X-API-KEY header, or create a new key with an admin key.',
+    ),
   adminKeyNeeded: () =>
     new Refusal(403, 'An application key cannot be used on the admin interface. Use an admin key.'),
   otherUser: () =>
@@ -31,8 +34,14 @@ export const refusals = {
   notFound: (what: string) => new Refusal(404, `${what} does not exist. Check the path.`),
   noSuchPath: () => new Refusal(404, 'This path does not exist. The paths are listed at /v1/openapi.json.'),
   invalid: (faults: readonly Fault[]) =>
-    new Refusal(422, `${faults.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')}.`),
+    new Refusal(
+      422,
+      `${faults.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')}.`,
+    ),
   unprocessable: (sentence: string) => new Refusal(422, sentence),
   internal: (requestId: string) =>
-    new Refusal(500, `Something went wrong on our side. Try again; if it stays, report request ${requestId}.`),
+    new Refusal(
+      500,
+      `Something went wrong on our side. Try again; if it stays, report request ${requestId}.`,
+    ),
 } as const

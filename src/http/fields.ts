@@ -1,9 +1,295 @@
 import { z } from 'zod'
+import { type CivilDate, dayOf, isCivilDate } from '../shared/civil'
+import { isId } from '../shared/ids'
+import { isZone } from '../shared/zone'
 
 /** The largest whole number that typed clients read (G11). */
 export const INT32_MAX = 2_147_483_647
+
+const ATTRIBUTE_VALUE_MAX = 1_000
+const IDS_MAX = 100
+const SUMMARY_DAYS_MAX = 400
+
+const KINDS = new Map([
+  ['int', 'a whole number'],
+  ['boolean', 'true or false'],
+  ['array', 'an array'],
+  ['object', 'an object'],
+])
+
+/** The unit in which something of that origin is counted; none for numbers. */
+function counted(origin: string, count: number | bigint): string | undefined {
+  const unit = origin === 'string' ? 'character' : origin === 'array' ? 'item' : undefined
+  return unit && `${count} ${unit}${count === 1 ? '' : 's'}`
+}
+
+/** What is wrong and how to mend it, for the faults that zod finds by itself; read after the field's path (G2, G3). */
+function faultMessage(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type': {
+      const wanted = `must be ${KINDS.get(issue.expected) ?? `a ${issue.expected}`}`
+      if (issue.input === undefined) return `${wanted}, and is missing`
+      return issue.input === null ? `${wanted}, not null` : wanted
+    }
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`
+    case 'too_small': {
+      const count = counted(issue.origin, issue.minimum)
+      if (count) return `must have at least ${count}`
+      return issue.inclusive ? `must be ${issue.minimum} or more` : `must be greater than ${issue.minimum}`
+    }
+    case 'too_big': {
+      const count = counted(issue.origin, issue.maximum)
+      if (count) return `must have at most ${count}`
+      return issue.inclusive ? `must be ${issue.maximum} or less` : `must be less than ${issue.maximum}`
+    }
+    default:
+      return undefined
+  }
+}
+
+// Set once for all schemas, since every one of them is made of these fields: a parse can't forget it.
+z.config({ customError: faultMessage })
 
 /** An optional field of a request: null counts as absent, since client libraries send it for undefined (U2). */
 export function optional<S extends z.ZodType>(schema: S) {
   return schema.nullish().transform((value) => value ?? undefined)
 }
+
+/** An optional field of a request with a value for when it is absent or null (U2). */
+export function defaulted<S extends z.ZodType, D extends z.output<S>>(schema: S, fallback: D) {
+  return schema
+    .nullish()
+    .meta({ default: fallback })
+    .transform((value) => value ?? fallback)
+}
+
+/**
+ * A rule between the fields of an object, whose fault is told at `path`. It is tested even where other fields are at fault, so
+ * that one answer names them all (G3); its test must therefore bear fields of any type.
+ */
+export function rule(path: string, error: string) {
+  return {
+    path: [path],
+    error,
+    when: ({ value }: z.core.ParsePayload) => typeof value === 'object' && value !== null,
+  }
+}
+
+/** The caller's own id of a user (U1). */
+export const UserId = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
+  .refine((id) => id !== '.' && id !== '..', 'must not be . or ..')
+
+/** The key of something configured (G5). */
+export const ConfigKey = z
+  .string()
+  .max(255)
+  .regex(/^[a-zA-Z0-9_-]+$/, 'must consist of letters, digits, _ and -')
+
+/** An id of ours, read in either case (G4). */
+export const Uuid = z.guid('must be a UUID').toLowerCase()
+
+/** The display name of something configured. */
+export const Name = z.string().min(1).max(255)
+
+/** A text that describes something configured. */
+export const Description = z.string().max(2_000)
+
+/** Whatever looks like an address; delivery is the only real test of one (U1). */
+export const Email = z
+  .string()
+  .max(320)
+  .regex(/^[^\s@]+@[^\s@]+$/, 'must be an email address, such as ada@example.com')
+
+/** An IANA time zone (U1). */
+export const TimeZone = z.string().refine(isZone, 'must be an IANA time zone, such as Europe/Paris')
+
+/** A date in a request (G4). */
+export const DateField = z
+  .string()
+  .meta({ format: 'date' })
+  .transform((text, context): CivilDate => {
+    if (isCivilDate(text)) return text
+    context.addIssue('must be a date written YYYY-MM-DD')
+    return z.NEVER
+  })
+
+/** A date in an answer (G4). */
+export const DateAnswer = z.string().meta({ format: 'date' })
+
+/** A moment in an answer: ISO 8601 in UTC with milliseconds (G4). */
+export const Timestamp = z.string().meta({ format: 'date-time' })
+
+/** An id of ours in an answer (G4). */
+export const UuidAnswer = z.string().meta({ format: 'uuid' })
+
+const JsonObject = z.custom<object>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object of attribute keys and values',
+)
+
+/** Reads an object as a map, since `__proto__` and `constructor` are keys like any other (G5). */
+function attributeMap<V extends string | null>(type: unknown, accepts: (value: unknown) => value is V) {
+  const additionalProperties = { type, maxLength: ATTRIBUTE_VALUE_MAX }
+  return JsonObject.meta({ type: 'object', additionalProperties }).transform((object, context) => {
+    const map = new Map<string, V>()
+    for (const [key, value] of Object.entries(object)) {
+      if (accepts(value)) map.set(key, value)
+      else {
+        const message = `must be a string of at most ${ATTRIBUTE_VALUE_MAX} characters`
+        context.addIssue({ code: 'custom', path: [key], message, input: value })
+      }
+    }
+    return map
+  })
+}
+
+const isAttributeValue = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= ATTRIBUTE_VALUE_MAX
+
+/** The attributes of an event, by key (E6). */
+export const AttributeMap = attributeMap('string', isAttributeValue)
+
+/** Changes to a user's attributes, by key; null removes one (U2). */
+export const NullableAttributeMap = attributeMap(
+  ['string', 'null'],
+  (value): value is string | null => value === null || isAttributeValue(value),
+)
+
+/** The value of an attribute in a filter. */
+export const AttributeValue = z.string().max(ATTRIBUTE_VALUE_MAX)
+
+/** The body of an admin write: 1–100 items (G7). */
+export function items<S extends z.ZodType>(schema: S) {
+  return z.array(schema).min(1).max(100)
+}
+
+/** What kept an item of an admin write from being done, or is worth knowing of it (G7). */
+export const Issue = z
+  .object({
+    id: z.string().optional(),
+    userId: z.string().optional(),
+    boostId: z.string().optional(),
+    index: z.int32().optional(),
+    severity: z.enum(['error', 'warning']),
+    message: z.string(),
+  })
+  .meta({ id: 'AdminIssue' })
+
+/** Something that an admin write deleted (G7). */
+export const DeletedResource = z.object({ id: UuidAnswer }).meta({ id: 'DeletedResource' })
+
+/** The answer of a create: what came of the items that could be done, and why the others could not (G7). */
+export function createAnswer<S extends z.ZodType>(name: string, schema: S) {
+  return z.object({ created: z.array(schema), issues: z.array(Issue) }).meta({ id: name })
+}
+
+/** The answer of an update (G7). */
+export function updateAnswer<S extends z.ZodType>(name: string, schema: S) {
+  return z.object({ updated: z.array(schema), issues: z.array(Issue) }).meta({ id: name })
+}
+
+/** The answer of a delete (G7). */
+export function deleteAnswer(name: string) {
+  return z.object({ deleted: z.array(DeletedResource), issues: z.array(Issue) }).meta({ id: name })
+}
+
+/** A whole number in a query string, once; the fallback where it is absent. */
+export function integerQuery<F extends number | undefined>(range: { min: number; max: number; fallback: F }) {
+  const { min, max, fallback } = range
+  const isInside = (n: number) => Number.isSafeInteger(n) && n >= min && n <= max
+  return z
+    .custom<string>(
+      (text) => typeof text === 'string' && /^-?\d+$/.test(text) && isInside(Number(text)),
+      `must be one whole number, at least ${min} and at most ${max}`,
+    )
+    .meta({
+      type: 'integer',
+      minimum: min,
+      maximum: max,
+      ...(fallback !== undefined && { default: fallback }),
+    })
+    .optional()
+    .transform((text) => (text === undefined ? fallback : Number(text)))
+}
+
+/** `true` or `false` in a query string; the fallback where it is absent. */
+export function booleanQuery(fallback: boolean) {
+  return z
+    .custom<string>((text) => text === 'true' || text === 'false', 'must be true or false')
+    .meta({ type: 'boolean', default: fallback })
+    .optional()
+    .transform((text) => (text === undefined ? fallback : text === 'true'))
+}
+
+/** The parameter `ids`: repeated, comma-separated or both; 1–100 different ones, in the order given (G7). */
+export const IdsQuery = z
+  .custom<string | string[]>((given) => given !== undefined, 'must be UUIDs, and is missing')
+  .meta({ type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1, maxItems: IDS_MAX })
+  .transform((given, context) => {
+    const ids = new Set([given].flat().flatMap((part) => part.toLowerCase().split(',')))
+    const bad = [...ids].filter((id) => !isId(id))
+    if (bad.length > 0) context.addIssue(`must be UUIDs, and these are none: ${bad.join(', ') || '(empty)'}`)
+    if (ids.size > IDS_MAX) context.addIssue(`must be at most ${IDS_MAX} UUIDs at once`)
+    return [...ids]
+  })
+
+/** The page of an admin list (G7). */
+export const ListQuery = z.object({
+  limit: integerQuery({ min: 1, max: 100, fallback: 10 }),
+  skip: integerQuery({ min: 0, max: INT32_MAX, fallback: 0 }),
+})
+
+/** The parameter `userAttributes`: `key:value` pairs between commas; a value may hold colons. */
+export const UserAttributesQuery = z.string('must be given once').transform((text, context) => {
+  const filters = new Map<string, string>()
+  for (const pair of text.split(',')) {
+    const colon = pair.indexOf(':')
+    const key = pair.slice(0, colon)
+    if (colon < 1) context.addIssue(`must be key:value pairs between commas, and "${pair}" is none`)
+    else if (filters.has(key)) context.addIssue(`must name each attribute once, and names ${key} again`)
+    else filters.set(key, pair.slice(colon + 1))
+  }
+  return filters
+})
+
+/** Gives the dates of a query their camel-case names (G6); where both spellings are given, camel case counts. */
+function camelCased(query: unknown): unknown {
+  if (typeof query !== 'object' || query === null) return query
+  const {
+    start_date: startDate,
+    end_date: endDate,
+    ...rest
+  } = { start_date: undefined, end_date: undefined, ...query }
+  return { startDate, endDate, ...rest }
+}
+
+const otherSpelling = (of: string) => DateField.optional().meta({ description: `Another spelling of ${of}.` })
+
+/** The range and the buckets of an event summary, in either spelling of the dates (P12, G6). */
+export const SummaryQuery = z
+  .preprocess(
+    camelCased,
+    z
+      .object({
+        aggregation: z.enum(['daily', 'weekly', 'monthly']),
+        startDate: DateField,
+        endDate: DateField,
+        start_date: otherSpelling('startDate'),
+        end_date: otherSpelling('endDate'),
+      })
+      .refine(({ startDate, endDate }) => startDate <= endDate, {
+        path: ['endDate'],
+        error: 'must not be before startDate',
+      })
+      // The days between the two dates count, not those in the range: a range may hold 401 dates.
+      .refine(({ startDate, endDate }) => dayOf(endDate) - dayOf(startDate) <= SUMMARY_DAYS_MAX, {
+        path: ['endDate'],
+        error: `must be at most ${SUMMARY_DAYS_MAX} days after startDate`,
+      }),
+  )
+  .transform(({ aggregation, startDate, endDate }) => ({ aggregation, startDate, endDate }))

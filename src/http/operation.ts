@@ -21,7 +21,8 @@ export type OperationSpec = {
   aliases?: readonly string[]
   summary: string
   params?: z.ZodObject
-  query?: z.ZodObject
+  /** Its input must be an object; that input's fields are the documented parameters. */
+  query?: z.ZodType
   /** Names in lower case. */
   headers?: z.ZodObject
   body?: z.ZodType
@@ -46,6 +47,16 @@ export type Input<O extends OperationSpec> = {
 export type Reply<O extends OperationSpec> = {
   [S in keyof O['answers'] & number]: { status: S; body: z.input<O['answers'][S]['body']> }
 }[keyof O['answers'] & number]
+
+/** The answer 200 with a body. */
+export const ok = <B>(body: B) => ({ status: 200 as const, body })
+
+/** The answer 201 with a body. */
+export const created = <B>(body: B) => ({ status: 201 as const, body })
+
+/** The answer of an admin create: 201 when at least one item was created, else 200 (G7). */
+export const createdSome = <B extends { created: readonly unknown[] }>(body: B) =>
+  body.created.length > 0 ? created(body) : ok(body)
 
 /** Declares an operation; it is the identity, and keeps the literal types. */
 export function operation<const O extends OperationSpec>(spec: O): O {

@@ -1,15 +1,13 @@
 import { Temporal } from 'temporal-polyfill'
+import { BoundedMap } from './bounded'
+import { type CivilDate, civilDateOfDay } from './civil'
 import { type Instant, instant } from './clock'
-import type { CivilDate } from './civil'
-import { civilDateOfDay } from './civil'
 
 const MINUTE = 60_000
 /** Every zone changes its offset at a quarter of an hour in UTC, so an offset holds for the whole quarter. */
 const QUARTER = 15 * MINUTE
-const CACHED_OFFSETS = 2_000
-
-/** Offsets in minutes by `zone|quarter of an hour`; the oldest entries go when it is full. */
-const offsets = new Map<string, number>()
+/** Offsets in minutes by `zone|quarter of an hour`. */
+const offsets = new BoundedMap<string, number>(2_000)
 
 /** Whether this names an IANA time zone; an offset such as `+02:00` names none (U1). */
 export function isZone(name: string): boolean {
@@ -30,10 +28,6 @@ export function offsetMinutes(zone: string, at: Instant): number {
   if (known !== undefined) return known
   const zoned = Temporal.Instant.fromEpochMilliseconds(quarter * QUARTER).toZonedDateTimeISO(zone)
   const minutes = zoned.offsetNanoseconds / 60e9
-  if (offsets.size >= CACHED_OFFSETS) {
-    const oldest = offsets.keys().next()
-    if (!oldest.done) offsets.delete(oldest.value)
-  }
   offsets.set(key, minutes)
   return minutes
 }

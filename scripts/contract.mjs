@@ -1,0 +1,40 @@
+/** `npm run contract`: prints the operations of the contract that the service does not have yet, and how many they are. */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'vite'
+
+const root = new URL('../', import.meta.url)
+const lines = JSON.parse(readFileSync(new URL('test/contract/contract.json', root), 'utf8'))
+
+/** What modules of ours import from the runtime exists only there; here it is enough that the names do. */
+const runtime = {
+  name: 'runtime',
+  enforce: /** @type {const} */ ('pre'),
+  resolveId: (/** @type {string} */ id) => (id.startsWith('cloudflare:') ? `\0${id}` : undefined),
+  load: (/** @type {string} */ id) =>
+    id.startsWith('\0cloudflare:')
+      ? 'export class DurableObject {}; export class WorkerEntrypoint {}; export const env = {}'
+      : undefined,
+}
+
+// The sources are TypeScript with imports that name no extension: Vite, which brings the test runner, reads them as they are.
+const server = await createServer({
+  root: root.pathname,
+  configFile: false,
+  appType: 'custom',
+  logLevel: 'error',
+  plugins: [runtime],
+  optimizeDeps: { noDiscovery: true },
+  server: { middlewareMode: true, ws: false, watch: null },
+})
+try {
+  const { applicationOperations, adminOperations } = await server.ssrLoadModule('/src/operations.ts')
+  const served = new Set([...applicationOperations, ...adminOperations].map(({ id }) => id))
+  const missing = lines.filter((/** @type {string} */ line) => !served.has(line.split(' ')[0]))
+  for (const line of missing) {
+    const [id, surface, method, path] = line.split(';')[0].split(' ')
+    console.log(`${surface.padEnd(12)} ${method.toUpperCase().padEnd(7)} ${path.padEnd(42)} ${id}`)
+  }
+  console.log(`${missing.length} of ${lines.length} operations are missing`)
+} finally {
+  await server.close()
+}

@@ -1,0 +1,109 @@
+/**
+ * Variables and secrets for development: the file `.dev.vars`, and what the environment says instead.
+ */
+import { randomBytes, randomInt } from 'node:crypto'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { Complaint } from './project.mjs'
+
+/** The variables of ours that the environment sets over `.dev.vars`. */
+const OVERRIDABLE = ['ADMIN_API_KEY', 'ADMIN_HOST', 'MULTI_TENANCY', 'TEST_CLOCK', 'DEMO']
+
+const SWITCHES = ['MULTI_TENANCY', 'TEST_CLOCK', 'DEMO']
+
+/** One entry, in the grammar that wrangler reads `.dev.vars` with (dotenv's). */
+const ENTRY =
+  /^\s*(?:export\s+)?([\w.-]+)(?:\s*=\s*?|:\s+?)(\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm
+
+/**
+ * @param {string} text a file of variables
+ * @returns {Record<string, string>} a later entry of the same name wins
+ */
+export function parseVariables(text) {
+  const found = /** @type {Record<string, string>} */ ({})
+  for (const [, name, raw = ''] of text.replace(/\r\n?/g, '\n').matchAll(ENTRY)) {
+    const trimmed = raw.trim()
+    const value = trimmed.replace(/^(['"`])([\s\S]*)\1$/, '$2')
+    found[name] = trimmed.startsWith('"') ? value.replace(/\\n/g, '\n').replace(/\\r/g, '\r') : value
+  }
+  return found
+}
+
+/**
+ * A new admin key, `adm_<public>.<secret>`: 12 alphanumerics to know it by and 256 random bits.
+ *
+ * @returns {string}
+ */
+export function newAdminKey() {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+  const name = Array.from({ length: 12 }, () => alphabet[randomInt(alphabet.length)]).join('')
+  return `adm_${name}.${randomBytes(32).toString('base64url')}`
+}
+
+/**
+ * Creates the file where it is missing; adds to one that is there the lines it lacks, and changes nothing else.
+ *
+ * @param {string} path of `.dev.vars`
+ * @returns {Record<string, string>} what it now says
+ */
+export function completeDevVars(path) {
+  const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined
+  const found = parseVariables(before ?? '')
+  const lines = []
+  if (!found.ADMIN_API_KEY) lines.push(`ADMIN_API_KEY=${newAdminKey()}`)
+  if (found.TEST_CLOCK === undefined) lines.push('TEST_CLOCK=on')
+  const end = before?.includes('\r\n') ? '\r\n' : '\n'
+  const added = lines.map((line) => line + end).join('')
+  if (before === undefined) writeFileSync(path, added, { mode: 0o600, flag: 'wx' })
+  else if (added !== '') appendFileSync(path, before === '' || before.endsWith('\n') ? added : end + added)
+  return parseVariables((before ?? '') + end + added)
+}
+
+/**
+ * What the Worker is told: the file, the environment over it, and the demo unless it is declined.
+ *
+ * @param {Record<string, string>} fromFile
+ * @param {NodeJS.ProcessEnv} environment
+ * @returns {Record<string, string>} without empty values
+ * @throws {Complaint} when a switch is neither on nor off
+ */
+export function effectiveVariables(fromFile, environment) {
+  const merged = { ...fromFile }
+  for (const name of OVERRIDABLE) {
+    const value = environment[name]
+    if (value) merged[name] = value
+  }
+  for (const name of SWITCHES) {
+    const value = merged[name]
+    if (value && value !== 'on' && value !== 'off') {
+      throw new Complaint(
+        `${name} must be "on" or "off", not "${value}" (see the environment and .dev.vars).`,
+      )
+    }
+  }
+  if (!merged.DEMO && merged.MULTI_TENANCY !== 'on') merged.DEMO = 'on'
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''))
+}
+
+/**
+ * The variables as a file for wrangler's `--env-file`, which, unlike `.dev.vars`, expands `$NAME` unless escaped.
+ *
+ * @param {Record<string, string>} variables
+ * @returns {string}
+ * @throws {Complaint} for a value that the format can't hold
+ */
+export function formatVariables(variables) {
+  const lines = Object.entries(variables).map(([name, value]) => {
+    const quote = ["'", '`', '"'].find((candidate) => !value.includes(candidate))
+    if (quote === undefined || (quote === '"' && /\\[nr]/.test(value))) {
+      throw new Complaint(`The value of ${name} has all three kinds of quotes: use fewer.`)
+    }
+    return `${name}=${quote}${value.replaceAll('$', '\\$')}${quote}\n`
+  })
+  return lines.join('')
+}
+
+/**
+ * @param {Record<string, string>} variables what the Worker is told
+ * @returns {boolean} whether the Worker loads the demo into an empty database
+ */
+export const isDemoWanted = (variables) => variables.DEMO === 'on' && variables.MULTI_TENANCY !== 'on'

@@ -1,0 +1,71 @@
+/**
+ * The port to listen on.
+ */
+import { connect, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Complaint } from './project.mjs'
+
+const DEFAULT_PORT = 8787
+
+/** How long a server that is ending may still hold the port, in milliseconds. */
+const PATIENCE = 2000
+
+/**
+ * @param {string | undefined} text the variable PORT
+ * @returns {number}
+ * @throws {Complaint} when it is no port
+ */
+export function parsePort(text) {
+  if (text === undefined || text.trim() === '') return DEFAULT_PORT
+  const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0
+  if (port < 1 || port > 65535)
+    throw new Complaint(`PORT must be a whole number from 1 to 65535, not "${text}".`)
+  return port
+}
+
+/**
+ * Demands that we may listen there; waits a moment for a server that is just ending.
+ *
+ * @param {number} port
+ * @throws {Complaint} when something listens there, or we may not
+ */
+export async function demandFree(port) {
+  const deadline = performance.now() + PATIENCE
+  for (;;) {
+    const problem = await problemOf(port)
+    if (problem === undefined) return
+    const advice = `Choose another one: PORT=${port === 65535 ? port - 1 : port + 1} npm start`
+    if (problem !== 'EADDRINUSE') throw new Complaint(`Can't listen on port ${port} (${problem}). ${advice}`)
+    if (performance.now() > deadline) throw new Complaint(`Port ${port} is in use. ${advice}`)
+    await sleep(200)
+  }
+}
+
+/** @returns {Promise<string | undefined>} the code of the error that stands in the way */
+async function problemOf(/** @type {number} */ port) {
+  const answers = await Promise.all(['127.0.0.1', '::1'].map((host) => isAnswered(host, port)))
+  return answers.includes(true) ? 'EADDRINUSE' : listenProblem('127.0.0.1', port)
+}
+
+/** @returns {Promise<boolean>} whether something accepts connections there */
+function isAnswered(/** @type {string} */ host, /** @type {number} */ port) {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 1000 })
+    const end = (/** @type {boolean} */ answered) => {
+      socket.destroy()
+      resolve(answered)
+    }
+    socket.once('connect', () => end(true))
+    socket.once('error', () => end(false))
+    socket.once('timeout', () => end(false))
+  })
+}
+
+/** @returns {Promise<string | undefined>} the code of the error that listening there meets */
+function listenProblem(/** @type {string} */ host, /** @type {number} */ port) {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (/** @type {NodeJS.ErrnoException} */ error) => resolve(error.code ?? error.message))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)))
+  })
+}

@@ -1,0 +1,68 @@
+/**
+ * Processes that a script started, directly or not: found by a mark in their environment, which children inherit, so
+ * that also those are found whose parent is gone.
+ */
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** The mark: `NAME=value`, of this run alone. */
+const NAME = 'LAUREL_STARTED_BY'
+const VALUE = randomUUID()
+
+/** The environment for a child, with the mark. */
+export const marked = (/** @type {NodeJS.ProcessEnv} */ environment) => ({ ...environment, [NAME]: VALUE })
+
+/**
+ * The processes with the mark that still run. A dead one that nobody has waited for has no environment, and so is
+ * not among them. Empty on Windows, where the environment of another process can't be read.
+ *
+ * @returns {number[]} process ids
+ */
+function markedProcesses() {
+  const mark = `${NAME}=${VALUE}`
+  if (process.platform === 'win32') return []
+  if (process.platform === 'linux') {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name) && environmentOf(name).includes(mark))
+      .map(Number)
+  }
+  const listed = spawnSync('ps', ['axeww', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 64 << 20 })
+  return (listed.stdout ?? '')
+    .split('\n')
+    .filter((line) => line.includes(mark))
+    .map((line) => Number.parseInt(line, 10))
+}
+
+/** The environment of a process on Linux; empty where it ended meanwhile or is another user's. */
+function environmentOf(/** @type {string} */ id) {
+  try {
+    return readFileSync(`/proc/${id}/environ`, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * Ends at once whatever still runs with the mark.
+ *
+ * @param {number} patience milliseconds
+ */
+export async function endMarked(patience) {
+  const deadline = performance.now() + patience
+  for (let left = markedProcesses(); left.length > 0; left = markedProcesses()) {
+    for (const id of left) kill(id)
+    if (performance.now() > deadline) return
+    await sleep(50)
+  }
+}
+
+/** Kills a process that may have ended already. */
+function kill(/** @type {number} */ id) {
+  try {
+    process.kill(id, 'SIGKILL')
+  } catch {
+    // It ended by itself.
+  }
+}

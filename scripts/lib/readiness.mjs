@@ -1,0 +1,67 @@
+/**
+ * From a Worker that listens to one that is ready, and its timer after that.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Complaint } from './project.mjs'
+
+/** How long the Worker may take from listening to ready, in milliseconds. */
+const PATIENCE = 120_000
+
+const FIVE_MINUTES = 5 * 60_000
+
+/**
+ * Waits until `GET /health` answers 200.
+ *
+ * @param {string} url
+ * @param {AbortSignal} signal ends the wait
+ * @throws {Complaint} when it does not in time
+ */
+export async function waitForHealth(url, signal) {
+  const deadline = performance.now() + PATIENCE
+  for (let last = 'nothing'; ; await sleep(100, undefined, { signal })) {
+    if (performance.now() > deadline) {
+      throw new Complaint(
+        `The Worker is not ready after ${PATIENCE / 1000} seconds; /health answers ${last}.`,
+      )
+    }
+    try {
+      const answer = await fetch(`${url}/health`, {
+        signal: AbortSignal.any([signal, AbortSignal.timeout(5000)]),
+      })
+      if (answer.status === 200) return
+      last = `${answer.status} ${(await answer.text()).slice(0, 300)}`
+    } catch (error) {
+      signal.throwIfAborted()
+      last = String(error)
+    }
+  }
+}
+
+/**
+ * Calls the Worker's `scheduled` handler, which wrangler does not do by itself: now until it succeeds, then every
+ * five minutes. A failure is a line in the output.
+ *
+ * @param {string} url
+ * @param {AbortSignal} signal ends it
+ */
+export async function keepSchedule(url, signal) {
+  while (!signal.aborted && !(await callScheduled(url, signal))) await sleep(2000)
+  const timer = setInterval(() => callScheduled(url, signal), FIVE_MINUTES)
+  timer.unref()
+  signal.addEventListener('abort', () => clearInterval(timer))
+}
+
+/** @returns {Promise<boolean>} whether it succeeded */
+async function callScheduled(/** @type {string} */ url, /** @type {AbortSignal} */ signal) {
+  try {
+    const address = `${url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent('*/5 * * * *')}`
+    const answer = await fetch(address, { signal: AbortSignal.any([signal, AbortSignal.timeout(60_000)]) })
+    if (answer.ok) return true
+    process.stderr.write(`The scheduled handler answered ${answer.status}: ${oneLine(await answer.text())}\n`)
+  } catch (error) {
+    if (!signal.aborted) process.stderr.write(`The scheduled handler failed: ${oneLine(String(error))}\n`)
+  }
+  return false
+}
+
+const oneLine = (/** @type {string} */ text) => text.replace(/\s+/g, ' ').slice(0, 300)

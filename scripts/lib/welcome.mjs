@@ -1,0 +1,54 @@
+/**
+ * What is printed when the Worker is ready.
+ */
+
+const DEMO_METRIC = 'demo-lessons'
+
+/** A word for a shell, whatever is in it. */
+const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)}'`
+
+/**
+ * @param {{ url: string; adminKey: string; hasDemo: boolean }} server
+ * @returns {string} the last line is a command that can be pasted as it is
+ */
+export function welcome({ url, adminKey, hasDemo }) {
+  const key = quoted(`X-API-KEY: ${adminKey}`)
+  const event = { user: { id: 'ada', tz: 'Europe/Paris' }, value: 1 }
+  const sendEvent = [
+    `curl -s -X POST ${url}/v1/metrics/${DEMO_METRIC}/event`,
+    `-H ${key} -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(event))}`,
+  ].join(' ')
+  const listMetrics = `curl -s ${url}/admin/v1/metrics -H ${key}`
+  return `
+Laurel is ready.
+
+  Application interface  ${url}/v1
+  Events                 ${url}/api
+  Admin interface        ${url}/admin/v1
+  Admin key              ${adminKey}
+
+${hasDemo ? 'Send an event:' : 'List the metrics (there is no demo):'}
+
+${hasDemo ? sendEvent : listMetrics}
+
+`
+}
+
+/**
+ * Whether the demo's metric is there: it is not in a database that was configured before the demo could be loaded.
+ *
+ * @param {string} url
+ * @param {string} adminKey
+ * @returns {Promise<boolean>} true too where it can't be found out
+ */
+export async function hasDemoMetric(url, adminKey) {
+  try {
+    const answer = await fetch(`${url}/admin/v1/metrics?limit=100`, {
+      headers: { 'X-API-KEY': adminKey },
+      signal: AbortSignal.timeout(1000),
+    })
+    return !answer.ok || (await answer.text()).includes(`"${DEMO_METRIC}"`)
+  } catch {
+    return true
+  }
+}

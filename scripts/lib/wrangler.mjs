@@ -1,0 +1,98 @@
+/**
+ * Runs wrangler: with the project's Node, without a network, and apart from other projects that run at the same time.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { pathToFileURL } from 'node:url'
+import { marked } from './processes.mjs'
+import { Complaint, inProject, nodeExecutable, project, toolScript } from './project.mjs'
+
+/** Where D1, KV and the objects are kept between starts. */
+const STATE = '.wrangler/state'
+
+/** What each wrangler is told by its environment. */
+const QUIET = {
+  WRANGLER_SEND_METRICS: 'false',
+  WRANGLER_SEND_ERROR_REPORTS: 'false',
+  WRANGLER_WRITE_LOGS: 'false',
+  WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
+}
+
+/** What a wrangler that works on this machine alone is told besides. */
+const LOCAL = {
+  ...QUIET,
+  // The banner asks the registry for a newer version.
+  WRANGLER_HIDE_BANNER: 'true',
+  // `Request.cf` is a fixed example instead of one that is fetched.
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: 'true',
+  CLOUDFLARE_INCLUDE_PROCESS_ENV: 'false',
+  // Its trace collector and explorer would cost each request.
+  X_LOCAL_EXPLORER: 'false',
+  X_LOCAL_OBSERVABILITY: 'false',
+  // Projects that run side by side don't see each other.
+  WRANGLER_REGISTRY_PATH: inProject('.wrangler', 'registry'),
+  CLOUDFLARE_DEV_REGISTRY_PATH: inProject('.wrangler', 'registry'),
+}
+
+/** @returns {string[]} the command that runs wrangler, without arguments of its own */
+const command = () => [nodeExecutable(), toolScript('wrangler', 'bin', 'wrangler.js')]
+
+/**
+ * Applies the migrations that the local database lacks.
+ *
+ * @param {string} database its name in wrangler.toml
+ * @returns {{ child: import('node:child_process').ChildProcess; done: Promise<void> }} `done` throws a Complaint with
+ *   what wrangler said
+ */
+export function applyLocalMigrations(database) {
+  const [node = '', script = ''] = command()
+  const args = [script, 'd1', 'migrations', 'apply', database, '--local', '--persist-to', STATE]
+  const child = spawn(node, args, {
+    cwd: project,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: marked({ ...process.env, ...LOCAL, CI: '1' }),
+  })
+  let said = ''
+  child.stdout.on('data', (part) => (said += part))
+  child.stderr.on('data', (part) => (said += part))
+  const done = once(child, 'close').then(([code]) => {
+    if (code !== 0) throw new Complaint(`${said.trim()}\n\nThe migrations failed, so Laurel does not start.`)
+  })
+  return { child, done }
+}
+
+/**
+ * Starts the Worker. It sends the message `DEV_SERVER_READY` when it listens.
+ *
+ * @param {{ port: number; variables: string }} options the file of variables, by its path
+ * @returns {import('node:child_process').ChildProcess}
+ */
+export function startDev({ port, variables }) {
+  const [node = '', script = ''] = command()
+  const tether = pathToFileURL(inProject('scripts', 'lib', 'tether.mjs')).href
+  const args = ['dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0']
+  args.push('--persist-to', STATE, '--env-file', variables, '--show-interactive-dev-session=false')
+  return spawn(node, ['--import', tether, script, ...args], {
+    cwd: project,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: marked({ ...process.env, ...LOCAL }),
+  })
+}
+
+/**
+ * Runs wrangler in the foreground, as `npm run deploy` does.
+ *
+ * @param {string[]} args
+ * @param {string} failure what to say when it fails
+ */
+export async function runWrangler(args, failure) {
+  const [node = '', script = ''] = command()
+  const child = spawn(node, [script, ...args], {
+    cwd: project,
+    stdio: 'inherit',
+    env: { ...process.env, ...QUIET },
+  })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Complaint(failure)
+}

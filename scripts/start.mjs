@@ -1,0 +1,117 @@
+/**
+ * `npm start`: Laurel on this machine, ready to use. Needs no build and no network.
+ *
+ * It completes `.dev.vars`, applies the migrations, starts `wrangler dev` on PORT (8787), waits for the demo
+ * configuration and prints how to send the first event. SIGINT or SIGTERM ends everything it started.
+ */
+import { once } from 'node:events'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { completeDevVars, effectiveVariables, formatVariables, isDemoWanted } from './lib/dev-vars.mjs'
+import { Output } from './lib/output.mjs'
+import { demandFree, parsePort } from './lib/port.mjs'
+import { endMarked } from './lib/processes.mjs'
+import { Complaint, inProject, report } from './lib/project.mjs'
+import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
+import { hasDemoMetric, welcome } from './lib/welcome.mjs'
+import { applyLocalMigrations, startDev } from './lib/wrangler.mjs'
+
+/** How long wrangler may take to end by itself, and the rest to be killed, in milliseconds: under five seconds. */
+const GRACE = 3000
+const KILL_PATIENCE = 1000
+
+const output = new Output()
+const ending = new AbortController()
+/** What runs now: the migrations, then wrangler. */
+let child = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
+let variablesFile = ''
+
+/** Ends all that was started, then this process. A second call changes nothing. */
+async function end(/** @type {number} */ code) {
+  if (ending.signal.aborted) return
+  ending.abort()
+  output.drop()
+  if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGTERM')
+    await Promise.race([once(child, 'exit'), sleep(GRACE)])
+  }
+  await endMarked(KILL_PATIENCE)
+  if (variablesFile !== '') rmSync(variablesFile, { force: true })
+  process.exit(code)
+}
+
+/** Ends with an error, unless the end has begun already: then the error is a consequence of that. */
+function fail(/** @type {unknown} */ error) {
+  if (!ending.signal.aborted) report(error)
+  return end(1)
+}
+
+/**
+ * Under npm, the end of npm is the end of this too: many a shell that npm runs the script with ends by a signal without
+ * passing it on.
+ */
+function endWithNpm() {
+  if (process.env.npm_lifecycle_event !== 'start') return
+  const parent = process.ppid
+  setInterval(() => process.ppid === parent || end(0), 200).unref()
+}
+
+/** Rejects when wrangler ends, with what it said. */
+async function unexpectedEnd(/** @type {import('node:child_process').ChildProcess} */ wrangler) {
+  const closed = once(wrangler, 'close')
+  const [code, signal] = await once(wrangler, 'exit')
+  // A process it leaves behind may hold its output open.
+  await Promise.race([closed, sleep(500)])
+  const held = output.held()
+  throw new Complaint(`${held === '' ? '' : `${held}\n\n`}wrangler has ended (${signal ?? `code ${code}`}).`)
+}
+
+async function listening(/** @type {import('node:child_process').ChildProcess} */ wrangler) {
+  for (;;) {
+    const [message] = await once(wrangler, 'message')
+    if (String(message).includes('DEV_SERVER_READY')) return
+  }
+}
+
+async function start() {
+  const port = parsePort(process.env.PORT)
+  const variables = effectiveVariables(completeDevVars(inProject('.dev.vars')), process.env)
+  const file = formatVariables(variables)
+  await demandFree(port)
+
+  process.stdout.write('Applying the migrations…\n')
+  const migrations = applyLocalMigrations('laurel')
+  child = migrations.child
+  await migrations.done
+  if (ending.signal.aborted) return
+
+  process.stdout.write('Starting the Worker…\n')
+  mkdirSync(inProject('.wrangler'), { recursive: true })
+  variablesFile = inProject('.wrangler', `variables-${port}.env`)
+  rmSync(variablesFile, { force: true })
+  writeFileSync(variablesFile, file, { mode: 0o600 })
+  const wrangler = startDev({ port, variables: variablesFile })
+  child = wrangler
+  output.follow(wrangler)
+  const ended = unexpectedEnd(wrangler)
+  await Promise.race([ended, listening(wrangler).then(() => greet(port, variables))])
+  await ended
+}
+
+/** Waits until the Worker is ready and says so. */
+async function greet(/** @type {number} */ port, /** @type {Record<string, string>} */ variables) {
+  const local = `http://127.0.0.1:${port}`
+  keepSchedule(local, ending.signal).catch(fail)
+  await waitForHealth(local, ending.signal)
+  const adminKey = variables.ADMIN_API_KEY ?? ''
+  const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(local, adminKey))
+  output.pass()
+  process.stdout.write(welcome({ url: `http://localhost:${port}`, adminKey, hasDemo }))
+}
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, () => end(0))
+process.on('uncaughtException', fail)
+// Nobody reads any more (as after `npm start | head`).
+process.stdout.on('error', () => end(0))
+endWithNpm()
+start().catch(fail)

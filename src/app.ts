@@ -1,0 +1,78 @@
+import { cors } from 'hono/cors'
+import { getPath } from 'hono/utils/url'
+import type { Context } from './context'
+import { Database, noCost } from './db/database'
+import { variables } from './env'
+import { Refusal, refusals } from './errors'
+import { type App, newApp } from './http/app'
+import { logLine } from './http/log'
+import type { Instance } from './instance'
+import { eventRoutes } from './modules/events/events.routes'
+import { userRoutes } from './modules/users/users.routes'
+import { systemNow } from './shared/clock'
+
+const MODULES = [eventRoutes, userRoutes]
+
+/** The Worker's HTTP side, over what one isolate remembers. Two apps share nothing but the database. */
+export function createApp(instance: Instance): App {
+  const app = newApp({
+    // On the admin host, /v1 is the admin interface (G1).
+    getPath: (request, options) => {
+      const path = getPath(request)
+      const host = options?.env && variables(options.env).ADMIN_HOST
+      if (host === undefined || new URL(request.url).host !== host) return path
+      return path.startsWith('/v1/') ? `/admin${path}` : path
+    },
+  })
+
+  app.use(async (c, next) => {
+    const began = systemNow()
+    const ctx = newContext(instance, c.env, (work) => c.executionCtx.waitUntil(work))
+    c.set('ctx', ctx)
+    await next()
+    c.res.headers.set('X-Request-Id', ctx.requestId)
+    console.log(logLine(c, systemNow() - began))
+  })
+
+  const openCors = cors({
+    origin: '*',
+    allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowHeaders: ['X-API-KEY', 'Tenant-ID', 'Idempotency-Key', 'Content-Type'],
+    exposeHeaders: ['X-Request-Id', 'Retry-After'],
+    maxAge: 86_400,
+  })
+  app.use('/v1/*', openCors)
+  app.use('/api/*', openCors)
+
+  for (const mountModule of MODULES) mountModule(app)
+
+  app.notFound(() => {
+    throw refusals.noSuchPath()
+  })
+  app.onError((error, c) => {
+    const refusal = error instanceof Refusal ? error : refusals.internal(c.get('ctx').requestId)
+    if (refusal !== error) {
+      console.error(
+        JSON.stringify({ level: 'error', requestId: c.get('ctx').requestId, error: describe(error) }),
+      )
+    }
+    return c.json({ error: refusal.message }, refusal.status)
+  })
+  return app
+}
+
+function newContext(instance: Instance, env: Context['env'], waitUntil: Context['waitUntil']): Context {
+  const cost = noCost()
+  return {
+    requestId: crypto.randomUUID(),
+    env,
+    variables: variables(env),
+    instance,
+    db: new Database(env.DB, cost),
+    cost,
+    notes: {},
+    waitUntil,
+  }
+}
+
+const describe = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error))

@@ -1,0 +1,61 @@
+import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
+
+/** What a request cost so far: the figures of its log line. Rows are what D1 bills. */
+export type Cost = { roundTrips: number; rowsRead: number; rowsWritten: number }
+
+/** A cost of nothing, to be counted up. */
+export function noCost(): Cost {
+  return { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
+}
+
+/** A query that Drizzle has built and nobody has sent. */
+type Built = { toSQL(): { sql: string; params: unknown[] } }
+
+/**
+ * D1 as the modules see it. Everything goes in batches, since a batch is one round trip and one transaction; each is
+ * counted. Query texts are constants or Drizzle's: no value ever becomes a part of one.
+ */
+export class Database {
+  readonly #d1: D1Database
+  readonly #cost: Cost
+  #orm: DrizzleD1Database | undefined
+
+  constructor(d1: D1Database, cost: Cost) {
+    this.#d1 = d1
+    this.#cost = cost
+  }
+
+  /** Drizzle's query builder over this database. Its queries are sent by `batch`, so that their rows are counted. */
+  get orm(): DrizzleD1Database {
+    this.#orm ??= drizzle(this.#d1)
+    return this.#orm
+  }
+
+  /** A statement with its parameters, ready for a batch. */
+  statement(sql: string, ...params: unknown[]): D1PreparedStatement {
+    return this.#d1.prepare(sql).bind(...params)
+  }
+
+  /** What Drizzle built, ready for a batch. */
+  built(query: Built): D1PreparedStatement {
+    const { sql, params } = query.toSQL()
+    return this.statement(sql, ...params)
+  }
+
+  /** Runs the statements in one transaction and one round trip; on an error none of them has happened. */
+  async batch(statements: readonly D1PreparedStatement[]): Promise<D1Result[]> {
+    this.#cost.roundTrips += 1
+    const results = await this.#d1.batch([...statements])
+    for (const { meta } of results) {
+      this.#cost.rowsRead += meta.rows_read
+      this.#cost.rowsWritten += meta.rows_written
+    }
+    return results
+  }
+
+  /** The rows of one statement. */
+  async rows(statement: D1PreparedStatement): Promise<unknown[]> {
+    const [result] = await this.batch([statement])
+    return result?.results ?? []
+  }
+}

@@ -1,0 +1,33 @@
+import type { Database } from './database'
+
+/**
+ * Guards open a write batch. A guard writes nothing; it raises an error, which undoes the whole batch, unless what the
+ * decision was made from still holds. SQLite can raise an error of ours in a query only by way of a function that
+ * fails: `json()` on a text that is no JSON.
+ */
+const CONFIGURATION_UNCHANGED = `
+  SELECT CASE WHEN (SELECT config_version FROM tenants WHERE id = ?1) = ?2 THEN 1 ELSE json('conflict') END`
+
+const USER_UNCHANGED = `
+  SELECT CASE WHEN coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?3
+    THEN 1 ELSE json('conflict') END`
+
+/** Holds while the tenant's configuration is at this version. */
+export function configurationUnchanged(db: Database, tenantId: string, version: number): D1PreparedStatement {
+  return db.statement(CONFIGURATION_UNCHANGED, tenantId, version)
+}
+
+/** Holds while the user is as read: the same person (`iid`) at the same `seq`, or, where null, absent. */
+export function userUnchanged(
+  db: Database,
+  tenantId: string,
+  userId: string,
+  was: { iid: string; seq: number } | null,
+): D1PreparedStatement {
+  return db.statement(USER_UNCHANGED, tenantId, userId, was === null ? '' : `${was.iid}:${was.seq}`)
+}
+
+/** Whether a batch failed because one of its guards no longer held. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('malformed JSON')
+}

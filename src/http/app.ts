@@ -1,0 +1,26 @@
+import { Hono } from 'hono'
+import type { z } from 'zod'
+import type { Context, Scope } from '../context'
+import type { Bindings } from '../env'
+import type { Claim } from './access'
+
+/** What the stages of a request hand on to each other. */
+export type Stages = {
+  ctx: Context
+  claim: Claim
+  scope: Scope
+  /** The body as JSON; undefined where the operation takes none. */
+  json: unknown
+  /** What the validators made of each part of the request. */
+  parsed: Map<string, z.ZodSafeParseResult<unknown>>
+  /** What the operation's path was found to name. */
+  found: unknown
+}
+
+export type AppEnv = { Bindings: Bindings; Variables: Stages }
+export type App = Hono<AppEnv>
+
+/** An app without routes; paths are matched exactly. */
+export const newApp = (
+  options: { getPath?: (request: Request, options?: { env?: Bindings }) => string } = {},
+): App => new Hono<AppEnv>({ ...options, strict: true })

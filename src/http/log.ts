@@ -1,0 +1,26 @@
+import type { Context as HonoContext } from 'hono'
+import { routePath } from 'hono/route'
+import type { AppEnv } from './app'
+
+/**
+ * A request's log line, as JSON: which route it took, how it ended, and what it cost. Never a key, a body or anything
+ * of a user: the path is the route's pattern.
+ */
+export function logLine(c: HonoContext<AppEnv>, milliseconds: number): string {
+  const { requestId, cost, notes } = c.get('ctx')
+  return JSON.stringify({
+    level: 'info',
+    requestId,
+    route: `${c.req.method} ${routePath(c, -1)}`,
+    status: c.res.status,
+    tenant: tenantOf(c),
+    milliseconds,
+    d1: cost,
+    ...notes,
+  })
+}
+
+function tenantOf(c: HonoContext<AppEnv>): string | null {
+  const claim = c.get('claim')
+  return typeof claim?.tenantId === 'string' ? claim.tenantId : null
+}

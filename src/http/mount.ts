@@ -1,0 +1,137 @@
+import { zValidator } from '@hono/zod-validator'
+import type { Context as HonoContext, MiddlewareHandler } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { z } from 'zod'
+import type { Scope } from '../context'
+import { type Fault, Refusal, refusals } from '../errors'
+import { enter, readClaim } from './access'
+import type { App, AppEnv } from './app'
+import { readBody } from './body'
+import type { Input, OperationSpec, Reply } from './operation'
+
+type Handler = MiddlewareHandler<AppEnv>
+type Target = 'param' | 'query' | 'header' | 'json'
+
+/** What an operation adds to the stages that all have. */
+export type Stage<F> = {
+  /** The user whom the request is about, as the body or path says, unchecked; another user's key is refused (K3). */
+  subject?: (json: unknown, param: (name: string) => string) => unknown
+  /** Finds what the path names, or throws 404. It runs before the validators, as G2's order has it. */
+  find?: (scope: Scope, param: (name: string) => string) => Promise<F> | F
+}
+
+/** A schema that never fails, but hands on what the given one makes of the value, so that faults can be gathered (G3). */
+const gathered = (schema: z.ZodType) => z.unknown().transform((value) => schema.safeParse(value))
+/** The same for the parts of a request that are objects always. */
+const gatheredObject = (schema: z.ZodType) => z.looseObject({}).transform((value) => schema.safeParse(value))
+
+/** Validates each part of the request that the operation describes, and stops at none. */
+function validators(spec: OperationSpec): Handler[] {
+  const keep = (target: Target) => (result: { data: unknown }, c: HonoContext<AppEnv>) => {
+    const parsed = result.data
+    if (isParseResult(parsed)) c.get('parsed').set(target, parsed)
+  }
+  const begin: Handler = async (c, next) => {
+    c.set('parsed', new Map())
+    await next()
+  }
+  const all: Handler[] = [begin]
+  if (spec.params) all.push(zValidator('param', gatheredObject(spec.params), keep('param')))
+  if (spec.query) all.push(zValidator('query', gatheredObject(spec.query), keep('query')))
+  if (spec.headers) all.push(zValidator('header', gatheredObject(spec.headers), keep('header')))
+  if (spec.body) all.push(zValidator('json', gathered(spec.body), keep('json')))
+  return all
+}
+
+function isParseResult(value: unknown): value is z.ZodSafeParseResult<unknown> {
+  return typeof value === 'object' && value !== null && 'success' in value
+}
+
+/** The request as the operation's schemas made it. Throws a 422 that names every fault of every part (G3). */
+export function validated<O extends OperationSpec>(_spec: O, c: HonoContext<AppEnv>): Input<O> {
+  const faults: Fault[] = []
+  const part = (target: Target): unknown => {
+    const result = c.get('parsed').get(target)
+    if (result === undefined) return undefined
+    if (result.success) return result.data
+    for (const { path, message } of result.error.issues) faults.push({ path: path.join('.'), message })
+    return undefined
+  }
+  const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }
+  if (faults.length > 0) throw refusals.invalid(faults)
+  // Each part is what this very spec's schema put out, which is what Input<O> says.
+  return input as Input<O>
+}
+
+/** A parameter of the path, percent-decoded once (U1). */
+export const paramOf = (c: HonoContext<AppEnv>) => (name: string) => c.req.param(name) ?? ''
+
+/** Refuses another user's key, by whom the request says it is about (K3). */
+export function ownUser(subject: Stage<unknown>['subject']): Handler {
+  return async (c, next) => {
+    const { access } = c.get('claim')
+    if (access.kind === 'application') {
+      const about = subject?.(c.get('json'), paramOf(c))
+      if (typeof about === 'string' && about !== access.userId) throw refusals.otherUser()
+    }
+    await next()
+  }
+}
+
+/** Everything of a request that comes before the handler, for operations that confirm the key first. */
+function entered(spec: OperationSpec): Handler {
+  return async (c, next) => {
+    const ctx = c.get('ctx')
+    const claim = await readClaim(ctx, c.req.raw.headers)
+    c.set('claim', claim)
+    c.set('scope', await enter(ctx, spec.surface, claim))
+    await next()
+  }
+}
+
+/** The last stages, which every operation shares: body, whose it is, what the path names, validity. */
+export function stages<F>(spec: OperationSpec, { subject, find }: Stage<F>): Handler[] {
+  const list: Handler[] = []
+  if (spec.body) list.push(...readBody(spec.bodyLimit))
+  list.push(ownUser(subject))
+  if (find) {
+    list.push(async (c, next) => {
+      c.set('found', await find(c.get('scope'), paramOf(c)))
+      await next()
+    })
+  }
+  return [...list, ...validators(spec)]
+}
+
+/** The paths under which an operation is served, as Hono writes them. */
+export function pathsOf(spec: OperationSpec): string[] {
+  const base = spec.surface === 'admin' ? '/admin/v1' : '/v1'
+  return [base + spec.path, ...(spec.aliases ?? [])].map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
+}
+
+/** Serves an operation: the stages in G2's order, then the handler, whose answer is typed by the operation's schemas. */
+export function mount<const O extends OperationSpec, F = undefined>(
+  app: App,
+  spec: O,
+  stage: Stage<F>,
+  handle: (scope: Scope, input: Input<O>, found: F) => Promise<Reply<O>>,
+): void {
+  const last = async (c: HonoContext<AppEnv>) => {
+    // `find` of this very operation put it there; without one F is undefined.
+    const found = c.get('found') as F
+    const { status, body } = await handle(c.get('scope'), validated(spec, c), found)
+    return answer(c, status, body)
+  }
+  const handlers = [entered(spec), ...stages(spec, stage), last] as const
+  for (const path of pathsOf(spec)) app.on([spec.method.toUpperCase()], [path], ...handlers)
+}
+
+/** A JSON answer. */
+export function answer(c: HonoContext<AppEnv>, status: number, body: unknown): Response {
+  return c.body(JSON.stringify(body), contentful(status), { 'content-type': 'application/json' })
+}
+
+function contentful(status: number): ContentfulStatusCode {
+  if (status === 200 || status === 201 || status === 202) return status
+  throw new Refusal(500, `unexpected status ${status}`)
+}

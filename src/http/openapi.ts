@@ -1,0 +1,225 @@
+import { z } from 'zod'
+import { ErrorBody, type OperationSpec } from './operation'
+
+type JsonSchema = z.core.JSONSchema.BaseSchema
+
+type Parameter =
+  | { $ref: string }
+  | { name: string; in: string; required: boolean; description?: string; schema: unknown }
+
+type Content = { 'application/json': { schema: unknown } }
+type Answer = { description: string; headers?: Record<string, unknown>; content: Content }
+
+/** One operation of the document. */
+export type OperationObject = {
+  operationId: string
+  summary: string
+  description?: string
+  parameters: Parameter[]
+  requestBody?: { required: true; content: Content }
+  responses: Record<string, Answer>
+}
+
+/** The parts of an OpenAPI 3.1 document that ours has. */
+export type OpenApiDocument = {
+  openapi: '3.1.0'
+  info: { title: string; version: string }
+  servers: { url: string }[]
+  security: Record<string, string[]>[]
+  paths: Record<string, Record<string, OperationObject>>
+  components: {
+    schemas: Record<string, unknown>
+    parameters: Record<string, Parameter>
+    securitySchemes: Record<string, unknown>
+  }
+}
+
+const REFUSALS = {
+  400: 'The body is not JSON.',
+  401: 'The API key is missing or not valid.',
+  403: 'The API key does not permit this.',
+  404: 'What the path names does not exist.',
+  413: 'The body is too large.',
+  422: 'Something in the request is wrong; the error names every fault.',
+  429: 'Too many requests; Retry-After says in how many seconds to try again.',
+  500: 'Something went wrong on the side of the service.',
+} as const
+
+const TENANT_ID = {
+  name: 'Tenant-ID',
+  in: 'header',
+  required: false,
+  description: 'The tenant that the call is for, where multi-tenancy is on.',
+  schema: { type: 'string' },
+}
+
+/** The value with its references to zod's definitions turned into references to components. */
+function withComponents(value: unknown, nameOf: (definition: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => withComponents(item, nameOf))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, inner]) => {
+    if (key !== '$ref' || typeof inner !== 'string') return [key, withComponents(inner, nameOf)]
+    return [key, `#/components/schemas/${nameOf(inner.slice('#/$defs/'.length))}`]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** Our objects ignore unknown fields and our answers may gain some, so the document closes none (G3). */
+function leaveOpen({ jsonSchema }: { jsonSchema: JsonSchema }): void {
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+  delete jsonSchema.propertyNames
+}
+
+/** The JSON schemas of one direction: what was asked for, by its label, and the named schemas that it refers to. */
+function describe(schemas: ReadonlyMap<string, z.ZodType>, io: 'input' | 'output') {
+  const whole = z.toJSONSchema(z.object(Object.fromEntries(schemas)), {
+    io,
+    unrepresentable: 'any',
+    override: leaveOpen,
+  })
+  return {
+    roots: new Map(Object.entries(whole.properties ?? {})),
+    named: new Map(Object.entries(whole.$defs ?? {})),
+  }
+}
+
+/**
+ * The names that mean one thing in requests and another in answers, by their schemas or by those that they refer to. A
+ * request's schema of such a name becomes a component of its own.
+ */
+function ambiguous(
+  requests: ReadonlyMap<string, unknown>,
+  answers: ReadonlyMap<string, unknown>,
+): Set<string> {
+  const names = new Set<string>()
+  const spelling = (schema: unknown) =>
+    JSON.stringify(withComponents(schema, (name) => (names.has(name) ? `two of ${name}` : name)))
+  const refers = (schema: unknown) => spelling(schema).includes('/two of ')
+  for (let known = -1; known < names.size; ) {
+    known = names.size
+    for (const [name, schema] of requests) {
+      const answer = answers.get(name)
+      if (answer !== undefined && (refers(schema) || spelling(schema) !== spelling(answer))) names.add(name)
+    }
+  }
+  return names
+}
+
+const label = ({ id }: OperationSpec, part: string | number) => `${id} ${part}`
+
+/** Everything that callers send, by label. */
+function requestsOf(operations: readonly OperationSpec[]): Map<string, z.ZodType> {
+  const schemas = new Map<string, z.ZodType>()
+  for (const spec of operations) {
+    for (const part of ['params', 'query', 'headers', 'body'] as const) {
+      const schema = spec[part]
+      if (schema) schemas.set(label(spec, part), schema)
+    }
+  }
+  return schemas
+}
+
+/** Everything that the service answers, by label. */
+function answersOf(operations: readonly OperationSpec[]): Map<string, z.ZodType> {
+  const schemas = new Map<string, z.ZodType>([['error', ErrorBody]])
+  for (const spec of operations) {
+    for (const [status, { body }] of Object.entries(spec.answers)) schemas.set(label(spec, status), body)
+  }
+  return schemas
+}
+
+const headerName = (name: string) => name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())
+
+/** The fields of an object that is sent outside the body, as parameters. */
+function parametersIn(place: 'path' | 'query' | 'header', object: JsonSchema): Parameter[] {
+  return Object.entries(object.properties ?? {}).map(([field, described]) => {
+    const { description, ...schema } = typeof described === 'object' ? described : {}
+    return {
+      name: place === 'header' ? headerName(field) : field,
+      in: place,
+      required: place === 'path' || (object.required ?? []).includes(field),
+      ...(description !== undefined && { description }),
+      schema,
+    }
+  })
+}
+
+/** The parameters that a path has in braces and no schema describes: strings. */
+function undescribed(path: string, described: readonly Parameter[]): Parameter[] {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  return names
+    .filter((name) => !described.some((parameter) => 'name' in parameter && parameter.name === name))
+    .map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+}
+
+const json = (schema: unknown): Content => ({ 'application/json': { schema } })
+
+/**
+ * The OpenAPI 3.1 document of the operations, whose paths lie below `base`; all of it comes from their schemas. Throws
+ * where two different schemas carry one name.
+ */
+export function openApiDocument(
+  operations: readonly OperationSpec[],
+  { title, version, base }: { title: string; version: string; base: string },
+): OpenApiDocument {
+  const requests = describe(requestsOf(operations), 'input')
+  const answers = describe(answersOf(operations), 'output')
+  const apart = ambiguous(requests.named, answers.named)
+  const requestName = (name: string) => (apart.has(name) ? `${name}Input` : name)
+  const sent = (schema: unknown) => withComponents(schema, requestName)
+  const answered = (schema: unknown) => withComponents(schema, (name) => name)
+  const error = json(answered(answers.roots.get('error')))
+
+  const operationObject = (spec: OperationSpec): OperationObject => {
+    const fields = (part: string): JsonSchema => {
+      const schema = requests.roots.get(label(spec, part))
+      return typeof schema === 'object' ? schema : {}
+    }
+    const inPath = parametersIn('path', fields('params'))
+    const parameters: Parameter[] = [
+      ...inPath,
+      ...undescribed(spec.path, inPath),
+      ...parametersIn('query', fields('query')),
+      ...parametersIn('header', fields('headers')),
+    ]
+    // Tenants themselves are managed outside any tenant (T2).
+    if (!spec.path.startsWith('/tenants')) parameters.push({ $ref: '#/components/parameters/TenantId' })
+    const responses: Record<string, Answer> = {}
+    for (const [status, { description }] of Object.entries(spec.answers)) {
+      responses[status] = { description, content: json(answered(answers.roots.get(label(spec, status)))) }
+    }
+    for (const status of [401, 429, 500, ...spec.refuses] as const) {
+      responses[status] = { description: REFUSALS[status], content: error }
+    }
+    const tooMany = responses[429]
+    if (tooMany) tooMany.headers = { 'Retry-After': { schema: { type: 'integer' } } }
+    return {
+      operationId: spec.id,
+      summary: spec.summary,
+      ...(spec.aliases?.length && { description: `Also served at ${spec.aliases.join(' and ')}.` }),
+      parameters,
+      ...(spec.body && { requestBody: { required: true, content: json(sent(fields('body'))) } }),
+      responses,
+    }
+  }
+
+  const paths: OpenApiDocument['paths'] = {}
+  for (const spec of operations)
+    paths[spec.path] = { ...paths[spec.path], [spec.method]: operationObject(spec) }
+
+  const schemas: Record<string, unknown> = {}
+  for (const [name, schema] of requests.named) schemas[requestName(name)] = sent(schema)
+  for (const [name, schema] of answers.named) schemas[name] = answered(schema)
+  return {
+    openapi: '3.1.0',
+    info: { title, version },
+    servers: [{ url: base }],
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      schemas,
+      parameters: { TenantId: TENANT_ID },
+      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' } },
+    },
+  }
+}

@@ -1,0 +1,13 @@
+import { ConfigurationCache } from './modules/configuration/configuration.cache'
+import { UserQueues } from './modules/events/queue'
+import { KeyCache } from './modules/keys/keys.cache'
+
+/**
+ * What one isolate remembers between requests: caches, and the queue of events waiting in it. Each states its bound and
+ * its key. Two instances share nothing but the database.
+ */
+export class Instance {
+  readonly keys = new KeyCache()
+  readonly configurations = new ConfigurationCache()
+  readonly queues = new UserQueues()
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import {
+  ConfigKey,
+  createAnswer,
+  deleteAnswer,
+  items,
+  Name,
+  optional,
+  Uuid,
+  UuidAnswer,
+  updateAnswer,
+} from '../../http/fields'
+
+const AttributeType = z.enum(['user', 'event'])
+
+/** A custom attribute to configure (seed 2.1). */
+export const CreateAttributeRequestItem = z
+  .object({ name: Name, key: ConfigKey, type: AttributeType })
+  .meta({ id: 'CreateAttributeRequestItem' })
+
+/** A change to an attribute; its key and type are fixed. */
+export const UpdateAttributeRequestItem = z
+  .object({ id: Uuid, name: optional(Name) })
+  .meta({ id: 'UpdateAttributeRequestItem' })
+
+/** An attribute as the admin interface serves it. */
+export const AdminAttribute = z
+  .object({ id: UuidAnswer, name: z.string(), key: z.string(), type: AttributeType })
+  .meta({ id: 'AdminAttribute' })
+
+export const CreateAttributesRequest = items(CreateAttributeRequestItem).meta({
+  id: 'CreateAttributesRequest',
+})
+export const UpdateAttributesRequest = items(UpdateAttributeRequestItem).meta({
+  id: 'UpdateAttributesRequest',
+})
+export const ListAttributesResponse = z.array(AdminAttribute).meta({ id: 'ListAttributesResponse' })
+export const CreateAttributesResponse = createAnswer('CreateAttributesResponse', AdminAttribute)
+export const UpdateAttributesResponse = updateAnswer('UpdateAttributesResponse', AdminAttribute)
+export const DeleteAttributesResponse = deleteAnswer('DeleteAttributesResponse')

@@ -1,0 +1,8 @@
+import { integer, sqliteTable } from 'drizzle-orm/sqlite-core'
+
+/** The test clock (C1): one row while it is set, none in real time. */
+export const testClock = sqliteTable('test_clock', {
+  /** Always 1. */
+  id: integer('id').primaryKey(),
+  now: integer('now').notNull(),
+})

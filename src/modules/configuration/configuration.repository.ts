@@ -1,0 +1,136 @@
+import { z } from 'zod'
+import type { Database } from '../../db/database'
+import type { Boost, Configuration, Level, Trigger } from './configuration'
+import type { ConfigurationCache } from './configuration.cache'
+
+const filters = z
+  .string()
+  .transform((text) => JSON.parse(text))
+  .pipe(z.array(z.object({ attributeId: z.string(), attributeValue: z.string() })))
+
+const resource = { id: z.string(), created: z.number(), updated: z.number() }
+
+const TenantRow = z.object({
+  version: z.number(),
+  controlRatio: z.number(),
+  recapFrequency: z.enum(['none', 'weekly', 'monthly']),
+})
+const AttributeRow = z.object({
+  ...resource,
+  type: z.enum(['user', 'event']),
+  key: z.string(),
+  name: z.string(),
+})
+const MetricRow = z.object({
+  ...resource,
+  key: z.string(),
+  name: z.string(),
+  unitType: z.enum(['number', 'currency']),
+  units: z.string(),
+})
+const SystemRow = z.object({
+  ...resource,
+  key: z.string(),
+  name: z.string(),
+  description: z.string(),
+  badgeUrl: z.string().nullable(),
+  maxPoints: z.number().nullable(),
+})
+const LevelRow = z.object({
+  ...resource,
+  systemId: z.string(),
+  key: z.string(),
+  name: z.string(),
+  description: z.string(),
+  badgeUrl: z.string().nullable(),
+  points: z.number(),
+})
+const TriggerRow = z.object({
+  ...resource,
+  systemId: z.string(),
+  type: z.enum(['metric', 'achievement', 'streak', 'time', 'user_creation']),
+  points: z.number(),
+  status: z.enum(['active', 'inactive']),
+  userAttributes: filters,
+  eventAttributes: filters,
+  metricId: z.string().nullable(),
+  metricThreshold: z.number().nullable(),
+  achievementId: z.string().nullable(),
+  streakLength: z.number().nullable(),
+  timeUnit: z.enum(['hours', 'days']).nullable(),
+  timeInterval: z.number().nullable(),
+  blockIfOutOfPoints: z.number().transform((n) => n === 1),
+  version: z.number(),
+})
+/** A boost's row, of those for everyone and of users' own. */
+export const BoostRow = z.object({
+  ...resource,
+  systemId: z.string(),
+  userId: z.string().nullable(),
+  userIid: z.string().nullable(),
+  name: z.string(),
+  start: z.string(),
+  end: z.string(),
+  multiplier: z.number(),
+  rounding: z.enum(['down', 'up', 'nearest']),
+  userAttributes: filters,
+})
+
+/** The columns that make a `BoostRow`. */
+export const BOOST_COLUMNS = `id, created, updated, system_id AS systemId, user_id AS userId, user_iid AS userIid, name,
+  start, "end", multiplier, rounding, user_attributes AS userAttributes`
+
+const LOAD = [
+  `SELECT config_version AS version, control_ratio AS controlRatio, recap_frequency AS recapFrequency
+     FROM tenants WHERE id = ?1`,
+  `SELECT id, created, updated, type, key, name FROM attributes
+     WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+  `SELECT id, created, updated, key, name, unit_type AS unitType, units FROM metrics
+     WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+  `SELECT id, created, updated, key, name, description, badge_url AS badgeUrl, max_points AS maxPoints
+     FROM points_systems WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+  `SELECT id, created, updated, system_id AS systemId, key, name, description, badge_url AS badgeUrl, points
+     FROM points_levels WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+  `SELECT id, created, updated, system_id AS systemId, type, points, status, user_attributes AS userAttributes,
+     event_attributes AS eventAttributes, metric_id AS metricId, metric_threshold AS metricThreshold,
+     achievement_id AS achievementId, streak_length AS streakLength, time_unit AS timeUnit,
+     time_interval AS timeInterval, block_if_out_of_points AS blockIfOutOfPoints, version
+     FROM points_triggers WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+  `SELECT ${BOOST_COLUMNS} FROM points_boosts
+     WHERE tenant_id = ?1 AND user_iid IS NULL AND deleted IS NULL ORDER BY no`,
+] as const
+
+type Source = { db: Database; configurations: ConfigurationCache }
+
+/** Reads a tenant's whole configuration, in one round trip and as of one version, and remembers it. */
+export async function loadConfiguration(source: Source, tenantId: string): Promise<Configuration> {
+  const { db } = source
+  const results = await db.batch(LOAD.map((sql) => db.statement(sql, tenantId)))
+  const rows = <S extends z.ZodType>(index: number, schema: S) =>
+    z.array(schema).parse(results[index]?.results ?? [])
+  const { version, ...settings } = TenantRow.parse(results[0]?.results[0])
+  const levels: Level[] = rows(4, LevelRow)
+  const triggers: Trigger[] = rows(5, TriggerRow)
+  const boosts: Boost[] = rows(6, BoostRow)
+  const systems = rows(3, SystemRow).map((system) => ({
+    ...system,
+    levels: levels.filter(({ systemId }) => systemId === system.id).sort((a, b) => a.points - b.points),
+    triggers: triggers.filter(({ systemId }) => systemId === system.id),
+    boosts: boosts.filter(({ systemId }) => systemId === system.id),
+  }))
+  const attributes = rows(1, AttributeRow)
+  const metrics = rows(2, MetricRow)
+  const config = { tenantId, version, settings, attributes, metrics, systems }
+  source.configurations.set(tenantId, config)
+  return config
+}
+
+/** The configuration at this version, or a later one: from memory if it has it, else from D1 in one round trip. */
+export async function configurationAt(
+  source: Source,
+  tenantId: string,
+  version: number,
+): Promise<Configuration> {
+  const remembered = source.configurations.get(tenantId)
+  return remembered?.version === version ? remembered : loadConfiguration(source, tenantId)
+}

@@ -1,0 +1,47 @@
+import type { Scope } from '../../context'
+import { configurationUnchanged, isConflict } from '../../db/guard'
+import { refusals } from '../../errors'
+import type { Configuration } from './configuration'
+import { configurationAt, loadConfiguration } from './configuration.repository'
+
+/** What a change of the configuration comes to: the statements that store it, and what is answered. */
+export type Decision<T> = { statements: readonly D1PreparedStatement[]; result: T }
+
+/** The tenant's present configuration, as of the version that the request's first read has seen. */
+export function configurationOf(scope: Scope): Promise<Configuration> {
+  return configurationAt(sourceOf(scope), scope.tenant.id, scope.tenant.configVersion)
+}
+
+const sourceOf = ({ db, instance }: Scope) => ({ db, configurations: instance.configurations })
+
+/** Tries that a change gets before it gives up; each failed one means that somebody else's change went through. */
+const TRIES = 50
+
+/**
+ * Changes the configuration: `decide` looks at the present one and returns the statements; they are stored only if no
+ * other change came in between, and raise the version, so that no event that was evaluated before can land after.
+ * On a conflict `decide` is asked again with the newer configuration.
+ */
+export async function configure<T>(
+  scope: Scope,
+  decide: (config: Configuration) => Decision<T> | Promise<Decision<T>>,
+): Promise<T> {
+  const { db } = scope
+  let config = await configurationOf(scope)
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const { statements, result } = await decide(config)
+    if (statements.length === 0) return result
+    try {
+      await db.batch([
+        configurationUnchanged(db, config.tenantId, config.version),
+        ...statements,
+        db.statement('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1', config.tenantId),
+      ])
+      return result
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      config = await loadConfiguration(sourceOf(scope), config.tenantId)
+    }
+  }
+  throw refusals.unprocessable('The configuration kept changing while this change was made. Send it again')
+}

@@ -1,0 +1,107 @@
+import type { Rounding } from '../../shared/decimal'
+
+/** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
+export type Filter = { attributeId: string; attributeValue: string }
+
+/** What every configured resource has. Times in milliseconds. */
+export type Resource = { id: string; created: number; updated: number }
+
+export type Attribute = Resource & { type: 'user' | 'event'; key: string; name: string }
+
+export type Metric = Resource & {
+  key: string
+  name: string
+  unitType: 'number' | 'currency'
+  units: string
+}
+
+export type Level = Resource & {
+  systemId: string
+  key: string
+  name: string
+  description: string
+  badgeUrl: string | null
+  points: number
+}
+
+export type Trigger = Resource & {
+  systemId: string
+  type: 'metric' | 'achievement' | 'streak' | 'time' | 'user_creation'
+  points: number
+  status: 'active' | 'inactive'
+  userAttributes: readonly Filter[]
+  eventAttributes: readonly Filter[]
+  metricId: string | null
+  metricThreshold: number | null
+  achievementId: string | null
+  streakLength: number | null
+  timeUnit: 'hours' | 'days' | null
+  timeInterval: number | null
+  blockIfOutOfPoints: boolean
+  /** Counts the forms in which it has been shown (P10). */
+  version: number
+}
+
+/** A boost; `start` and `end` are local dates, `end` is `9999-12-31` where there is none. */
+export type Boost = Resource & {
+  systemId: string
+  userId: string | null
+  userIid: string | null
+  name: string
+  start: string
+  end: string
+  multiplier: number
+  rounding: Rounding
+  userAttributes: readonly Filter[]
+}
+
+export type System = Resource & {
+  key: string
+  name: string
+  description: string
+  badgeUrl: string | null
+  maxPoints: number | null
+  /** Ascending by points. */
+  levels: readonly Level[]
+  /** In order of creation. */
+  triggers: readonly Trigger[]
+  /** Those for everyone and for attributes, in order of creation; users' own boosts stand with the user. */
+  boosts: readonly Boost[]
+}
+
+export type Settings = { controlRatio: number; recapFrequency: 'none' | 'weekly' | 'monthly' }
+
+/** All that a tenant has configured, as of one version; resources in order of creation. */
+export type Configuration = {
+  tenantId: string
+  version: number
+  settings: Settings
+  attributes: readonly Attribute[]
+  metrics: readonly Metric[]
+  systems: readonly System[]
+}
+
+/** The most resources of one kind that a tenant may have, so that a configuration fits an isolate. */
+export const MOST_RESOURCES = 1_000
+/** The most attributes of a tenant: each may stand in a user's row, which D1 holds to 2 MB. */
+export const MOST_ATTRIBUTES = 250
+
+/** The attribute of a type by its key, or undefined. */
+export function attributeByKey(config: Configuration, type: Attribute['type'], key: string) {
+  return config.attributes.find((attribute) => attribute.type === type && attribute.key === key)
+}
+
+/** The metric by its key, or undefined. */
+export function metricByKey(config: Configuration, key: string): Metric | undefined {
+  return config.metrics.find((metric) => metric.key === key)
+}
+
+/** The points system by its key, or undefined. */
+export function systemByKey(config: Configuration, key: string): System | undefined {
+  return config.systems.find((system) => system.key === key)
+}
+
+/** Whether values by attribute id meet all filters (P2). */
+export function meets(filters: readonly Filter[], values: ReadonlyMap<string, string>): boolean {
+  return filters.every(({ attributeId, attributeValue }) => values.get(attributeId) === attributeValue)
+}

@@ -1,0 +1,227 @@
+import type { Database } from '../../db/database'
+import { configurationUnchanged, isConflict, userUnchanged } from '../../db/guard'
+import { type Change, type Command, type Decision, evaluate } from '../../engine/evaluate'
+import type { UserState } from '../../engine/state'
+import { Refusal, refusals } from '../../errors'
+import { type Instant, systemNow, wait } from '../../shared/clock'
+import { newId } from '../../shared/ids'
+import { type Configuration, metricByKey } from '../configuration/configuration'
+import type { ConfigurationCache } from '../configuration/configuration.cache'
+import { configurationAt, loadConfiguration } from '../configuration/configuration.repository'
+import { bookAwards } from '../points/points.repository'
+import { parseStanding, standingStatement } from '../tenants/tenants.repository'
+import { parseUser, storeUser, userStatement } from '../users/users.repository'
+import {
+  logEvents,
+  parseRecorded,
+  parseUsedKeys,
+  recordedStatement,
+  type UsedKey,
+  usedKeysStatement,
+  useKeys,
+} from './events.repository'
+
+/** What a command came to: what happened with the configuration that it happened under, or why nothing did. */
+export type Outcome =
+  | { decision: Exclude<Decision, { kind: 'refused' }>; config: Configuration }
+  | { decision: Extract<Decision, { kind: 'refused' }>; config: null }
+  /** Deciding it failed, which is a fault of ours; its neighbours are not touched. */
+  | { decision: { kind: 'failed'; error: unknown }; config: null }
+
+/** A command on its way, and what was tried for it. */
+export type Job = {
+  command: Command
+  /** The key whose row must exist when the command is done (K2); null where that is known already. */
+  prefix: string | null
+  /** When it arrived, in real time. */
+  arrived: Instant
+  /** What a write made of it whose end nobody saw: it holds if the event is found in the log. */
+  unsure: Outcome | null
+}
+
+/** Whose commands these are. */
+export type Line = { tenantId: string; userId: string }
+
+/** What a commit works with. */
+export type Means = {
+  db: Database
+  configurations: ConfigurationCache
+  /** Told of each conflict with another isolate. */
+  conflicted: () => void
+  /** How many conflicts there may be before the commit is given up; in the user's lane, without end. */
+  patience: number
+  /** Whether the commit may still write; not once somebody else has taken over. */
+  mayWrite: () => boolean
+}
+
+/** Failures of D1 itself after which a commit gives up. */
+const MOST_FAILURES = 3
+
+/** Thrown where a commit was given up after too many conflicts; nothing of it has happened. */
+export class Contention extends Error {}
+
+/** Thrown where somebody else has taken the commands over before anything was written. */
+export class Deposed extends Error {}
+
+/**
+ * Commits commands of one user together, in their order, by one read batch and one write batch (design: the event
+ * path). Each is refused or done on its own; what is done is stored all together. Outcomes are in the jobs' order.
+ * Throws Contention, Deposed, or what D1 throws if it keeps failing.
+ */
+export async function commit(means: Means, line: Line, jobs: readonly Job[]): Promise<Outcome[]> {
+  let conflicts = 0
+  let failures = 0
+  for (;;) {
+    try {
+      const found = await read(means, line, jobs)
+      const { outcomes, statements } = decide(means.db, line, jobs, found)
+      if (statements.length > 0) {
+        if (!means.mayWrite()) throw new Deposed()
+        for (const [index, job] of jobs.entries()) job.unsure = outcomes[index] ?? null
+        await means.db.batch(statements)
+      }
+      return outcomes
+    } catch (error) {
+      if (error instanceof Deposed || error instanceof Refusal) throw error
+      if (isConflict(error)) {
+        conflicts += 1
+        means.conflicted()
+        if (conflicts >= means.patience) throw new Contention()
+      } else {
+        failures += 1
+        if (failures >= MOST_FAILURES) throw error
+        await wait(20 * failures)
+      }
+    }
+  }
+}
+
+/** What a commit has read, as of one moment. */
+type Found = {
+  config: Configuration
+  state: UserState | null
+  /** Keys that exist, of those that the jobs came with. */
+  keys: ReadonlySet<string>
+  clock: Instant | null
+  usedKeys: readonly UsedKey[]
+  /** Events, of those that an earlier try was unsure of, that are in the log. */
+  recorded: ReadonlySet<string>
+}
+
+/** Reads everything that decides, in one round trip if the configuration at hand is still the present one. */
+async function read(means: Means, line: Line, jobs: readonly Job[]): Promise<Found> {
+  const { db } = means
+  let config = means.configurations.get(line.tenantId) ?? (await loadConfiguration(means, line.tenantId))
+  for (;;) {
+    const prefixes = [...new Set(jobs.flatMap(({ prefix }) => prefix ?? []))]
+    const pairs = idempotencyPairs(config, jobs)
+    const unsure = jobs.flatMap(({ unsure }) => eventOf(unsure) ?? [])
+    const results = await db.batch([
+      standingStatement(db, line.tenantId, prefixes),
+      userStatement(db, line.tenantId, line.userId, systemNow()),
+      ...(pairs.length === 0 ? [] : [usedKeysStatement(db, line.tenantId, line.userId, pairs)]),
+      ...(unsure.length === 0 ? [] : [recordedStatement(db, line.tenantId, line.userId, unsure)]),
+    ])
+    const standing = parseStanding(results[0])
+    if (standing.tenant === null) throw refusals.tenantUnknown()
+    if (standing.tenant.configVersion === config.version) {
+      return {
+        config,
+        state: parseUser(results[1]),
+        keys: standing.keys,
+        clock: standing.clock,
+        usedKeys: pairs.length === 0 ? [] : parseUsedKeys(results[2]),
+        recorded: unsure.length === 0 ? new Set() : parseRecorded(results.at(-1)),
+      }
+    }
+    config = await configurationAt(means, line.tenantId, standing.tenant.configVersion)
+  }
+}
+
+function idempotencyPairs(config: Configuration, jobs: readonly Job[]): [string, string][] {
+  const pairs: [string, string][] = []
+  for (const { command } of jobs) {
+    if (command.kind !== 'event' || command.idempotencyKey === null) continue
+    const metric = metricByKey(config, command.metricKey)
+    if (metric !== undefined) pairs.push([metric.id, command.idempotencyKey])
+  }
+  return pairs
+}
+
+function eventOf(outcome: Outcome | null) {
+  return outcome?.decision.kind === 'changed' ? outcome.decision.change.event : null
+}
+
+/** Lets each command act on what the ones before it have made, and collects what is to be stored. */
+function decide(
+  db: Database,
+  line: Line,
+  jobs: readonly Job[],
+  { config, state: found, keys, clock, usedKeys, recorded }: Found,
+): { outcomes: Outcome[]; statements: D1PreparedStatement[] } {
+  const used = new Map(usedKeys.map(({ metricId, key, eventId }) => [`${metricId} ${key}`, eventId]))
+  const newlyUsed: UsedKey[] = []
+  const changes: Change[] = []
+  let state = found
+  const outcomes = jobs.map((job): Outcome => {
+    const before = eventOf(job.unsure)
+    if (job.unsure !== null && before !== null && recorded.has(before.id)) return job.unsure
+    if (job.prefix !== null && !keys.has(job.prefix)) return refused(refusals.keyInvalid())
+    const decision = attempt(() =>
+      evaluate(config, state, job.command, {
+        userId: line.userId,
+        now: clock ?? job.arrived,
+        newId,
+        usedKey: (metricId, key) => used.get(`${metricId} ${key}`),
+      }),
+    )
+    if (decision.kind === 'refused') return { decision, config: null }
+    if (decision.kind === 'failed') return { decision, config: null }
+    if (decision.kind === 'changed') {
+      const { change } = decision
+      state = change.after
+      changes.push(change)
+      if (change.event !== null && job.command.kind === 'event' && job.command.idempotencyKey !== null) {
+        const { metricId, id } = change.event
+        used.set(`${metricId} ${job.command.idempotencyKey}`, id)
+        newlyUsed.push({ metricId, key: job.command.idempotencyKey, eventId: id })
+      }
+    }
+    return { decision, config }
+  })
+  return { outcomes, statements: statementsOf(db, config, line, found, changes, newlyUsed) }
+}
+
+function attempt(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {
+  try {
+    return decideOne()
+  } catch (error) {
+    return { kind: 'failed', error }
+  }
+}
+
+const refused = (refusal: Refusal): Outcome => ({ decision: { kind: 'refused', refusal }, config: null })
+
+/** The guarded write batch: the user's last state, and all events, awards and keys; nothing where nothing changed. */
+function statementsOf(
+  db: Database,
+  config: Configuration,
+  line: Line,
+  found: UserState | null,
+  changes: readonly Change[],
+  newlyUsed: readonly UsedKey[],
+): D1PreparedStatement[] {
+  const last = changes.at(-1)
+  if (last === undefined) return []
+  const { iid } = last.after
+  const events = changes.flatMap(({ event }) => event ?? [])
+  const awards = changes.flatMap((change) => change.awards)
+  return [
+    configurationUnchanged(db, config.tenantId, config.version),
+    userUnchanged(db, line.tenantId, line.userId, found),
+    storeUser(db, line.tenantId, last.after),
+    ...(events.length === 0 ? [] : [logEvents(db, iid, events)]),
+    ...(awards.length === 0 ? [] : [bookAwards(db, iid, awards)]),
+    ...(newlyUsed.length === 0 ? [] : [useKeys(db, iid, newlyUsed)]),
+  ]
+}

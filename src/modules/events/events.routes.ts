@@ -1,0 +1,69 @@
+import type { Context as HonoContext, MiddlewareHandler } from 'hono'
+import { z } from 'zod'
+import { Refusal, refusals } from '../../errors'
+import { enter, readClaim } from '../../http/access'
+import type { App, AppEnv } from '../../http/app'
+import { answer, paramOf, pathsOf, stages, validated } from '../../http/mount'
+import { operation } from '../../http/operation'
+import { metricByKey } from '../configuration/configuration'
+import { configurationOf } from '../configuration/configuration.service'
+import { EventHeaders, EventRequest, EventResponse } from './events.schemas'
+import { recordEvent, senderOf } from './events.service'
+import { eventReply } from './settlement'
+
+export const metricsEvent = operation({
+  id: 'metrics_event',
+  surface: 'application',
+  method: 'post',
+  path: '/metrics/{key}/event',
+  aliases: ['/api/metrics/{key}/event'],
+  summary: 'Record an event of a user, and learn everything that it changed',
+  params: z.object({ key: z.string() }),
+  headers: EventHeaders,
+  body: EventRequest,
+  answers: {
+    201: { description: 'The event was recorded.', body: EventResponse },
+    202: { description: 'The idempotency key was used before; nothing changed.', body: EventResponse },
+  },
+  refuses: [400, 403, 404, 413, 422],
+})
+
+const handle = async (c: HonoContext<AppEnv>) => {
+  const { params, headers, body } = validated(metricsEvent, c)
+  const settlement = await recordEvent(c.get('ctx'), senderOf(c.get('claim'), body.user.id), {
+    metricKey: params.key,
+    idempotencyKey: headers['idempotency-key'] ?? null,
+    body,
+  })
+  const { status, body: event } = eventReply(settlement)
+  return answer(c, status, event)
+}
+
+/**
+ * An event's key is confirmed by the read that the event makes anyway (K2), so that it costs two round trips. A request
+ * that is refused before that read pays for one of its own, so that 401, 403 and 404 come before 422 (G2).
+ */
+const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const ctx = c.get('ctx')
+  const claim = await readClaim(ctx, c.req.raw.headers)
+  c.set('claim', claim)
+  await next()
+  const refusal = c.error
+  if (!(refusal instanceof Refusal) || refusal.status === 404) return
+  const scope = await enter(ctx, metricsEvent.surface, claim)
+  if (refusal.status !== 422) return
+  const key = paramOf(c)('key')
+  if (metricByKey(await configurationOf(scope), key) === undefined) {
+    throw refusals.notFound(`The metric ${JSON.stringify(key)}`)
+  }
+}
+
+/** Serves the event operation, under both of its paths (G1). */
+export function eventRoutes(app: App): void {
+  const subject = (json: unknown) => EventSubject.safeParse(json).data?.user.id
+  for (const path of pathsOf(metricsEvent)) {
+    app.on(['POST'], [path], claimed, ...stages(metricsEvent, { subject }), handle)
+  }
+}
+
+const EventSubject = z.object({ user: z.object({ id: z.unknown() }) })

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { AttributeMap, optional } from '../../http/fields'
+import { UserAchievementResponse } from '../achievements/achievements.schemas'
+import { MetricEventLeaderboardResponse } from '../leaderboards/leaderboards.schemas'
+import { MetricEventPointsResponse } from '../points/points.schemas'
+import { MetricEventStreakResponse } from '../streaks/streaks.schemas'
+import { UpsertedUser } from '../users/users.schemas'
+
+/** The largest size of an event's value (E1). */
+const VALUE_MAX = 1_000_000_000
+
+/** An event of a metric, with the user who caused it (E1, E6). */
+export const EventRequest = z
+  .object({
+    user: UpsertedUser,
+    value: z.number().min(-VALUE_MAX).max(VALUE_MAX),
+    attributes: optional(AttributeMap),
+  })
+  .meta({ id: 'EventRequest' })
+
+/** The key that makes an event count once (E4). */
+export const EventHeaders = z.object({ 'idempotency-key': z.string().min(1).max(255).optional() })
+
+/** Everything that an event changed; the maps are by key of the points system or leaderboard (E2, E4). */
+export const EventResponse = z
+  .object({
+    eventId: z.string(),
+    metricId: z.string(),
+    total: z.number(),
+    achievements: z.array(UserAchievementResponse),
+    currentStreak: MetricEventStreakResponse,
+    points: z.record(z.string(), MetricEventPointsResponse),
+    leaderboards: z.record(z.string(), MetricEventLeaderboardResponse),
+    idempotencyKey: z.string().optional(),
+    idempotentReplayed: z.boolean().optional(),
+  })
+  .meta({ id: 'EventResponse' })

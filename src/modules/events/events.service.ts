@@ -1,0 +1,111 @@
+import type { z } from 'zod'
+import type { Context } from '../../context'
+import type { Claim } from '../../http/access'
+import { systemNow } from '../../shared/clock'
+import { newId } from '../../shared/ids'
+import type { ProfileChange } from '../users/users.rules'
+import { eventCommand, messageOf } from './commands'
+import { Contention, commit, type Job, type Line } from './commit'
+import type { EventRequest } from './events.schemas'
+import { LaneReply, type Settlement, settle } from './settlement'
+
+/** Conflicts between isolates after which a user's commands go through the user's lane. */
+const PATIENCE = 3
+
+/** Whose command it is, and the key's row that D1 has yet to confirm (K2). */
+export type Sender = Line & { prefix: string | null }
+
+/** The sender that a claim names, for a user. Throws the tenant's errors (T2). */
+export function senderOf(claim: Claim, userId: string): Sender {
+  if (typeof claim.tenantId !== 'string') throw claim.tenantId
+  return { tenantId: claim.tenantId, userId, prefix: claim.prefix }
+}
+
+/** Records an event of a user (E). */
+export function recordEvent(
+  ctx: Context,
+  sender: Sender,
+  input: {
+    metricKey: string
+    idempotencyKey: string | null
+    body: z.output<typeof EventRequest>
+  },
+): Promise<Settlement> {
+  const arrived = systemNow()
+  const beside = {
+    eventId: newId(arrived),
+    metricKey: input.metricKey,
+    idempotencyKey: input.idempotencyKey,
+  }
+  return submit(ctx, sender, {
+    command: eventCommand(input.body, beside),
+    arrived,
+    prefix: sender.prefix,
+    unsure: null,
+  })
+}
+
+/** Creates or updates a user (U2); `update` refuses with 404 where there is none. */
+export function changeUser(
+  ctx: Context,
+  sender: Sender,
+  input: { kind: 'upsert' | 'update'; change: ProfileChange },
+): Promise<Settlement> {
+  const arrived = systemNow()
+  const { kind } = input
+  return submit(ctx, sender, {
+    command: { kind, user: input.change },
+    arrived,
+    prefix: sender.prefix,
+    unsure: null,
+  })
+}
+
+/** Puts a command in line with the user's others in this isolate, and waits for its end. */
+function submit(ctx: Context, line: Line, job: Job): Promise<Settlement> {
+  const { tenantId, userId } = line
+  return ctx.instance.queues.submit(
+    JSON.stringify([tenantId, userId]),
+    job,
+    (jobs, mayWrite) => commitOrHandOver(ctx, { tenantId, userId }, jobs, mayWrite),
+    ctx.waitUntil,
+  )
+}
+
+async function commitOrHandOver(
+  ctx: Context,
+  line: Line,
+  jobs: readonly Job[],
+  mayWrite: () => boolean,
+): Promise<Settlement[]> {
+  let conflicts = 0
+  const means = {
+    db: ctx.db,
+    configurations: ctx.instance.configurations,
+    conflicted: () => {
+      conflicts += 1
+      ctx.notes.conflicts = conflicts
+    },
+    patience: PATIENCE,
+    mayWrite,
+  }
+  try {
+    const outcomes = await commit(means, line, jobs)
+    return jobs.map(({ command }, index) => settle(command, outcomes[index]))
+  } catch (error) {
+    if (!(error instanceof Contention)) throw error
+    ctx.notes.lane = true
+    return handOver(ctx, line, jobs)
+  }
+}
+
+/** Sends commands through the user's lane. */
+async function handOver(ctx: Context, line: Line, jobs: readonly Job[]): Promise<Settlement[]> {
+  const lane = ctx.env.USER_LANE.getByName(JSON.stringify([line.tenantId, line.userId]))
+  const reply = await lane.commit(line, JSON.stringify(jobs.map(messageOf)))
+  const { settlements, cost } = LaneReply.parse(JSON.parse(reply))
+  ctx.cost.roundTrips += cost.roundTrips
+  ctx.cost.rowsRead += cost.rowsRead
+  ctx.cost.rowsWritten += cost.rowsWritten
+  return settlements
+}

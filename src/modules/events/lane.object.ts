@@ -1,0 +1,51 @@
+import { DurableObject } from 'cloudflare:workers'
+import type { z } from 'zod'
+import { type Cost, Database, noCost } from '../../db/database'
+import type { Bindings } from '../../env'
+import { Instance } from '../../instance'
+import { Commands } from './commands'
+import { commit, type Job, type Line } from './commit'
+import { type LaneReply, type Settlement, settle } from './settlement'
+
+/**
+ * A user's lane: one object for all isolates, through which that user's commands go once isolates have got into each
+ * other's way three times. It keeps nothing; D1's guards hold here as everywhere.
+ */
+export class UserLane extends DurableObject<Bindings> {
+  readonly #instance = new Instance()
+
+  /** Commits commands of one user, given and answered as JSON: `Commands` in, `LaneReply` out. Waits out any conflict. */
+  async commit(line: Line, messages: string): Promise<string> {
+    const cost = noCost()
+    const commands = Commands.parse(JSON.parse(messages))
+    const settlements = await Promise.all(commands.map((command) => this.#submit(line, command, cost)))
+    return JSON.stringify({ settlements, cost } satisfies z.infer<typeof LaneReply>)
+  }
+
+  #submit(
+    line: Line,
+    { command, arrived, prefix }: z.infer<typeof Commands>[number],
+    cost: Cost,
+  ): Promise<Settlement> {
+    const job: Job = { command, arrived, prefix, unsure: null }
+    return this.#instance.queues.submit(
+      JSON.stringify([line.tenantId, line.userId]),
+      job,
+      async (jobs, mayWrite) => {
+        const outcomes = await commit(
+          {
+            db: new Database(this.env.DB, cost),
+            configurations: this.#instance.configurations,
+            conflicted: () => undefined,
+            patience: Number.POSITIVE_INFINITY,
+            mayWrite,
+          },
+          line,
+          jobs,
+        )
+        return jobs.map(({ command }, index) => settle(command, outcomes[index]))
+      },
+      (work) => this.ctx.waitUntil(work),
+    )
+  }
+}

@@ -1,0 +1,149 @@
+import { systemNow, wait } from '../../shared/clock'
+import { Deposed, type Job } from './commit'
+import type { Settlement } from './settlement'
+
+/** Most commands to one commit; those that wait longer go into the next. */
+const GROUP = 20
+/** Most commands of one user that wait here; one more goes its own way, which is right too, only dearer. */
+const MOST_WAITING = 5_000
+/** How often one who waits looks whether whoever works is still alive, in ms. It also shows the run time that it isn't stuck. */
+const WATCH = 1_000
+/** How long a group may take before its leader is thought dead, in ms: its request was cancelled. */
+const LEASE = 5_000
+
+/** Commits a group of one user; `mayWrite` turns false when somebody else has taken the group over. */
+export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Promise<Settlement[]>
+
+/** How a command ended. */
+type End = { settlement: Settlement } | { error: unknown }
+
+/** A command that waits, its end, and what wakes its request: because it is done, or because it is to lead. */
+type Ticket = { job: Job; end: End | null; wake: () => void }
+
+/** The commands of one user in this isolate. */
+type Waiting = {
+  tickets: Ticket[]
+  /** Who works, on what and since when. */
+  leader: Ticket | null
+  group: Ticket[]
+  since: number
+}
+
+/**
+ * The queue of commands in one isolate. Commands of one user that arrive together are committed together; those of
+ * different users don't see each other. One of the waiting requests leads: it commits a group, its own command among
+ * it, and hands on to the next. No request does another's input or output, and none depends on another's survival: if
+ * a leader was cancelled, one of those who wait takes the group over, and the guards and the log tell what it had done.
+ *
+ * Holds at most 5,000 commands a user, by tenant and user; an entry goes with its last command.
+ */
+export class UserQueues {
+  readonly #users = new Map<string, Waiting>()
+
+  /**
+   * Commits one command of a user, together with others that wait. `waitUntil` keeps a commit alive whose caller has
+   * gone. Throws what the commit threw.
+   */
+  async submit(
+    user: string,
+    job: Job,
+    commit: CommitGroup,
+    waitUntil: (work: Promise<unknown>) => void,
+  ): Promise<Settlement> {
+    const ticket: Ticket = { job, end: null, wake: () => undefined }
+    const waiting = this.#users.get(user) ?? { tickets: [], leader: null, group: [], since: 0 }
+    if (waiting.tickets.length >= MOST_WAITING) return first(await commit([job], () => true))
+    this.#users.set(user, waiting)
+    waiting.tickets.push(ticket)
+    if (waiting.leader === null) appoint(waiting, ticket)
+    while (ticket.end === null) {
+      if (waiting.leader === ticket) {
+        const work = this.#lead(user, waiting, ticket, commit)
+        waitUntil(work)
+        await work
+      } else {
+        await sleep(ticket)
+        if (waiting.leader !== null && systemNow() - waiting.since > LEASE) takeOver(waiting, ticket)
+      }
+    }
+    if ('error' in ticket.end) throw ticket.end.error
+    return ticket.end.settlement
+  }
+
+  /** Commits the first that wait, tells them, and hands on. */
+  async #lead(user: string, waiting: Waiting, leader: Ticket, commit: CommitGroup): Promise<void> {
+    const group = waiting.tickets.splice(0, GROUP)
+    waiting.group = group
+    const mayWrite = () => {
+      const leads = waiting.leader === leader
+      if (leads) waiting.since = systemNow()
+      return leads
+    }
+    const ends = await commitEach(group, commit, mayWrite)
+    const deposed = waiting.leader !== leader
+    for (const [index, ticket] of group.entries()) {
+      const end = ends[index]
+      // One who was taken over before he wrote has nothing to say of the group.
+      if (end === undefined || (deposed && 'error' in end)) continue
+      ticket.end ??= end
+      ticket.wake()
+    }
+    if (deposed) return
+    waiting.group = []
+    const next = waiting.tickets[0]
+    if (next === undefined) {
+      waiting.leader = null
+      this.#users.delete(user)
+    } else {
+      appoint(waiting, next)
+      next.wake()
+    }
+  }
+}
+
+/** Waits until the command is done or is to lead; not longer than a second, so that a dead leader is noticed. */
+function sleep(ticket: Ticket): Promise<void> {
+  return new Promise((resolve) => {
+    ticket.wake = resolve
+    void wait(WATCH).then(resolve)
+  })
+}
+
+function appoint(waiting: Waiting, leader: Ticket): void {
+  waiting.leader = leader
+  waiting.since = systemNow()
+}
+
+/** Takes over from a leader that is thought dead: what it had not finished goes first. */
+function takeOver(waiting: Waiting, ticket: Ticket): void {
+  const unfinished = waiting.group.filter(({ end }) => end === null)
+  waiting.tickets.unshift(...unfinished)
+  waiting.group = []
+  appoint(waiting, ticket)
+}
+
+/** Commits a group; where it fails as a whole, each on its own, so that none pays for another's fault. */
+async function commitEach(
+  group: readonly Ticket[],
+  commit: CommitGroup,
+  mayWrite: () => boolean,
+): Promise<End[]> {
+  const jobs = group.map(({ job }) => job)
+  try {
+    return (await commit(jobs, mayWrite)).map((settlement) => ({ settlement }))
+  } catch (error) {
+    if (group.length === 1 || error instanceof Deposed) return group.map(() => ({ error }))
+    const ends: End[] = []
+    for (const job of jobs) {
+      ends.push(await commit([job], mayWrite).then((settled) => ({ settlement: first(settled) }), toError))
+    }
+    return ends
+  }
+}
+
+const toError = (error: unknown): End => ({ error })
+
+function first([settlement]: readonly Settlement[]): Settlement {
+  if (settlement === undefined) throw new Error('a commit left a command without an end')
+  return settlement
+}

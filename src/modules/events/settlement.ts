@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import type { Command } from '../../engine/evaluate'
+import type { UserState } from '../../engine/state'
+import { Refusal } from '../../errors'
+import { fromMicros } from '../../shared/decimal'
+import type { Metric } from '../configuration/configuration'
+import { NEW_COUNTER } from '../metrics/metrics.rules'
+import { pointsChanges } from '../points/points.answers'
+import { userAnswer } from '../users/users.answers'
+import { User } from '../users/users.schemas'
+import type { Outcome } from './commit'
+import { EventResponse } from './events.schemas'
+
+/** A value that a schema accepts, handed on as it is: z.record would drop a key such as `__proto__`. */
+const accepted = <S extends z.ZodType>(schema: S) =>
+  z.custom<z.infer<S>>((value) => schema.safeParse(value).success)
+
+/** How a command ended, as it can be told to a caller or sent between isolates. */
+export const Settlement = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('event'), status: z.literal([201, 202]), body: accepted(EventResponse) }),
+  z.object({ kind: z.literal('user'), body: accepted(User) }),
+  z.object({
+    kind: z.literal('refused'),
+    status: z.literal([400, 401, 403, 404, 413, 422, 429, 500]),
+    message: z.string(),
+  }),
+  /** A fault of ours; the message is for the log, not for the caller. */
+  z.object({ kind: z.literal('failed'), message: z.string() }),
+])
+export type Settlement = z.infer<typeof Settlement>
+
+/** What the lane answers: how each command ended, in the order sent, and what that cost. */
+export const LaneReply = z.object({
+  settlements: z.array(Settlement),
+  cost: z.object({ roundTrips: z.number(), rowsRead: z.number(), rowsWritten: z.number() }),
+})
+
+/** The answer to an event's caller. Throws what refused it. */
+export function eventReply(settlement: Settlement) {
+  if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
+  if (settlement.kind === 'event') return { status: settlement.status, body: settlement.body } as const
+  throw new Error(
+    settlement.kind === 'failed' ? settlement.message : 'an event was settled as something else',
+  )
+}
+
+/** The user to answer to whoever changed it. Throws what refused it. */
+export function userReply(settlement: Settlement): z.infer<typeof User> {
+  if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
+  if (settlement.kind === 'user') return settlement.body
+  throw new Error(settlement.kind === 'failed' ? settlement.message : 'a user was settled as something else')
+}
+
+/** Makes the answer from what happened, never from a second read. */
+export function settle(command: Command, outcome: Outcome | undefined): Settlement {
+  if (outcome === undefined) throw new Error('a commit left a command without an outcome')
+  const { decision, config } = outcome
+  if (decision.kind === 'failed') {
+    const { error } = decision
+    return {
+      kind: 'failed',
+      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    }
+  }
+  if (decision.kind === 'refused') {
+    const { status, message } = decision.refusal
+    return { kind: 'refused', status, message }
+  }
+  if (config === null) throw new Error('a decision without its configuration')
+  if (command.kind !== 'event') {
+    const user = decision.kind === 'changed' ? decision.change.after : decision.state
+    return { kind: 'user', body: userAnswer(config, user) }
+  }
+  const key = command.idempotencyKey
+  if (decision.kind === 'replayed') {
+    const { eventId, metric, state } = decision
+    const body = eventAnswer(eventId, metric, state, {})
+    return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) } }
+  }
+  if (decision.kind !== 'changed' || decision.metric === null)
+    throw new Error('an event that changed nothing')
+  const { change, metric } = decision
+  const body = eventAnswer(command.eventId, metric, change.after, pointsChanges(config, change))
+  return { kind: 'event', status: 201, body: { ...body, ...idempotency(key, false) } }
+}
+
+const idempotency = (key: string | null, replayed: boolean) =>
+  key === null ? {} : { idempotencyKey: key, idempotentReplayed: replayed }
+
+function eventAnswer(
+  eventId: string,
+  metric: Metric,
+  user: UserState,
+  points: z.infer<typeof EventResponse>['points'],
+): z.infer<typeof EventResponse> {
+  return {
+    eventId,
+    metricId: metric.id,
+    total: fromMicros((user.metrics.get(metric.id) ?? NEW_COUNTER).total),
+    achievements: [],
+    currentStreak: NO_STREAK,
+    points,
+    leaderboards: {},
+  }
+}
+
+/** The streak of someone who has none (S5). */
+const NO_STREAK = {
+  length: 0,
+  frequency: 'daily',
+  started: null,
+  periodStart: null,
+  periodEnd: null,
+  expires: null,
+  extended: false,
+} as const

@@ -1,0 +1,43 @@
+/** A key's record: what is needed to check the key and to know whom it speaks for. It never changes (K2). */
+export type KeyRecord = {
+  id: string
+  kind: 'application' | 'admin'
+  /** Null for an admin key. */
+  tenantId: string | null
+  userId: string | null
+  /** SHA-256 of the body, in hexadecimal (K1). */
+  hash: string
+}
+
+/** A key in two parts, or null where it has not that form (K1). */
+export function splitKey(key: string): { prefix: string; body: string } | null {
+  const dot = key.indexOf('.')
+  if (dot <= 0 || dot === key.length - 1 || key.length > 256) return null
+  return { prefix: key.slice(0, dot), body: key.slice(dot + 1) }
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+function randomText(length: number): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => ALPHABET[byte & 63]).join('')
+}
+
+/** A new key: 72 random bits name it, 258 random bits are its secret (K1). */
+export function newKey(kind: KeyRecord['kind']): { prefix: string; body: string; key: string } {
+  const prefix = `${kind === 'application' ? 'app' : 'adm'}_${randomText(12)}`
+  const body = randomText(43)
+  return { prefix, body, key: `${prefix}.${body}` }
+}
+
+/** SHA-256 of a text, in hexadecimal. */
+export async function sha256(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Whether two texts are the same, in a time that doesn't tell where they differ. Lengths may be known. */
+export function sameInConstantTime(a: string, b: string): boolean {
+  const left = new TextEncoder().encode(a)
+  const right = new TextEncoder().encode(b)
+  return left.byteLength === right.byteLength && crypto.subtle.timingSafeEqual(left, right)
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import {
+  createAnswer,
+  deleteAnswer,
+  items,
+  ListQuery,
+  Name,
+  Timestamp,
+  UserId,
+  UuidAnswer,
+} from '../../http/fields'
+
+/** An application key to create, for a user who need not exist yet (K3). */
+export const CreateApplicationKeyRequestItem = z
+  .object({ userId: UserId })
+  .meta({ id: 'CreateApplicationKeyRequestItem' })
+
+/** An application key at its creation: the only time that the key itself is shown (seed 2.9). */
+export const CreatedApplicationKey = z
+  .object({ id: UuidAnswer, userId: z.string(), key: z.string(), prefix: z.string() })
+  .meta({ id: 'CreatedApplicationKey' })
+
+/** An application key in a list. */
+export const ApplicationKey = z
+  .object({ id: UuidAnswer, userId: z.string(), prefix: z.string(), created: Timestamp })
+  .meta({ id: 'ApplicationKey' })
+
+/** The page of application keys, of one user where `userId` is given. */
+export const ApplicationKeyListQuery = ListQuery.extend({ userId: UserId.optional() })
+
+export const CreateApplicationKeysRequest = items(CreateApplicationKeyRequestItem).meta({
+  id: 'CreateApplicationKeysRequest',
+})
+export const ListApplicationKeysResponse = z.array(ApplicationKey).meta({ id: 'ListApplicationKeysResponse' })
+export const CreateApplicationKeysResponse = createAnswer(
+  'CreateApplicationKeysResponse',
+  CreatedApplicationKey,
+)
+export const DeleteApplicationKeysResponse = deleteAnswer('DeleteApplicationKeysResponse')
+
+/** An admin key to create (K4). */
+export const CreateAdminKeyRequestItem = z.object({ name: Name }).meta({ id: 'CreateAdminKeyRequestItem' })
+
+/** An admin key at its creation or rotation: the only time that the key itself is shown (K4). */
+export const CreatedAdminKey = z
+  .object({ id: UuidAnswer, name: z.string(), prefix: z.string(), key: z.string(), created: Timestamp })
+  .meta({ id: 'CreatedAdminKey' })
+
+/** An admin key in a list (K4). */
+export const AdminKey = z
+  .object({ id: UuidAnswer, name: z.string(), prefix: z.string(), created: Timestamp })
+  .meta({ id: 'AdminKey' })
+
+export const CreateAdminKeysRequest = items(CreateAdminKeyRequestItem).meta({ id: 'CreateAdminKeysRequest' })
+export const ListAdminKeysResponse = z.array(AdminKey).meta({ id: 'ListAdminKeysResponse' })
+export const CreateAdminKeysResponse = createAnswer('CreateAdminKeysResponse', CreatedAdminKey)
+export const DeleteAdminKeysResponse = deleteAnswer('DeleteAdminKeysResponse')

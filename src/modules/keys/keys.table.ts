@@ -1,0 +1,22 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/** Keys: application keys of one user, admin keys of the whole account (K1). The body of a key is never stored. */
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    no: integer('no').primaryKey({ autoIncrement: true }),
+    id: text('id').notNull().unique(),
+    prefix: text('prefix').notNull().unique(),
+    kind: text('kind', { enum: ['application', 'admin'] }).notNull(),
+    /** Null for an admin key. */
+    tenantId: text('tenant_id'),
+    /** The user whom an application key is for, by the caller's own id. */
+    userId: text('user_id'),
+    /** What an admin key is called. */
+    name: text('name'),
+    /** SHA-256 of the body, in hexadecimal. */
+    hash: text('hash').notNull(),
+    created: integer('created').notNull(),
+  },
+  (table) => [index('api_keys_by_user').on(table.tenantId, table.userId)],
+)

@@ -1,0 +1,32 @@
+import type { Counter, UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import { type Micros, micros } from '../../shared/decimal'
+import type { Metric } from '../configuration/configuration'
+
+const ZERO = micros(0)
+/** A metric's total stays within this, on both sides (E1). */
+const MOST = 9_007_199_254_000_000
+
+/** A counter that has never counted. */
+export const NEW_COUNTER: Counter = { total: ZERO, highest: ZERO }
+
+/** A counter after a value was added to it. */
+export function count(counter: Counter, value: Micros): Counter {
+  const total = micros(counter.total + value)
+  return { total, highest: total > counter.highest ? total : counter.highest }
+}
+
+/** The user's counter of a metric before and after an event of so many millionths. Throws 422 past E1's bounds. */
+export function addToMetric(
+  user: UserState,
+  metric: Metric,
+  value: Micros,
+): { before: Counter; after: Counter } {
+  const before = user.metrics.get(metric.id) ?? NEW_COUNTER
+  if (Math.abs(before.total + value) > MOST) {
+    throw refusals.unprocessable(
+      `value: the user's total in this metric would leave ±${MOST / 1e6}. Send a smaller value.`,
+    )
+  }
+  return { before, after: count(before, value) }
+}

@@ -1,0 +1,142 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { living, resource } from '../../db/columns'
+
+/** Points systems, such as XP or energy. */
+export const pointsSystems = sqliteTable(
+  'points_systems',
+  {
+    ...resource(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    description: text('description').notNull(),
+    badgeUrl: text('badge_url'),
+    maxPoints: integer('max_points'),
+  },
+  (table) => [uniqueIndex('points_systems_key').on(table.tenantId, table.key).where(living)],
+)
+
+/** Levels of a points system. */
+export const pointsLevels = sqliteTable(
+  'points_levels',
+  {
+    ...resource(),
+    systemId: text('system_id').notNull(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    description: text('description').notNull(),
+    badgeUrl: text('badge_url'),
+    points: integer('points').notNull(),
+  },
+  (table) => [
+    uniqueIndex('points_levels_key').on(table.systemId, table.key).where(living),
+    index('points_levels_by_tenant').on(table.tenantId),
+  ],
+)
+
+/** Triggers of a points system; which columns are filled depends on the type. */
+export const pointsTriggers = sqliteTable(
+  'points_triggers',
+  {
+    ...resource(),
+    systemId: text('system_id').notNull(),
+    type: text('type', { enum: ['metric', 'achievement', 'streak', 'time', 'user_creation'] }).notNull(),
+    points: integer('points').notNull(),
+    status: text('status', { enum: ['active', 'inactive'] }).notNull(),
+    /** JSON: `[{attributeId, attributeValue}]`. */
+    userAttributes: text('user_attributes').notNull(),
+    /** JSON: `[{attributeId, attributeValue}]`. */
+    eventAttributes: text('event_attributes').notNull(),
+    metricId: text('metric_id'),
+    metricThreshold: integer('metric_threshold'),
+    achievementId: text('achievement_id'),
+    streakLength: integer('streak_length'),
+    timeUnit: text('time_unit', { enum: ['hours', 'days'] }),
+    timeInterval: integer('time_interval'),
+    blockIfOutOfPoints: integer('block_if_out_of_points', { mode: 'boolean' }).notNull(),
+    /** Counts the forms in which the trigger has been shown; awards name the one that they fired in (P10). */
+    version: integer('version').notNull(),
+  },
+  (table) => [index('points_triggers_by_tenant').on(table.tenantId)],
+)
+
+/** Every form in which a trigger has been shown, so that an award can show the one it was made by (P10). */
+export const triggerVersions = sqliteTable(
+  'trigger_versions',
+  {
+    triggerId: text('trigger_id').notNull(),
+    version: integer('version').notNull(),
+    /** JSON: the trigger as the application interface shows it. */
+    document: text('document').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.triggerId, table.version] })],
+)
+
+/** Boosts of a points system: for everyone, for users with certain attributes, or for one user. */
+export const pointsBoosts = sqliteTable(
+  'points_boosts',
+  {
+    ...resource(),
+    systemId: text('system_id').notNull(),
+    /** The one user whom it is for: the caller's id, and ours, which dies with an erasure. Null: for all. */
+    userId: text('user_id'),
+    userIid: text('user_iid'),
+    name: text('name').notNull(),
+    /** First local date on which it applies. */
+    start: text('start').notNull(),
+    /** Last local date on which it applies; `9999-12-31` where it has no end, so that an index range serves. */
+    end: text('end').notNull(),
+    multiplier: real('multiplier').notNull(),
+    rounding: text('rounding', { enum: ['down', 'up', 'nearest'] }).notNull(),
+    /** JSON: `[{attributeId, attributeValue}]`. */
+    userAttributes: text('user_attributes').notNull(),
+  },
+  (table) => [
+    index('points_boosts_by_user').on(table.userIid, table.end).where(sql`user_iid IS NOT NULL`),
+    index('points_boosts_by_system').on(table.tenantId, table.systemId),
+  ],
+)
+
+/** The ledger: one row an award, never changed. In a system, a user's total is the sum of them (P8). WITHOUT ROWID. */
+export const awards = sqliteTable(
+  'awards',
+  {
+    userIid: text('user_iid').notNull(),
+    systemId: text('system_id').notNull(),
+    /** When it was made; for a time trigger, when it was due. Milliseconds. */
+    at: integer('at').notNull(),
+    /** The user's `seq` of the change that it is part of. */
+    seq: integer('seq').notNull(),
+    /** Its place among the awards of that change. */
+    position: integer('position').notNull(),
+    id: text('id').notNull(),
+    /** What was really applied, after boosts, cap and floor (P6). */
+    awarded: integer('awarded').notNull(),
+    /** The user's total in the system after it. */
+    total: integer('total').notNull(),
+    /** Minutes ahead of UTC in the user's zone at that moment, frozen (E8). */
+    utcOffset: integer('utc_offset').notNull(),
+    triggerId: text('trigger_id').notNull(),
+    triggerVersion: integer('trigger_version').notNull(),
+    /** JSON: the boosts that applied, as they were; null where none did. */
+    boosts: text('boosts'),
+  },
+  (table) => [primaryKey({ columns: [table.userIid, table.systemId, table.at, table.seq, table.position] })],
+)
+
+/** Points summaries that were expensive to make, kept for a minute (P11). WITHOUT ROWID. */
+export const pointsSummaries = sqliteTable(
+  'points_summaries',
+  {
+    tenantId: text('tenant_id').notNull(),
+    systemId: text('system_id').notNull(),
+    kind: text('kind', { enum: ['ranges', 'levels'] }).notNull(),
+    /** JSON: the attribute filters, sorted. */
+    filter: text('filter').notNull(),
+    configVersion: integer('config_version').notNull(),
+    computed: integer('computed').notNull(),
+    /** JSON: the summary as served. */
+    document: text('document').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.systemId, table.kind, table.filter] })],
+)

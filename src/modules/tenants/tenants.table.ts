@@ -1,0 +1,20 @@
+import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/** A tenant, with its settings and the version of its configuration. With multi-tenancy off there is the implicit one. */
+export const tenants = sqliteTable('tenants', {
+  id: text('id').primaryKey(),
+  /** The customer's own identifier, accepted in `Tenant-ID` (T2). */
+  customerId: text('customer_id').notNull().unique(),
+  name: text('name').notNull(),
+  status: text('status', { enum: ['active', 'archived'] })
+    .notNull()
+    .default('active'),
+  /** Counts the changes to the tenant's configuration; 0 means that nothing was ever configured. */
+  configVersion: integer('config_version').notNull().default(0),
+  controlRatio: real('control_ratio').notNull().default(0),
+  recapFrequency: text('recap_frequency', { enum: ['none', 'weekly', 'monthly'] })
+    .notNull()
+    .default('weekly'),
+  created: integer('created').notNull(),
+  updated: integer('updated').notNull(),
+})

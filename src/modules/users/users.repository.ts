@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import type { Database } from '../../db/database'
+import type { Counter, UserState } from '../../engine/state'
+import { type Instant, instant } from '../../shared/clock'
+import { micros } from '../../shared/decimal'
+import { BoostRow } from '../configuration/configuration.repository'
+
+const json = <S extends z.ZodType>(schema: S) =>
+  z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(schema)
+
+const counters = json(z.array(z.tuple([z.string(), z.number(), z.number()]))).transform(
+  (list) =>
+    new Map(list.map(([id, total, highest]) => [id, { total: micros(total), highest: micros(highest) }])),
+)
+
+const UserRow = z.object({
+  id: z.string(),
+  iid: z.string(),
+  seq: z.number(),
+  changed: z.number().transform(instant),
+  email: z.string().nullable(),
+  name: z.string().nullable(),
+  tz: z.string().nullable(),
+  subscribe_to_emails: z.number(),
+  device_tokens: json(z.array(z.string())).nullable(),
+  attributes: json(z.record(z.string(), z.string())),
+  control: z.number(),
+  created: z.number().transform(instant),
+  updated: z.number().transform(instant),
+  metrics: counters,
+  points: json(z.record(z.string(), z.number())),
+  counters,
+  boosts: json(z.array(BoostRow)),
+})
+
+const BOOSTS = `
+  (SELECT json_group_array(json_object('id', b.id, 'created', b.created, 'updated', b.updated, 'systemId', b.system_id,
+     'userId', b.user_id, 'userIid', b.user_iid, 'name', b.name, 'start', b.start, 'end', b."end",
+     'multiplier', b.multiplier, 'rounding', b.rounding, 'userAttributes', b.user_attributes))
+   FROM points_boosts b WHERE b.user_iid = u.iid
+     AND b."end" >= date(coalesce((SELECT now FROM test_clock), ?3) / 1000 - 172800, 'unixepoch')
+     AND b.deleted IS NULL) AS boosts`
+
+const USER = `SELECT u.*, ${BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
+
+/** Reads all of a user's state, with the own boosts that were not over two days ago. Parsed by `parseUser`. */
+export function userStatement(
+  db: Database,
+  tenantId: string,
+  userId: string,
+  systemNow: Instant,
+): D1PreparedStatement {
+  return db.statement(USER, tenantId, userId, systemNow)
+}
+
+/** The state that `userStatement` has read, or null where there is no such user. */
+export function parseUser(result: D1Result | undefined): UserState | null {
+  const row = result?.results[0]
+  if (row === undefined) return null
+  const { id, iid, seq, changed, created, updated, metrics, counters, boosts, ...rest } = UserRow.parse(row)
+  return {
+    id,
+    iid,
+    seq,
+    changed,
+    created,
+    updated,
+    metrics,
+    counters,
+    boosts,
+    control: rest.control === 1,
+    points: new Map(Object.entries(rest.points)),
+    profile: {
+      email: rest.email,
+      name: rest.name,
+      tz: rest.tz,
+      subscribeToEmails: rest.subscribe_to_emails === 1,
+      deviceTokens: rest.device_tokens,
+      attributes: new Map(Object.entries(rest.attributes)),
+    },
+  }
+}
+
+const STORE = `
+  INSERT INTO users (tenant_id, id, iid, seq, changed, email, name, tz, subscribe_to_emails, device_tokens, attributes,
+    control, created, updated, metrics, points, counters)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+  ON CONFLICT DO UPDATE SET seq = ?4, changed = ?5, email = ?6, name = ?7, tz = ?8, subscribe_to_emails = ?9,
+    device_tokens = ?10, attributes = ?11, updated = ?14, metrics = ?15, points = ?16, counters = ?17`
+
+/** Stores the whole of a user's state: one row written. The batch's guard says that it may. */
+export function storeUser(db: Database, tenantId: string, user: UserState): D1PreparedStatement {
+  const { profile } = user
+  return db.statement(
+    STORE,
+    tenantId,
+    user.id,
+    user.iid,
+    user.seq,
+    user.changed,
+    profile.email,
+    profile.name,
+    profile.tz,
+    profile.subscribeToEmails ? 1 : 0,
+    profile.deviceTokens && JSON.stringify(profile.deviceTokens),
+    JSON.stringify(Object.fromEntries(profile.attributes)),
+    user.control ? 1 : 0,
+    user.created,
+    user.updated,
+    countersJson(user.metrics),
+    JSON.stringify(Object.fromEntries(user.points)),
+    countersJson(user.counters),
+  )
+}
+
+function countersJson(counters: ReadonlyMap<string, Counter>): string {
+  return JSON.stringify([...counters].map(([id, { total, highest }]) => [id, total, highest]))
+}

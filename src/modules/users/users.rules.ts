@@ -1,0 +1,136 @@
+import type { Profile, UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import type { Instant } from '../../shared/clock'
+import { type Attribute, attributeByKey, type Configuration } from '../configuration/configuration'
+
+/** The fields that a call passes of a user: undefined ones stay, null clears (U2). */
+export type ProfileChange = {
+  email?: string | undefined
+  name?: string | undefined
+  tz?: string | null | undefined
+  subscribeToEmails?: boolean | undefined
+  deviceTokens?: readonly string[] | null | undefined
+  /** By key; null removes one. */
+  attributes?: ReadonlyMap<string, string | null> | undefined
+}
+
+const NOBODY: Profile = {
+  email: null,
+  name: null,
+  tz: null,
+  subscribeToEmails: true,
+  deviceTokens: null,
+  attributes: new Map(),
+}
+
+/** Values by attribute id, from values by key. Throws 422 where a key is no configured attribute of that type (U4, E6). */
+export function resolveAttributes<V>(
+  config: Configuration,
+  type: Attribute['type'],
+  values: ReadonlyMap<string, V>,
+): ReadonlyMap<string, V> {
+  const resolved = new Map<string, V>()
+  const unknown: string[] = []
+  for (const [key, value] of values) {
+    const attribute = attributeByKey(config, type, key)
+    if (attribute === undefined) unknown.push(key)
+    else resolved.set(attribute.id, value)
+  }
+  if (unknown.length > 0) {
+    throw refusals.unprocessable(
+      `Invalid attribute keys: ${unknown.join(', ')}. Attribute keys must match those configured for ${type}s.`,
+    )
+  }
+  return resolved
+}
+
+/**
+ * The user after a call has passed these fields: a new one where there was none (U6), the very same object where
+ * nothing would change (U3). Throws 422 on unknown attributes, and on a subscription without an address (U4).
+ */
+export function applyProfile(
+  config: Configuration,
+  state: UserState | null,
+  passed: ProfileChange,
+  { userId, at, newId }: { userId: string; at: Instant; newId: (at: Instant) => string },
+): UserState {
+  const attributes = resolveAttributes(config, 'user', passed.attributes ?? new Map<string, string | null>())
+  const profile = merge(state?.profile ?? NOBODY, passed, attributes)
+  if (passed.subscribeToEmails === true && profile.email === null) {
+    throw refusals.unprocessable(
+      'subscribeToEmails: this user has no email address to subscribe. Pass email too, or leave this out.',
+    )
+  }
+  if (state !== null) return sameProfile(state.profile, profile) ? state : { ...state, profile, updated: at }
+  return {
+    id: userId,
+    iid: newId(at),
+    seq: 0,
+    changed: at,
+    profile,
+    control: isInControlGroup(config.tenantId, userId, config.settings.controlRatio),
+    created: at,
+    updated: at,
+    metrics: new Map(),
+    points: new Map(),
+    counters: new Map(),
+    boosts: [],
+  }
+}
+
+function merge(
+  profile: Profile,
+  passed: ProfileChange,
+  attributes: ReadonlyMap<string, string | null>,
+): Profile {
+  return {
+    email: passed.email ?? profile.email,
+    name: passed.name ?? profile.name,
+    tz: passed.tz === undefined ? profile.tz : passed.tz,
+    subscribeToEmails: passed.subscribeToEmails ?? profile.subscribeToEmails,
+    deviceTokens: passed.deviceTokens === undefined ? profile.deviceTokens : passed.deviceTokens,
+    attributes: attributes.size === 0 ? profile.attributes : mergeAttributes(profile.attributes, attributes),
+  }
+}
+
+function mergeAttributes(
+  present: ReadonlyMap<string, string>,
+  passed: ReadonlyMap<string, string | null>,
+): ReadonlyMap<string, string> {
+  const merged = new Map(present)
+  for (const [key, value] of passed) {
+    if (value === null) merged.delete(key)
+    else merged.set(key, value)
+  }
+  return merged
+}
+
+function sameProfile(a: Profile, b: Profile): boolean {
+  return (
+    a.email === b.email &&
+    a.name === b.name &&
+    a.tz === b.tz &&
+    a.subscribeToEmails === b.subscribeToEmails &&
+    sameList(a.deviceTokens, b.deviceTokens) &&
+    a.attributes.size === b.attributes.size &&
+    [...a.attributes].every(([key, value]) => b.attributes.get(key) === value)
+  )
+}
+
+function sameList(a: readonly string[] | null, b: readonly string[] | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}
+
+/**
+ * Whether a user belongs to the control group (U5): a stable hash of tenant and user, as a share of 100, below the
+ * ratio. FNV-1a with a final mix, so that ids that differ little are spread evenly.
+ */
+export function isInControlGroup(tenantId: string, userId: string, ratio: number): boolean {
+  let hash = 0x811c9dc5
+  for (const byte of new TextEncoder().encode(`${tenantId}\n${userId}`))
+    hash = Math.imul(hash ^ byte, 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * 100 < ratio
+}

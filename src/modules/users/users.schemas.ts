@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { Email, NullableAttributeMap, optional, Timestamp, TimeZone, UserId } from '../../http/fields'
+
+const DEVICE_TOKENS_MAX = 25
+const DEVICE_TOKEN_LENGTH_MAX = 4_096
+
+/** What identify and update pass of a user: absent fields stay, and null clears `tz` and `deviceTokens` (U2). */
+export const UpdatedUser = z
+  .object({
+    email: optional(Email),
+    name: optional(z.string().max(255)),
+    tz: TimeZone.nullish(),
+    deviceTokens: z.array(z.string().max(DEVICE_TOKEN_LENGTH_MAX)).max(DEVICE_TOKENS_MAX).nullish(),
+    subscribeToEmails: optional(z.boolean()),
+    attributes: optional(NullableAttributeMap),
+  })
+  .meta({ id: 'UpdatedUser' })
+
+/** What an event or a create passes of a user, who is made if unknown (U2). */
+export const UpsertedUser = UpdatedUser.extend({ id: UserId }).meta({ id: 'UpsertedUser' })
+
+/** A user as served (seed 2.1). */
+export const User = z
+  .object({
+    id: z.string(),
+    email: z.string().nullable(),
+    name: z.string().nullable(),
+    tz: z.string().nullable(),
+    deviceTokens: z.array(z.string()).nullable().optional(),
+    subscribeToEmails: z.boolean(),
+    attributes: z.record(z.string(), z.string()),
+    control: z.boolean(),
+    created: Timestamp,
+    updated: Timestamp,
+  })
+  .meta({ id: 'User' })

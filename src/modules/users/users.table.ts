@@ -1,0 +1,41 @@
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/**
+ * Users: who they are, and what they have. A user is the unit of consistency, and every change raises `seq` in the same
+ * batch; since that writes this row anyway, the running state stands here too and costs no row of its own (a state
+ * table each for metrics, points and counters would cost one more row an event each). WITHOUT ROWID.
+ */
+export const users = sqliteTable(
+  'users',
+  {
+    tenantId: text('tenant_id').notNull(),
+    /** The caller's own identifier. */
+    id: text('id').notNull(),
+    /** Ours, new at each creation: everything of a user is keyed by it, so that someone erased who returns is new. */
+    iid: text('iid').notNull(),
+    /** Counts the changes to the user. */
+    seq: integer('seq').notNull(),
+    /** When the last change happened, in milliseconds. */
+    changed: integer('changed').notNull(),
+    email: text('email'),
+    name: text('name'),
+    tz: text('tz'),
+    subscribeToEmails: integer('subscribe_to_emails').notNull(),
+    /** JSON: an array of tokens, or null. */
+    deviceTokens: text('device_tokens'),
+    /** JSON: attribute id → value. */
+    attributes: text('attributes').notNull(),
+    /** Whether the user is in the control group, fixed at creation (U5). */
+    control: integer('control').notNull(),
+    created: integer('created').notNull(),
+    /** When a field of the user last changed (U3). */
+    updated: integer('updated').notNull(),
+    /** JSON: `[[metric id, total, highest total]]`, in millionths. */
+    metrics: text('metrics').notNull(),
+    /** JSON: points system id → total. */
+    points: text('points').notNull(),
+    /** JSON: `[[trigger id, total, highest total]]` of the triggers that count on their own (P1), in millionths. */
+    counters: text('counters').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+)
