@@ -6,12 +6,33 @@ import { variables } from './env'
 import { Refusal, refusals } from './errors'
 import { type App, newApp } from './http/app'
 import { logLine } from './http/log'
+import { systemRoutes } from './http/system'
 import type { Instance } from './instance'
+import { attributeRoutes } from './modules/attributes/attributes.routes'
+import { clockRoutes } from './modules/clock/clock.routes'
 import { eventRoutes } from './modules/events/events.routes'
+import { keyRoutes } from './modules/keys/keys.routes'
+import { metricRoutes } from './modules/metrics/metrics.routes'
+import { userMetricRoutes } from './modules/metrics/user-metrics.routes'
+import { pointsAdminRoutes } from './modules/points/points.admin.routes'
+import { pointsRoutes } from './modules/points/points.routes'
+import { settingsRoutes } from './modules/tenants/settings.routes'
 import { userRoutes } from './modules/users/users.routes'
 import { systemNow } from './shared/clock'
 
-const MODULES = [eventRoutes, userRoutes]
+const MODULES = [
+  systemRoutes,
+  eventRoutes,
+  userRoutes,
+  userMetricRoutes,
+  pointsRoutes,
+  attributeRoutes,
+  metricRoutes,
+  pointsAdminRoutes,
+  settingsRoutes,
+  keyRoutes,
+  clockRoutes,
+]
 
 /** The Worker's HTTP side, over what one isolate remembers. Two apps share nothing but the database. */
 export function createApp(instance: Instance): App {
@@ -61,7 +82,8 @@ export function createApp(instance: Instance): App {
   return app
 }
 
-function newContext(instance: Instance, env: Context['env'], waitUntil: Context['waitUntil']): Context {
+/** What a request, or an occasion of the platform's, begins with. */
+export function newContext(instance: Instance, env: Context['env'], waitUntil: Context['waitUntil']): Context {
   const cost = noCost()
   return {
     requestId: crypto.randomUUID(),

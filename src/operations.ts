@@ -1,7 +1,51 @@
 import type { OperationSpec } from './http/operation'
+import * as attributes from './modules/attributes/attributes.routes'
+import * as clock from './modules/clock/clock.routes'
+import * as events from './modules/events/events.routes'
+import * as keys from './modules/keys/keys.routes'
+import * as userMetrics from './modules/metrics/user-metrics.routes'
+import * as metrics from './modules/metrics/metrics.routes'
+import { pointsAdminOperations } from './modules/points/points.admin.routes'
+import { pointsOperations } from './modules/points/points.routes'
+import * as settings from './modules/tenants/settings.routes'
+import * as users from './modules/users/users.routes'
 
 /** The operations of the application interface, in the order of its document. */
-export const applicationOperations: readonly OperationSpec[] = []
+export const applicationOperations: readonly OperationSpec[] = [
+  events.metricsEvent,
+  users.usersCreate,
+  users.usersGet,
+  users.usersIdentify,
+  users.usersUpdate,
+  userMetrics.usersAllMetrics,
+  userMetrics.usersSingleMetric,
+  userMetrics.usersMetricEventSummary,
+  ...pointsOperations,
+]
 
 /** The operations of the admin interface, in the order of its document. */
-export const adminOperations: readonly OperationSpec[] = []
+export const adminOperations: readonly OperationSpec[] = [
+  attributes.adminAttributesList,
+  attributes.adminAttributesCreate,
+  attributes.adminAttributesUpdate,
+  attributes.adminAttributesDelete,
+  attributes.adminAttributesGet,
+  metrics.adminMetricsList,
+  metrics.adminMetricsCreate,
+  metrics.adminMetricsUpdate,
+  metrics.adminMetricsDelete,
+  metrics.adminMetricsGet,
+  ...pointsAdminOperations,
+  settings.adminSettingsGet,
+  settings.adminSettingsUpdate,
+  keys.adminApplicationApiKeysList,
+  keys.adminApplicationApiKeysCreate,
+  keys.adminApplicationApiKeysDelete,
+  keys.adminAdminKeysList,
+  keys.adminAdminKeysCreate,
+  keys.adminAdminKeysDelete,
+  keys.adminAdminKeysRotate,
+  clock.adminTestClockGet,
+  clock.adminTestClockSet,
+  clock.adminTestClockReset,
+]

@@ -18,7 +18,9 @@ const FIVE_MINUTES = 5 * 60_000
  */
 export async function waitForHealth(url, signal) {
   const deadline = performance.now() + PATIENCE
-  for (let last = 'nothing'; ; await sleep(100, undefined, { signal })) {
+  let last = 'nothing'
+  for (let pause = 50; ; pause = Math.min(pause * 1.5, 1000)) {
+    await sleep(pause, undefined, { signal })
     if (performance.now() > deadline) {
       throw new Complaint(
         `The Worker is not ready after ${PATIENCE / 1000} seconds; /health answers ${last}.`,
@@ -38,17 +40,18 @@ export async function waitForHealth(url, signal) {
 }
 
 /**
- * Calls the Worker's `scheduled` handler, which wrangler does not do by itself: now until it succeeds, then every
- * five minutes. A failure is a line in the output.
+ * Calls the Worker's `scheduled` handler, which wrangler does not do by itself: now, and then every five minutes;
+ * after a failure, which is a line in the output, sooner. It keeps no process alive.
  *
  * @param {string} url
  * @param {AbortSignal} signal ends it
  */
 export async function keepSchedule(url, signal) {
-  while (!signal.aborted && !(await callScheduled(url, signal))) await sleep(2000)
-  const timer = setInterval(() => callScheduled(url, signal), FIVE_MINUTES)
-  timer.unref()
-  signal.addEventListener('abort', () => clearInterval(timer))
+  for (let pause = 1000; ; ) {
+    const succeeded = await callScheduled(url, signal)
+    pause = succeeded ? FIVE_MINUTES : Math.min(pause * 2, FIVE_MINUTES)
+    await sleep(pause, undefined, { signal, ref: false })
+  }
 }
 
 /** @returns {Promise<boolean>} whether it succeeded */

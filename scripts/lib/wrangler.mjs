@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { pathToFileURL } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable, project, toolScript } from './project.mjs'
 
@@ -57,7 +58,10 @@ export function applyLocalMigrations(database) {
   child.stdout.on('data', (part) => (said += part))
   child.stderr.on('data', (part) => (said += part))
   const done = once(child, 'close').then(([code]) => {
-    if (code !== 0) throw new Complaint(`${said.trim()}\n\nThe migrations failed, so Laurel does not start.`)
+    if (code !== 0)
+      throw new Complaint(
+        `${stripVTControlCharacters(said).trim()}\n\nThe migrations failed, so Laurel does not start.`,
+      )
   })
   return { child, done }
 }

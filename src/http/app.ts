@@ -1,4 +1,5 @@
-import { Hono } from 'hono'
+import { Hono, type Context as HonoContext } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { z } from 'zod'
 import type { Context, Scope } from '../context'
 import type { Bindings } from '../env'
@@ -24,3 +25,13 @@ export type App = Hono<AppEnv>
 export const newApp = (
   options: { getPath?: (request: Request, options?: { env?: Bindings }) => string } = {},
 ): App => new Hono<AppEnv>({ ...options, strict: true })
+
+/** A JSON answer. */
+export function answer(c: HonoContext<AppEnv>, status: number, body: unknown): Response {
+  return c.body(JSON.stringify(body), contentful(status), { 'content-type': 'application/json' })
+}
+
+function contentful(status: number): ContentfulStatusCode {
+  if (status === 200 || status === 201 || status === 202 || status === 503) return status
+  throw new Error(`unexpected status ${status}`)
+}

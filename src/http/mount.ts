@@ -1,11 +1,10 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { z } from 'zod'
 import type { Scope } from '../context'
-import { type Fault, Refusal, refusals } from '../errors'
+import { type Fault, refusals } from '../errors'
 import { enter, readClaim } from './access'
-import type { App, AppEnv } from './app'
+import { type App, type AppEnv, answer } from './app'
 import { readBody } from './body'
 import type { Input, OperationSpec, Reply } from './operation'
 
@@ -124,14 +123,4 @@ export function mount<const O extends OperationSpec, F = undefined>(
   }
   const handlers = [entered(spec), ...stages(spec, stage), last] as const
   for (const path of pathsOf(spec)) app.on([spec.method.toUpperCase()], [path], ...handlers)
-}
-
-/** A JSON answer. */
-export function answer(c: HonoContext<AppEnv>, status: number, body: unknown): Response {
-  return c.body(JSON.stringify(body), contentful(status), { 'content-type': 'application/json' })
-}
-
-function contentful(status: number): ContentfulStatusCode {
-  if (status === 200 || status === 201 || status === 202) return status
-  throw new Refusal(500, `unexpected status ${status}`)
 }

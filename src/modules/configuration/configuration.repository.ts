@@ -114,7 +114,7 @@ export async function loadConfiguration(source: Source, tenantId: string): Promi
   const boosts: Boost[] = rows(6, BoostRow)
   const systems = rows(3, SystemRow).map((system) => ({
     ...system,
-    levels: levels.filter(({ systemId }) => systemId === system.id).sort((a, b) => a.points - b.points),
+    levels: levels.filter(({ systemId }) => systemId === system.id),
     triggers: triggers.filter(({ systemId }) => systemId === system.id),
     boosts: boosts.filter(({ systemId }) => systemId === system.id),
   }))

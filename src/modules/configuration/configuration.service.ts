@@ -4,8 +4,15 @@ import { refusals } from '../../errors'
 import type { Configuration } from './configuration'
 import { configurationAt, loadConfiguration } from './configuration.repository'
 
-/** What a change of the configuration comes to: the statements that store it, and what is answered. */
-export type Decision<T> = { statements: readonly D1PreparedStatement[]; result: T }
+/** What a change of the configuration comes to. */
+export type Decision<T> = {
+  /** What stores it. */
+  statements: readonly D1PreparedStatement[]
+  /** What is stored with it, but is no part of the configuration and so leaves its version alone. */
+  beside?: readonly D1PreparedStatement[]
+  /** What is answered. */
+  result: T
+}
 
 /** The tenant's present configuration, as of the version that the request's first read has seen. */
 export function configurationOf(scope: Scope): Promise<Configuration> {
@@ -13,6 +20,8 @@ export function configurationOf(scope: Scope): Promise<Configuration> {
 }
 
 const sourceOf = ({ db, instance }: Scope) => ({ db, configurations: instance.configurations })
+
+const RAISE_VERSION = 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1'
 
 /** Tries that a change gets before it gives up; each failed one means that somebody else's change went through. */
 const TRIES = 50
@@ -29,13 +38,14 @@ export async function configure<T>(
   const { db } = scope
   let config = await configurationOf(scope)
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const { statements, result } = await decide(config)
-    if (statements.length === 0) return result
+    const { statements, beside = [], result } = await decide(config)
+    if (statements.length + beside.length === 0) return result
     try {
       await db.batch([
         configurationUnchanged(db, config.tenantId, config.version),
         ...statements,
-        db.statement('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1', config.tenantId),
+        ...beside,
+        ...(statements.length === 0 ? [] : [db.statement(RAISE_VERSION, config.tenantId)]),
       ])
       return result
     } catch (error) {

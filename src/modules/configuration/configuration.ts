@@ -61,7 +61,7 @@ export type System = Resource & {
   description: string
   badgeUrl: string | null
   maxPoints: number | null
-  /** Ascending by points. */
+  /** In order of creation. */
   levels: readonly Level[]
   /** In order of creation. */
   triggers: readonly Trigger[]

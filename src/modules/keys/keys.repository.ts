@@ -1,6 +1,11 @@
+import { and, asc, eq, isNull } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Context } from '../../context'
+import type { Database } from '../../db/database'
+import { type Instant, instant } from '../../shared/clock'
+import { among, groupsOf } from '../configuration/items.repository'
 import type { KeyRecord } from './keys.rules'
+import { apiKeys } from './keys.table'
 
 const Stored = z.object({
   id: z.string(),
@@ -34,9 +39,17 @@ export async function findKeyRecord(ctx: Context, prefix: string): Promise<KeyRe
   const [row] = await ctx.db.rows(ctx.db.statement(BY_PREFIX, prefix))
   if (row === undefined) return null
   const record = Stored.parse(row)
+  rememberKey(ctx, prefix, record)
+  return record
+}
+
+/**
+ * Puts a record where keys are looked up first. For a new key that is before anybody asks, since the edge remembers
+ * for a day that KV had nothing, too.
+ */
+export function rememberKey(ctx: Context, prefix: string, record: KeyRecord): void {
   ctx.instance.keys.set(prefix, record)
   ctx.waitUntil(ctx.env.KEYS.put(kvKey(prefix), JSON.stringify(record)).catch(() => undefined))
-  return record
 }
 
 /** Forgets deleted keys where they were only cached; D1 has refused them already (K2). */
@@ -45,4 +58,85 @@ export function forgetKeys(ctx: Context, prefixes: readonly string[]): void {
     ctx.instance.keys.delete(prefix)
     ctx.waitUntil(ctx.env.KEYS.delete(kvKey(prefix)).catch(() => undefined))
   }
+}
+
+/** Whose keys are meant: the application keys of a tenant, or the admin keys of the account (K3, K4). */
+export type KeyOwner = { kind: 'application'; tenantId: string } | { kind: 'admin' }
+
+/** A key to store, all but its secret. */
+export type KeyRow = KeyRecord & { prefix: string; name: string | null; created: Instant }
+
+/** The columns that an insert fills. */
+const COLUMNS = 8
+
+const ownedBy = (owner: KeyOwner) =>
+  and(
+    eq(apiKeys.kind, owner.kind),
+    owner.kind === 'admin' ? isNull(apiKeys.tenantId) : eq(apiKeys.tenantId, owner.tenantId),
+  )
+
+/** Stores new keys, all or none. */
+export async function insertKeys(db: Database, rows: readonly KeyRow[]): Promise<void> {
+  await db.batch(groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(apiKeys).values(group))))
+}
+
+const Created = z.number().transform(instant)
+
+const ListedRows = z.array(
+  z.object({
+    id: z.string(),
+    user_id: z.string().nullable(),
+    name: z.string().nullable(),
+    prefix: z.string(),
+    created: Created,
+  }),
+)
+
+/** A page of keys, oldest first; of one user where `userId` is given (G7). */
+export async function listKeys(
+  db: Database,
+  owner: KeyOwner,
+  { limit, skip, userId }: { limit: number; skip: number; userId?: string | undefined },
+): Promise<z.infer<typeof ListedRows>> {
+  const { id, prefix, name, created } = apiKeys
+  const query = db.orm
+    .select({ id, userId: apiKeys.userId, name, prefix, created })
+    .from(apiKeys)
+    .where(and(ownedBy(owner), userId === undefined ? undefined : eq(apiKeys.userId, userId)))
+    .orderBy(asc(apiKeys.no))
+    .limit(limit)
+    .offset(skip)
+  return ListedRows.parse(await db.rows(db.built(query)))
+}
+
+const DeletedRows = z.array(z.object({ id: z.string(), prefix: z.string() }))
+
+/** Deletes keys; answers those that there were. */
+export async function deleteKeys(
+  db: Database,
+  owner: KeyOwner,
+  ids: readonly string[],
+): Promise<z.infer<typeof DeletedRows>> {
+  const query = db.orm
+    .delete(apiKeys)
+    .where(and(ownedBy(owner), among(apiKeys.id, ids)))
+    .returning({ id: apiKeys.id, prefix: apiKeys.prefix })
+  return DeletedRows.parse(await db.rows(db.built(query)))
+}
+
+const RotatedRow = z.object({ prefix: z.string(), name: z.string(), created: Created })
+
+/** Gives an admin key a new prefix and secret; answers what it was before, or null where there is none (K4). */
+export async function replaceKey(
+  db: Database,
+  id: string,
+  { prefix, hash }: Pick<KeyRow, 'prefix' | 'hash'>,
+): Promise<z.infer<typeof RotatedRow> | null> {
+  const its = and(ownedBy({ kind: 'admin' }), eq(apiKeys.id, id))
+  const { name, created } = apiKeys
+  const [before] = await db.batch([
+    db.built(db.orm.select({ prefix: apiKeys.prefix, name, created }).from(apiKeys).where(its)),
+    db.built(db.orm.update(apiKeys).set({ prefix, hash }).where(its)),
+  ])
+  return RotatedRow.nullable().parse(before?.results[0] ?? null)
 }

@@ -1,5 +1,8 @@
+import { z } from 'zod'
 import type { Database } from '../../db/database'
 import type { AwardRecord } from '../../engine/state'
+import { type Instant, instant } from '../../shared/clock'
+import { PointsBoost, PointsTrigger } from './points.schemas'
 
 const BOOK = `
   INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id,
@@ -27,4 +30,79 @@ export function bookAwards(
     award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
   ])
   return db.statement(BOOK, userIid, JSON.stringify(rows))
+}
+
+const NEWEST = `
+  SELECT id, at, awarded, total, trigger_id AS triggerId, trigger_version AS triggerVersion, boosts FROM awards
+  WHERE user_iid = ?1 AND system_id = ?2 ORDER BY at DESC, seq DESC, position DESC LIMIT ?3`
+
+const NewestRows = z.array(
+  z.object({
+    id: z.string(),
+    at: z.number().transform(instant),
+    awarded: z.number(),
+    total: z.number(),
+    triggerId: z.string(),
+    triggerVersion: z.number(),
+    boosts: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(z.array(PointsBoost))
+      .nullable(),
+  }),
+)
+
+/** An award as the ledger has it. */
+export type StoredAward = z.infer<typeof NewestRows>[number]
+
+/** A user's newest awards in a system, the newest first (P10). */
+export async function newestAwards(
+  db: Database,
+  userIid: string,
+  systemId: string,
+  limit: number,
+): Promise<StoredAward[]> {
+  return NewestRows.parse(await db.rows(db.statement(NEWEST, userIid, systemId, limit)))
+}
+
+const FORMS = `
+  SELECT v.trigger_id AS triggerId, v.version, v.document FROM json_each(?1) asked
+  JOIN trigger_versions v ON v.trigger_id = asked.value ->> 0 AND v.version = asked.value ->> 1`
+
+const FormRows = z.array(
+  z.object({
+    triggerId: z.string(),
+    version: z.number(),
+    document: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(PointsTrigger),
+  }),
+)
+
+/** Triggers as they were shown at these versions, by `id version` (P10). */
+export async function triggerForms(
+  db: Database,
+  asked: readonly { triggerId: string; triggerVersion: number }[],
+): Promise<Map<string, z.infer<typeof PointsTrigger>>> {
+  if (asked.length === 0) return new Map()
+  const pairs = [...new Set(asked.map((one) => JSON.stringify([one.triggerId, one.triggerVersion])))]
+  const rows = FormRows.parse(await db.rows(db.statement(FORMS, `[${pairs.join(',')}]`)))
+  return new Map(rows.map(({ triggerId, version, document }) => [`${triggerId} ${version}`, document]))
+}
+
+const DAILY = `
+  SELECT (at + utc_offset * 60000) / 86400000 AS day, sum(awarded) AS change FROM awards
+  WHERE user_iid = ?1 AND system_id = ?2 AND at >= ?3 GROUP BY day`
+
+/** The changes of a user's points by stored local day (days since 1970-01-01), from a moment on (P12). */
+export async function dailyAwards(
+  db: Database,
+  userIid: string,
+  systemId: string,
+  from: Instant,
+): Promise<{ day: number; change: number }[]> {
+  return z
+    .array(z.object({ day: z.number(), change: z.number() }))
+    .parse(await db.rows(db.statement(DAILY, userIid, systemId, from)))
 }

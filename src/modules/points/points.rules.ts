@@ -118,7 +118,16 @@ function bound(system: System, total: number, next: number): number {
   return next > total ? Math.max(total, Math.min(next, cap)) : Math.max(0, next)
 }
 
+/** A system's levels by points, ascending. */
+export function ladder(system: System): Level[] {
+  return system.levels.toSorted((a, b) => a.points - b.points)
+}
+
 /** The level of a total: the highest that it reaches, null where it reaches none (P9). */
 export function levelOf(system: System, total: number): Level | null {
-  return system.levels.findLast((level) => level.points <= total) ?? null
+  let reached: Level | null = null
+  for (const level of system.levels) {
+    if (level.points <= total && (reached === null || level.points > reached.points)) reached = level
+  }
+  return reached
 }

@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { IdsQuery, ListQuery, Uuid } from './fields'
+import { operation } from './operation'
+
+/** What the five operations of an admin resource are made from. */
+type Resource = {
+  /** The beginning of the operations' ids, such as `admin_metrics`. */
+  id: string
+  path: string
+  /** What one and several are called in summaries. */
+  one: string
+  many: string
+  /** The parameters in the path before the resource's own. */
+  parents: z.ZodObject
+  item: z.ZodType
+  list: z.ZodType
+  create: z.ZodType
+  created: z.ZodType
+  update: z.ZodType
+  updated: z.ZodType
+  deleted: z.ZodType
+}
+
+const PAGE = 'The page, oldest first.'
+const EACH = 'What came of each item.'
+
+/** The operations that every admin resource has: list, create, update, delete, get (G7). */
+export function resourceOperations<const R extends Resource>(resource: R) {
+  const { id, path, one, many } = resource
+  const parents: R['parents'] = resource.parents
+  const [item, list]: [R['item'], R['list']] = [resource.item, resource.list]
+  const [create, created]: [R['create'], R['created']] = [resource.create, resource.created]
+  const [update, updated]: [R['update'], R['updated']] = [resource.update, resource.updated]
+  const deleted: R['deleted'] = resource.deleted
+  const hasParents = Object.keys(parents.shape).length > 0
+  const missing = hasParents ? ([404] as const) : ([] as const)
+  return {
+    list: operation({
+      id: `${id}_list`,
+      surface: 'admin',
+      method: 'get',
+      path,
+      summary: `List ${many}, oldest first`,
+      params: parents,
+      query: ListQuery,
+      answers: { 200: { description: PAGE, body: list } },
+      refuses: [403, 422, ...missing],
+    }),
+    create: operation({
+      id: `${id}_create`,
+      surface: 'admin',
+      method: 'post',
+      path,
+      summary: `Create ${many}`,
+      params: parents,
+      body: create,
+      answers: {
+        200: { description: 'None was created; the issues say why.', body: created },
+        201: { description: 'At least one was created.', body: created },
+      },
+      refuses: [400, 403, 413, 422, ...missing],
+    }),
+    update: operation({
+      id: `${id}_update`,
+      surface: 'admin',
+      method: 'patch',
+      path,
+      summary: `Update ${many}`,
+      params: parents,
+      body: update,
+      answers: { 200: { description: EACH, body: updated } },
+      refuses: [400, 403, 413, 422, ...missing],
+    }),
+    delete: operation({
+      id: `${id}_delete`,
+      surface: 'admin',
+      method: 'delete',
+      path,
+      summary: `Delete ${many}`,
+      params: parents,
+      query: z.object({ ids: IdsQuery }),
+      answers: { 200: { description: EACH, body: deleted } },
+      refuses: [403, 422, ...missing],
+    }),
+    get: operation({
+      id: `${id}_get`,
+      surface: 'admin',
+      method: 'get',
+      path: `${path}/{id}`,
+      summary: `Get ${one}`,
+      params: parents.extend({ id: Uuid }),
+      answers: { 200: { description: 'The resource.', body: item } },
+      refuses: [403, 404, 422],
+    }),
+  }
+}

@@ -1,0 +1,44 @@
+import type { App } from '../../http/app'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { ClockResponse, MoveClockRequest } from './clock.schemas'
+import { moveClock, readClock, requireTestClock, resetClock } from './clock.service'
+
+export const adminTestClockGet = operation({
+  id: 'admin_test_clock_get',
+  surface: 'admin',
+  method: 'get',
+  path: '/test-clock',
+  summary: "Get the service's time (development only)",
+  answers: { 200: { description: 'The time.', body: ClockResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const adminTestClockSet = operation({
+  id: 'admin_test_clock_set',
+  surface: 'admin',
+  method: 'put',
+  path: '/test-clock',
+  summary: 'Move the clock forward, and do everything that falls due on the way (development only)',
+  body: MoveClockRequest,
+  answers: { 200: { description: 'The time, once all of that is done.', body: ClockResponse } },
+  refuses: [400, 403, 404, 413, 422],
+})
+
+export const adminTestClockReset = operation({
+  id: 'admin_test_clock_reset',
+  surface: 'admin',
+  method: 'delete',
+  path: '/test-clock',
+  summary: 'Return to real time (development only)',
+  answers: { 200: { description: 'The real time.', body: ClockResponse } },
+  refuses: [403, 404, 422],
+})
+
+/** Serves the test clock (C1). */
+export function clockRoutes(app: App): void {
+  const stage = { find: requireTestClock }
+  mount(app, adminTestClockGet, stage, async (scope) => ok(readClock(scope)))
+  mount(app, adminTestClockSet, stage, async (scope, { body }) => ok(await moveClock(scope, body.now)))
+  mount(app, adminTestClockReset, stage, async (scope) => ok(await resetClock(scope)))
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import type { App } from '../../http/app'
+import { IdsQuery, ListQuery } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { createdSome, ok, operation } from '../../http/operation'
+import {
+  ApplicationKeyListQuery,
+  CreateAdminKeysRequest,
+  CreateAdminKeysResponse,
+  CreateApplicationKeysRequest,
+  CreateApplicationKeysResponse,
+  CreatedAdminKey,
+  DeleteAdminKeysResponse,
+  DeleteApplicationKeysResponse,
+  ListAdminKeysResponse,
+  ListApplicationKeysResponse,
+} from './keys.schemas'
+import {
+  createAdminKeys,
+  createApplicationKeys,
+  deleteAdminKeys,
+  deleteApplicationKeys,
+  listAdminKeys,
+  listApplicationKeys,
+  rotateAdminKey,
+} from './keys.service'
+
+export const adminApplicationApiKeysList = operation({
+  id: 'admin_application_api_keys_list',
+  surface: 'admin',
+  method: 'get',
+  path: '/application-api-keys',
+  summary: 'List the application keys, oldest first, without their secrets',
+  query: ApplicationKeyListQuery,
+  answers: { 200: { description: 'The page of keys.', body: ListApplicationKeysResponse } },
+  refuses: [403, 422],
+})
+
+export const adminApplicationApiKeysCreate = operation({
+  id: 'admin_application_api_keys_create',
+  surface: 'admin',
+  method: 'post',
+  path: '/application-api-keys',
+  summary: 'Create application keys, each for one user; they are shown only here',
+  body: CreateApplicationKeysRequest,
+  answers: {
+    200: { description: 'None was created; the issues say why.', body: CreateApplicationKeysResponse },
+    201: { description: 'At least one was created.', body: CreateApplicationKeysResponse },
+  },
+  refuses: [400, 403, 413, 422],
+})
+
+export const adminApplicationApiKeysDelete = operation({
+  id: 'admin_application_api_keys_delete',
+  surface: 'admin',
+  method: 'delete',
+  path: '/application-api-keys',
+  summary: 'Delete application keys',
+  query: z.object({ ids: IdsQuery }),
+  answers: { 200: { description: 'What came of each.', body: DeleteApplicationKeysResponse } },
+  refuses: [403, 422],
+})
+
+export const adminAdminKeysList = operation({
+  id: 'admin_admin_keys_list',
+  surface: 'admin',
+  method: 'get',
+  path: '/admin-api-keys',
+  summary: 'List the admin keys, oldest first, without their secrets',
+  query: ListQuery,
+  answers: { 200: { description: 'The page of keys.', body: ListAdminKeysResponse } },
+  refuses: [403, 422],
+})
+
+export const adminAdminKeysCreate = operation({
+  id: 'admin_admin_keys_create',
+  surface: 'admin',
+  method: 'post',
+  path: '/admin-api-keys',
+  summary: 'Create admin keys; they are shown only here',
+  body: CreateAdminKeysRequest,
+  answers: {
+    200: { description: 'None was created; the issues say why.', body: CreateAdminKeysResponse },
+    201: { description: 'At least one was created.', body: CreateAdminKeysResponse },
+  },
+  refuses: [400, 403, 413, 422],
+})
+
+export const adminAdminKeysDelete = operation({
+  id: 'admin_admin_keys_delete',
+  surface: 'admin',
+  method: 'delete',
+  path: '/admin-api-keys',
+  summary: 'Delete admin keys',
+  query: z.object({ ids: IdsQuery }),
+  answers: { 200: { description: 'What came of each.', body: DeleteAdminKeysResponse } },
+  refuses: [403, 422],
+})
+
+export const adminAdminKeysRotate = operation({
+  id: 'admin_admin_keys_rotate',
+  surface: 'admin',
+  method: 'post',
+  path: '/admin-api-keys/{id}/rotate',
+  summary: 'Replace an admin key by a new one, which is shown only here; the old one is refused at once',
+  params: z.object({ id: z.string().toLowerCase().meta({ format: 'uuid' }) }),
+  answers: { 200: { description: 'The key as it is now.', body: CreatedAdminKey } },
+  refuses: [403, 404, 422],
+})
+
+/** Serves the management of keys: those of applications, and the admin keys (K3, K4). */
+export function keyRoutes(app: App): void {
+  mount(app, adminApplicationApiKeysList, {}, async (scope, { query }) =>
+    ok(await listApplicationKeys(scope, query)),
+  )
+  mount(app, adminApplicationApiKeysCreate, {}, async (scope, { body }) =>
+    createdSome(await createApplicationKeys(scope, body)),
+  )
+  mount(app, adminApplicationApiKeysDelete, {}, async (scope, { query }) =>
+    ok(await deleteApplicationKeys(scope, query.ids)),
+  )
+  mount(app, adminAdminKeysList, {}, async (scope, { query }) => ok(await listAdminKeys(scope, query)))
+  mount(app, adminAdminKeysCreate, {}, async (scope, { body }) =>
+    createdSome(await createAdminKeys(scope, body)),
+  )
+  mount(app, adminAdminKeysDelete, {}, async (scope, { query }) =>
+    ok(await deleteAdminKeys(scope, query.ids)),
+  )
+  mount(app, adminAdminKeysRotate, {}, async (scope, { params }) =>
+    ok(await rotateAdminKey(scope, params.id)),
+  )
+}

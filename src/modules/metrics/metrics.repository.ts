@@ -1,0 +1,46 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import type { Scope } from '../../context'
+import type { Metric } from '../configuration/configuration'
+import type { Draft } from '../configuration/items'
+import { among, groupsOf } from '../configuration/items.repository'
+import { pointsTriggers } from '../points/points.table'
+import { metrics } from './metrics.table'
+
+/** The columns that an insert fills. */
+const COLUMNS = 8
+
+/** Stores what an admin write made of the tenant's metrics; a deleted one takes its triggers along (G5, G9). */
+export function storeMetrics(scope: Scope, draft: Draft<Metric>): D1PreparedStatement[] {
+  const { db, tenant } = scope
+  const inserts = groupsOf(draft.added, COLUMNS).map((group) =>
+    db.orm.insert(metrics).values(group.map((metric) => ({ ...metric, tenantId: tenant.id }))),
+  )
+  const updates = draft.changed.map(({ id, name, unitType, units, updated }) =>
+    db.orm
+      .update(metrics)
+      .set({ name, unitType, units, updated })
+      .where(and(eq(metrics.tenantId, tenant.id), isNull(metrics.deleted), eq(metrics.id, id))),
+  )
+  return [
+    ...[...inserts, ...updates].map((query) => db.built(query)),
+    ...(draft.removed.length === 0 ? [] : deleteWithTriggers(scope, draft.removed)),
+  ]
+}
+
+function deleteWithTriggers({ db, tenant, now }: Scope, ids: readonly string[]): D1PreparedStatement[] {
+  const ofMetrics = db.orm
+    .update(metrics)
+    .set({ deleted: now })
+    .where(and(eq(metrics.tenantId, tenant.id), isNull(metrics.deleted), among(metrics.id, ids)))
+  const ofTriggers = db.orm
+    .update(pointsTriggers)
+    .set({ deleted: now })
+    .where(
+      and(
+        eq(pointsTriggers.tenantId, tenant.id),
+        isNull(pointsTriggers.deleted),
+        among(pointsTriggers.metricId, ids),
+      ),
+    )
+  return [db.built(ofMetrics), db.built(ofTriggers)]
+}

@@ -1,0 +1,52 @@
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import type { UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import { fromMicros, MICROS_PER_UNIT } from '../../shared/decimal'
+import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
+import { type Metric, metricByKey } from '../configuration/configuration'
+import { configurationOf } from '../configuration/configuration.service'
+import { dailyChanges } from '../events/events.repository'
+import { findUser } from '../users/users.service'
+import { NEW_COUNTER } from './metrics.rules'
+import type { EventSummaryResponse, MetricResponse } from './metrics.schemas'
+
+/** A user and the metric that is asked about. */
+export type UserMetric = { user: UserState; metric: Metric }
+
+/** A user and one of the metrics by its key. Throws 404 where either does not exist. */
+export async function findUserMetric(scope: Scope, userId: string, key: string): Promise<UserMetric> {
+  const user = await findUser(scope, userId)
+  const metric = metricByKey(await configurationOf(scope), key)
+  if (metric === undefined) throw refusals.notFound(`The metric ${JSON.stringify(key)}`)
+  return { user, metric }
+}
+
+/** Every metric as it stands for a user, in order of creation, with 0 where it was never used (A6). */
+export async function allUserMetrics(scope: Scope, user: UserState) {
+  const { metrics } = await configurationOf(scope)
+  return metrics.map((metric) => userMetricAnswer({ user, metric }))
+}
+
+/** A metric as it stands for a user. */
+export function userMetricAnswer({ user, metric }: UserMetric): z.infer<typeof MetricResponse> {
+  const { id, key, name } = metric
+  return { id, key, name, current: fromMicros(totalOf({ user, metric })), achievements: [] }
+}
+
+/** The changes of a user's metric in buckets of local days, as they were stored (P12, E8). */
+export async function metricSummary(
+  { db }: Scope,
+  { user, metric }: UserMetric,
+  range: SummaryRange,
+): Promise<z.infer<typeof EventSummaryResponse>> {
+  const days = await dailyChanges(db, user.iid, metric.id, firstMoment(range))
+  // A change may be beyond what Micros hold, from one end of E1's bounds to the other; nothing is added to it any more.
+  return summarise(days, range, totalOf({ user, metric })).map(({ date, total, change }) => ({
+    date,
+    total: total / MICROS_PER_UNIT,
+    change: change / MICROS_PER_UNIT,
+  }))
+}
+
+const totalOf = ({ user, metric }: UserMetric) => (user.metrics.get(metric.id) ?? NEW_COUNTER).total

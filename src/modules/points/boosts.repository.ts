@@ -1,0 +1,91 @@
+import { and, eq } from 'drizzle-orm'
+import { z } from 'zod'
+import type { Scope } from '../../context'
+import type { Boost } from '../configuration/configuration'
+import { BOOST_COLUMNS, BoostRow } from '../configuration/configuration.repository'
+import { pointsBoosts } from './points.table'
+
+const PAGE = `
+  SELECT ${BOOST_COLUMNS} FROM points_boosts
+  WHERE tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL ORDER BY no LIMIT ?3 OFFSET ?4`
+
+const SOME = `
+  SELECT ${BOOST_COLUMNS} FROM points_boosts
+  WHERE tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND id IN (SELECT value FROM json_each(?3))`
+
+const PEOPLE = `
+  SELECT id, iid, tz FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`
+
+const Person = z.object({ id: z.string(), iid: z.string(), tz: z.string().nullable() })
+
+/** A user whom a boost may be for: our id, and the zone whose midnights count (P5). */
+export type Person = z.infer<typeof Person>
+
+/** A page of a system's boosts, users' own among them, oldest first (G7). */
+export async function boostPage(
+  { db, tenant }: Scope,
+  systemId: string,
+  { limit, skip }: { limit: number; skip: number },
+): Promise<Boost[]> {
+  return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, tenant.id, systemId, limit, skip)))
+}
+
+/** The living boosts of a system with these ids. */
+export async function boostsWithIds(
+  { db, tenant }: Scope,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Boost[]> {
+  const rows = await db.rows(db.statement(SOME, tenant.id, systemId, JSON.stringify(ids)))
+  return z.array(BoostRow).parse(rows)
+}
+
+/** Those of these users who exist, by the caller's ids. */
+export async function peopleWithIds(
+  { db, tenant }: Scope,
+  ids: readonly string[],
+): Promise<Map<string, Person>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.rows(db.statement(PEOPLE, tenant.id, JSON.stringify(ids)))
+  return new Map(
+    z
+      .array(Person)
+      .parse(rows)
+      .map((person) => [person.id, person]),
+  )
+}
+
+/** Stores a new boost; a user's own also raises that user's `seq`. */
+export function insertBoost(scope: Scope, boost: Boost): D1PreparedStatement[] {
+  const { db, tenant } = scope
+  const userAttributes = JSON.stringify(boost.userAttributes)
+  return [
+    db.built(db.orm.insert(pointsBoosts).values({ ...boost, userAttributes, tenantId: tenant.id })),
+    ...userChanged(scope, boost),
+  ]
+}
+
+/** Stores a change to a boost. */
+export function updateBoost(scope: Scope, boost: Boost): D1PreparedStatement[] {
+  const { name, start, end, multiplier, rounding, updated } = boost
+  const userAttributes = JSON.stringify(boost.userAttributes)
+  return change(scope, boost, { name, start, end, multiplier, rounding, updated, userAttributes })
+}
+
+/** Deletes a boost. */
+export function deleteBoost(scope: Scope, boost: Boost): D1PreparedStatement[] {
+  return change(scope, boost, { deleted: scope.now })
+}
+
+function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$inferInsert>) {
+  const { db, tenant } = scope
+  const own = and(eq(pointsBoosts.tenantId, tenant.id), eq(pointsBoosts.id, boost.id))
+  return [db.built(db.orm.update(pointsBoosts).set(set).where(own)), ...userChanged(scope, boost)]
+}
+
+/** A user's own boost is a part of the user's state: every change to it raises `seq` in the same batch. */
+function userChanged({ db, tenant }: Scope, { userId, userIid }: Boost): D1PreparedStatement[] {
+  if (userIid === null) return []
+  const raise = 'UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3'
+  return [db.statement(raise, tenant.id, userId, userIid)]
+}

@@ -1,0 +1,188 @@
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import { refusals } from '../../errors'
+import { newId } from '../../shared/ids'
+import { type Boost, type Configuration, MOST_RESOURCES } from '../configuration/configuration'
+import { configure } from '../configuration/configuration.service'
+import { Draft, Issues, revised } from '../configuration/items'
+import {
+  boostPage,
+  boostsWithIds,
+  deleteBoost,
+  insertBoost,
+  type Person,
+  peopleWithIds,
+  updateBoost,
+} from './boosts.repository'
+import { OPEN_END } from './boosts.rules'
+import { presentSystem } from './lookup'
+import { adminBoost } from './points.admin.answers'
+import type { CreatePointsBoostRequestItem, PatchPointsBoostRequestItem } from './points.admin.schemas'
+import { filterObjection } from './triggers.rules'
+
+type CreateItem = z.output<typeof CreatePointsBoostRequestItem>
+type PatchItem = z.output<typeof PatchPointsBoostRequestItem>
+type People = ReadonlyMap<string, Person>
+
+/** What issues call a boost. */
+const WHAT = 'a boost of this points system'
+
+/** The users whom some new boosts are for. */
+export function peopleOf(scope: Scope, items: readonly CreateItem[]): Promise<Map<string, Person>> {
+  return peopleWithIds(
+    scope,
+    items.flatMap(({ userId }) => userId ?? []),
+  )
+}
+
+/** The boost that an item asks for, or why it can't be. */
+export function boostFrom(
+  scope: Scope,
+  config: Configuration,
+  people: People,
+  systemId: string,
+  item: CreateItem,
+): Boost | string {
+  const person = item.userId == null ? null : people.get(item.userId)
+  if (person === undefined) return 'This user does not exist. Create the user first.'
+  const userAttributes = item.userAttributes ?? []
+  const boost: Boost = {
+    id: newId(scope.now),
+    created: scope.now,
+    updated: scope.now,
+    systemId,
+    userId: person?.id ?? null,
+    userIid: person?.iid ?? null,
+    name: item.name,
+    start: item.start,
+    end: item.end ?? OPEN_END,
+    multiplier: item.multiplier,
+    rounding: item.rounding,
+    userAttributes,
+  }
+  return filterObjection(config, 'user', userAttributes) ?? boost
+}
+
+/** The zone whose midnights count for a boost: the own user's, null for all others (P5). */
+export const zoneOf = (people: People, { userId }: Boost): string | null =>
+  userId === null ? null : (people.get(userId)?.tz ?? 'UTC')
+
+const peopleIn = (scope: Scope, boosts: readonly Boost[]) =>
+  peopleWithIds(
+    scope,
+    boosts.flatMap(({ userId }) => userId ?? []),
+  )
+
+/** A page of a system's boosts (G7). */
+export async function listBoosts(
+  scope: Scope,
+  systemId: string,
+  query: { limit: number; skip: number },
+) {
+  const boosts = await boostPage(scope, systemId, query)
+  const people = await peopleIn(scope, boosts)
+  return boosts.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost)))
+}
+
+/** One boost. Throws 404. */
+export async function getBoost(scope: Scope, systemId: string, id: string) {
+  const [boost] = await boostsWithIds(scope, systemId, [id])
+  if (boost === undefined) throw refusals.notFound('This boost')
+  const people = await peopleIn(scope, [boost])
+  return adminBoost(boost, scope.now, zoneOf(people, boost))
+}
+
+/** Creates boosts (G7, P5). */
+export async function createBoosts(scope: Scope, systemId: string, items: readonly CreateItem[]) {
+  const people = await peopleOf(scope, items)
+  return configure(scope, (config) => {
+    const draft = new Draft(presentSystem(config, systemId).boosts)
+    const issues = new Issues()
+    for (const [index, item] of items.entries()) {
+      const boost = boostFrom(scope, config, people, systemId, item)
+      if (typeof boost === 'string') issues.error({ index }, boost)
+      else if (boost.userId === null && draft.list.length >= MOST_RESOURCES) {
+        issues.error({ index }, `A points system has at most ${MOST_RESOURCES} boosts. Delete some first.`)
+      } else draft.put(boost)
+    }
+    const created = draft.added.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost)))
+    return {
+      ...stored(draft.added, (boost) => insertBoost(scope, boost)),
+      result: { created, issues: issues.list },
+    }
+  })
+}
+
+/** Changes boosts (G7, P5). */
+export async function updateBoosts(scope: Scope, systemId: string, items: readonly PatchItem[]) {
+  return configure(scope, async (config) => {
+    presentSystem(config, systemId)
+    const ids = items.map(({ id }) => id)
+    const draft = new Draft(await boostsWithIds(scope, systemId, ids))
+    const people = await peopleIn(scope, draft.list)
+    const issues = new Issues()
+    const updated: Boost[] = []
+    for (const item of items) {
+      const boost = draft.find(item.id)
+      if (boost === undefined) {
+        issues.unknown(item.id, WHAT, item.id)
+        continue
+      }
+      const next = patched(boost, item, scope)
+      const objection = patchObjection(config, next)
+      if (objection === null) {
+        draft.put(next)
+        updated.push(next)
+      } else issues.error({ id: item.id, boostId: item.id }, objection)
+    }
+    return {
+      ...stored(draft.changed, (boost) => updateBoost(scope, boost)),
+      result: {
+        updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
+        issues: issues.list,
+      },
+    }
+  })
+}
+
+function patched(boost: Boost, item: PatchItem, { now }: Scope): Boost {
+  const { name = boost.name, start = boost.start } = item
+  const { multiplier = boost.multiplier, rounding = boost.rounding } = item
+  const end = item.end === undefined ? boost.end : (item.end ?? OPEN_END)
+  const userAttributes =
+    item.userAttributes === undefined ? boost.userAttributes : (item.userAttributes ?? [])
+  return revised(boost, { ...boost, name, start, end, multiplier, rounding, userAttributes }, now)
+}
+
+function patchObjection(config: Configuration, boost: Boost): string | null {
+  if (boost.end < boost.start) return 'The end would be before the start. Change both together.'
+  if (boost.userId !== null && boost.userAttributes.length > 0) {
+    return "A user's own boost can have no userAttributes. Leave them out."
+  }
+  return filterObjection(config, 'user', boost.userAttributes)
+}
+
+/** Deletes boosts (G7). */
+export async function deleteBoosts(scope: Scope, systemId: string, ids: readonly string[]) {
+  return configure(scope, async (config) => {
+    presentSystem(config, systemId)
+    const found = await boostsWithIds(scope, systemId, ids)
+    const issues = new Issues()
+    for (const id of ids) {
+      if (!found.some((boost) => boost.id === id)) issues.unknown(id, WHAT, id)
+    }
+    const deleted = found.map(({ id }) => ({ id }))
+    return {
+      ...stored(found, (boost) => deleteBoost(scope, boost)),
+      result: { deleted, issues: issues.list },
+    }
+  })
+}
+
+/** The statements for boosts: those of everyone's belong to the configuration, users' own only to the users. */
+export function stored(boosts: readonly Boost[], store: (boost: Boost) => D1PreparedStatement[]) {
+  return {
+    statements: boosts.filter(({ userId }) => userId === null).flatMap(store),
+    beside: boosts.filter(({ userId }) => userId !== null).flatMap(store),
+  }
+}

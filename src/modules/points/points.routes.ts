@@ -1,0 +1,175 @@
+import { z } from 'zod'
+import type { Scope } from '../../context'
+import type { App } from '../../http/app'
+import { SummaryQuery, UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { configurationOf } from '../configuration/configuration.service'
+import { EventSummaryResponse } from '../metrics/metrics.schemas'
+import { findUser } from '../users/users.service'
+import { systemNamed } from './lookup'
+import { levelAnswer } from './points.answers'
+import { ladder } from './points.rules'
+import {
+  AwardsQuery,
+  BoostsQuery,
+  GetUserPointsResponse,
+  PointsBoostsResponse,
+  PointsLevelSummaryResponse,
+  PointsLevelsResponse,
+  PointsSummaryQuery,
+  PointsSummaryResponse,
+  PointsSystemResponse,
+} from './points.schemas'
+import {
+  levelSummary,
+  pointsEventSummary,
+  pointsSummary,
+  systemAnswer,
+  systemBoosts,
+  userBoosts,
+  userPoints,
+} from './points.service'
+
+const params = z.object({ key: z.string() })
+const userParams = z.object({ id: UserId, key: z.string() })
+const shared = { surface: 'application', method: 'get' } as const
+
+export const usersPoints = operation({
+  ...shared,
+  id: 'users_points',
+  path: '/users/{id}/points/{key}',
+  summary: "Get a user's points in a system, with the newest awards",
+  params: userParams,
+  query: AwardsQuery,
+  answers: { 200: { description: 'The points.', body: GetUserPointsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const usersPointsBoosts = operation({
+  ...shared,
+  id: 'users_points_boosts',
+  path: '/users/{id}/points/{key}/boosts',
+  summary: "List the boosts that apply to a user on the user's local date",
+  params: userParams,
+  answers: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const usersPointsEventSummary = operation({
+  ...shared,
+  id: 'users_points_event_summary',
+  path: '/users/{id}/points/{key}/event-summary',
+  summary: "Sum up a user's points by day, week or month",
+  params: userParams,
+  query: SummaryQuery,
+  answers: { 200: { description: 'One item a bucket.', body: EventSummaryResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const pointsSystem = operation({
+  ...shared,
+  id: 'points_system',
+  path: '/points/{key}',
+  summary: 'Get a points system with its active triggers',
+  params,
+  answers: { 200: { description: 'The points system.', body: PointsSystemResponse } },
+  refuses: [404],
+})
+
+export const pointsLevels = operation({
+  ...shared,
+  id: 'points_levels',
+  path: '/points/{key}/levels',
+  summary: "List a points system's levels, by points",
+  params,
+  answers: { 200: { description: 'The levels.', body: PointsLevelsResponse } },
+  refuses: [404],
+})
+
+export const pointsBoosts = operation({
+  ...shared,
+  id: 'points_boosts',
+  path: '/points/{key}/boosts',
+  summary: "List a points system's boosts that are no single user's",
+  params,
+  query: BoostsQuery,
+  answers: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
+  refuses: [404, 422],
+})
+
+export const pointsSummaryOperation = operation({
+  ...shared,
+  id: 'points_summary',
+  path: '/points/{key}/summary',
+  summary: 'Count users by how many points they have',
+  params,
+  query: PointsSummaryQuery,
+  answers: { 200: { description: '0–0 and ten equal ranges.', body: PointsSummaryResponse } },
+  refuses: [404, 422],
+})
+
+export const pointsLevelSummary = operation({
+  ...shared,
+  id: 'points_level_summary',
+  path: '/points/{key}/level-summary',
+  summary: 'Count users by level',
+  params,
+  query: PointsSummaryQuery,
+  answers: { 200: { description: 'One item a level.', body: PointsLevelSummaryResponse } },
+  refuses: [404, 422],
+})
+
+/** The operations of this module, in the order of the document. */
+export const pointsOperations = [
+  usersPoints,
+  usersPointsBoosts,
+  usersPointsEventSummary,
+  pointsSystem,
+  pointsLevels,
+  pointsBoosts,
+  pointsSummaryOperation,
+  pointsLevelSummary,
+]
+
+type Param = (name: string) => string
+
+const findSystem = async (scope: Scope, param: Param) => {
+  const config = await configurationOf(scope)
+  return { config, system: systemNamed(config, param('key')) }
+}
+
+const findUserAndSystem = async (scope: Scope, param: Param) => {
+  const user = await findUser(scope, param('id'))
+  return { user, ...(await findSystem(scope, param)) }
+}
+
+const inPath = (_json: unknown, param: Param) => param('id')
+
+/** Serves what the application interface reads of points. */
+export function pointsRoutes(app: App): void {
+  const ofUser = { subject: inPath, find: findUserAndSystem }
+  const ofSystem = { find: findSystem }
+  mount(app, usersPoints, ofUser, async (scope, { query }, { user, system }) =>
+    ok(await userPoints(scope, system, user, query.awards)),
+  )
+  mount(app, usersPointsBoosts, ofUser, async (scope, _input, { user, system }) =>
+    ok(userBoosts(scope, system, user)),
+  )
+  mount(app, usersPointsEventSummary, ofUser, async (scope, { query }, { user, system }) =>
+    ok(await pointsEventSummary(scope, system, user, query)),
+  )
+  mount(app, pointsSystem, ofSystem, async (_scope, _input, { config, system }) =>
+    ok(systemAnswer(config, system)),
+  )
+  mount(app, pointsLevels, ofSystem, async (_scope, _input, { system }) => ok(ladder(system).map(levelAnswer)))
+  mount(app, pointsBoosts, ofSystem, async (scope, { query }, { system }) =>
+    ok(systemBoosts(scope, system, query.includeFinished)),
+  )
+  mount(app, pointsSummaryOperation, ofSystem, async (scope, { query }, { config, system }) =>
+    ok(await pointsSummary(scope, config, system, query.userAttributes ?? new Map())),
+  )
+  mount(app, pointsLevelSummary, ofSystem, async (scope, { query }, { config, system }) =>
+    ok(await levelSummary(scope, config, system, query.userAttributes ?? new Map())),
+  )
+}

@@ -1,0 +1,126 @@
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import type { UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import { INT32_MAX } from '../../http/fields'
+import { iso } from '../../shared/clock'
+import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
+import { civilDateAt, offsetMinutes } from '../../shared/zone'
+import { attributeByKey, type Configuration, type Filter, type System } from '../configuration/configuration'
+import { boostStatus, boostsFor, shown } from './boosts.rules'
+import { levelAnswer, systemFields, triggerAnswer } from './points.answers'
+import { dailyAwards, newestAwards, triggerForms } from './points.repository'
+import { ladder, levelOf } from './points.rules'
+import type {
+  GetUserPointsResponse,
+  PointsBoost,
+  PointsLevelSummaryResponse,
+  PointsRange,
+  PointsSystemResponse,
+} from './points.schemas'
+import { countLevels, countRanges } from './summaries.repository'
+
+/** A user's total, level and newest awards in a system (P9, P10). */
+export async function userPoints(
+  scope: Scope,
+  system: System,
+  user: UserState,
+  limit: number,
+): Promise<z.input<typeof GetUserPointsResponse>> {
+  const awards = await newestAwards(scope.db, user.iid, system.id, limit)
+  const forms = await triggerForms(scope.db, awards)
+  const total = user.points.get(system.id) ?? 0
+  const level = levelOf(system, total)
+  return {
+    ...systemFields(system),
+    total,
+    level: level && levelAnswer(level),
+    awards: awards.map(({ id, at, awarded, total, triggerId, triggerVersion, boosts }) => {
+      const trigger = forms.get(`${triggerId} ${triggerVersion}`)
+      if (trigger === undefined) throw new Error('an award whose trigger was never shown')
+      return { id, awarded, date: iso(at), total, trigger, boosts: boosts ?? [] }
+    }),
+  }
+}
+
+/** The boosts that apply to a user on the user's local date (P5). */
+export function userBoosts(scope: Scope, system: System, user: UserState): z.input<typeof PointsBoost>[] {
+  const zone = user.profile.tz ?? 'UTC'
+  const date = civilDateAt(scope.now, offsetMinutes(zone, scope.now))
+  return boostsFor(system, user, date).map((boost) => ({
+    ...shown(boost),
+    status: boostStatus(boost, scope.now, boost.userId === null ? null : zone),
+  }))
+}
+
+/** A system's boosts that are no user's own, those that are over only if asked for (P5). */
+export function systemBoosts(
+  scope: Scope,
+  system: System,
+  includeFinished: boolean,
+): z.input<typeof PointsBoost>[] {
+  return system.boosts
+    .map((boost) => ({ ...shown(boost), status: boostStatus(boost, scope.now, null) }))
+    .filter(({ status }) => includeFinished || status !== 'finished')
+}
+
+/** A system with its active triggers in order of creation (P13). */
+export function systemAnswer(config: Configuration, system: System): z.input<typeof PointsSystemResponse> {
+  const { key: _key, ...fields } = systemFields(system)
+  const active = system.triggers.filter(({ status }) => status === 'active')
+  return { ...fields, triggers: active.map((trigger) => triggerAnswer(config, trigger)) }
+}
+
+/** How a user's points in a system went, by buckets of local days (P12). */
+export async function pointsEventSummary(scope: Scope, system: System, user: UserState, range: SummaryRange) {
+  const days = await dailyAwards(scope.db, user.iid, system.id, firstMoment(range))
+  return summarise(days, range, user.points.get(system.id) ?? 0)
+}
+
+/** How many users have how many points: 0–0 and ten equal ranges (P11). */
+export async function pointsSummary(
+  scope: Scope,
+  config: Configuration,
+  system: System,
+  attributes: ReadonlyMap<string, string>,
+): Promise<z.input<typeof PointsRange>[]> {
+  const places = await countRanges(scope, system.id, filtersFrom(config, attributes))
+  const width = places[0]?.width ?? 1
+  const usersIn = (place: number) => places.find((one) => one.place === place)?.users ?? 0
+  return Array.from({ length: 11 }, (_, place) => ({
+    from: place === 0 ? 0 : Math.min((place - 1) * width + 1, INT32_MAX),
+    to: Math.min(place * width, INT32_MAX),
+    users: usersIn(place),
+  }))
+}
+
+/** How many users are at each level (P11). Throws 422 where the system has no levels. */
+export async function levelSummary(
+  scope: Scope,
+  config: Configuration,
+  system: System,
+  attributes: ReadonlyMap<string, string>,
+): Promise<z.input<typeof PointsLevelSummaryResponse>> {
+  if (system.levels.length === 0) {
+    throw refusals.unprocessable('This points system has no levels. Create levels first.')
+  }
+  const levels = ladder(system)
+  const places = await countLevels(scope, system.id, filtersFrom(config, attributes), levels)
+  return levels.map((level, index) => ({
+    level: levelAnswer(level),
+    users: places.find(({ place }) => place === index)?.users ?? 0,
+  }))
+}
+
+/** Filters by attribute id from values by key. Throws 422 on an unknown key. */
+function filtersFrom(config: Configuration, attributes: ReadonlyMap<string, string>): Filter[] {
+  return [...attributes].map(([key, attributeValue]) => {
+    const attribute = attributeByKey(config, 'user', key)
+    if (attribute === undefined) {
+      throw refusals.unprocessable(
+        `Invalid attribute keys: ${key}. Attribute keys must match those configured for users.`,
+      )
+    }
+    return { attributeId: attribute.id, attributeValue }
+  })
+}

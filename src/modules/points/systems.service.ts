@@ -1,0 +1,201 @@
+import { and, eq, isNull, type SQL } from 'drizzle-orm'
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import { newId } from '../../shared/ids'
+import {
+  type Boost,
+  type Configuration,
+  type Level,
+  MOST_RESOURCES,
+  type System,
+} from '../configuration/configuration'
+import { configure } from '../configuration/configuration.service'
+import { Draft, Issues, revised } from '../configuration/items'
+import type { Person } from './boosts.repository'
+import { insertBoost } from './boosts.repository'
+import { boostFrom, peopleOf, stored, zoneOf } from './boosts.service'
+import { insertLevel, levelFrom, levelObjection } from './levels.service'
+import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.answers'
+import type {
+  CreatedAdminPointsSystem,
+  CreatePointsSystemRequestItem,
+  UpdatePointsSystemRequestItem,
+} from './points.admin.schemas'
+import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from './points.table'
+import { triggerFrom, triggerObjection } from './triggers.rules'
+import { insertTrigger } from './triggers.service'
+
+type CreateItem = z.output<typeof CreatePointsSystemRequestItem>
+type UpdateItem = z.output<typeof UpdatePointsSystemRequestItem>
+
+/** What issues call a points system. */
+const WHAT = 'a points system'
+
+/** The system that an item asks for, with all that is nested in it, or why it can't be. */
+function systemFrom(
+  scope: Scope,
+  config: Configuration,
+  people: ReadonlyMap<string, Person>,
+  item: CreateItem,
+): System | string {
+  const id = newId(scope.now)
+  const triggers = (item.triggers ?? []).map((one) => triggerFrom(newId(scope.now), scope.now, id, one))
+  const levels: Level[] = []
+  const boosts: Boost[] = []
+  for (const [index, trigger] of triggers.entries()) {
+    const objection = triggerObjection(config, trigger)
+    if (objection !== null) return `triggers.${index}: ${objection}`
+  }
+  for (const [index, one] of (item.levels ?? []).entries()) {
+    const level = levelFrom(scope, id, one)
+    const objection = levelObjection(level, levels)
+    if (objection !== null) return `levels.${index}: ${objection}`
+    levels.push(level)
+  }
+  for (const [index, one] of (item.boosts ?? []).entries()) {
+    const boost = boostFrom(scope, config, people, id, one)
+    if (typeof boost === 'string') return `boosts.${index}: ${boost}`
+    boosts.push(boost)
+  }
+  return {
+    id,
+    created: scope.now,
+    updated: scope.now,
+    key: item.key,
+    name: item.name,
+    description: item.description ?? '',
+    badgeUrl: item.badge?.url ?? null,
+    maxPoints: item.maxPoints ?? null,
+    levels,
+    triggers,
+    boosts,
+  }
+}
+
+/** Creates points systems with their levels, boosts and triggers: each whole or not at all (G7). */
+export async function createSystems(scope: Scope, items: readonly CreateItem[]) {
+  const people = await peopleOf(
+    scope,
+    items.flatMap(({ boosts }) => boosts ?? []),
+  )
+  return configure(scope, (config) => {
+    const draft = new Draft(config.systems)
+    const issues = new Issues()
+    const created: z.input<typeof CreatedAdminPointsSystem>[] = []
+    for (const [index, item] of items.entries()) {
+      const system = systemFrom(scope, config, people, item)
+      if (typeof system === 'string') issues.error({ index }, system)
+      else if (draft.list.some(({ key }) => key === system.key)) {
+        issues.error({ index }, `The key "${system.key}" is taken by another points system. Choose another key.`)
+      } else if (draft.list.length >= MOST_RESOURCES) {
+        issues.error({ index }, `There are at most ${MOST_RESOURCES} points systems. Delete some first.`)
+      } else {
+        draft.put(system)
+        created.push(withNested(scope, people, system, item))
+      }
+    }
+    const boosts = stored(
+      draft.added.flatMap((system) => system.boosts),
+      (boost) => insertBoost(scope, boost),
+    )
+    const statements = draft.added.flatMap((system) => insertSystem(scope, config, system))
+    return {
+      statements: [...statements, ...boosts.statements],
+      beside: boosts.beside,
+      result: { created, issues: issues.list },
+    }
+  })
+}
+
+function withNested(
+  scope: Scope,
+  people: ReadonlyMap<string, Person>,
+  system: System,
+  item: CreateItem,
+): z.input<typeof CreatedAdminPointsSystem> {
+  return {
+    ...adminSystem(system),
+    ...(item.levels && { levels: system.levels.map(adminLevel) }),
+    ...(item.boosts && {
+      boosts: system.boosts.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
+    }),
+    ...(item.triggers && { triggers: system.triggers.map(adminTrigger) }),
+  }
+}
+
+function insertSystem(scope: Scope, config: Configuration, system: System): D1PreparedStatement[] {
+  const { db, tenant } = scope
+  const { levels, triggers, boosts: _boosts, ...columns } = system
+  return [
+    db.built(db.orm.insert(pointsSystems).values({ ...columns, tenantId: tenant.id })),
+    ...levels.map((level) => insertLevel(scope, level)),
+    ...triggers.flatMap((trigger) => insertTrigger(scope, config, trigger)),
+  ]
+}
+
+/** Changes points systems (G7). */
+export function updateSystems(scope: Scope, items: readonly UpdateItem[]) {
+  const { db, tenant } = scope
+  return configure(scope, (config) => {
+    const draft = new Draft(config.systems)
+    const issues = new Issues()
+    const updated: System[] = []
+    for (const item of items) {
+      const system = draft.find(item.id)
+      if (system === undefined) {
+        issues.unknown(item.id, WHAT)
+        continue
+      }
+      const next = patched(system, item, scope)
+      draft.put(next)
+      updated.push(next)
+    }
+    const statements = draft.changed.map(({ id, name, description, badgeUrl, maxPoints, updated }) =>
+      db.built(
+        db.orm
+          .update(pointsSystems)
+          .set({ name, description, badgeUrl, maxPoints, updated })
+          .where(and(eq(pointsSystems.tenantId, tenant.id), eq(pointsSystems.id, id))),
+      ),
+    )
+    return { statements, result: { updated: updated.map(adminSystem), issues: issues.list } }
+  })
+}
+
+function patched(system: System, item: UpdateItem, { now }: Scope): System {
+  const { name = system.name, description = system.description } = item
+  const badgeUrl = item.badge === undefined ? system.badgeUrl : (item.badge?.url ?? null)
+  const maxPoints = item.maxPoints === undefined ? system.maxPoints : item.maxPoints
+  return revised(system, { ...system, name, description, badgeUrl, maxPoints }, now)
+}
+
+/** Deletes points systems with their levels, boosts and triggers; what users earned stays in their history (G9). */
+export function deleteSystems(scope: Scope, ids: readonly string[]) {
+  return configure(scope, (config) => {
+    const draft = new Draft(config.systems)
+    const issues = new Issues()
+    for (const id of ids) {
+      if (draft.find(id) === undefined) issues.unknown(id, WHAT)
+      draft.remove(id)
+    }
+    const statements = draft.removed.flatMap((id) => deleteSystem(scope, id))
+    return { statements, result: { deleted: draft.removed.map((id) => ({ id })), issues: issues.list } }
+  })
+}
+
+function deleteSystem({ db, tenant, now }: Scope, id: string): D1PreparedStatement[] {
+  const set = { deleted: now }
+  const nested = (table: typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts): SQL | undefined =>
+    and(eq(table.tenantId, tenant.id), eq(table.systemId, id), isNull(table.deleted))
+  return [
+    db.built(
+      db.orm
+        .update(pointsSystems)
+        .set(set)
+        .where(and(eq(pointsSystems.tenantId, tenant.id), eq(pointsSystems.id, id))),
+    ),
+    db.built(db.orm.update(pointsLevels).set(set).where(nested(pointsLevels))),
+    db.built(db.orm.update(pointsTriggers).set(set).where(nested(pointsTriggers))),
+    db.built(db.orm.update(pointsBoosts).set(set).where(nested(pointsBoosts))),
+  ]
+}

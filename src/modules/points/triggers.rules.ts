@@ -1,0 +1,111 @@
+import type { z } from 'zod'
+import type { Instant } from '../../shared/clock'
+import { type Configuration, type Filter, MOST_RESOURCES, type Trigger } from '../configuration/configuration'
+import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from './points.admin.schemas'
+
+type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>
+type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
+
+/** The trigger that an item asks for, at its first version. */
+export function triggerFrom(id: string, now: Instant, systemId: string, item: CreateItem): Trigger {
+  return ofItsType({
+    id,
+    created: now,
+    updated: now,
+    systemId,
+    type: item.type,
+    points: item.points,
+    status: item.status,
+    userAttributes: item.userAttributes ?? [],
+    eventAttributes: item.eventAttributes ?? [],
+    metricId: item.metricId ?? null,
+    metricThreshold: item.metricThreshold ?? null,
+    achievementId: item.achievementId ?? null,
+    streakLength: item.streakLength ?? null,
+    timeUnit: item.timeUnit ?? null,
+    timeInterval: item.timeInterval ?? null,
+    blockIfOutOfPoints: item.blockIfOutOfPoints,
+    version: 1,
+  })
+}
+
+/** The trigger after a change: the very same object where nothing changes, else at its next version (P10). */
+export function triggerPatched(trigger: Trigger, item: PatchItem, now: Instant): Trigger {
+  const next = ofItsType({
+    ...trigger,
+    type: item.type ?? trigger.type,
+    points: item.points ?? trigger.points,
+    status: item.status ?? trigger.status,
+    userAttributes: item.userAttributes === undefined ? trigger.userAttributes : (item.userAttributes ?? []),
+    eventAttributes:
+      item.eventAttributes === undefined ? trigger.eventAttributes : (item.eventAttributes ?? []),
+    metricId: item.metricId ?? trigger.metricId,
+    metricThreshold: item.metricThreshold ?? trigger.metricThreshold,
+    achievementId: item.achievementId ?? trigger.achievementId,
+    streakLength: item.streakLength ?? trigger.streakLength,
+    timeUnit: item.timeUnit ?? trigger.timeUnit,
+    timeInterval: item.timeInterval ?? trigger.timeInterval,
+    blockIfOutOfPoints: item.blockIfOutOfPoints ?? trigger.blockIfOutOfPoints,
+  })
+  if (JSON.stringify(next) === JSON.stringify(trigger)) return trigger
+  return { ...next, updated: now, version: trigger.version + 1 }
+}
+
+/** Drops the fields that belong to other types. */
+function ofItsType(trigger: Trigger): Trigger {
+  const { type } = trigger
+  const metric = type === 'metric'
+  return {
+    ...trigger,
+    eventAttributes: metric ? trigger.eventAttributes : [],
+    metricId: metric ? trigger.metricId : null,
+    metricThreshold: metric ? trigger.metricThreshold : null,
+    achievementId: type === 'achievement' ? trigger.achievementId : null,
+    streakLength: type === 'streak' ? trigger.streakLength : null,
+    timeUnit: type === 'time' ? trigger.timeUnit : null,
+    timeInterval: type === 'time' ? trigger.timeInterval : null,
+  }
+}
+
+/** Why a trigger can't be configured so, or null: a field that its type needs, or something that it refers to, is missing. */
+export function triggerObjection(config: Configuration, trigger: Trigger): string | null {
+  const { type } = trigger
+  const missing = (field: string) => `A trigger of type ${type} needs ${field}. Pass it too.`
+  if (type === 'metric') {
+    if (trigger.metricId === null) return missing('metricId')
+    if (trigger.metricThreshold === null) return missing('metricThreshold')
+    if (!config.metrics.some(({ id }) => id === trigger.metricId)) {
+      return 'No metric has this metricId. Take one from GET /metrics.'
+    }
+  }
+  if (type === 'achievement') {
+    return trigger.achievementId === null
+      ? missing('achievementId')
+      : 'No achievement has this achievementId. Create the achievement first.'
+  }
+  if (type === 'streak' && trigger.streakLength === null) return missing('streakLength')
+  if (type === 'time' && trigger.timeUnit === null) return missing('timeUnit')
+  if (type === 'time' && trigger.timeInterval === null) return missing('timeInterval')
+  return (
+    filterObjection(config, 'user', trigger.userAttributes) ??
+    filterObjection(config, 'event', trigger.eventAttributes)
+  )
+}
+
+/** Why filters can't be configured, or null: one names no attribute of that type. */
+export function filterObjection(
+  config: Configuration,
+  type: 'user' | 'event',
+  filters: readonly Filter[],
+): string | null {
+  const isKnown = ({ attributeId }: Filter) =>
+    config.attributes.some((attribute) => attribute.id === attributeId && attribute.type === type)
+  const unknown = filters.find((filter) => !isKnown(filter))
+  if (unknown === undefined) return null
+  return `No ${type} attribute has the attributeId ${unknown.attributeId}. Take one from GET /attributes.`
+}
+
+/** Why a system can have no more triggers, or null. */
+export function crowdObjection(count: number): string | null {
+  return count >= MOST_RESOURCES ? `A points system has at most ${MOST_RESOURCES} triggers.` : null
+}

@@ -1,0 +1,32 @@
+import type { App } from '../../http/app'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { Settings, UpdateSettingsRequest } from './settings.schemas'
+import { readSettings, updateSettings } from './settings.service'
+
+export const adminSettingsGet = operation({
+  id: 'admin_settings_get',
+  surface: 'admin',
+  method: 'get',
+  path: '/settings',
+  summary: 'Get the settings',
+  answers: { 200: { description: 'The settings.', body: Settings } },
+  refuses: [403, 422],
+})
+
+export const adminSettingsUpdate = operation({
+  id: 'admin_settings_update',
+  surface: 'admin',
+  method: 'patch',
+  path: '/settings',
+  summary: 'Update the passed settings',
+  body: UpdateSettingsRequest,
+  answers: { 200: { description: 'The settings as they are now.', body: Settings } },
+  refuses: [400, 403, 413, 422],
+})
+
+/** Serves a tenant's settings (T4). */
+export function settingsRoutes(app: App): void {
+  mount(app, adminSettingsGet, {}, async (scope) => ok(await readSettings(scope)))
+  mount(app, adminSettingsUpdate, {}, async (scope, { body }) => ok(await updateSettings(scope, body)))
+}

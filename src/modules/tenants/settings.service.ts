@@ -1,0 +1,32 @@
+import { eq } from 'drizzle-orm'
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import type { Settings } from '../configuration/configuration'
+import { configurationOf, configure } from '../configuration/configuration.service'
+import type { UpdateSettingsRequest } from './settings.schemas'
+import { tenants } from './tenants.table'
+
+/** The tenant's settings (T4). */
+export async function readSettings(scope: Scope): Promise<Settings> {
+  const { settings } = await configurationOf(scope)
+  return settings
+}
+
+/** Changes the passed settings; `controlRatio` counts for users created later (T4, U5). */
+export function updateSettings(scope: Scope, change: z.output<typeof UpdateSettingsRequest>) {
+  const { db, now } = scope
+  return configure(scope, ({ tenantId, settings }) => {
+    const result: Settings = {
+      controlRatio: change.controlRatio ?? settings.controlRatio,
+      recapFrequency: change.recapFrequency ?? settings.recapFrequency,
+    }
+    const isSame =
+      result.controlRatio === settings.controlRatio && result.recapFrequency === settings.recapFrequency
+    if (isSame) return { statements: [], result }
+    const update = db.orm
+      .update(tenants)
+      .set({ ...result, updated: now })
+      .where(eq(tenants.id, tenantId))
+    return { statements: [db.built(update)], result }
+  })
+}

@@ -1,0 +1,73 @@
+import { Temporal } from 'temporal-polyfill'
+import { type Aggregation, bucketStart, type CivilDate, civilDateOfDay, dayOf, utcMidnight } from './civil'
+import { type Instant, instant } from './clock'
+
+/** What a summary is of: whole buckets that overlap the dates from `startDate` to `endDate` (P12). */
+export type SummaryRange = { aggregation: Aggregation; startDate: CivilDate; endDate: CivilDate }
+
+/** A bucket by its first day: the change in it and the running total at its end, in the unit of what was summed up. */
+export type Bucket = { date: CivilDate; total: number; change: number }
+
+/**
+ * Sums up changes by local day (days since 1970-01-01) in whole buckets, empty ones too (P12). `days` holds at least every
+ * change from the first bucket's first day on, up to now, when the total is `currentTotal`; what came after a bucket is
+ * taken off that to get the bucket's own total. Whole numbers in, whole numbers out: the caller converts at the end.
+ */
+export function summarise(
+  days: readonly { day: number; change: number }[],
+  range: SummaryRange,
+  currentTotal: number,
+): Bucket[] {
+  const starts = bucketDays(range)
+  const newestFirst = days.toSorted((a, b) => b.day - a.day)
+  let at = 0
+  /** The sum of the changes from this day on, of those that were not taken yet. */
+  const takeFrom = (day: number) => {
+    let sum = 0
+    for (let next = newestFirst[at]; next !== undefined && next.day >= day; next = newestFirst[at]) {
+      sum += next.change
+      at += 1
+    }
+    return sum
+  }
+  const buckets: Bucket[] = []
+  let total = currentTotal - takeFrom(bucketEnd(range))
+  for (const start of starts.toReversed()) {
+    const change = takeFrom(start)
+    buckets.push({ date: civilDateOfDay(start), total, change })
+    total -= change
+  }
+  return buckets.reverse()
+}
+
+/** The first days of the buckets, ascending. They are counted in days, since the day after 9999-12-31 is no date. */
+function bucketDays({ aggregation, startDate, endDate }: SummaryRange): number[] {
+  const starts: number[] = []
+  const last = dayOf(endDate)
+  let day = dayOf(bucketStart(startDate, aggregation))
+  while (day <= last) {
+    starts.push(day)
+    day += daysIn(civilDateOfDay(day), aggregation)
+  }
+  return starts
+}
+
+/** The day after the last bucket. */
+function bucketEnd({ aggregation, endDate }: SummaryRange): number {
+  const start = bucketStart(endDate, aggregation)
+  return dayOf(start) + daysIn(start, aggregation)
+}
+
+/** How many days the bucket that starts on this date has. */
+function daysIn(start: CivilDate, aggregation: Aggregation): number {
+  if (aggregation === 'monthly') return Temporal.PlainDate.from(start).daysInMonth
+  return aggregation === 'weekly' ? 7 : 1
+}
+
+/** The most by which a local time has ever been ahead of UTC, in milliseconds. */
+const MOST_AHEAD = 15 * 3_600_000
+
+/** A moment before which nothing belongs to the summary's buckets, whatever zone it happened in. */
+export function firstMoment({ startDate, aggregation }: SummaryRange): Instant {
+  return instant(utcMidnight(bucketStart(startDate, aggregation)) - MOST_AHEAD)
+}
