@@ -27,9 +27,10 @@ let child = /** @type {import('node:child_process').ChildProcess | undefined} */
 let variablesFile = ''
 
 /** Ends all that was started, then this process. A second call changes nothing. */
-async function end(/** @type {number} */ code) {
+async function end(/** @type {number} */ code, /** @type {string} */ reason) {
   if (ending.signal.aborted) return
   ending.abort()
+  if (code === 0) process.stderr.write(`Laurel stops: ${reason}.\n`)
   output.drop()
   if (child !== undefined && child.exitCode === null && child.signalCode === null) {
     child.kill('SIGTERM')
@@ -43,7 +44,7 @@ async function end(/** @type {number} */ code) {
 /** Ends with an error, unless the end has begun already: then the error is a consequence of that. */
 function fail(/** @type {unknown} */ error) {
   if (!ending.signal.aborted) report(error)
-  return end(1)
+  return end(1, 'an error')
 }
 
 /**
@@ -53,7 +54,7 @@ function fail(/** @type {unknown} */ error) {
 function endWithNpm() {
   if (process.env.npm_lifecycle_event !== 'start') return
   const parent = process.ppid
-  setInterval(() => process.ppid === parent || end(0), 200).unref()
+  setInterval(() => process.ppid === parent || end(0, 'npm has ended'), 200).unref()
 }
 
 /** Rejects when wrangler ends, with what it said. */
@@ -109,9 +110,11 @@ async function greet(/** @type {number} */ port, /** @type {Record<string, strin
   process.stdout.write(welcome({ url: `http://localhost:${port}`, adminKey, hasDemo }))
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, () => end(0))
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+  process.on(signal, () => end(0, signal))
 process.on('uncaughtException', fail)
+process.on('beforeExit', () => fail(new Error('It waits for nothing, and yet was not told to end.')))
 // Nobody reads any more (as after `npm start | head`).
-process.stdout.on('error', () => end(0))
+process.stdout.on('error', () => end(0, 'nobody reads its output'))
 endWithNpm()
 start().catch(fail)

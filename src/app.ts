@@ -83,7 +83,11 @@ export function createApp(instance: Instance): App {
 }
 
 /** What a request, or an occasion of the platform's, begins with. */
-export function newContext(instance: Instance, env: Context['env'], waitUntil: Context['waitUntil']): Context {
+export function newContext(
+  instance: Instance,
+  env: Context['env'],
+  waitUntil: Context['waitUntil'],
+): Context {
   const cost = noCost()
   return {
     requestId: crypto.randomUUID(),

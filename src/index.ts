@@ -1,6 +1,6 @@
 import { createApp, newContext } from './app'
-import { enter } from './http/access'
 import type { Bindings } from './env'
+import { enter } from './http/access'
 import { Instance } from './instance'
 import { loadDemo } from './modules/configuration/demo'
 import { IMPLICIT_TENANT_ID } from './modules/tenants/tenants.repository'

@@ -20,7 +20,7 @@ const ENTRY =
  */
 export function parseVariables(text) {
   const found = /** @type {Record<string, string>} */ ({})
-  for (const [, name, raw = ''] of text.replace(/\r\n?/g, '\n').matchAll(ENTRY)) {
+  for (const [, name = '', raw = ''] of text.replace(/\r\n?/g, '\n').matchAll(ENTRY)) {
     const trimmed = raw.trim()
     const value = trimmed.replace(/^(['"`])([\s\S]*)\1$/, '$2')
     found[name] = trimmed.startsWith('"') ? value.replace(/\\n/g, '\n').replace(/\\r/g, '\r') : value

@@ -8,14 +8,16 @@ import {
   type Tenant,
 } from '../modules/tenants/tenants.repository'
 import { adminOperations, applicationOperations } from '../operations'
-import { answer, type App } from './app'
+import { type App, answer } from './app'
 import { openApiDocument } from './openapi'
 
 /** The paths that need no key: health, and what the interfaces look like (G1). */
 export function systemRoutes(app: App): void {
   app.get('/health', async (c) => {
     const ready = await isReady(c.get('ctx'))
-    return ready ? answer(c, 200, { status: 'ok' }) : answer(c, 503, { error: 'Starting. Ask again in a moment.' })
+    return ready
+      ? answer(c, 200, { status: 'ok' })
+      : answer(c, 503, { error: 'Starting. Ask again in a moment.' })
   })
   const title = 'Laurel'
   const version = '1.21.1'

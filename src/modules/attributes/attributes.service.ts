@@ -12,7 +12,11 @@ import { configurationOf, configure } from '../configuration/configuration.servi
 import { byId, Draft, Issues, page, revised } from '../configuration/items'
 import { boostStatus } from '../points/boosts.rules'
 import { storeAttributes } from './attributes.repository'
-import type { AdminAttribute, CreateAttributesRequest, UpdateAttributesRequest } from './attributes.schemas'
+import type {
+  AdminAttribute,
+  CreateAttributeRequestItem,
+  UpdateAttributeRequestItem,
+} from './attributes.schemas'
 
 /** An attribute as the admin interface serves it. */
 function attributeAnswer({ id, name, key, type }: Attribute): z.infer<typeof AdminAttribute> {
@@ -32,7 +36,10 @@ export async function findAttribute(scope: Scope, id: string) {
 }
 
 /** Creates attributes; a key that its type has already is an issue (G5, G7). */
-export function createAttributes(scope: Scope, items: z.output<typeof CreateAttributesRequest>) {
+export function createAttributes(
+  scope: Scope,
+  items: readonly z.output<typeof CreateAttributeRequestItem>[],
+) {
   const { now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
@@ -54,7 +61,10 @@ export function createAttributes(scope: Scope, items: z.output<typeof CreateAttr
 }
 
 /** Renames attributes. */
-export function updateAttributes(scope: Scope, items: z.output<typeof UpdateAttributesRequest>) {
+export function updateAttributes(
+  scope: Scope,
+  items: readonly z.output<typeof UpdateAttributeRequestItem>[],
+) {
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
     const issues = new Issues()
@@ -86,7 +96,7 @@ export function deleteAttributes(scope: Scope, ids: readonly string[]) {
         if (user === undefined) {
           draft.remove(id)
           deleted.push({ id })
-        } else issues.error({ id }, `The attribute is used by ${user}. Deactivate or delete that first.`)
+        } else issues.error({ id }, `The attribute is used by ${user}. Change or delete that first.`)
       }
     }
     return { statements: storeAttributes(scope, draft), result: { deleted, issues: issues.list } }

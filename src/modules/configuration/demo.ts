@@ -53,7 +53,10 @@ export async function loadDemo(scope: Scope): Promise<void> {
       name: 'Energy',
       description: 'One point an hour, up to 30; a lesson takes five.',
       maxPoints: 30,
-      triggers: [{ ...NO_TRIGGER, type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1 }, earn(lessons, 1, -5)],
+      triggers: [
+        { ...NO_TRIGGER, type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1 },
+        earn(lessons, 1, -5),
+      ],
       levels: undefined,
       boosts: undefined,
     },

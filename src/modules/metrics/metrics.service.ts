@@ -6,7 +6,7 @@ import { configurationOf, configure } from '../configuration/configuration.servi
 import { byId, Draft, Issues, page, revised } from '../configuration/items'
 import { retitledTriggers } from '../points/triggers.service'
 import { storeMetrics } from './metrics.repository'
-import type { CreatedMetric, CreateMetricsRequest, UpdateMetricsRequest } from './metrics.schemas'
+import type { CreatedMetric, CreateMetricRequestItem, UpdateMetricRequestItem } from './metrics.schemas'
 
 /** A metric as the admin interface serves it. */
 function metricAnswer({ id, name, key, unitType, units }: Metric): z.infer<typeof CreatedMetric> {
@@ -26,7 +26,7 @@ export async function findMetric(scope: Scope, id: string) {
 }
 
 /** Creates metrics; a key that another has already is an issue (G5, G7). Without units, they are empty (G10). */
-export function createMetrics(scope: Scope, items: z.output<typeof CreateMetricsRequest>) {
+export function createMetrics(scope: Scope, items: readonly z.output<typeof CreateMetricRequestItem>[]) {
   const { now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.metrics)
@@ -45,7 +45,7 @@ export function createMetrics(scope: Scope, items: z.output<typeof CreateMetrics
 }
 
 /** Changes metrics. The triggers of a renamed one are shown by its new name from then on (P10). */
-export function updateMetrics(scope: Scope, items: z.output<typeof UpdateMetricsRequest>) {
+export function updateMetrics(scope: Scope, items: readonly z.output<typeof UpdateMetricRequestItem>[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.metrics)
     const issues = new Issues()
@@ -72,7 +72,7 @@ export function updateMetrics(scope: Scope, items: z.output<typeof UpdateMetrics
 
 function changed(
   metric: Metric,
-  { name, unitType, units }: Omit<z.output<typeof UpdateMetricsRequest>[number], 'id'>,
+  { name, unitType, units }: Omit<z.output<typeof UpdateMetricRequestItem>, 'id'>,
 ): Metric {
   return {
     ...metric,

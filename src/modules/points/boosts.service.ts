@@ -74,11 +74,7 @@ const peopleIn = (scope: Scope, boosts: readonly Boost[]) =>
   )
 
 /** A page of a system's boosts (G7). */
-export async function listBoosts(
-  scope: Scope,
-  systemId: string,
-  query: { limit: number; skip: number },
-) {
+export async function listBoosts(scope: Scope, systemId: string, query: { limit: number; skip: number }) {
   const boosts = await boostPage(scope, systemId, query)
   const people = await peopleIn(scope, boosts)
   return boosts.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost)))

@@ -39,7 +39,8 @@ export function levelObjection(level: Level, others: readonly Level[]): string |
   }
   for (const other of others) {
     if (other.id === level.id) continue
-    if (other.key === level.key) return `The key "${level.key}" is taken by another level. Choose another key.`
+    if (other.key === level.key)
+      return `The key "${level.key}" is taken by another level. Choose another key.`
     if (other.points === level.points) {
       return `The level "${other.key}" has ${level.points} points already. Choose other points.`
     }

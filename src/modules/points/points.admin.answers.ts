@@ -45,7 +45,11 @@ export function adminTrigger(trigger: Trigger): z.infer<typeof AdminPointsTrigge
 }
 
 /** A boost as the admin interface serves it; `zone` is the user's for a user's own boost, else null (P5). */
-export function adminBoost(boost: Boost, now: Instant, zone: string | null): z.infer<typeof AdminPointsBoost> {
+export function adminBoost(
+  boost: Boost,
+  now: Instant,
+  zone: string | null,
+): z.infer<typeof AdminPointsBoost> {
   const { id, name, start, end, multiplier, rounding, userId, userAttributes } = boost
   return {
     id,

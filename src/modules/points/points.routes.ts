@@ -162,7 +162,9 @@ export function pointsRoutes(app: App): void {
   mount(app, pointsSystem, ofSystem, async (_scope, _input, { config, system }) =>
     ok(systemAnswer(config, system)),
   )
-  mount(app, pointsLevels, ofSystem, async (_scope, _input, { system }) => ok(ladder(system).map(levelAnswer)))
+  mount(app, pointsLevels, ofSystem, async (_scope, _input, { system }) =>
+    ok(ladder(system).map(levelAnswer)),
+  )
   mount(app, pointsBoosts, ofSystem, async (scope, { query }, { system }) =>
     ok(systemBoosts(scope, system, query.includeFinished)),
   )

@@ -34,7 +34,11 @@ export type Places = z.infer<typeof Rows>
 
 const path = (id: string) => `$."${id}"`
 
-function parameters({ tenant }: Scope, systemId: string, filters: readonly Filter[]): [string, string, string] {
+function parameters(
+  { tenant }: Scope,
+  systemId: string,
+  filters: readonly Filter[],
+): [string, string, string] {
   const asked = filters.map(({ attributeId, attributeValue }) => [path(attributeId), attributeValue])
   return [tenant.id, path(systemId), JSON.stringify(asked)]
 }

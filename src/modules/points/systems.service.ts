@@ -86,7 +86,10 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
       const system = systemFrom(scope, config, people, item)
       if (typeof system === 'string') issues.error({ index }, system)
       else if (draft.list.some(({ key }) => key === system.key)) {
-        issues.error({ index }, `The key "${system.key}" is taken by another points system. Choose another key.`)
+        issues.error(
+          { index },
+          `The key "${system.key}" is taken by another points system. Choose another key.`,
+        )
       } else if (draft.list.length >= MOST_RESOURCES) {
         issues.error({ index }, `There are at most ${MOST_RESOURCES} points systems. Delete some first.`)
       } else {
@@ -185,8 +188,9 @@ export function deleteSystems(scope: Scope, ids: readonly string[]) {
 
 function deleteSystem({ db, tenant, now }: Scope, id: string): D1PreparedStatement[] {
   const set = { deleted: now }
-  const nested = (table: typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts): SQL | undefined =>
-    and(eq(table.tenantId, tenant.id), eq(table.systemId, id), isNull(table.deleted))
+  const nested = (
+    table: typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts,
+  ): SQL | undefined => and(eq(table.tenantId, tenant.id), eq(table.systemId, id), isNull(table.deleted))
   return [
     db.built(
       db.orm

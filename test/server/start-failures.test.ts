@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { appendFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { freePort, launch, newProject } from './harness'
+
+const SLOW = 120_000
+
+describe('a start that does not succeed', () => {
+  test(
+    'SIGTERM while it starts, twice, ends everything',
+    async () => {
+      const starting = await launch()
+      await starting.printed(/Starting the Worker/)
+      const ending = starting.stop()
+      starting.child.kill('SIGTERM')
+      expect(await ending).toMatchObject({ code: 0, leftovers: [] })
+    },
+    SLOW,
+  )
+
+  test('a PORT that is none is named', async () => {
+    const starting = await launch({ env: { PORT: '80a' } })
+    expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
+    expect(starting.output()).toContain('PORT must be')
+  })
+
+  test('a port in use is named', async () => {
+    const port = await freePort()
+    const server = createServer().listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    const starting = await launch({ port })
+    expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
+    expect(starting.output()).toContain(`Port ${port} is in use`)
+    server.close()
+  })
+
+  test(
+    'a migration that fails stops it, and says why',
+    async () => {
+      const folder = await newProject()
+      await appendFile(join(folder, 'migrations', '9999_broken.sql'), 'CREATE TABEL nothing;')
+      const starting = await launch({ folder })
+      expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
+      expect(starting.output()).toContain('TABEL')
+      expect(starting.output()).toContain('The migrations failed')
+      await rm(folder, { recursive: true, force: true })
+    },
+    SLOW,
+  )
+})

@@ -1,0 +1,160 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newProject, type Server, startServer } from './harness'
+import { commandLine, descendants } from './processes'
+
+/** Everything that was started must have ended within this many milliseconds. */
+const FIVE_SECONDS = 5000
+
+const SLOW = 120_000
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+
+const folders: string[] = []
+const project = async () => {
+  const folder = await newProject()
+  folders.push(folder)
+  return folder
+}
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
+
+/** Sends the demo's event as the printed line does; answers the points it gained and the metric's new total. */
+async function sendLesson({ url, adminKey }: Server): Promise<{ added: number; total: number }> {
+  const answer = await fetch(`${url}/v1/metrics/demo-lessons/event`, {
+    method: 'POST',
+    headers: { 'X-API-KEY': adminKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ user: { id: 'ada', tz: 'Europe/Paris' }, value: 1 }),
+  })
+  return gained(await answer.text())
+}
+
+function gained(body: string): { added: number; total: number } {
+  const { total, points } = JSON.parse(body)
+  return { added: points['demo-xp'].added, total }
+}
+
+const health = async (url: string) => (await fetch(`${url}/health`)).status
+
+describe('two projects, started at the same time', () => {
+  const before = `# mine\nexport DEMO="on" # see below\nADMIN_API_KEY='adm_mine.Only$For-"tests"'`
+  let plain: Server
+  let custom: Server
+
+  beforeAll(async () => {
+    const [first, second] = await Promise.all([project(), project()])
+    await writeFile(join(second, '.dev.vars'), before, { mode: 0o640 })
+    ;[plain, custom] = await Promise.all([
+      startServer({ folder: first, by: 'npm' }),
+      startServer({ folder: second, env: { DEMO: 'off' } }),
+    ])
+  }, SLOW)
+
+  // What a failed test leaves running.
+  afterAll(async () => {
+    for (const server of [plain, custom]) if (server?.child.exitCode === null) await server.stop()
+  }, SLOW)
+
+  test('both answer, by name and by address', async () => {
+    expect(await Promise.all([plain, custom].map(({ url }) => health(url)))).toEqual([200, 200])
+    expect(await health(`http://127.0.0.1:${plain.port}`)).toBe(200)
+  })
+
+  test('the base URLs and the key are printed', () => {
+    for (const path of ['/v1', '/api', '/admin/v1']) expect(plain.output()).toContain(`${plain.url}${path}\n`)
+    expect(plain.output()).toContain(plain.adminKey)
+  })
+
+  test('the first curl in the output is a line of its own that can be pasted', () => {
+    const output = plain.output()
+    expect(output.slice(output.indexOf('curl '))).toMatch(/^curl [^\n|#]+\n/)
+    expect(output.at(output.indexOf('curl ') - 1)).toBe('\n')
+    expect(plain.curl).toContain(`X-API-KEY: ${plain.adminKey}`)
+  })
+
+  test.skipIf(!hasCurl)('that line sends an event that gains points', () => {
+    const answer = execFileSync('sh', ['-c', plain.curl], { encoding: 'utf8' })
+    expect(gained(answer).added).toBeGreaterThan(0)
+  })
+
+  test('each request is a line of JSON, and wrangler adds none', async () => {
+    await health(plain.url)
+    await plain.printed(/^\{.*\/health.*\}$/m)
+    expect(plain.output()).not.toContain('[wrangler:')
+  })
+
+  test('a missing .dev.vars is created for the owner alone', async () => {
+    const file = join(plain.folder, '.dev.vars')
+    const lines = (await readFile(file, 'utf8')).split('\n')
+    expect(lines).toEqual([`ADMIN_API_KEY=${plain.adminKey}`, 'TEST_CLOCK=on', ''])
+    expect(plain.adminKey).toMatch(/^adm_[A-Za-z0-9]{12}\.[A-Za-z0-9_-]{22,}$/)
+    if (process.platform !== 'win32') expect((await stat(file)).mode & 0o777).toBe(0o600)
+  })
+
+  test('an existing .dev.vars only gains what it lacks', async () => {
+    expect(await readFile(join(custom.folder, '.dev.vars'), 'utf8')).toBe(`${before}\nTEST_CLOCK=on\n`)
+  })
+
+  test('a quoted key reaches the Worker as it is', async () => {
+    expect(custom.adminKey).toBe('adm_mine.Only$For-"tests"')
+    const answer = await fetch(`${custom.url}/admin/v1/metrics`, {
+      headers: { 'X-API-KEY': custom.adminKey },
+    })
+    expect(answer.status).toBe(200)
+  })
+
+  test('the key stands on no command line', () => {
+    const lines = descendants(plain.pid).map(commandLine).join('\n')
+    expect(lines).toContain('wrangler')
+    expect(lines).not.toContain(plain.adminKey)
+  })
+
+  test('DEMO=off in the environment wins over .dev.vars: no demo, and no trace of the neighbour', async () => {
+    expect(custom.curl).toContain('/admin/v1/metrics ')
+    expect(custom.output()).not.toContain('demo-')
+    const answer = await fetch(`${custom.url}/admin/v1/metrics`, {
+      headers: { 'X-API-KEY': custom.adminKey },
+    })
+    expect(await answer.text()).not.toContain('demo-')
+  })
+
+  test('nothing is made that .gitignore does not name', async () => {
+    const ignored = (await readFile(join(import.meta.dirname, '..', '..', '.gitignore'), 'utf8')).split('\n')
+    const copied = await readdir(await project())
+    const made = (await readdir(plain.folder)).filter((name) => !copied.includes(name))
+    expect(made.filter((name) => !ignored.includes(name))).toEqual([])
+  })
+
+  test('SIGTERM ends everything within five seconds', async () => {
+    const ending = await custom.stop('SIGTERM')
+    expect(ending).toMatchObject({ code: 0, leftovers: [] })
+    expect(ending.milliseconds).toBeLessThan(FIVE_SECONDS)
+  })
+
+  test('SIGINT, sent to npm, ends everything within five seconds', async () => {
+    const ending = await plain.stop('SIGINT')
+    expect(ending).toMatchObject({ code: 0, leftovers: [] })
+    expect(ending.milliseconds).toBeLessThan(FIVE_SECONDS)
+    expect(await readdir(join(plain.folder, '.wrangler'))).not.toContain(`variables-${plain.port}.env`)
+  })
+
+  test(
+    'state is kept between starts; when wrangler dies, the rest ends with an error',
+    async () => {
+      const again = await startServer({ folder: plain.folder, port: plain.port })
+      expect(again.adminKey).toBe(plain.adminKey)
+      const { added, total } = await sendLesson(again)
+      expect(added).toBeGreaterThan(0)
+      expect(total).toBe(hasCurl ? 2 : 1)
+
+      const workerd = descendants(again.pid).filter(({ command }) => command === 'workerd')
+      const parent = workerd[0]?.parent
+      expect(parent).toBeDefined()
+      const ended = again.ended()
+      process.kill(parent ?? 0, 'SIGKILL')
+      expect(await ended).toMatchObject({ code: 1, leftovers: [] })
+    },
+    SLOW,
+  )
+})

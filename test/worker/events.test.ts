@@ -1,0 +1,79 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { at, newApp, newTenant } from './harness'
+
+async function withXp(tenant: Awaited<ReturnType<typeof newTenant>>) {
+  const metric = await tenant.metric('words')
+  await tenant.metric('pages')
+  const system = await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    triggers: [{ type: 'metric', points: 3, status: 'active', metricId: metric, metricThreshold: 10 }],
+  })
+  return { metric, system }
+}
+
+describe('an event', () => {
+  it('P1, E2: its answer shows the total and the award that it caused', async () => {
+    const tenant = await newTenant()
+    const { metric } = await withXp(tenant)
+    const first = await tenant.event('words', 'ada', 25)
+    expect(first.status).toBe(201)
+    expect(first.body).toMatchObject({ metricId: metric, total: 25, points: { xp: { total: 6, added: 6 } } })
+  })
+
+  it('E3: 200 parallel events of one user over two metrics are exact in totals, awards and answers', async () => {
+    const tenant = await newTenant()
+    await withXp(tenant)
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => tenant.event(n % 2 === 0 ? 'words' : 'pages', 'ada', 1)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(201))
+    for (const parity of [0, 1]) {
+      const totals = answers.filter((_, n) => n % 2 === parity).map(({ body }) => at(body, 'total'))
+      expect(totals.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n + 1))
+    }
+    const awards = answers.flatMap(({ body }) => [at(body, 'points', 'xp', 'total')]).filter(Boolean)
+    expect(awards.map(Number).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 10 }, (_, n) => 3 * (n + 1)),
+    )
+    const points = await tenant.app('GET', '/users/ada/points/xp?awards=100')
+    expect(points.body).toMatchObject({ total: 30 })
+  })
+
+  it('E3: two apps without a common memory: conflicts occur, the lane is used, and all is exact', async () => {
+    const lanes: string[] = []
+    const USER_LANE = new Proxy(env.USER_LANE, {
+      get(target, name) {
+        if (name === 'getByName') {
+          return (lane: string) => {
+            lanes.push(lane)
+            return target.getByName(lane)
+          }
+        }
+        return Reflect.get(target, name, target)
+      },
+    })
+    const one = await newTenant(newApp({ USER_LANE }))
+    const two = one.through(newApp({ USER_LANE }))
+    await withXp(one)
+    await one.event('words', 'ada', 0)
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => (n % 2 === 0 ? one : two).event('words', 'ada', 1)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(201))
+    const totals = answers.map(({ body }) => Number(at(body, 'total')))
+    expect(totals.sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
+    expect(lanes.length).toBeGreaterThan(0)
+  })
+
+  it('E4: of 30 parallel requests with one idempotency key exactly one is 201', async () => {
+    const tenant = await newTenant()
+    await withXp(tenant)
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => tenant.event('words', 'ada', 25, { idempotencyKey: 'once' })),
+    )
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(new Set(answers.map(({ body }) => at(body, 'eventId'))).size).toBe(1)
+  })
+})

@@ -1,0 +1,163 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { createApp } from '../../src/app'
+import type { Bindings } from '../../src/env'
+import { ErrorBody, type OperationSpec } from '../../src/http/operation'
+import { Instance } from '../../src/instance'
+import { adminOperations, applicationOperations } from '../../src/operations'
+
+/** The admin key of the tests, as vitest.config.ts sets it. */
+export const ADMIN_KEY = env.ADMIN_API_KEY ?? ''
+
+/** An answer, with its body read as JSON. */
+export type Answer = { status: number; headers: Headers; body: unknown }
+
+/** How a request reaches a Worker. */
+export type Send = (request: Request) => Promise<Response>
+
+/**
+ * To an app with a memory of its own: another isolate, as it were. Bindings and variables may be others. The requests run in
+ * the test's own context, since in this runner a promise can't be settled from one request's context for another's; what
+ * crosses requests is seen over HTTP, in test/server.
+ */
+export function newApp(overrides: Partial<Bindings> = {}): Send {
+  const app = createApp(new Instance())
+  return async (request) => {
+    const ctx = createExecutionContext()
+    const response = await app.fetch(request, { ...env, ...overrides }, ctx)
+    await waitOnExecutionContext(ctx)
+    return response
+  }
+}
+
+/** To the app that the tests of a file share. */
+export const toApp: Send = newApp()
+
+type Options = {
+  body?: unknown
+  /** A body that is sent as it is. */
+  raw?: BodyInit
+  headers?: Record<string, string>
+}
+
+/** Sends one request, and holds that the answer is one that its operation documents. */
+export async function call(
+  send: Send,
+  method: string,
+  path: string,
+  { body, raw, headers = {} }: Options = {},
+): Promise<Answer> {
+  const request = new Request(`http://laurel.test${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(raw !== undefined ? { body: raw } : body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const response = await send(request)
+  const text = await response.text()
+  const answer = {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? null : JSON.parse(text),
+  }
+  holdsToItsDocument(method, path, answer)
+  return answer
+}
+
+/** Throws where an answer is not one that its operation documents. */
+function holdsToItsDocument(method: string, path: string, { status, body }: Answer): void {
+  const spec = operationAt(method, new URL(path, 'http://laurel.test').pathname)
+  if (spec === undefined) return
+  const schema = spec.answers[status]?.body ?? ErrorBody
+  if (spec.answers[status] === undefined && ![401, ...spec.refuses].includes(status)) {
+    throw new Error(`${spec.id} answered ${status}, which it does not document: ${JSON.stringify(body)}`)
+  }
+  schema.parse(body)
+}
+
+function operationAt(method: string, pathname: string): OperationSpec | undefined {
+  const at = (base: string) => (spec: OperationSpec) => {
+    const pattern = `${base}${spec.path}`.replaceAll(/\{\w+\}/g, '[^/]+')
+    return spec.method.toUpperCase() === method && new RegExp(`^${pattern}$`).test(pathname)
+  }
+  return pathname.startsWith('/admin/')
+    ? adminOperations.find(at('/admin/v1'))
+    : applicationOperations.find(at('/v1'))
+}
+
+/** A tenant of its own for a test: nothing that another test does is seen in it. */
+export class TestTenant {
+  readonly id = crypto.randomUUID()
+  readonly send: Send
+
+  constructor(send: Send) {
+    this.send = send
+  }
+
+  /** The same tenant, through another Worker. */
+  through(send: Send): TestTenant {
+    const other = new TestTenant(send)
+    return Object.assign(other, { id: this.id })
+  }
+
+  /** Calls the admin interface; `path` begins after its base. */
+  admin(method: string, path: string, body?: unknown): Promise<Answer> {
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': this.id }
+    return call(this.send, method, `/admin/v1${path}`, { body, headers })
+  }
+
+  /** Calls the application interface with the admin key; `path` begins after its base. */
+  app(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> {
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': this.id, ...more }
+    return call(this.send, method, `/v1${path}`, { body, headers })
+  }
+
+  /** Records an event with the admin key. */
+  event(
+    metric: string,
+    user: string | Record<string, unknown>,
+    value: number,
+    options: { attributes?: Record<string, string>; idempotencyKey?: string } = {},
+  ): Promise<Answer> {
+    const { attributes, idempotencyKey } = options
+    return this.app(
+      'POST',
+      `/metrics/${metric}/event`,
+      { user: typeof user === 'string' ? { id: user } : user, value, ...(attributes && { attributes }) },
+      idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    )
+  }
+
+  /** Creates one resource, and returns its id; throws where it became an issue. */
+  async create(path: string, item: unknown): Promise<string> {
+    const { body } = await this.admin('POST', path, [item])
+    const id = at(body, 'created', 0, 'id')
+    if (typeof id !== 'string') throw new Error(`not created: ${JSON.stringify(body)}`)
+    return id
+  }
+
+  /** Creates a metric, and returns its id. */
+  metric(key: string): Promise<string> {
+    return this.create('/metrics', { key, name: `Metric ${key}` })
+  }
+}
+
+/** A fresh tenant, in the shared app or in the one that is given. */
+export async function newTenant(send: Send = toApp): Promise<TestTenant> {
+  const tenant = new TestTenant(send)
+  await env.DB.prepare(
+    'INSERT INTO tenants (id, customer_id, name, created, updated) VALUES (?1, ?2, ?2, 0, 0)',
+  )
+    .bind(tenant.id, `customer-${tenant.id}`)
+    .run()
+  return tenant
+}
+
+/** What stands at a path inside JSON; undefined where the path leads nowhere. */
+export function at(json: unknown, ...path: (string | number)[]): unknown {
+  let value = json
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = Object.entries(value).find(([key]) => key === String(step))?.[1]
+  }
+  return value
+}

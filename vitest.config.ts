@@ -1,0 +1,43 @@
+import { fileURLToPath } from 'node:url'
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
+import { defineConfig } from 'vitest/config'
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
+      {
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: path('./wrangler.toml') },
+            miniflare: {
+              bindings: {
+                ADMIN_API_KEY: 'adm_test.the-key-of-the-tests-and-of-nothing-else',
+                TEST_CLOCK: 'on',
+                MULTI_TENANCY: 'on',
+                MIGRATIONS: await readD1Migrations({ projectPath: path('.') }),
+              },
+            },
+          })),
+        ],
+        test: {
+          name: 'worker',
+          include: ['test/worker/**/*.test.ts'],
+          setupFiles: ['test/worker/setup.ts'],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'server',
+          include: ['test/server/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+})
