@@ -51,6 +51,7 @@ CREATE TABLE `api_keys` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `api_keys_id_unique` ON `api_keys` (`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `api_keys_prefix_unique` ON `api_keys` (`prefix`);--> statement-breakpoint
+CREATE INDEX `api_keys_by_tenant` ON `api_keys` (`tenant_id`);--> statement-breakpoint
 CREATE INDEX `api_keys_by_user` ON `api_keys` (`tenant_id`,`user_id`);--> statement-breakpoint
 CREATE TABLE `metrics` (
 	`no` integer PRIMARY KEY AUTOINCREMENT NOT NULL,

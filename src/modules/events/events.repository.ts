@@ -87,21 +87,24 @@ export function useKeys(db: Database, userIid: string, keys: readonly UsedKey[])
   )
 }
 
-/** What a summary of one user counts: the sum of changes on each local day from `from` on, and the total before now. */
+/** The sum of a user's changes on one local day. */
 export type DailyChange = { day: number; change: number }
 
 const DAILY = `
   SELECT (at + utc_offset * 60000) / 86400000 AS day, sum(value) AS change FROM events
-  WHERE user_iid = ?1 AND metric_id = ?2 AND at >= ?3 GROUP BY day`
+  WHERE user_iid = ?1 AND metric_id = ?2 AND at >= ?3 AND seq <= ?4 GROUP BY day`
 
-/** The changes of a user's metric by stored local day (days since 1970-01-01), in millionths, from a moment on (P12). */
+/**
+ * The changes of a user's metric by stored local day (days since 1970-01-01), in millionths, from a moment on (P12); only
+ * those that the user's state as read has counted.
+ */
 export async function dailyChanges(
   db: Database,
-  userIid: string,
+  { iid, seq }: { iid: string; seq: number },
   metricId: string,
   from: Instant,
 ): Promise<DailyChange[]> {
   return z
     .array(z.object({ day: z.number(), change: z.number() }))
-    .parse(await db.rows(db.statement(DAILY, userIid, metricId, from)))
+    .parse(await db.rows(db.statement(DAILY, iid, metricId, from, seq)))
 }

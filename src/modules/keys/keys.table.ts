@@ -18,5 +18,8 @@ export const apiKeys = sqliteTable(
     hash: text('hash').notNull(),
     created: integer('created').notNull(),
   },
-  (table) => [index('api_keys_by_user').on(table.tenantId, table.userId)],
+  (table) => [
+    index('api_keys_by_tenant').on(table.tenantId),
+    index('api_keys_by_user').on(table.tenantId, table.userId),
+  ],
 )

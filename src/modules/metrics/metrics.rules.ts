@@ -13,7 +13,7 @@ export const NEW_COUNTER: Counter = { total: ZERO, highest: ZERO }
 /** A counter after a value was added to it. */
 export function count(counter: Counter, value: Micros): Counter {
   const total = micros(counter.total + value)
-  return { total, highest: total > counter.highest ? total : counter.highest }
+  return { total, highest: micros(Math.max(total, counter.highest)) }
 }
 
 /** The user's counter of a metric before and after an event of so many millionths. Throws 422 past E1's bounds. */

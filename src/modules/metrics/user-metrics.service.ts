@@ -40,7 +40,7 @@ export async function metricSummary(
   { user, metric }: UserMetric,
   range: SummaryRange,
 ): Promise<z.infer<typeof EventSummaryResponse>> {
-  const days = await dailyChanges(db, user.iid, metric.id, firstMoment(range))
+  const days = await dailyChanges(db, user, metric.id, firstMoment(range))
   // A change may be beyond what Micros hold, from one end of E1's bounds to the other; nothing is added to it any more.
   return summarise(days, range, totalOf({ user, metric })).map(({ date, total, change }) => ({
     date,

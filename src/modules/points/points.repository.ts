@@ -34,7 +34,8 @@ export function bookAwards(
 
 const NEWEST = `
   SELECT id, at, awarded, total, trigger_id AS triggerId, trigger_version AS triggerVersion, boosts FROM awards
-  WHERE user_iid = ?1 AND system_id = ?2 ORDER BY at DESC, seq DESC, position DESC LIMIT ?3`
+  WHERE user_iid = ?1 AND system_id = ?2 AND seq <= ?3
+  ORDER BY at DESC, seq DESC, position DESC LIMIT ?4`
 
 const NewestRows = z.array(
   z.object({
@@ -55,14 +56,17 @@ const NewestRows = z.array(
 /** An award as the ledger has it. */
 export type StoredAward = z.infer<typeof NewestRows>[number]
 
+/** What of a user's ledger counts: what the user's state as read has counted. */
+type Reader = { iid: string; seq: number }
+
 /** A user's newest awards in a system, the newest first (P10). */
 export async function newestAwards(
   db: Database,
-  userIid: string,
+  { iid, seq }: Reader,
   systemId: string,
   limit: number,
 ): Promise<StoredAward[]> {
-  return NewestRows.parse(await db.rows(db.statement(NEWEST, userIid, systemId, limit)))
+  return NewestRows.parse(await db.rows(db.statement(NEWEST, iid, systemId, seq, limit)))
 }
 
 const FORMS = `
@@ -93,16 +97,16 @@ export async function triggerForms(
 
 const DAILY = `
   SELECT (at + utc_offset * 60000) / 86400000 AS day, sum(awarded) AS change FROM awards
-  WHERE user_iid = ?1 AND system_id = ?2 AND at >= ?3 GROUP BY day`
+  WHERE user_iid = ?1 AND system_id = ?2 AND at >= ?3 AND seq <= ?4 GROUP BY day`
 
 /** The changes of a user's points by stored local day (days since 1970-01-01), from a moment on (P12). */
 export async function dailyAwards(
   db: Database,
-  userIid: string,
+  { iid, seq }: Reader,
   systemId: string,
   from: Instant,
 ): Promise<{ day: number; change: number }[]> {
   return z
     .array(z.object({ day: z.number(), change: z.number() }))
-    .parse(await db.rows(db.statement(DAILY, userIid, systemId, from)))
+    .parse(await db.rows(db.statement(DAILY, iid, systemId, from, seq)))
 }

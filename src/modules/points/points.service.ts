@@ -27,7 +27,7 @@ export async function userPoints(
   user: UserState,
   limit: number,
 ): Promise<z.input<typeof GetUserPointsResponse>> {
-  const awards = await newestAwards(scope.db, user.iid, system.id, limit)
+  const awards = await newestAwards(scope.db, user, system.id, limit)
   const forms = await triggerForms(scope.db, awards)
   const total = user.points.get(system.id) ?? 0
   const level = levelOf(system, total)
@@ -73,7 +73,7 @@ export function systemAnswer(config: Configuration, system: System): z.input<typ
 
 /** How a user's points in a system went, by buckets of local days (P12). */
 export async function pointsEventSummary(scope: Scope, system: System, user: UserState, range: SummaryRange) {
-  const days = await dailyAwards(scope.db, user.iid, system.id, firstMoment(range))
+  const days = await dailyAwards(scope.db, user, system.id, firstMoment(range))
   return summarise(days, range, user.points.get(system.id) ?? 0)
 }
 
