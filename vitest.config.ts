@@ -1,8 +1,8 @@
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
-const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
+const root = import.meta.dirname
 
 export default defineConfig({
   test: {
@@ -12,13 +12,13 @@ export default defineConfig({
       {
         plugins: [
           cloudflareTest(async () => ({
-            wrangler: { configPath: path('./wrangler.toml') },
+            wrangler: { configPath: join(root, 'wrangler.toml') },
             miniflare: {
               bindings: {
                 ADMIN_API_KEY: 'adm_test.the-key-of-the-tests-and-of-nothing-else',
                 TEST_CLOCK: 'on',
                 MULTI_TENANCY: 'on',
-                MIGRATIONS: await readD1Migrations({ projectPath: path('.') }),
+                MIGRATIONS: await readD1Migrations({ projectPath: root }),
               },
             },
           })),

@@ -127,6 +127,23 @@ export class TestTenant {
     )
   }
 
+  /** Calls the application interface with this key and nothing else, as a browser does; `path` begins after its base. */
+  as(
+    key: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    more: Record<string, string> = {},
+  ): Promise<Answer> {
+    return call(this.send, method, `/v1${path}`, { body, headers: { 'x-api-key': key, ...more } })
+  }
+
+  /** Creates an application key of a user, and returns it. */
+  async key(userId: string): Promise<string> {
+    const { body } = await this.admin('POST', '/application-api-keys', [{ userId }])
+    return String(at(body, 'created', 0, 'key'))
+  }
+
   /** Creates one resource, and returns its id; throws where it became an issue. */
   async create(path: string, item: unknown): Promise<string> {
     const { body } = await this.admin('POST', path, [item])
@@ -150,6 +167,43 @@ export async function newTenant(send: Send = toApp): Promise<TestTenant> {
     .bind(tenant.id, `customer-${tenant.id}`)
     .run()
   return tenant
+}
+
+/** D1 with what it is asked counted: batches, and statements prepared for them. */
+export function countedD1(): { DB: D1Database; count: { batches: number; prepared: number; batched: number } } {
+  const count = { batches: 0, prepared: 0, batched: 0 }
+  const DB = new Proxy(env.DB, {
+    get(target, name) {
+      if (name === 'prepare') {
+        return (sql: string) => {
+          count.prepared += 1
+          return target.prepare(sql)
+        }
+      }
+      if (name === 'batch') {
+        return (statements: D1PreparedStatement[]) => {
+          count.batches += 1
+          count.batched += statements.length
+          return target.batch(statements)
+        }
+      }
+      throw new Error(`D1 was asked for ${String(name)}`)
+    },
+  })
+  return { DB, count }
+}
+
+/** Every row of every table of ours, as JSON. */
+export async function everything(): Promise<Record<string, string[]>> {
+  const tables = await env.DB.prepare(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
+  ).all<{ name: string }>()
+  const all: Record<string, string[]> = {}
+  for (const { name } of tables.results) {
+    const { results } = await env.DB.prepare(`SELECT * FROM ${name}`).all()
+    all[name] = results.map((row) => JSON.stringify(row)).sort()
+  }
+  return all
 }
 
 /** What stands at a path inside JSON; undefined where the path leads nowhere. */

@@ -50,6 +50,8 @@ export const MetricResponse = z
     id: z.string(),
     key: z.string(),
     name: z.string(),
+    /** Not in the contract any more, but client libraries of before demand it. */
+    status: z.literal('active'),
     current: z.number(),
     achievements: z.array(UserAchievementResponse),
   })

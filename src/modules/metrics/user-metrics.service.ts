@@ -31,7 +31,7 @@ export async function allUserMetrics(scope: Scope, user: UserState) {
 /** A metric as it stands for a user. */
 export function userMetricAnswer({ user, metric }: UserMetric): z.infer<typeof MetricResponse> {
   const { id, key, name } = metric
-  return { id, key, name, current: fromMicros(totalOf({ user, metric })), achievements: [] }
+  return { id, key, name, status: 'active', current: fromMicros(totalOf({ user, metric })), achievements: [] }
 }
 
 /** The changes of a user's metric in buckets of local days, as they were stored (P12, E8). */

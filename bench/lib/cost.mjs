@@ -1,0 +1,114 @@
+/**
+ * What an event costs in D1, and how events of one user at once end; by the Worker's own log lines.
+ */
+import { randomUUID } from 'node:crypto'
+import { AWARD, METRIC, SYSTEM } from './scene.mjs'
+
+/** Events that are sent and not counted, so that everything is warm; and those that are counted. */
+const WARMING = 2
+const COUNTED = 5
+
+/** The least and the most of a figure over several events. @typedef {{ least: number; most: number }} Span */
+
+/** @returns {Span} */
+const span = (/** @type {number[]} */ figures) => ({
+  least: Math.min(...figures),
+  most: Math.max(...figures),
+})
+
+/**
+ * Sends the reference event (one metric, one award, an idempotency key) several times for each user.
+ *
+ * @param {import('./server.mjs').Server} server
+ * @param {string} key
+ * @param {string[]} users
+ * @returns {Promise<{ roundTrips: Span; rowsRead: Span; rowsWritten: Span }>}
+ */
+export async function costOfEvents(server, key, users) {
+  const send = (/** @type {string} */ user) =>
+    server.ask('POST', `/v1/metrics/${METRIC}/event`, {
+      key,
+      body: { user: { id: user }, value: 1 },
+      headers: { 'idempotency-key': randomUUID() },
+    })
+  for (let i = 0; i < WARMING; i += 1) for (const user of users) await send(user)
+  const { answers, lines } = await server.logged(async () => {
+    const answers = []
+    for (let i = 0; i < COUNTED; i += 1) for (const user of users) answers.push(await send(user))
+    return answers
+  })
+  for (const { status, body } of answers) {
+    if (status !== 201 || body.points[SYSTEM]?.awards.length !== 1) {
+      throw new Error(`not the reference event: ${status} ${JSON.stringify(body)}`)
+    }
+  }
+  return {
+    roundTrips: span(lines.map(({ d1 }) => d1.roundTrips)),
+    rowsRead: span(lines.map(({ d1 }) => d1.rowsRead)),
+    rowsWritten: span(lines.map(({ d1 }) => d1.rowsWritten)),
+  }
+}
+
+/**
+ * Sends events of one user all at once, and checks every answer and the totals afterwards. A group of events costs one
+ * read batch and one write batch, on the line of the request that led it; a conflict costs another pair. So half of all
+ * round trips are write batches, those included that came to nothing.
+ *
+ * @param {import('./server.mjs').Server} server
+ * @param {string} key
+ * @param {string} user
+ * @param {number} count
+ * @returns {Promise<{ writeBatches: number; faults: string[] }>} `faults` is empty where all is exact
+ */
+export async function burst(server, key, user, count) {
+  const event = { key, body: { user: { id: user }, value: 1 } }
+  const before = await standing(server, key, user)
+  const { answers, lines } = await server.logged(() =>
+    Promise.all(
+      Array.from({ length: count }, () => server.ask('POST', `/v1/metrics/${METRIC}/event`, event)),
+    ),
+  )
+  const after = await standing(server, key, user)
+  const roundTrips = lines.reduce((sum, { d1 }) => sum + d1.roundTrips, 0)
+
+  const numbers = Array.from({ length: count }, (_, index) => index + 1)
+  const metricTotals = numbers.map((n) => before.metric + n)
+  const pointsTotals = numbers.map((n) => before.points + n * AWARD)
+  const points = answers.map(({ body }) => body.points[SYSTEM])
+  const checks = {
+    'every answer is 201': answers.every(({ status }) => status === 201),
+    'every event has an id of its own': new Set(answers.map(({ body }) => body.eventId)).size === count,
+    'every metric total is answered once': same(
+      answers.map(({ body }) => body.total),
+      metricTotals,
+    ),
+    'every points total is answered once': same(
+      points.map((one) => one?.total),
+      pointsTotals,
+    ),
+    'every answer has one award': points.every(
+      (one) => one?.awards.length === 1 && one.awards[0].awarded === AWARD && one.added === AWARD,
+    ),
+    'the metric total is right': after.metric === before.metric + count,
+    'the points total is right': after.points === before.points + count * AWARD,
+  }
+  return {
+    writeBatches: Math.ceil(roundTrips / 2),
+    faults: Object.entries(checks).flatMap(([name, holds]) => (holds ? [] : [`not so: ${name}`])),
+  }
+}
+
+/** What the application interface says that a user has. */
+async function standing(
+  /** @type {import('./server.mjs').Server} */ server,
+  /** @type {string} */ key,
+  /** @type {string} */ user,
+) {
+  const metric = await server.ask('GET', `/v1/users/${user}/metrics/${METRIC}`, { key })
+  const points = await server.ask('GET', `/v1/users/${user}/points/${SYSTEM}`, { key })
+  return { metric: Number(metric.body.current), points: Number(points.body.total) }
+}
+
+/** Whether these are the same numbers, in any order. */
+const same = (/** @type {number[]} */ a, /** @type {number[]} */ b) =>
+  JSON.stringify(a.toSorted((x, y) => x - y)) === JSON.stringify(b.toSorted((x, y) => x - y))

@@ -1,0 +1,94 @@
+/**
+ * The clients of a round: bare sockets that send the next request when the last one is answered. They are the same for
+ * ours and the baseline, and cost as little as they can, since they share the machine with what is measured.
+ */
+import { connect } from 'node:net'
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
+
+/** How long an answer may take, in milliseconds. */
+const PATIENCE = 20_000
+
+/** @typedef {{ done: number; failed: number; seconds: number; perSecond: number }} Round */
+
+/**
+ * Sends requests from so many clients at once, for so long.
+ *
+ * @param {{ port: number; clients: number; milliseconds: number; request: () => Buffer }} options `request` makes the
+ *   next one
+ * @returns {Promise<Round>}
+ */
+export async function round({ port, clients, milliseconds, request }) {
+  const sockets = await Promise.all(Array.from({ length: clients }, () => open(port)))
+  const began = performance.now()
+  const deadline = began + milliseconds
+  const counts = await Promise.all(sockets.map((socket) => drive(socket, request, deadline)))
+  const seconds = (performance.now() - began) / 1000
+  for (const socket of sockets) socket.destroy()
+  const done = counts.reduce((sum, count) => sum + count.done, 0)
+  const failed = counts.reduce((sum, count) => sum + count.failed, 0)
+  return { done, failed, seconds, perSecond: done / seconds }
+}
+
+/** @returns {Promise<import('node:net').Socket>} */
+function open(/** @type {number} */ port) {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    socket.once('error', reject)
+    socket.once('connect', () => resolve(socket.off('error', reject)))
+  })
+}
+
+/**
+ * Sends one request after another until the deadline.
+ *
+ * @param {import('node:net').Socket} socket
+ * @param {() => Buffer} request
+ * @param {number} deadline
+ * @returns {Promise<{ done: number; failed: number }>} those answered 201, and the others
+ */
+function drive(socket, request, deadline) {
+  return new Promise((resolve, reject) => {
+    let done = 0
+    let failed = 0
+    let held = /** @type {Buffer | null} */ (null)
+    socket.setTimeout(PATIENCE, () => socket.destroy(new Error(`no answer in ${PATIENCE / 1000} s`)))
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error('the server closed a connection')))
+    socket.on('data', (part) => {
+      held = held === null ? part : Buffer.concat([held, part])
+      if (!isWhole(held)) return
+      if (held.subarray(9, 12).toString('latin1') === '201') done += 1
+      else failed += 1
+      held = null
+      if (performance.now() < deadline) socket.write(request())
+      else resolve({ done, failed })
+    })
+    socket.write(request())
+  })
+}
+
+/** Whether this is an answer to its end. */
+function isWhole(/** @type {Buffer} */ answer) {
+  const head = answer.indexOf(HEAD_END)
+  if (head < 0) return false
+  const length = /\r\ncontent-length: *(\d+)/i.exec(answer.toString('latin1', 0, head))
+  if (length !== null) return answer.length >= head + HEAD_END.length + Number(length[1])
+  return answer.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK)
+}
+
+/**
+ * A request for an event, as bytes.
+ *
+ * @param {{ port: number; key: string; metric: string; user: string; idempotencyKey?: string | undefined }} event
+ * @returns {Buffer}
+ */
+export function eventRequest({ port, key, metric, user, idempotencyKey }) {
+  const body = JSON.stringify({ user: { id: user }, value: 1 })
+  return Buffer.from(
+    `POST /v1/metrics/${metric}/event HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `${idempotencyKey === undefined ? '' : `Idempotency-Key: ${idempotencyKey}\r\n`}\r\n${body}`,
+  )
+}

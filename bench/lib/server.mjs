@@ -1,0 +1,171 @@
+/**
+ * A Worker under wrangler dev: starting, stopping, asking, and reading its log.
+ */
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
+import { Complaint } from '../../scripts/lib/project.mjs'
+
+/** In milliseconds: to become ready, to end by itself, to be killed, until a log line is there. */
+const READY = 60_000
+const GRACE = 3000
+const KILL = 1000
+const LOG = 5000
+
+/** How much of the output is kept for when it never gets ready, in characters. */
+const KEPT = 8000
+
+/** All servers of this run, for the end. */
+const servers = /** @type {Set<Server>} */ (new Set())
+
+/** Stops whatever runs. */
+export const stopAll = () => Promise.all([...servers].map((server) => server.stop()))
+
+/**
+ * One line of ours for one request.
+ *
+ * @typedef {{ requestId: string; status: number; d1: { roundTrips: number; rowsRead: number; rowsWritten: number };
+ *   conflicts?: number }} LogLine
+ */
+
+/** An answer to one request. @typedef {{ status: number; body: any; requestId: string }} Answer */
+
+/** One Worker in its folder, which is started and stopped over the same state. */
+export class Server {
+  #child = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
+  #said = ''
+  /** The rest of a line, while lines are kept. */
+  #partial = ''
+  #lines = /** @type {Map<string, LogLine> | undefined} */ (undefined)
+
+  /**
+   * @param {{ folder: string; port: number; variables: Record<string, string>; scripts: any }} how `scripts` are the
+   *   modules that run wrangler in that folder
+   */
+  constructor({ folder, port, variables, scripts }) {
+    this.folder = folder
+    this.port = port
+    this.url = `http://127.0.0.1:${port}`
+    this.scripts = scripts
+    this.variablesFile = join(folder, 'variables.env')
+    writeFileSync(this.variablesFile, scripts.variables.formatVariables(variables), { mode: 0o600 })
+    servers.add(this)
+  }
+
+  /** Applies the migrations of the database, by its name in wrangler.toml. */
+  async migrate(/** @type {string} */ database) {
+    const { child, done } = this.scripts.wrangler.applyLocalMigrations(database)
+    this.#child = child
+    await done
+    this.#child = undefined
+  }
+
+  /** Starts it and waits until it answers. Throws a Complaint with its output when it does not. */
+  async start() {
+    const child = this.scripts.wrangler.startDev({ port: this.port, variables: this.variablesFile })
+    this.#child = child
+    this.#said = ''
+    child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ part) => this.#hear(part))
+    child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ part) => this.#hear(part))
+    const deadline = performance.now() + READY
+    for (;;) {
+      await sleep(100)
+      if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
+        throw new Complaint(`${this.#said.trim()}\n\nThe Worker in ${this.folder} does not start.`)
+      }
+      const answer = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(5000) }).catch(
+        () => null,
+      )
+      await answer?.arrayBuffer()
+      if (answer?.status === 200) return
+    }
+  }
+
+  /** Ends it and all that it started. Its state stays. */
+  async stop() {
+    const child = this.#child
+    this.#child = undefined
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await Promise.race([ended, sleep(GRACE, undefined, { ref: false })])
+    }
+    await this.scripts.processes.endMarked(KILL)
+  }
+
+  /**
+   * Asks as JSON, and fails unless the answer is a success.
+   *
+   * @param {string} method
+   * @param {string} path
+   * @param {{ key?: string; body?: unknown; headers?: Record<string, string> }} [options]
+   * @returns {Promise<Answer>}
+   */
+  async ask(method, path, { key, body, headers = {} } = {}) {
+    const answer = await fetch(`${this.url}${path}`, {
+      method,
+      headers: {
+        ...(key !== undefined && { 'x-api-key': key }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(30_000),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text.slice(0, 500)}`)
+    return {
+      status: answer.status,
+      body: text === '' ? null : JSON.parse(text),
+      requestId: answer.headers.get('x-request-id') ?? '',
+    }
+  }
+
+  /**
+   * Keeps the log while something is done, and answers with the lines of these requests, in their order. Otherwise the
+   * log is read and thrown away.
+   *
+   * @param {() => Promise<Answer[]>} work
+   * @returns {Promise<{ answers: Answer[]; lines: LogLine[] }>}
+   */
+  async logged(work) {
+    const found = /** @type {Map<string, LogLine>} */ (new Map())
+    this.#lines = found
+    this.#partial = ''
+    try {
+      const answers = await work()
+      const deadline = performance.now() + LOG
+      while (answers.some(({ requestId }) => !found.has(requestId))) {
+        if (performance.now() > deadline) throw new Error('The log has no line for some of the requests.')
+        await sleep(20)
+      }
+      return { answers, lines: answers.flatMap(({ requestId }) => found.get(requestId) ?? []) }
+    } finally {
+      this.#lines = undefined
+    }
+  }
+
+  #hear(/** @type {string} */ part) {
+    if (this.#said.length < KEPT) this.#said += stripVTControlCharacters(part)
+    if (this.#lines === undefined) return
+    const lines = (this.#partial + part).split('\n')
+    this.#partial = lines.pop() ?? ''
+    for (const line of lines) {
+      const found = parseLine(stripVTControlCharacters(line))
+      if (found !== null) this.#lines.set(found.requestId, found)
+    }
+  }
+}
+
+/** @returns {LogLine | null} null for a line that is not a request's */
+function parseLine(/** @type {string} */ line) {
+  if (!line.startsWith('{')) return null
+  try {
+    const parsed = JSON.parse(line)
+    return typeof parsed.requestId === 'string' && parsed.d1 !== undefined ? parsed : null
+  } catch {
+    return null
+  }
+}

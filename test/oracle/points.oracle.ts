@@ -1,0 +1,272 @@
+/**
+ * An oracle for metric totals, points, levels and awards (E1, P1, P5–P9, U6), written from the rules alone: it imports
+ * nothing of the service. It keeps no running state: what an entry does is found by recounting everything that was
+ * accepted before it, in exact fractions, and local dates come from `Intl`.
+ */
+
+/** Needs these attribute values, by key. */
+export type Wanted = readonly (readonly [key: string, value: string])[]
+
+export type OracleTrigger = {
+  id: string
+  on: 'event' | 'creation'
+  metric: string
+  threshold: number
+  points: number
+  active: boolean
+  user: Wanted
+  event: Wanted
+  blocks: boolean
+}
+
+export type OracleBoost = {
+  id: string
+  start: string
+  /** The last date; null where it stays. */
+  end: string | null
+  /** As a decimal text, such as `1.25`. */
+  multiplier: string
+  rounding: 'down' | 'up' | 'nearest'
+  user: Wanted
+}
+
+export type OracleSystem = {
+  id: string
+  max: number | null
+  levels: readonly { id: string; points: number }[]
+  /** In order of creation. */
+  triggers: readonly OracleTrigger[]
+  boosts: readonly OracleBoost[]
+}
+
+/** What was asked of the service, in order, each with what was configured at that moment. */
+export type Entry = {
+  systems: readonly OracleSystem[]
+  /** The user's own boosts at that moment, by system. */
+  own: Readonly<Record<string, readonly OracleBoost[]>>
+  /** Milliseconds since the epoch. */
+  now: number
+  /** The zone that is passed; undefined leaves it, null clears it. */
+  tz?: string | null
+  /** User attributes that are passed; null removes one. */
+  attributes: Readonly<Record<string, string | null>>
+  event: { metric: string; value: string; attributes: Readonly<Record<string, string>> } | null
+}
+
+export type ExpectedAward = {
+  system: string
+  trigger: string
+  awarded: number
+  total: number
+  /** Ids, sorted. */
+  boosts: readonly string[]
+}
+
+/** What an entry comes to. */
+export type Expected =
+  | { refused: true }
+  | {
+      refused: false
+      /** The metric's total after it, in millionths; null where it is no event. */
+      total: bigint | null
+      /** In order of the systems, and in each of the triggers. */
+      awards: readonly ExpectedAward[]
+      /** By system. */
+      points: Readonly<Record<string, number>>
+      /** By system: the level's id, null for none. */
+      levels: Readonly<Record<string, string | null>>
+      date: string
+    }
+
+const INT32 = 2_147_483_647n
+/** E1: |total| stays within 9,007,199,254, here in millionths. */
+const FARTHEST = 9_007_199_254_000_000n
+
+/** A fraction of whole numbers; the lower one is positive. */
+type Fraction = { upper: bigint; lower: bigint }
+
+/** The fraction that a decimal text such as `-1.25e-7` spells. */
+function fraction(text: string): Fraction {
+  const match = /^([+-]?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text)
+  if (match === null) throw new Error(`not a decimal: ${text}`)
+  const [, sign, whole = '', part = '', exponent = '0'] = match
+  const power = Number(exponent) - part.length
+  const size = BigInt(whole + part) * (power > 0 ? 10n ** BigInt(power) : 1n)
+  return { upper: sign === '-' ? -size : size, lower: power < 0 ? 10n ** BigInt(-power) : 1n }
+}
+
+const times = (a: Fraction, b: Fraction): Fraction => ({
+  upper: a.upper * b.upper,
+  lower: a.lower * b.lower,
+})
+
+/** The whole number below or equal. */
+function floor({ upper, lower }: Fraction): bigint {
+  const cut = upper / lower
+  return upper < 0n && cut * lower !== upper ? cut - 1n : cut
+}
+
+const negated = ({ upper, lower }: Fraction): Fraction => ({ upper: -upper, lower })
+const ceiling = (value: Fraction): bigint => -floor(negated(value))
+
+/** The nearest whole number; a half goes away from zero. */
+function nearest(value: Fraction): bigint {
+  if (value.upper < 0n) return -nearest(negated(value))
+  return floor({ upper: 2n * value.upper + value.lower, lower: 2n * value.lower })
+}
+
+/** E1: a value in millionths, six decimals, half away from zero. */
+export function millionths(value: string): bigint {
+  return nearest(times(fraction(value), { upper: 1_000_000n, lower: 1n }))
+}
+
+const dateFormats = new Map<string, Intl.DateTimeFormat>()
+
+/** The date that a wall calendar shows in a zone at a moment. */
+function wallDate(zone: string, now: number): string {
+  let format = dateFormats.get(zone)
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      calendar: 'iso8601',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+    })
+    dateFormats.set(zone, format)
+  }
+  const parts = format.formatToParts(new Date(now))
+  const of = (type: string) => parts.find((part) => part.type === type)?.value ?? ''
+  return `${of('year').padStart(4, '0')}-${of('month')}-${of('day')}`
+}
+
+/** An entry that was accepted, with the awards that it made. */
+type Accepted = { entry: Entry; awards: readonly ExpectedAward[] }
+
+/** What each of the entries comes to, one after another; nothing is remembered but what was accepted. */
+export function recount(entries: readonly Entry[]): Expected[] {
+  const accepted: Accepted[] = []
+  return entries.map((entry) => {
+    const expected = decide(accepted, entry)
+    if (!expected.refused) accepted.push({ entry, awards: expected.awards })
+    return expected
+  })
+}
+
+function decide(earlier: readonly Accepted[], entry: Entry): Expected {
+  const log = [...earlier.map((one) => one.entry), entry]
+  const attributes = attributesAfter(log)
+  const date = wallDate(zoneAfter(log), entry.now)
+  const total = entry.event === null ? null : sums(log, () => true, entry.event.metric).at(-1)
+  if (total === undefined) throw new Error('an event without a sum')
+  if (total !== null && (total > FARTHEST || total < -FARTHEST)) return { refused: true }
+
+  const awards: ExpectedAward[] = []
+  for (const system of entry.systems) {
+    for (const trigger of system.triggers) {
+      const firings = timesFired(log, trigger, earlier.length === 0)
+      if (firings === 0n || !has(attributes, trigger.user)) continue
+      const before = pointsOf(earlier, awards, system.id)
+      const plain = BigInt(trigger.points) * firings
+      if (trigger.blocks && before + plain < 0n) return { refused: true }
+      const applying =
+        plain < 0n
+          ? []
+          : [...system.boosts, ...(entry.own[system.id] ?? [])].filter(
+              (boost) =>
+                boost.start <= date &&
+                (boost.end === null || date <= boost.end) &&
+                has(attributes, boost.user),
+            )
+      const after = bounded(before, before + boosted(plain, applying), system.max)
+      if (after === before) continue
+      awards.push({
+        system: system.id,
+        trigger: trigger.id,
+        awarded: Number(after - before),
+        total: Number(after),
+        boosts: applying.map(({ id }) => id).sort(),
+      })
+    }
+  }
+  const points: Record<string, number> = {}
+  const levels: Record<string, string | null> = {}
+  for (const { id, levels: all } of entry.systems) {
+    const sum = Number(pointsOf(earlier, awards, id))
+    points[id] = sum
+    const reached = all.filter((level) => level.points <= sum)
+    const highest = Math.max(...reached.map((level) => level.points))
+    levels[id] = reached.find((level) => level.points === highest)?.id ?? null
+  }
+  return { refused: false, total, awards, points, levels, date }
+}
+
+/** U2: what is left of the attributes that were ever passed. */
+function attributesAfter(log: readonly Entry[]): Record<string, string> {
+  const passed = log.flatMap(({ attributes }) => Object.entries(attributes))
+  const last = new Map(passed)
+  return Object.fromEntries([...last].flatMap(([key, value]) => (value === null ? [] : [[key, value]])))
+}
+
+/** The zone that was passed last; UTC where it was cleared or never passed (U1). */
+function zoneAfter(log: readonly Entry[]): string {
+  return log.map(({ tz }) => tz).findLast((tz) => tz !== undefined) ?? 'UTC'
+}
+
+const has = (values: Readonly<Record<string, string>>, wanted: Wanted) =>
+  wanted.every(([key, value]) => Object.hasOwn(values, key) && values[key] === value)
+
+/** The running sums of a metric, in millionths, one for each of its events that counts. */
+function sums(log: readonly Entry[], counts: (entry: Entry) => boolean, metric: string): bigint[] {
+  const values = log.flatMap((entry) =>
+    entry.event?.metric === metric && counts(entry) ? [millionths(entry.event.value)] : [],
+  )
+  return values.map((_, index) => values.slice(0, index + 1).reduce((sum, value) => sum + value, 0n))
+}
+
+/** P1, U6: how many multiples of the threshold the last entry reaches for the first time. */
+function timesFired(log: readonly Entry[], trigger: OracleTrigger, creates: boolean): bigint {
+  if (!trigger.active) return 0n
+  if (trigger.on === 'creation') return creates ? 1n : 0n
+  const last = log.at(-1)
+  if (last?.event?.metric !== trigger.metric) return 0n
+  // Filtered, it counts matching events, of those that came while it was active.
+  const wasActive = ({ systems }: Entry) =>
+    systems.some(({ triggers }) => triggers.some(({ id, active }) => id === trigger.id && active))
+  const counts =
+    trigger.event.length === 0
+      ? () => true
+      : (entry: Entry) => wasActive(entry) && has(entry.event?.attributes ?? {}, trigger.event)
+  if (!counts(last)) return 0n
+  const threshold = BigInt(trigger.threshold) * 1_000_000n
+  const reached = sums(log, counts, trigger.metric).map((sum) => (sum < 0n ? 0n : sum / threshold))
+  const most = (list: readonly bigint[]) => list.reduce((high, one) => (one > high ? one : high), 0n)
+  return most(reached) - most(reached.slice(0, -1))
+}
+
+/** P8: the points of a system are the sum of its awards. */
+function pointsOf(earlier: readonly Accepted[], fresh: readonly ExpectedAward[], system: string): bigint {
+  return [...earlier.flatMap(({ awards }) => awards), ...fresh]
+    .filter((award) => award.system === system)
+    .reduce((sum, { awarded }) => sum + BigInt(awarded), 0n)
+}
+
+/** P5: all multipliers together, then rounded once. */
+function boosted(points: bigint, boosts: readonly OracleBoost[]): bigint {
+  const product = boosts.reduce((value, { multiplier }) => times(value, fraction(multiplier)), {
+    upper: points,
+    lower: 1n,
+  })
+  const roundings = new Set(boosts.map(({ rounding }) => rounding))
+  if (roundings.size === 1 && roundings.has('up')) return ceiling(product)
+  if (roundings.size === 1 && roundings.has('nearest')) return nearest(product)
+  return floor(product)
+}
+
+/** P6, G11: a rise ends at the cap, a fall at zero; a cap below what is there takes nothing away. */
+function bounded(before: bigint, after: bigint, max: number | null): bigint {
+  if (after <= before) return after < 0n ? 0n : after
+  const cap = max === null || BigInt(max) > INT32 ? INT32 : BigInt(max)
+  if (before >= cap) return before
+  return after > cap ? cap : after
+}

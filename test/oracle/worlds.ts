@@ -1,0 +1,310 @@
+import fc from 'fast-check'
+import type { Boost, Configuration, Filter, System, Trigger } from '../../src/modules/configuration/configuration'
+import type { Entry, OracleBoost, OracleSystem, OracleTrigger, Wanted } from './points.oracle'
+
+/** A step of a random history: something that is asked of the service, or a change of what is configured. */
+export type Step =
+  | {
+      do: 'event'
+      metric: number
+      value: string
+      attributes: Record<string, string>
+      user: Record<string, string | null>
+      tz: string | null | undefined
+      minutes: number
+    }
+  | { do: 'user'; user: Record<string, string | null>; tz: string | null | undefined; minutes: number }
+  | { do: 'switch'; system: number; trigger: number }
+  | { do: 'cap'; system: number; max: number | null }
+  | { do: 'boost'; system: number; boost: OracleBoost }
+
+/** A random configuration and what happens under it. */
+export type World = { systems: OracleSystem[]; begins: number; steps: Step[] }
+
+export const METRICS = ['m0', 'm1', 'm2'] as const
+const USER_KEYS = ['plan', 'team'] as const
+const EVENT_KEYS = ['kind', 'place'] as const
+const VALUES = ['a', 'b'] as const
+export const ZONES = [
+  'Pacific/Kiritimati',
+  'Asia/Kathmandu',
+  'Pacific/Pago_Pago',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'Europe/Berlin',
+] as const
+
+const DAY = 86_400_000
+/** Around New York's and Berlin's changes of the clock, and a leap day. */
+const BEGINNINGS = ['2026-03-07T03:00:00Z', '2026-10-31T20:00:00Z', '2024-02-28T11:45:00Z'].map((text) =>
+  Date.parse(text),
+)
+
+const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+const wanted = (keys: readonly string[]): fc.Arbitrary<Wanted> =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    fc.tuple(fc.constantFrom(...keys), fc.constantFrom(...VALUES)).map((pair) => [pair]),
+    fc
+      .tuple(fc.constantFrom(...VALUES), fc.constantFrom(...VALUES))
+      .map((values) => values.map((value, index) => [keys[index] ?? '', value] as const)),
+  )
+
+/** A decimal text of a whole number of 10^-decimals. */
+function decimal(digits: bigint, decimals: number): string {
+  const size = (digits < 0n ? -digits : digits).toString().padStart(decimals + 1, '0')
+  const text = decimals === 0 ? size : `${size.slice(0, -decimals)}.${size.slice(-decimals)}`
+  return digits < 0n ? `-${text}` : text
+}
+
+const multiplier = fc
+  .oneof(
+    fc.integer({ min: 101, max: 400 }).map((n) => decimal(BigInt(n), 2)),
+    fc.integer({ min: 1, max: 99_999 }).map((n) => decimal(BigInt(n), 3)),
+    fc.constantFrom('0.5', '1.5', '2', '0.1', '0.333', '1.1', '3'),
+  )
+  .filter((text) => Number(text) !== 1)
+
+const boostAt = (begins: number, id: fc.Arbitrary<string>): fc.Arbitrary<OracleBoost> =>
+  fc
+    .record({
+      id,
+      from: fc.integer({ min: -2, max: 6 }),
+      days: fc.option(fc.integer({ min: 0, max: 4 })),
+      multiplier,
+      rounding: fc.constantFrom('down' as const, 'up' as const, 'nearest' as const),
+      user: wanted(USER_KEYS),
+    })
+    .map(({ from, days, ...rest }) => ({
+      ...rest,
+      start: dateOf(begins + from * DAY),
+      end: days === null ? null : dateOf(begins + (from + days) * DAY),
+    }))
+
+const trigger: fc.Arbitrary<Omit<OracleTrigger, 'id'>> = fc.record({
+  on: fc.constantFrom('event' as const, 'event' as const, 'event' as const, 'creation' as const),
+  metric: fc.constantFrom(...METRICS),
+  threshold: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(7, 10, 1_000, 250_000_000)),
+  points: fc.integer({ min: -40, max: 60 }).filter((points) => points !== 0),
+  active: fc.constantFrom(true, true, true, false),
+  user: wanted(USER_KEYS),
+  event: wanted(EVENT_KEYS),
+  blocks: fc.constantFrom(false, false, true),
+})
+
+const systemsAt = (begins: number): fc.Arbitrary<OracleSystem[]> =>
+  fc
+    .array(
+      fc.record({
+        max: fc.option(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.constant(2_147_483_647)), {
+          freq: 2,
+        }),
+        levels: fc.uniqueArray(fc.integer({ min: 0, max: 120 }), { maxLength: 4 }),
+        triggers: fc.array(trigger, { minLength: 1, maxLength: 5 }),
+        boosts: fc.array(boostAt(begins, fc.constant('')), { maxLength: 3 }),
+      }),
+      { minLength: 1, maxLength: 3 },
+    )
+    .map((list) =>
+      list.map(({ max, levels, triggers, boosts }, s) => ({
+        id: `s${s}`,
+        max,
+        levels: levels.map((points, n) => ({ id: `s${s}l${n}`, points })),
+        triggers: triggers.map((one, n) => ({
+          ...one,
+          id: `s${s}t${n}`,
+          event: one.on === 'event' ? one.event : [],
+        })),
+        boosts: boosts.map((one, n) => ({ ...one, id: `s${s}b${n}` })),
+      })),
+    )
+
+/** Values up to seven decimals: small ones, whole ones, some that are just off a threshold or a half, zeros, and the largest. */
+const value = fc.oneof(
+  fc.integer({ min: -60_000_000, max: 90_000_000 }).map((n) => decimal(BigInt(n), 7)),
+  fc.integer({ min: -12, max: 20 }).map(String),
+  fc.integer({ min: -30, max: 50 }).map((n) => decimal(BigInt(n), 1)),
+  fc.constantFrom('0', '0.1', '0.0000005', '-0.0000005', '0.0000004', '0.999999', '0.9999995', '-0.0000015'),
+  fc.constantFrom('1000000000', '-1000000000', '999999999.999999'),
+)
+
+const passed = fc.dictionary(
+  fc.constantFrom(...USER_KEYS),
+  fc.oneof(fc.constantFrom<string | null>(...VALUES), fc.constant(null)),
+  { maxKeys: 2, noNullPrototype: true },
+)
+const tz = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(undefined) },
+  fc.constantFrom<(string | null)[]>(...ZONES),
+  fc.constant(null),
+)
+const minutes = fc.oneof(
+  fc.integer({ min: 1, max: 90 }),
+  fc.integer({ min: 90, max: 1_440 }),
+  fc.integer({ min: 1_440, max: 4_000 }),
+)
+
+const stepAt = (begins: number): fc.Arbitrary<Step> =>
+  fc.oneof(
+    {
+      weight: 14,
+      arbitrary: fc.record({
+        do: fc.constant('event' as const),
+        metric: fc.nat({ max: METRICS.length - 1 }),
+        value,
+        attributes: fc.dictionary(fc.constantFrom(...EVENT_KEYS), fc.constantFrom(...VALUES), {
+          maxKeys: 2,
+          noNullPrototype: true,
+        }),
+        user: passed,
+        tz,
+        minutes,
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('user' as const), user: passed, tz, minutes }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('switch' as const),
+        system: fc.nat({ max: 2 }),
+        trigger: fc.nat({ max: 4 }),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('cap' as const),
+        system: fc.nat({ max: 2 }),
+        max: fc.option(fc.integer({ min: 1, max: 100 })),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('boost' as const),
+        system: fc.nat({ max: 2 }),
+        boost: boostAt(begins, fc.uuid()).map((boost) => ({ ...boost, user: [] })),
+      }),
+    },
+  )
+
+export const worlds: fc.Arbitrary<World> = fc
+  .tuple(fc.constantFrom(...BEGINNINGS), fc.integer({ min: 0, max: 2_880 }))
+  .chain(([day, minute]) => {
+    const begins = day + minute * 60_000
+    return fc.record({
+      begins: fc.constant(begins),
+      systems: systemsAt(begins),
+      steps: fc.array(stepAt(begins), { minLength: 1, maxLength: 22 }),
+    })
+  })
+
+const TENANT = '00000000-0000-7000-8000-00000000000a'
+const resource = { created: 0, updated: 0 }
+
+const attribute = (type: 'user' | 'event') => (key: string) =>
+  ({ ...resource, id: `${type} attribute ${key}`, type, key, name: key }) as const
+
+const filters = (type: 'user' | 'event', list: Wanted): Filter[] =>
+  list.map(([key, attributeValue]) => ({ attributeId: attribute(type)(key).id, attributeValue }))
+
+/** A boost as the service has it configured; with a user, it is that user's own. */
+export function configuredBoost(systemId: string, boost: OracleBoost, userIid: string | null): Boost {
+  return {
+    ...resource,
+    id: boost.id,
+    systemId,
+    userId: userIid === null ? null : 'ada',
+    userIid,
+    name: `Boost ${boost.id}`,
+    start: boost.start,
+    end: boost.end ?? '9999-12-31',
+    multiplier: Number(boost.multiplier),
+    rounding: boost.rounding,
+    userAttributes: filters('user', boost.user),
+  }
+}
+
+function configuredTrigger(systemId: string, one: OracleTrigger): Trigger {
+  const metric = one.on === 'event'
+  return {
+    ...resource,
+    id: one.id,
+    systemId,
+    type: metric ? 'metric' : 'user_creation',
+    points: one.points,
+    status: one.active ? 'active' : 'inactive',
+    userAttributes: filters('user', one.user),
+    eventAttributes: filters('event', one.event),
+    metricId: metric ? `metric ${one.metric}` : null,
+    metricThreshold: metric ? one.threshold : null,
+    achievementId: null,
+    streakLength: null,
+    timeUnit: null,
+    timeInterval: null,
+    blockIfOutOfPoints: one.blocks,
+    version: 1,
+  }
+}
+
+function configuredSystem({ id, max, levels, triggers, boosts }: OracleSystem): System {
+  return {
+    ...resource,
+    id,
+    key: id,
+    name: id,
+    description: '',
+    badgeUrl: null,
+    maxPoints: max,
+    levels: levels.map((level) => ({
+      ...resource,
+      ...level,
+      systemId: id,
+      key: level.id,
+      name: level.id,
+      description: '',
+      badgeUrl: null,
+    })),
+    triggers: triggers.map((one) => configuredTrigger(id, one)),
+    boosts: boosts.map((boost) => configuredBoost(id, boost, null)),
+  }
+}
+
+/** What the oracle knows as these systems, as the service has it configured. */
+export function configured(systems: readonly OracleSystem[]): Configuration {
+  return {
+    tenantId: TENANT,
+    version: 1,
+    settings: { controlRatio: 0, recapFrequency: 'weekly' },
+    attributes: [...USER_KEYS.map(attribute('user')), ...EVENT_KEYS.map(attribute('event'))],
+    metrics: METRICS.map((key) => ({
+      ...resource,
+      id: `metric ${key}`,
+      key,
+      name: key,
+      unitType: 'number',
+      units: '',
+    })),
+    systems: systems.map(configuredSystem),
+  }
+}
+
+/** The systems after a step that changes what is configured. */
+export function reconfigured(systems: readonly OracleSystem[], step: Step): OracleSystem[] {
+  return systems.map((system, s) => {
+    if (step.do === 'cap' && step.system === s) return { ...system, max: step.max }
+    if (step.do !== 'switch' || step.system !== s) return system
+    const triggers = system.triggers.map((one, t) =>
+      t === step.trigger ? { ...one, active: !one.active } : one,
+    )
+    return { ...system, triggers }
+  })
+}
+
+/** The user's own boosts after a step that gives one. */
+export function ownAfter(own: Entry['own'], systems: readonly OracleSystem[], step: Step): Entry['own'] {
+  const system = step.do === 'boost' ? systems[step.system] : undefined
+  if (step.do !== 'boost' || system === undefined) return own
+  return { ...own, [system.id]: [...(own[system.id] ?? []), step.boost] }
+}

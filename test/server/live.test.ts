@@ -1,0 +1,132 @@
+/** What only a running server shows: many requests, each in a context of its own, cancelled ones, restarts, a real client. */
+import { request } from 'node:http'
+import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newProject, type Server, startServer } from './harness'
+
+let server: Server
+let folder: string
+
+beforeAll(async () => {
+  folder = await newProject()
+  server = await startServer({ folder })
+})
+afterAll(() => server.stop())
+
+type Reply = { status: number; body: Record<string, unknown> }
+
+async function send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Reply> {
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+const event = (user: string, metric: string, signal?: AbortSignal) =>
+  send('POST', `/v1/metrics/${metric}/event`, { user: { id: user }, value: 1 }, signal)
+
+const ascending = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
+
+describe('parallel requests', () => {
+  it('E3: 200 events of one user over two metrics are exact, each answered with its own change', async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => event('parallel', n % 2 === 0 ? 'demo-lessons' : 'demo-minutes')),
+    )
+    expect(replies.map(({ status }) => status)).toEqual(Array(200).fill(201))
+    for (const parity of [0, 1]) {
+      const totals = replies.filter((_, n) => n % 2 === parity).map(({ body }) => Number(body.total))
+      expect(totals.sort((a, b) => a - b)).toEqual(ascending(100))
+    }
+    const { body } = await send('GET', '/v1/users/parallel/points/demo-xp')
+    expect(body.total).toBe(100 * 10 + 10 * 5)
+  })
+
+  it('E3: a leading request that is cancelled hangs none of those behind it', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const user = `cancelled-${round}`
+      const leader = leadAndHangUp(user, round)
+      const followers = await Promise.all(Array.from({ length: 20 }, () => event(user, 'demo-lessons')))
+      await leader
+      expect(followers.map(({ status }) => status)).toEqual(Array(20).fill(201))
+      const totals = followers.map(({ body }) => Number(body.total)).sort((a, b) => a - b)
+      // The leader's own event may have counted or not; nobody else's is lost or doubled.
+      const { body } = await event(user, 'demo-lessons')
+      expect([21, 22]).toContain(body.total)
+      expect(new Set(totals).size).toBe(20)
+    }
+  })
+})
+
+/** Sends an event on a connection of its own, and destroys it so many milliseconds after the request is out. */
+function leadAndHangUp(user: string, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const leader = request(`${server.url}/v1/metrics/demo-lessons/event`, {
+      method: 'POST',
+      agent: false,
+      headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+    })
+    leader.on('error', () => resolve())
+    leader.on('close', () => resolve())
+    leader.end(JSON.stringify({ user: { id: user }, value: 1 }), () => {
+      setTimeout(() => leader.destroy(), milliseconds)
+    })
+  })
+}
+
+describe('the npm client', () => {
+  const client = () =>
+    new TrophyApiClient({
+      apiKey: server.adminKey,
+      environment: { api: `${server.url}/v1`, admin: `${server.url}/admin/v1` },
+    })
+
+  it('creates and updates users, and reads them', async () => {
+    const { users } = client()
+    const made = await users.create({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu' })
+    expect(made).toMatchObject({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu', control: false })
+    expect(await users.identify('client', { email: 'client@example.com' })).toMatchObject({
+      name: 'Client',
+      email: 'client@example.com',
+    })
+    expect(await users.update('client', { name: 'Renamed' })).toMatchObject({ name: 'Renamed' })
+    expect((await users.get('client')).created).toEqual(made.created)
+    await expect(users.update('nobody', { name: 'x' })).rejects.toThrow(TrophyApiError)
+  })
+
+  it('sends events with idempotency keys, and reads points, metrics and summaries', async () => {
+    const { metrics, users, points } = client()
+    const send = () =>
+      metrics.event('demo-lessons', { user: { id: 'client' }, value: 2, idempotencyKey: 'lesson' })
+    const first = await send()
+    expect(first).toMatchObject({ total: 2, idempotentReplayed: false, idempotencyKey: 'lesson' })
+    expect(first.points['demo-xp']).toMatchObject({ total: 20, added: 20 })
+    const again = await send()
+    expect(again).toMatchObject({ eventId: first.eventId, total: 2, idempotentReplayed: true, points: {} })
+
+    expect(await users.points('client', 'demo-xp', { awards: 1 })).toMatchObject({ total: 20 })
+    expect(await users.allMetrics('client')).toHaveLength(2)
+    expect(await users.singleMetric('client', 'demo-lessons')).toMatchObject({ current: 2 })
+    const today = new Date().toISOString().slice(0, 10)
+    const range = { aggregation: 'daily', startDate: today, endDate: today } as const
+    expect(await users.metricEventSummary('client', 'demo-lessons', range)).toHaveLength(1)
+    expect(await users.pointsEventSummary('client', 'demo-xp', range)).toHaveLength(1)
+    expect((await points.summary('demo-xp')).reduce((sum, { users }) => sum + users, 0)).toBeGreaterThan(0)
+    expect(await points.system('demo-xp')).toMatchObject({ name: 'XP' })
+  })
+})
+
+describe('the test clock', () => {
+  it('C1: stands still once set, also over a restart, and is the same for the next event', async () => {
+    const now = new Date(Date.now() + 86_400_000).toISOString()
+    expect(await send('PUT', '/admin/v1/test-clock', { now })).toEqual({ status: 200, body: { now } })
+    await server.stop()
+    server = await startServer({ folder })
+    expect(await send('GET', '/admin/v1/test-clock')).toEqual({ status: 200, body: { now } })
+    await event('clocked', 'demo-lessons')
+    expect((await send('GET', '/v1/users/clocked')).body.created).toBe(now)
+    expect((await send('DELETE', '/admin/v1/test-clock')).status).toBe(200)
+  })
+})

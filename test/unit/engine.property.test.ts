@@ -1,0 +1,303 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Change, type Command, evaluate } from '../../src/engine/evaluate'
+import type { UserState } from '../../src/engine/state'
+import type { Configuration, Trigger } from '../../src/modules/configuration/configuration'
+import { pointsChanges } from '../../src/modules/points/points.answers'
+import { levelOf } from '../../src/modules/points/points.rules'
+import type { ProfileChange } from '../../src/modules/users/users.rules'
+import { instant } from '../../src/shared/clock'
+import { micros, toMicros } from '../../src/shared/decimal'
+import { newId } from '../../src/shared/ids'
+import { civilDateAt } from '../../src/shared/zone'
+import { type Entry, type Expected, type OracleSystem, recount } from '../oracle/points.oracle'
+import {
+  configured,
+  configuredBoost,
+  METRICS,
+  ownAfter,
+  reconfigured,
+  type Step,
+  type World,
+  worlds,
+} from '../oracle/worlds'
+
+type Evaluate = typeof evaluate
+type Accepted = Extract<Expected, { refused: false }>
+
+function commandOf(step: Extract<Step, { do: 'event' | 'user' }>, eventId: string): Command {
+  const user: ProfileChange = { tz: step.tz, attributes: new Map(Object.entries(step.user)) }
+  if (step.do === 'user') return { kind: 'upsert', user }
+  return {
+    kind: 'event',
+    eventId,
+    metricKey: METRICS[step.metric] ?? '',
+    userId: 'ada',
+    user,
+    value: toMicros(Number(step.value)),
+    attributes: new Map(Object.entries(step.attributes)),
+    idempotencyKey: null,
+  }
+}
+
+function entryOf(
+  step: Extract<Step, { do: 'event' | 'user' }>,
+  { systems, own, now }: Pick<Entry, 'systems' | 'own' | 'now'>,
+): Entry {
+  return {
+    systems,
+    own,
+    now,
+    ...(step.tz !== undefined && { tz: step.tz }),
+    attributes: step.user,
+    event:
+      step.do === 'event'
+        ? { metric: METRICS[step.metric] ?? '', value: step.value, attributes: step.attributes }
+        : null,
+  }
+}
+
+/** Walks through a world with `evaluate`, and holds every step against a recount by the oracle. */
+function holds(world: World, decide: Evaluate): void {
+  let systems: readonly OracleSystem[] = world.systems
+  let own: Entry['own'] = {}
+  let now = world.begins
+  let state: UserState | null = null
+  const entries: Entry[] = []
+  const ids = new Set<string>()
+  let levels: Accepted['levels'] | null = null
+
+  for (const step of world.steps) {
+    systems = reconfigured(systems, step)
+    // A user who is not there yet can have no boost.
+    if (state !== null) own = ownAfter(own, systems, step)
+    if (step.do !== 'event' && step.do !== 'user') continue
+    now += step.minutes * 60_000
+    entries.push(entryOf(step, { systems, own, now }))
+    const expected = recount(entries).at(-1)
+    if (expected === undefined) throw new Error('an entry without an outcome')
+
+    const config = configured(systems)
+    const before: UserState | null = state === null ? null : withOwn(state, own)
+    const eventId = newId(instant(now))
+    const decision = decide(config, before, commandOf(step, eventId), {
+      userId: 'ada',
+      now: instant(now),
+      newId,
+      usedKey: () => undefined,
+    })
+    if (expected.refused) {
+      expect(decision.kind).toBe('refused')
+      if (decision.kind === 'refused') expect(decision.refusal.status).toBe(422)
+      entries.pop()
+      continue
+    }
+    if (decision.kind === 'unchanged') {
+      expect(step.do).toBe('user')
+      expect(before).not.toBeNull()
+      expect(expected.awards).toEqual([])
+      continue
+    }
+    expect(decision.kind).toBe('changed')
+    if (decision.kind !== 'changed') return
+    agrees(config, step, decision.change, expected, levels)
+    for (const { id } of decision.change.awards) {
+      expect(ids.has(id)).toBe(false)
+      ids.add(id)
+    }
+    state = decision.change.after
+    levels = expected.levels
+  }
+}
+
+/** The user with the boosts of his own, as D1 reads them. */
+function withOwn(state: UserState, own: Entry['own']): UserState {
+  const boosts = Object.entries(own).flatMap(([systemId, list]) =>
+    list.map((boost) => configuredBoost(systemId, boost, state.iid)),
+  )
+  return { ...state, boosts }
+}
+
+function agrees(
+  config: Configuration,
+  step: Step,
+  change: Change,
+  expected: Accepted,
+  levelsBefore: Accepted['levels'] | null,
+): void {
+  const { before, after, event, awards } = change
+  expect(after.seq).toBe((before?.seq ?? 0) + 1)
+  if (step.do === 'event') {
+    const metricId = `metric ${METRICS[step.metric]}`
+    expect(event?.seq).toBe(after.seq)
+    expect(BigInt(after.metrics.get(metricId)?.total ?? 0)).toBe(expected.total)
+    expect(civilDateAt(event?.at ?? instant(0), event?.utcOffset ?? 0)).toBe(expected.date)
+  }
+  const shown = awards.map(({ systemId: system, triggerId: trigger, awarded, total, boosts }) => ({
+    system,
+    trigger,
+    awarded,
+    total,
+    boosts: boosts.map(({ id }) => id).sort(),
+  }))
+  expect(shown).toEqual(expected.awards)
+  expect(awards.map(({ position }) => position)).toEqual(awards.map((_, index) => index))
+  for (const award of awards) {
+    expect(award.awarded).not.toBe(0)
+    expect(award.seq).toBe(after.seq)
+    expect(civilDateAt(award.at, award.utcOffset)).toBe(expected.date)
+  }
+  for (const system of config.systems) {
+    const total = after.points.get(system.id) ?? 0
+    expect(total).toBe(expected.points[system.id])
+    expect(levelOf(system, total)?.id ?? null).toBe(expected.levels[system.id])
+  }
+  answers(config, change, expected, levelsBefore)
+}
+
+/** P9, seed 2.3: what the answer says of each system that the change affected, and of no other. */
+function answers(
+  config: Configuration,
+  change: Change,
+  expected: Accepted,
+  levelsBefore: Accepted['levels'] | null,
+): void {
+  const answer = pointsChanges(config, change)
+  expect(Object.keys(answer).sort()).toEqual(
+    [...new Set(expected.awards.map(({ system }) => system))].sort(),
+  )
+  for (const [key, { total, added, awards, ...rest }] of Object.entries(answer)) {
+    const mine = expected.awards.filter(({ system }) => system === key)
+    expect(total).toBe(expected.points[key])
+    expect(added).toBe(mine.reduce((sum, { awarded }) => sum + awarded, 0))
+    expect(awards.map(({ trigger }) => trigger.id)).toEqual(mine.map(({ trigger }) => trigger))
+    const atZero = config.systems.flatMap(({ id, levels }) =>
+      id === key ? levels.filter(({ points }) => points === 0) : [],
+    )
+    const was = levelsBefore === null ? (atZero[0]?.id ?? null) : levelsBefore[key]
+    const level = 'level' in rest ? (rest.level?.id ?? null) : 'as before'
+    expect(level).toBe(expected.levels[key] === was ? 'as before' : expected.levels[key])
+  }
+}
+
+describe('E1, P1, P5–P9, U6: the core against a recount of the log', () => {
+  test('every total, award, level and refusal agrees, whatever is configured and whatever happens', () => {
+    fc.assert(
+      fc.property(worlds, (world) => holds(world, evaluate)),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('the worlds are not tame: they have awards, refusals, boosts, levels, caps and floors in plenty', () => {
+    const seen = { awards: 0, boosted: 0, negative: 0, refused: 0, levelled: 0, capped: 0, farOff: 0 }
+    for (const { systems, begins, steps } of fc.sample(worlds, { numRuns: 300, seed: 7 })) {
+      let now = begins
+      const entries = steps.flatMap((step) => {
+        if (step.do !== 'event' && step.do !== 'user') return []
+        now += step.minutes * 60_000
+        return [entryOf(step, { systems, own: {}, now })]
+      })
+      for (const expected of recount(entries)) {
+        if (expected.refused) seen.refused += 1
+        else {
+          seen.awards += expected.awards.length
+          seen.boosted += expected.awards.filter(({ boosts }) => boosts.length > 0).length
+          seen.negative += expected.awards.filter(({ awarded }) => awarded < 0).length
+          seen.levelled += Object.values(expected.levels).filter((level) => level !== null).length
+          seen.capped += systems.filter(({ id, max }) => max !== null && expected.points[id] === max).length
+          seen.farOff += (expected.total ?? 0n) > 2_000_000_000_000_000n ? 1 : 0
+        }
+      }
+    }
+    for (const count of Object.values(seen)) expect(count, JSON.stringify(seen)).toBeGreaterThan(20)
+  })
+})
+
+/** A configuration whose active triggers are others than those that were asked for. */
+const withTriggers =
+  (change: (trigger: Trigger) => Trigger): Evaluate =>
+  (config, ...rest) => {
+    const systems = config.systems.map((one) => ({ ...one, triggers: one.triggers.map(change) }))
+    return evaluate({ ...config, systems }, ...rest)
+  }
+
+const withSystems =
+  (change: (system: Configuration['systems'][number]) => Configuration['systems'][number]): Evaluate =>
+  (config, ...rest) =>
+    evaluate({ ...config, systems: config.systems.map(change) }, ...rest)
+
+const withHighest = (state: UserState): UserState => ({
+  ...state,
+  metrics: new Map([...state.metrics].map(([id, { total }]) => [id, { total, highest: total }])),
+})
+
+/** Services that break one rule each. */
+const BROKEN: Record<string, Evaluate> = {
+  'P1: a threshold that is off by one': withTriggers((trigger) => ({
+    ...trigger,
+    metricThreshold: trigger.metricThreshold === null ? null : trigger.metricThreshold + 1,
+  })),
+  'P1: what was earned once is earned again after a fall': (config, state, ...rest) =>
+    evaluate(config, state && withHighest(state), ...rest),
+  'P1: filters on event attributes are forgotten': withTriggers((trigger) => ({
+    ...trigger,
+    eventAttributes: [],
+  })),
+  'P1: a counter of its own forgets what it had counted': (config, state, ...rest) =>
+    evaluate(config, state && { ...state, counters: new Map() }, ...rest),
+  'P2: filters on user attributes are forgotten': withTriggers((trigger) => ({
+    ...trigger,
+    userAttributes: [],
+  })),
+  'P3: inactive triggers fire': withTriggers((trigger) => ({ ...trigger, status: 'active' })),
+  'P5: boosts are forgotten': withSystems((system) => ({ ...system, boosts: [] })),
+  'P5: boosts are always rounded up': withSystems((system) => ({
+    ...system,
+    boosts: system.boosts.map((boost) => ({ ...boost, rounding: 'up' })),
+  })),
+  'P5: boosts of users are forgotten': (config, state, ...rest) =>
+    evaluate(config, state && { ...state, boosts: [] }, ...rest),
+  'P5, E8: dates are those of UTC': (config, state, command, given) =>
+    evaluate(
+      config,
+      state && { ...state, profile: { ...state.profile, tz: null } },
+      { ...command, user: { ...command.user, tz: undefined } },
+      given,
+    ),
+  'P6: the cap is off by one': withSystems((system) => ({
+    ...system,
+    maxPoints: system.maxPoints === null ? null : system.maxPoints + 1,
+  })),
+  'P7: nothing is blocked': withTriggers((trigger) => ({ ...trigger, blockIfOutOfPoints: false })),
+  'P8: a total that drifts from its awards': (...given) => {
+    const decision = evaluate(...given)
+    if (decision.kind !== 'changed') return decision
+    const [first, ...others] = decision.change.awards
+    if (first === undefined || others.length === 0) return decision
+    return { ...decision, change: { ...decision.change, awards: others } }
+  },
+  'P9: levels begin a point later': withSystems((system) => ({
+    ...system,
+    levels: system.levels.map((level) => ({ ...level, points: level.points + 1 })),
+  })),
+  'E1: values are cut off instead of rounded': (config, state, command, given) =>
+    evaluate(
+      config,
+      state,
+      command.kind === 'event' ? { ...command, value: micros(Math.floor(command.value / 10) * 10) } : command,
+      given,
+    ),
+  'U6: user creation is not noticed': withTriggers((trigger) =>
+    trigger.type === 'user_creation' ? { ...trigger, status: 'inactive' } : trigger,
+  ),
+}
+
+describe('the property fails for a service that breaks a rule', () => {
+  test.each(Object.entries(BROKEN).filter(([rule]) => !rule.startsWith('P9')))('%s', (_rule, broken) => {
+    const { failed } = fc.check(
+      fc.property(worlds, (world) => holds(world, broken)),
+      { numRuns: 1_000, endOnFailure: true },
+    )
+    expect(failed).toBe(true)
+  })
+})
