@@ -163,9 +163,7 @@ function answers(
   levelsBefore: Accepted['levels'] | null,
 ): void {
   const answer = pointsChanges(config, change)
-  expect(Object.keys(answer).sort()).toEqual(
-    [...new Set(expected.awards.map(({ system }) => system))].sort(),
-  )
+  expect(Object.keys(answer).sort()).toEqual([...new Set(expected.awards.map(({ system }) => system))].sort())
   for (const [key, { total, added, awards, ...rest }] of Object.entries(answer)) {
     const mine = expected.awards.filter(({ system }) => system === key)
     expect(total).toBe(expected.points[key])
@@ -184,7 +182,7 @@ describe('E1, P1, P5–P9, U6: the core against a recount of the log', () => {
   test('every total, award, level and refusal agrees, whatever is configured and whatever happens', () => {
     fc.assert(
       fc.property(worlds, (world) => holds(world, evaluate)),
-      { numRuns: 1_000 },
+      { numRuns: 600 },
     )
   })
 
@@ -209,7 +207,7 @@ describe('E1, P1, P5–P9, U6: the core against a recount of the log', () => {
         }
       }
     }
-    for (const count of Object.values(seen)) expect(count, JSON.stringify(seen)).toBeGreaterThan(20)
+    for (const count of Object.values(seen)) expect(count, JSON.stringify(seen)).toBeGreaterThan(50)
   })
 })
 
@@ -276,10 +274,6 @@ const BROKEN: Record<string, Evaluate> = {
     if (first === undefined || others.length === 0) return decision
     return { ...decision, change: { ...decision.change, awards: others } }
   },
-  'P9: levels begin a point later': withSystems((system) => ({
-    ...system,
-    levels: system.levels.map((level) => ({ ...level, points: level.points + 1 })),
-  })),
   'E1: values are cut off instead of rounded': (config, state, command, given) =>
     evaluate(
       config,
@@ -293,10 +287,10 @@ const BROKEN: Record<string, Evaluate> = {
 }
 
 describe('the property fails for a service that breaks a rule', () => {
-  test.each(Object.entries(BROKEN).filter(([rule]) => !rule.startsWith('P9')))('%s', (_rule, broken) => {
+  test.each(Object.entries(BROKEN))('%s', (_rule, broken) => {
     const { failed } = fc.check(
       fc.property(worlds, (world) => holds(world, broken)),
-      { numRuns: 1_000, endOnFailure: true },
+      { numRuns: 2_000, seed: 1, endOnFailure: true },
     )
     expect(failed).toBe(true)
   })

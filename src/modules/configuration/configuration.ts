@@ -81,10 +81,19 @@ export type Configuration = {
   systems: readonly System[]
 }
 
-/** The most resources of one kind that a tenant may have, so that a configuration fits an isolate. */
+/** The most resources of one kind that a tenant may have, in all systems together, so that a configuration fits an isolate. */
 export const MOST_RESOURCES = 1_000
 /** The most attributes of a tenant: each may stand in a user's row, which D1 holds to 2 MB. */
 export const MOST_ATTRIBUTES = 250
+
+/** Tells of so many new ones of a kind why there is no room for them in the tenant's points systems, or null. */
+export function roomFor(kind: 'levels' | 'triggers' | 'boosts', { systems }: Pick<Configuration, 'systems'>) {
+  const present = systems.reduce((sum, system) => sum + system[kind].length, 0)
+  return (added: number): string | null =>
+    present + added <= MOST_RESOURCES
+      ? null
+      : `There are at most ${MOST_RESOURCES} ${kind} in all points systems together. Delete some first.`
+}
 
 /** The attribute of a type by its key, or undefined. */
 export function attributeByKey(config: Configuration, type: Attribute['type'], key: string) {

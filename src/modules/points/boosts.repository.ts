@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Scope } from '../../context'
 import type { Boost } from '../configuration/configuration'
 import { BOOST_COLUMNS, BoostRow } from '../configuration/configuration.repository'
+import { groupsOf } from '../configuration/items.repository'
 import { pointsBoosts } from './points.table'
 
 const PAGE = `
@@ -55,26 +56,35 @@ export async function peopleWithIds(
   )
 }
 
-/** Stores a new boost; a user's own also raises that user's `seq`. */
-export function insertBoost(scope: Scope, boost: Boost): D1PreparedStatement[] {
+/** The columns that an insert fills. */
+const COLUMNS = 13
+
+/** Stores new boosts; a user's own also raises that user's `seq`. */
+export function insertBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
   const { db, tenant } = scope
-  const userAttributes = JSON.stringify(boost.userAttributes)
+  const rows = boosts.map((boost) => ({
+    ...boost,
+    userAttributes: JSON.stringify(boost.userAttributes),
+    tenantId: tenant.id,
+  }))
   return [
-    db.built(db.orm.insert(pointsBoosts).values({ ...boost, userAttributes, tenantId: tenant.id })),
-    ...userChanged(scope, boost),
+    ...groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(pointsBoosts).values(group))),
+    ...boosts.flatMap((boost) => userChanged(scope, boost)),
   ]
 }
 
-/** Stores a change to a boost. */
-export function updateBoost(scope: Scope, boost: Boost): D1PreparedStatement[] {
-  const { name, start, end, multiplier, rounding, updated } = boost
-  const userAttributes = JSON.stringify(boost.userAttributes)
-  return change(scope, boost, { name, start, end, multiplier, rounding, updated, userAttributes })
+/** Stores changes to boosts. */
+export function updateBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
+  return boosts.flatMap((boost) => {
+    const { name, start, end, multiplier, rounding, updated } = boost
+    const userAttributes = JSON.stringify(boost.userAttributes)
+    return change(scope, boost, { name, start, end, multiplier, rounding, updated, userAttributes })
+  })
 }
 
-/** Deletes a boost. */
-export function deleteBoost(scope: Scope, boost: Boost): D1PreparedStatement[] {
-  return change(scope, boost, { deleted: scope.now })
+/** Deletes boosts. */
+export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
+  return boosts.flatMap((boost) => change(scope, boost, { deleted: scope.now }))
 }
 
 function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$inferInsert>) {

@@ -2,18 +2,11 @@ import type { z } from 'zod'
 import type { Scope } from '../../context'
 import { refusals } from '../../errors'
 import { newId } from '../../shared/ids'
-import { type Boost, type Configuration, MOST_RESOURCES } from '../configuration/configuration'
+import { type Boost, type Configuration, roomFor } from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
 import { Draft, Issues, revised } from '../configuration/items'
-import {
-  boostPage,
-  boostsWithIds,
-  deleteBoost,
-  insertBoost,
-  type Person,
-  peopleWithIds,
-  updateBoost,
-} from './boosts.repository'
+import * as repository from './boosts.repository'
+import { boostPage, boostsWithIds, type Person, peopleWithIds } from './boosts.repository'
 import { OPEN_END } from './boosts.rules'
 import { presentSystem } from './lookup'
 import { adminBoost } from './points.admin.answers'
@@ -94,16 +87,16 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).boosts)
     const issues = new Issues()
+    const room = roomFor('boosts', config)
     for (const [index, item] of items.entries()) {
       const boost = boostFrom(scope, config, people, systemId, item)
-      if (typeof boost === 'string') issues.error({ index }, boost)
-      else if (boost.userId === null && draft.list.length >= MOST_RESOURCES) {
-        issues.error({ index }, `A points system has at most ${MOST_RESOURCES} boosts. Delete some first.`)
-      } else draft.put(boost)
+      const objection = typeof boost === 'string' ? boost : room(draft.added.length + 1)
+      if (typeof boost === 'string' || objection !== null) issues.error({ index }, objection ?? '')
+      else draft.put(boost)
     }
     const created = draft.added.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost)))
     return {
-      ...stored(draft.added, (boost) => insertBoost(scope, boost)),
+      ...stored(scope, draft.added, repository.insertBoosts),
       result: { created, issues: issues.list },
     }
   })
@@ -132,7 +125,7 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
       } else issues.error({ id: item.id, boostId: item.id }, objection)
     }
     return {
-      ...stored(draft.changed, (boost) => updateBoost(scope, boost)),
+      ...stored(scope, draft.changed, repository.updateBoosts),
       result: {
         updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
         issues: issues.list,
@@ -169,16 +162,24 @@ export async function deleteBoosts(scope: Scope, systemId: string, ids: readonly
     }
     const deleted = found.map(({ id }) => ({ id }))
     return {
-      ...stored(found, (boost) => deleteBoost(scope, boost)),
+      ...stored(scope, found, repository.deleteBoosts),
       result: { deleted, issues: issues.list },
     }
   })
 }
 
 /** The statements for boosts: those of everyone's belong to the configuration, users' own only to the users. */
-export function stored(boosts: readonly Boost[], store: (boost: Boost) => D1PreparedStatement[]) {
+export function stored(
+  scope: Scope,
+  boosts: readonly Boost[],
+  store: (scope: Scope, boosts: readonly Boost[]) => D1PreparedStatement[],
+) {
+  const isOwn = ({ userId }: Boost) => userId !== null
   return {
-    statements: boosts.filter(({ userId }) => userId === null).flatMap(store),
-    beside: boosts.filter(({ userId }) => userId !== null).flatMap(store),
+    statements: store(
+      scope,
+      boosts.filter((boost) => !isOwn(boost)),
+    ),
+    beside: store(scope, boosts.filter(isOwn)),
   }
 }

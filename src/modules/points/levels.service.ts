@@ -2,9 +2,10 @@ import { and, eq } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Scope } from '../../context'
 import { newId } from '../../shared/ids'
-import { type Level, MOST_RESOURCES } from '../configuration/configuration'
+import { type Level, roomFor } from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
 import { Draft, Issues, revised } from '../configuration/items'
+import { groupsOf } from '../configuration/items.repository'
 import { presentSystem } from './lookup'
 import { adminLevel } from './points.admin.answers'
 import type { CreatePointsLevelRequestItem, PatchPointsLevelRequestItem } from './points.admin.schemas'
@@ -33,10 +34,6 @@ export function levelFrom(scope: Scope, systemId: string, item: CreateItem): Lev
 
 /** Why a level can't stand among those of its system, or null (P9, G5). */
 export function levelObjection(level: Level, others: readonly Level[]): string | null {
-  const isNew = others.every(({ id }) => id !== level.id)
-  if (isNew && others.length >= MOST_RESOURCES) {
-    return `A points system has at most ${MOST_RESOURCES} levels. Delete some first.`
-  }
   for (const other of others) {
     if (other.id === level.id) continue
     if (other.key === level.key)
@@ -48,9 +45,13 @@ export function levelObjection(level: Level, others: readonly Level[]): string |
   return null
 }
 
-/** Stores a new level. */
-export function insertLevel({ db, tenant }: Scope, level: Level): D1PreparedStatement {
-  return db.built(db.orm.insert(pointsLevels).values({ ...level, tenantId: tenant.id }))
+/** The columns that an insert fills. */
+const COLUMNS = 10
+
+/** Stores new levels. */
+export function insertLevels({ db, tenant }: Scope, levels: readonly Level[]): D1PreparedStatement[] {
+  const rows = levels.map((level) => ({ ...level, tenantId: tenant.id }))
+  return groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(pointsLevels).values(group)))
 }
 
 /** Creates levels (G7). */
@@ -58,13 +59,14 @@ export function createLevels(scope: Scope, systemId: string, items: readonly Cre
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).levels)
     const issues = new Issues()
+    const room = roomFor('levels', config)
     for (const [index, item] of items.entries()) {
       const level = levelFrom(scope, systemId, item)
-      const objection = levelObjection(level, draft.list)
+      const objection = room(draft.added.length + 1) ?? levelObjection(level, draft.list)
       if (objection === null) draft.put(level)
       else issues.error({ index }, objection)
     }
-    const statements = draft.added.map((level) => insertLevel(scope, level))
+    const statements = insertLevels(scope, draft.added)
     return { statements, result: { created: draft.added.map(adminLevel), issues: issues.list } }
   })
 }

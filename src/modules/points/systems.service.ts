@@ -7,14 +7,15 @@ import {
   type Configuration,
   type Level,
   MOST_RESOURCES,
+  roomFor,
   type System,
 } from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
 import { Draft, Issues, revised } from '../configuration/items'
-import type { Person } from './boosts.repository'
-import { insertBoost } from './boosts.repository'
+import { groupsOf } from '../configuration/items.repository'
+import { insertBoosts, type Person } from './boosts.repository'
 import { boostFrom, peopleOf, stored, zoneOf } from './boosts.service'
-import { insertLevel, levelFrom, levelObjection } from './levels.service'
+import { insertLevels, levelFrom, levelObjection } from './levels.service'
 import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.answers'
 import type {
   CreatedAdminPointsSystem,
@@ -23,7 +24,7 @@ import type {
 } from './points.admin.schemas'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from './points.table'
 import { triggerFrom, triggerObjection } from './triggers.rules'
-import { insertTrigger } from './triggers.service'
+import { insertTriggers } from './triggers.service'
 
 type CreateItem = z.output<typeof CreatePointsSystemRequestItem>
 type UpdateItem = z.output<typeof UpdatePointsSystemRequestItem>
@@ -90,20 +91,22 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
           { index },
           `The key "${system.key}" is taken by another points system. Choose another key.`,
         )
-      } else if (draft.list.length >= MOST_RESOURCES) {
-        issues.error({ index }, `There are at most ${MOST_RESOURCES} points systems. Delete some first.`)
       } else {
-        draft.put(system)
-        created.push(withNested(scope, people, system, item))
+        const objection = crowdObjection([...draft.list, system])
+        if (objection !== null) issues.error({ index }, objection)
+        else {
+          draft.put(system)
+          created.push(withNested(scope, people, system, item))
+        }
       }
     }
     const boosts = stored(
+      scope,
       draft.added.flatMap((system) => system.boosts),
-      (boost) => insertBoost(scope, boost),
+      insertBoosts,
     )
-    const statements = draft.added.flatMap((system) => insertSystem(scope, config, system))
     return {
-      statements: [...statements, ...boosts.statements],
+      statements: [...insertSystems(scope, config, draft.added), ...boosts.statements],
       beside: boosts.beside,
       result: { created, issues: issues.list },
     }
@@ -126,13 +129,39 @@ function withNested(
   }
 }
 
-function insertSystem(scope: Scope, config: Configuration, system: System): D1PreparedStatement[] {
+/** Why there is no room for so many systems and what is in them, or null. */
+function crowdObjection(systems: readonly System[]): string | null {
+  if (systems.length > MOST_RESOURCES) {
+    return `There are at most ${MOST_RESOURCES} points systems. Delete some first.`
+  }
+  const kinds = ['levels', 'triggers', 'boosts'] as const
+  return kinds.map((kind) => roomFor(kind, { systems })(0)).find((objection) => objection !== null) ?? null
+}
+
+/** The columns that an insert fills. */
+const COLUMNS = 10
+
+function insertSystems(
+  scope: Scope,
+  config: Configuration,
+  systems: readonly System[],
+): D1PreparedStatement[] {
   const { db, tenant } = scope
-  const { levels, triggers, boosts: _boosts, ...columns } = system
+  const rows = systems.map(({ levels: _levels, triggers: _triggers, boosts: _boosts, ...columns }) => ({
+    ...columns,
+    tenantId: tenant.id,
+  }))
   return [
-    db.built(db.orm.insert(pointsSystems).values({ ...columns, tenantId: tenant.id })),
-    ...levels.map((level) => insertLevel(scope, level)),
-    ...triggers.flatMap((trigger) => insertTrigger(scope, config, trigger)),
+    ...groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(pointsSystems).values(group))),
+    ...insertLevels(
+      scope,
+      systems.flatMap(({ levels }) => levels),
+    ),
+    ...insertTriggers(
+      scope,
+      config,
+      systems.flatMap(({ triggers }) => triggers),
+    ),
   ]
 }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Instant } from '../../shared/clock'
-import { type Configuration, type Filter, MOST_RESOURCES, type Trigger } from '../configuration/configuration'
+import type { Configuration, Filter, Trigger } from '../configuration/configuration'
 import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from './points.admin.schemas'
 
 type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>
@@ -103,9 +103,4 @@ export function filterObjection(
   const unknown = filters.find((filter) => !isKnown(filter))
   if (unknown === undefined) return null
   return `No ${type} attribute has the attributeId ${unknown.attributeId}. Take one from GET /attributes.`
-}
-
-/** Why a system can have no more triggers, or null. */
-export function crowdObjection(count: number): string | null {
-  return count >= MOST_RESOURCES ? `A points system has at most ${MOST_RESOURCES} triggers.` : null
 }

@@ -1,16 +1,17 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Scope } from '../../context'
 import { newId } from '../../shared/ids'
-import type { Configuration, Metric, Trigger } from '../configuration/configuration'
+import { type Configuration, type Metric, roomFor, type Trigger } from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
 import { Draft, Issues } from '../configuration/items'
+import { groupsOf } from '../configuration/items.repository'
 import { presentSystem } from './lookup'
 import { adminTrigger } from './points.admin.answers'
 import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from './points.admin.schemas'
 import { triggerAnswer } from './points.answers'
 import { pointsTriggers, triggerVersions } from './points.table'
-import { crowdObjection, triggerFrom, triggerObjection, triggerPatched } from './triggers.rules'
+import { triggerFrom, triggerObjection, triggerPatched } from './triggers.rules'
 
 type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>
 type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
@@ -18,12 +19,20 @@ type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
 /** What issues call a trigger. */
 const WHAT = 'a trigger of this points system'
 
-/** Stores a new trigger, and how it is shown (P10). */
-export function insertTrigger(scope: Scope, config: Configuration, trigger: Trigger): D1PreparedStatement[] {
+/** The columns that an insert of a trigger, and of one of its versions, fills. */
+const COLUMNS = { trigger: 19, version: 3 }
+
+/** Stores new triggers, and how they are shown (P10). */
+export function insertTriggers(
+  scope: Scope,
+  config: Configuration,
+  triggers: readonly Trigger[],
+): D1PreparedStatement[] {
   const { db, tenant } = scope
+  const rows = triggers.map((trigger) => ({ ...columnsOf(trigger), tenantId: tenant.id }))
   return [
-    db.built(db.orm.insert(pointsTriggers).values({ ...columnsOf(trigger), tenantId: tenant.id })),
-    rememberVersion(scope, config, trigger),
+    ...groupsOf(rows, COLUMNS.trigger).map((group) => db.built(db.orm.insert(pointsTriggers).values(group))),
+    ...rememberVersions(scope, config, triggers),
   ]
 }
 
@@ -33,25 +42,29 @@ const columnsOf = (trigger: Trigger) => ({
   eventAttributes: JSON.stringify(trigger.eventAttributes),
 })
 
-function updateTrigger(scope: Scope, config: Configuration, trigger: Trigger): D1PreparedStatement[] {
-  const { db, tenant } = scope
+function updateTrigger({ db, tenant }: Scope, trigger: Trigger): D1PreparedStatement {
   const { id, ...columns } = columnsOf(trigger)
-  return [
-    db.built(
-      db.orm
-        .update(pointsTriggers)
-        .set(columns)
-        .where(and(eq(pointsTriggers.tenantId, tenant.id), eq(pointsTriggers.id, id))),
-    ),
-    rememberVersion(scope, config, trigger),
-  ]
+  return db.built(
+    db.orm
+      .update(pointsTriggers)
+      .set(columns)
+      .where(and(eq(pointsTriggers.tenantId, tenant.id), eq(pointsTriggers.id, id))),
+  )
 }
 
-/** Keeps the form in which a trigger is shown from now on, for the awards that it will make (P10). */
-function rememberVersion({ db }: Scope, config: Configuration, trigger: Trigger): D1PreparedStatement {
-  const document = JSON.stringify(triggerAnswer(config, trigger))
-  return db.built(
-    db.orm.insert(triggerVersions).values({ triggerId: trigger.id, version: trigger.version, document }),
+/** Keeps the form in which triggers are shown from now on, for the awards that they will make (P10). */
+function rememberVersions(
+  { db }: Scope,
+  config: Configuration,
+  triggers: readonly Trigger[],
+): D1PreparedStatement[] {
+  const rows = triggers.map((trigger) => ({
+    triggerId: trigger.id,
+    version: trigger.version,
+    document: JSON.stringify(triggerAnswer(config, trigger)),
+  }))
+  return groupsOf(rows, COLUMNS.version).map((group) =>
+    db.built(db.orm.insert(triggerVersions).values(group)),
   )
 }
 
@@ -61,14 +74,27 @@ export function retitledTriggers(
   config: Configuration,
   renamed: Metric,
 ): D1PreparedStatement[] {
-  const next = {
-    ...config,
-    metrics: config.metrics.map((metric) => (metric.id === renamed.id ? renamed : metric)),
-  }
-  return config.systems
-    .flatMap(({ triggers }) => triggers)
+  const { db, tenant } = scope
+  const metrics = config.metrics.map((metric) => (metric.id === renamed.id ? renamed : metric))
+  const triggers = config.systems
+    .flatMap((system) => system.triggers)
     .filter(({ metricId }) => metricId === renamed.id)
-    .flatMap((trigger) => updateTrigger(scope, next, { ...trigger, version: trigger.version + 1 }))
+    .map((trigger) => ({ ...trigger, version: trigger.version + 1 }))
+  if (triggers.length === 0) return []
+  const its = and(
+    eq(pointsTriggers.tenantId, tenant.id),
+    eq(pointsTriggers.metricId, renamed.id),
+    isNull(pointsTriggers.deleted),
+  )
+  return [
+    db.built(
+      db.orm
+        .update(pointsTriggers)
+        .set({ version: sql`${pointsTriggers.version} + 1` })
+        .where(its),
+    ),
+    ...rememberVersions(scope, { ...config, metrics }, triggers),
+  ]
 }
 
 /** Creates triggers (G7, P3). */
@@ -76,13 +102,14 @@ export function createTriggers(scope: Scope, systemId: string, items: readonly C
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).triggers)
     const issues = new Issues()
+    const room = roomFor('triggers', config)
     for (const [index, item] of items.entries()) {
       const trigger = triggerFrom(newId(scope.now), scope.now, systemId, item)
-      const objection = crowdObjection(draft.list.length) ?? triggerObjection(config, trigger)
+      const objection = room(draft.added.length + 1) ?? triggerObjection(config, trigger)
       if (objection === null) draft.put(trigger)
       else issues.error({ index }, objection)
     }
-    const statements = draft.added.flatMap((trigger) => insertTrigger(scope, config, trigger))
+    const statements = insertTriggers(scope, config, draft.added)
     return { statements, result: { created: draft.added.map(adminTrigger), issues: issues.list } }
   })
 }
@@ -106,7 +133,10 @@ export function updateTriggers(scope: Scope, systemId: string, items: readonly P
         updated.push(next)
       } else issues.error({ id: item.id }, objection)
     }
-    const statements = draft.changed.flatMap((trigger) => updateTrigger(scope, config, trigger))
+    const statements = [
+      ...draft.changed.map((trigger) => updateTrigger(scope, trigger)),
+      ...rememberVersions(scope, config, draft.changed),
+    ]
     return { statements, result: { updated: updated.map(adminTrigger), issues: issues.list } }
   })
 }
