@@ -71,11 +71,11 @@ export function createApp(instance: Instance): App {
     throw refusals.noSuchPath()
   })
   app.onError((error, c) => {
-    const refusal = error instanceof Refusal ? error : refusals.internal(c.get('ctx').requestId)
+    // Without a context it was the variables that are wrong.
+    const requestId = c.get('ctx')?.requestId ?? crypto.randomUUID()
+    const refusal = error instanceof Refusal ? error : refusals.internal(requestId)
     if (refusal !== error) {
-      console.error(
-        JSON.stringify({ level: 'error', requestId: c.get('ctx').requestId, error: describe(error) }),
-      )
+      console.error(JSON.stringify({ level: 'error', requestId, error: describe(error) }))
     }
     return c.json({ error: refusal.message }, refusal.status)
   })

@@ -1,5 +1,5 @@
 import { Refusal, refusals } from '../errors'
-import { type Configuration, type Metric, metricByKey } from '../modules/configuration/configuration'
+import { type Configuration, living, type Metric, metricByKey } from '../modules/configuration/configuration'
 import { addToMetric } from '../modules/metrics/metrics.rules'
 import { awardPoints } from '../modules/points/points.rules'
 import { applyProfile, type ProfileChange, resolveAttributes } from '../modules/users/users.rules'
@@ -124,7 +124,8 @@ function evaluateEvent(
     value: command.value,
     attributes,
   }
-  const counted = { ...user, seq, changed: at, metrics: new Map(user.metrics).set(metric.id, total) }
+  const metrics = living(new Map(user.metrics).set(metric.id, total), config.metrics)
+  const counted = { ...user, seq, changed: at, metrics }
   const { after, awards } = awardPoints(config, counted, {
     local,
     newId: given.newId,

@@ -58,7 +58,7 @@ export function validated<O extends OperationSpec>(_spec: O, c: HonoContext<AppE
   }
   const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }
   if (faults.length > 0) throw refusals.invalid(faults)
-  // Each part is what this very spec's schema put out, which is what Input<O> says.
+  // biome-ignore lint/plugin: each part is what this very spec's schema put out, which is what Input<O> says.
   return input as Input<O>
 }
 
@@ -116,7 +116,7 @@ export function mount<const O extends OperationSpec, F = undefined>(
   handle: (scope: Scope, input: Input<O>, found: F) => Promise<Reply<O>>,
 ): void {
   const last = async (c: HonoContext<AppEnv>) => {
-    // `find` of this very operation put it there; without one F is undefined.
+    // biome-ignore lint/plugin: `find` of this very operation put it there; without one F is undefined.
     const found = c.get('found') as F
     const { status, body } = await handle(c.get('scope'), validated(spec, c), found)
     return answer(c, status, body)

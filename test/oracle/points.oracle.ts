@@ -240,8 +240,14 @@ function timesFired(log: readonly Entry[], trigger: OracleTrigger, creates: bool
   if (!counts(last)) return 0n
   const threshold = BigInt(trigger.threshold) * 1_000_000n
   const reached = sums(log, counts, trigger.metric).map((sum) => (sum < 0n ? 0n : sum / threshold))
-  const most = (list: readonly bigint[]) => list.reduce((high, one) => (one > high ? one : high), 0n)
   return most(reached) - most(reached.slice(0, -1))
+}
+
+/** The largest of them; 0 where there are none above it. */
+function most(list: readonly bigint[]): bigint {
+  let high = 0n
+  for (const one of list) if (one > high) high = one
+  return high
 }
 
 /** P8: the points of a system are the sum of its awards. */

@@ -50,7 +50,7 @@ const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
 const wanted = (keys: readonly string[]): fc.Arbitrary<Wanted> =>
   fc.oneof(
-    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 6, arbitrary: fc.constant([]) },
     fc.tuple(fc.constantFrom(...keys), fc.constantFrom(...VALUES)).map((pair) => [pair]),
     fc
       .tuple(fc.constantFrom(...VALUES), fc.constantFrom(...VALUES))
@@ -106,10 +106,10 @@ const systemsAt = (begins: number): fc.Arbitrary<OracleSystem[]> =>
   fc
     .array(
       fc.record({
-        max: fc.option(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.constant(2_147_483_647)), {
+        max: fc.option(fc.oneof(fc.integer({ min: 1, max: 1_500 }), fc.constant(2_147_483_647)), {
           freq: 2,
         }),
-        levels: fc.uniqueArray(fc.integer({ min: 0, max: 120 }), { maxLength: 4 }),
+        levels: fc.uniqueArray(fc.integer({ min: 0, max: 600 }), { maxLength: 4 }),
         triggers: fc.array(trigger, { minLength: 1, maxLength: 5, size: 'max' }),
         boosts: fc.array(boostAt(begins, fc.constant('')), { maxLength: 3, size: 'max' }),
       }),
@@ -133,17 +133,17 @@ const systemsAt = (begins: number): fc.Arbitrary<OracleSystem[]> =>
 const value = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.integer({ min: -60_000_000, max: 90_000_000 }).map((n) => decimal(BigInt(n), 7)),
+    arbitrary: fc.integer({ min: -30_000_000, max: 90_000_000 }).map((n) => decimal(BigInt(n), 7)),
   },
-  { weight: 4, arbitrary: fc.integer({ min: -12, max: 20 }).map(String) },
-  { weight: 4, arbitrary: fc.integer({ min: -30, max: 50 }).map((n) => decimal(BigInt(n), 1)) },
+  { weight: 4, arbitrary: fc.integer({ min: -6, max: 20 }).map(String) },
+  { weight: 4, arbitrary: fc.integer({ min: -20, max: 80 }).map((n) => decimal(BigInt(n), 1)) },
   {
     weight: 4,
     arbitrary: fc.constantFrom(
       ...['0', '0.1', '0.0000005', '-0.0000005', '0.0000004', '0.999999', '0.9999995', '-0.0000015'],
     ),
   },
-  { weight: 1, arbitrary: fc.constantFrom('1000000000', '-1000000000', '999999999.999999') },
+  { weight: 1, arbitrary: fc.constantFrom('1000000000', '1000000000', '-1000000000', '999999999.999999') },
 )
 
 const passed = fc.dictionary(

@@ -57,6 +57,13 @@ export function awardPoints(
     }
   }
   const { points, counters, awards } = ledger
+  forget(points, config.systems)
+  if (counters.size > 0) {
+    forget(
+      counters,
+      config.systems.flatMap(({ triggers }) => triggers),
+    )
+  }
   return { after: { ...user, points, counters }, awards }
 }
 

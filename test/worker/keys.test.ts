@@ -1,0 +1,573 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { OperationSpec } from '../../src/http/operation'
+import { adminOperations, applicationOperations } from '../../src/operations'
+import { ADMIN_KEY, at, call, countedD1, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const NOBODY = '018f0000-0000-7000-8000-000000000000'
+
+/** Every path under which an operation is served, of somebody and something that need not exist. */
+function routesOf(spec: OperationSpec, user = 'nobody'): string[] {
+  const base = spec.surface === 'admin' ? '/admin/v1' : '/v1'
+  return [base + spec.path, ...(spec.aliases ?? [])].map((path) =>
+    path
+      .replaceAll('{systemId}', NOBODY)
+      .replaceAll('{id}', spec.surface === 'admin' ? NOBODY : user)
+      .replaceAll('{key}', 'nothing'),
+  )
+}
+
+const everyRoute = (operations: readonly OperationSpec[]) =>
+  operations.flatMap((spec) => routesOf(spec).map((path) => ({ spec, path, method: spec.method.toUpperCase() })))
+const APPLICATION = everyRoute(applicationOperations)
+const ADMIN = everyRoute(adminOperations)
+
+/** The same key with another last letter. */
+const tampered = (key: string) => key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A')
+
+const kvDown = () =>
+  new Proxy(env.KEYS, {
+    get: () => async () => {
+      throw new Error('KV is out of reach')
+    },
+  })
+
+let shared: TestTenant
+let key: string
+beforeAll(async () => {
+  shared = await newTenant()
+  await shared.metric('words')
+  key = await shared.key('ada')
+})
+
+describe('the walk over every route', () => {
+  it('G2: 401 without a key, and with one that is malformed, unknown or tampered with', async () => {
+    const [prefix = '', body = ''] = key.split('.')
+    const wrong = {
+      none: undefined,
+      'without a dot': 'nonsense',
+      'without a body': `${prefix}.`,
+      'without a prefix': `.${body}`,
+      unknown: `app_AAAAAAAAAAAA.${body}`,
+      'tampered with': tampered(key),
+      'with more behind it': `${key}.`,
+      'of the right prefix in the wrong case': `${prefix.toUpperCase()}.${body}`,
+      'too long': `${prefix}.${body.repeat(10)}`,
+      'the admin key with another end': tampered(ADMIN_KEY),
+    }
+    for (const { method, path } of [...APPLICATION, ...ADMIN]) {
+      for (const [what, text] of Object.entries(wrong)) {
+        const answer = await call(toApp, method, path, text === undefined ? {} : { headers: { 'x-api-key': text } })
+        expect(`${method} ${path} with a key ${what}: ${answer.status}`).toBe(
+          `${method} ${path} with a key ${what}: 401`,
+        )
+        expect(Object.keys(Object(answer.body))).toEqual(['error'])
+        expect(answer.headers.get('x-request-id')).toMatch(UUID)
+      }
+    }
+  })
+
+  it('G2: 403 for an application key on every admin route, before 413, 400, 404 and 422', async () => {
+    for (const { method, path, spec } of ADMIN) {
+      const bodies = spec.body ? [{}, { raw: 'no JSON' }, { raw: ' '.repeat(1_048_577) }] : [{}]
+      for (const one of bodies) {
+        const answer = await call(toApp, method, path, { ...one, headers: { 'x-api-key': key } })
+        expect(`${method} ${path} ${answer.status}`).toBe(`${method} ${path} 403`)
+        expect(answer.headers.get('x-request-id')).toMatch(UUID)
+      }
+    }
+  })
+
+  it('K3: 403 for an application key on another user, in every path that names one', async () => {
+    const about = APPLICATION.filter(({ spec }) => spec.path.startsWith('/users/{id}'))
+    expect(about.length).toBeGreaterThan(8)
+    for (const { method, path, spec } of about) {
+      const answer = await call(toApp, method, path, {
+        ...(spec.body && { body: { tz: 'nowhere' } }),
+        headers: { 'x-api-key': key },
+      })
+      expect(`${method} ${path} ${answer.status}`).toBe(`${method} ${path} 403`)
+    }
+  })
+
+  it('K3: and for itself, each of them says something else', async () => {
+    for (const { spec } of APPLICATION.filter(({ spec }) => spec.path.startsWith('/users/{id}'))) {
+      for (const path of routesOf(spec, 'ada')) {
+        const answer = await call(toApp, spec.method.toUpperCase(), path, {
+          ...(spec.body && { body: { tz: 'nowhere' } }),
+          headers: { 'x-api-key': key },
+        })
+        expect([404, 422]).toContain(answer.status)
+      }
+    }
+  })
+
+  it('K3: 403 for an application key on another user in a body', async () => {
+    const headers = { 'x-api-key': key }
+    for (const path of ['/v1/metrics/words/event', '/api/metrics/words/event', '/v1/metrics/none/event']) {
+      const answer = await call(toApp, 'POST', path, { body: { user: { id: 'bob' }, value: 'x' }, headers })
+      expect(answer.status).toBe(403)
+    }
+    expect((await call(toApp, 'POST', '/v1/users', { body: { id: 'bob', tz: 1 }, headers })).status).toBe(403)
+    expect((await shared.app('GET', '/users/bob')).status).toBe(404)
+  })
+
+  it('K3: an application key does everything for its own user, and reads configuration', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const own = await tenant.key('ada')
+    expect((await tenant.as(own, 'POST', '/users', { id: 'ada', name: 'Ada' })).status).toBe(201)
+    expect((await tenant.as(own, 'PUT', '/users/ada', { name: 'A.' })).body).toMatchObject({ name: 'A.' })
+    expect((await tenant.as(own, 'PATCH', '/users/ada', { name: 'B.' })).body).toMatchObject({ name: 'B.' })
+    expect((await tenant.as(own, 'GET', '/users/ada')).body).toMatchObject({ id: 'ada', name: 'B.' })
+    const event = await tenant.as(own, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 2 })
+    expect(event).toMatchObject({ status: 201, body: { total: 2 } })
+    for (const path of ['/points/xp', '/points/xp/levels', '/points/xp/boosts', '/points/xp/summary']) {
+      expect((await tenant.as(own, 'GET', path)).status).toBe(200)
+    }
+    expect((await tenant.as(own, 'GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 2 })
+    expect((await tenant.as(own, 'GET', '/users/ada/points/xp')).body).toMatchObject({ total: 0 })
+  })
+})
+
+describe('the order of refusals (G2)', () => {
+  const big = 'x'.repeat(1_048_577)
+  const eventPaths = ['/v1/metrics/none/event', '/api/metrics/none/event']
+
+  it('G2: 401 comes before 413, 400 and 422', async () => {
+    for (const path of [...eventPaths, '/v1/users', '/admin/v1/metrics']) {
+      for (const raw of [big, 'no JSON', '{}']) {
+        expect((await call(toApp, 'POST', path, { raw, headers: { 'x-api-key': tampered(key) } })).status).toBe(401)
+      }
+    }
+  })
+
+  it('G2: a deleted key is 401 before an unknown tenant is 404', async () => {
+    const gone = await shared.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
+    await shared.admin('DELETE', `/application-api-keys?ids=${String(at(gone.body, 'created', 0, 'id'))}`)
+    const headers = { 'x-api-key': String(at(gone.body, 'created', 0, 'key')), 'tenant-id': 'nobody' }
+    const body = { user: { id: 'ada' }, value: 1 }
+    expect((await call(toApp, 'GET', '/v1/users/ada', { headers })).status).toBe(401)
+    expect((await call(toApp, 'POST', '/v1/metrics/words/event', { body, headers })).status).toBe(401)
+  })
+
+  it("G2: the tenant's errors come before 413 and 400", async () => {
+    for (const path of [...eventPaths, '/v1/users', '/admin/v1/metrics']) {
+      for (const raw of [big, 'no JSON', '{}']) {
+        const without = await call(toApp, 'POST', path, { raw, headers: { 'x-api-key': ADMIN_KEY } })
+        expect([without.status, at(without.body, 'error')]).toEqual([422, expect.stringContaining('Tenant-ID')])
+        const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': 'nobody' }
+        // An unknown tenant is 404 by T2, which the contract does not list for creates.
+        const unknown = await toApp(new Request(`http://laurel.test${path}`, { method: 'POST', body: raw, headers }))
+        expect(unknown.status).toBe(404)
+      }
+    }
+  })
+
+  it('G2: 413 comes before 400, 403 and 404', async () => {
+    for (const path of [...eventPaths, '/v1/users', '/api/users/bob']) {
+      const method = path === '/api/users/bob' ? 'PUT' : 'POST'
+      const answer = await call(toApp, method, path, { raw: big, headers: { 'x-api-key': key } })
+      expect(answer.status).toBe(413)
+    }
+    expect((await call(toApp, 'PATCH', '/v1/users/bob', { raw: big, headers: { 'x-api-key': key } })).status).toBe(413)
+  })
+
+  it('G2: 400 comes before 403 of another user and before 404', async () => {
+    const headers = { 'x-api-key': key }
+    for (const path of [...eventPaths, '/v1/users']) {
+      expect((await call(toApp, 'POST', path, { raw: '{', headers })).status).toBe(400)
+    }
+    expect((await call(toApp, 'PUT', '/v1/users/bob', { raw: '{', headers })).status).toBe(400)
+    expect((await call(toApp, 'PATCH', '/v1/users/bob', { raw: '{', headers })).status).toBe(400)
+    const path = `/points/${NOBODY}/levels`
+    const asAdmin = { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id }
+    expect((await call(toApp, 'POST', `/admin/v1${path}`, { raw: '{', headers: asAdmin })).status).toBe(400)
+  })
+
+  it('G2: 403 of another user comes before 404', async () => {
+    expect((await shared.as(key, 'GET', '/users/bob/metrics/none')).status).toBe(403)
+    expect((await shared.as(key, 'PATCH', '/users/bob', {})).status).toBe(403)
+    const event = { user: { id: 'bob' }, value: 1 }
+    expect((await shared.as(key, 'POST', '/metrics/none/event', event)).status).toBe(403)
+  })
+
+  it('G2: 404 of what the path names comes before 422', async () => {
+    expect((await shared.app('PATCH', '/users/nobody', { tz: 1, email: 'x' })).status).toBe(404)
+    expect((await shared.app('GET', '/users/nobody/points/xp?awards=x')).status).toBe(404)
+    expect((await shared.app('GET', '/users/nobody/metrics/words/event-summary')).status).toBe(404)
+    expect((await shared.app('GET', '/points/none/summary?userAttributes=x')).status).toBe(404)
+    for (const body of [{}, { user: { id: 'ada' }, value: 'x' }, { user: { id: 'ada' }, value: 1, attributes: { no: 'x' } }]) {
+      expect((await shared.app('POST', '/metrics/none/event', body)).status).toBe(404)
+    }
+    for (const [method, query] of [['GET', '?limit=x'], ['POST', ''], ['PATCH', ''], ['DELETE', '']] as const) {
+      for (const nested of ['levels', 'triggers', 'boosts']) {
+        const answer = await shared.admin(method, `/points/${NOBODY}/${nested}${query}`, method === 'POST' || method === 'PATCH' ? [] : undefined)
+        expect(answer.status).toBe(404)
+      }
+    }
+  })
+
+  it('G2: a 422 names what is wrong in one sentence', async () => {
+    const { status, body } = await shared.app('POST', '/metrics/words/event', { user: { id: 'ada' }, value: 'x' })
+    expect(status).toBe(422)
+    expect(String(at(body, 'error'))).toContain('value')
+  })
+})
+
+describe('what every response carries', () => {
+  it('G8: preflights on application routes are answered without a key, for any origin', async () => {
+    for (const { path, method } of APPLICATION) {
+      const { status, headers } = await call(toApp, 'OPTIONS', path, {
+        headers: {
+          origin: 'https://example.com',
+          'access-control-request-method': method,
+          'access-control-request-headers': 'x-api-key, tenant-id, idempotency-key, content-type',
+        },
+      })
+      expect(status).toBe(204)
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+      expect(headers.get('access-control-allow-methods')?.split(/, ?/)).toContain(method)
+      const allowed = headers.get('access-control-allow-headers')?.toLowerCase().split(/, ?/)
+      expect(allowed).toEqual(expect.arrayContaining(['x-api-key', 'tenant-id', 'idempotency-key', 'content-type']))
+      expect(headers.get('x-request-id')).toMatch(UUID)
+    }
+  })
+
+  it('G8: application answers allow any origin, errors too, and admin ones send no CORS header', async () => {
+    const origin = { origin: 'https://example.com' }
+    for (const { path, method } of APPLICATION) {
+      const { headers } = await call(toApp, method, path, { headers: origin })
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+      expect(headers.get('access-control-expose-headers')).toContain('X-Request-Id')
+    }
+    const cors = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control'))
+    for (const { path, method } of ADMIN) {
+      for (const verb of [method, 'OPTIONS']) {
+        const { headers } = await call(toApp, verb, path, { headers: { ...origin, 'access-control-request-method': method } })
+        expect(cors(headers)).toEqual([])
+      }
+    }
+    expect(cors((await shared.admin('GET', '/metrics')).headers)).toEqual([])
+    const asKey = { headers: { 'x-api-key': key, ...origin } }
+    for (const [path, status] of [
+      ['/v1/users/ada/metrics/none', 404],
+      ['/v1/nowhere', 404],
+      ['/v1/users/bob', 403],
+    ] as const) {
+      const answer = await call(toApp, 'GET', path, asKey)
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([status, '*'])
+    }
+  })
+
+  it('G2: X-Request-Id and {error} on unknown paths and methods, on both interfaces and beside them', async () => {
+    const seen = new Set<string | null>()
+    const paths = ['/', '/nowhere', '/v1', '/v1/', '/v1/nowhere', '/v1/users/', '/admin', '/admin/v1/nowhere', '/api/x', '/v1/users/ada/', '//v1/users']
+    for (const path of paths) {
+      for (const headers of [{}, { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id }]) {
+        const answer = await call(toApp, 'GET', path, { headers })
+        expect([path, answer.status, typeof at(answer.body, 'error')]).toEqual([path, 404, 'string'])
+        expect([path, answer.headers.get('x-request-id')]).toEqual([path, expect.stringMatching(UUID)])
+        seen.add(answer.headers.get('x-request-id'))
+      }
+    }
+    expect(seen.size).toBe(paths.length * 2)
+    const method = await call(toApp, 'DELETE', '/v1/users', { headers: { 'x-api-key': ADMIN_KEY } })
+    expect([method.status, typeof at(method.body, 'error')]).toEqual([404, 'string'])
+    expect(method.headers.get('x-request-id')).toMatch(UUID)
+  })
+
+  it('G1: health and the documents need no key', async () => {
+    expect(await call(toApp, 'GET', '/health')).toMatchObject({ status: 200, body: { status: 'ok' } })
+    for (const path of ['/v1/openapi.json', '/admin/v1/openapi.json']) {
+      const { status, body, headers } = await call(toApp, 'GET', path)
+      expect([status, at(body, 'openapi')]).toEqual([200, '3.1.0'])
+      expect(headers.get('x-request-id')).toMatch(UUID)
+    }
+  })
+
+  it('G1: on ADMIN_HOST, /v1 is the admin interface, without CORS; on others it is not', async () => {
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id, origin: 'https://example.com' }
+    const own = newApp({ ADMIN_HOST: 'laurel.test' })
+    const list = await call(own, 'GET', '/v1/metrics', { headers })
+    expect([list.status, at(list.body, 0, 'key')]).toEqual([200, 'words'])
+    expect([...list.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+    expect((await call(own, 'GET', '/v1/metrics', { headers: { 'x-api-key': key } })).status).toBe(403)
+    expect((await call(own, 'GET', '/admin/v1/metrics', { headers })).status).toBe(200)
+    expect((await call(own, 'GET', '/health')).status).toBe(200)
+    expect(at((await call(own, 'GET', '/v1/openapi.json')).body, 'servers', 0, 'url')).toBe('/admin/v1')
+    // The operation of the application interface is not there: its users are 404, also with a key that fits.
+    const users = await own(new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': key } }))
+    expect(users.status).toBe(404)
+    const elsewhere = newApp({ ADMIN_HOST: 'admin.laurel.test' })
+    expect((await call(elsewhere, 'GET', '/v1/metrics', { headers })).status).toBe(404)
+    expect((await call(elsewhere, 'GET', '/v1/points/none', { headers })).status).toBe(404)
+    const other = await elsewhere(new Request('https://admin.laurel.test/v1/metrics?limit=1', { headers }))
+    expect([other.status, at(await other.json(), 0, 'key')]).toEqual([200, 'words'])
+    const typed = newApp({ ADMIN_HOST: 'Admin.Laurel.test' })
+    expect((await typed(new Request('https://ADMIN.laurel.test/v1/metrics', { headers }))).status).toBe(200)
+  })
+})
+
+describe('application keys', () => {
+  it('K1: a key is {prefix}.{body}, of which only a hash is stored, anywhere', async () => {
+    const tenant = await newTenant()
+    const { status, body, headers } = await tenant.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
+    expect(status).toBe(201)
+    const made = Object(at(body, 'created', 0))
+    expect(Object.keys(made).sort()).toEqual(['id', 'key', 'prefix', 'userId'])
+    expect(made).toMatchObject({ id: expect.stringMatching(UUID), userId: 'ada', prefix: expect.stringMatching(/^app_/) })
+    expect(at(body, 'issues')).toEqual([])
+    const [prefix, secret = '', ...rest] = String(made.key).split('.')
+    expect([prefix, rest]).toEqual([made.prefix, []])
+    expect(secret).toMatch(/^[A-Za-z0-9_-]{22,}$/)
+    expect([...headers.values()].join()).not.toContain(secret)
+
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret))
+    const hash = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+    const rows = JSON.stringify(await everything())
+    expect(rows).toContain(hash)
+    expect(rows).not.toContain(secret)
+    for (const { name } of (await env.KEYS.list()).keys) {
+      expect(name + (await env.KEYS.get(name))).not.toContain(secret)
+    }
+  })
+
+  it('K1: no two of 100 keys made at once share a prefix, an id or a body', async () => {
+    const tenant = await newTenant()
+    const items = Array.from({ length: 100 }, (_, n) => ({ userId: `user-${n % 3}` }))
+    const { status, body } = await tenant.admin('POST', '/application-api-keys', items)
+    expect(status).toBe(201)
+    const made = [at(body, 'created')].flat().map((one) => String(at(one, 'key')))
+    expect(made).toHaveLength(100)
+    expect(new Set(made.flatMap((one) => one.split('.'))).size).toBe(200)
+    expect((await tenant.as(made[99] ?? '', 'PUT', '/users/user-0', {})).status).toBe(200)
+  })
+
+  it('K2: a new key works in the very next request, here and in another memory; for a user not yet there', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const other = newApp()
+    const event = { user: { id: 'new' }, value: 1 }
+    // An unknown prefix asked for before must not hide the key afterwards.
+    await call(other, 'GET', '/v1/users/new', { headers: { 'x-api-key': 'app_AAAAAAAAAAAA.x' } })
+    const own = await tenant.key('new')
+    expect((await tenant.through(other).as(own, 'POST', '/metrics/words/event', event)).body).toMatchObject({ total: 1 })
+    expect((await tenant.as(own, 'POST', '/metrics/words/event', event)).body).toMatchObject({ total: 2 })
+    const third = await tenant.key('new')
+    expect((await tenant.through(newApp()).as(third, 'GET', '/users/new')).status).toBe(200)
+  })
+
+  it('K2: a deleted key is refused at once, where it is remembered and where KV still holds it', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.app('PUT', '/users/ada', {})
+    const created = await tenant.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
+    const own = String(at(created.body, 'created', 0, 'key'))
+    const prefix = String(at(created.body, 'created', 0, 'prefix'))
+    const remembering = tenant.through(newApp())
+    expect((await remembering.as(own, 'GET', '/users/ada')).status).toBe(200)
+    const names = (await env.KEYS.list()).keys.map(({ name }) => name).filter((name) => name.includes(prefix))
+    expect(names).toHaveLength(1)
+    const name = names[0] ?? ''
+    const held = (await env.KEYS.get(name)) ?? ''
+
+    const id = String(at(created.body, 'created', 0, 'id'))
+    const deleted = await tenant.admin('DELETE', `/application-api-keys?ids=${id}`)
+    expect(deleted).toMatchObject({ status: 200, body: { deleted: [{ id }], issues: [] } })
+    await env.KEYS.put(name, held)
+    const event = { user: { id: 'ada' }, value: 1 }
+    for (const where of [remembering, tenant, tenant.through(newApp())]) {
+      expect((await where.as(own, 'GET', '/users/ada')).status).toBe(401)
+      expect((await where.as(own, 'PUT', '/users/ada', { name: 'X' })).status).toBe(401)
+      expect((await where.as(own, 'GET', '/points/none')).status).toBe(401)
+      for (const body of [event, { ...event, value: 'x' }, { ...event, user: { id: 'bob' } }]) {
+        expect((await where.as(own, 'POST', '/metrics/words/event', body)).status).toBe(401)
+        expect((await where.as(own, 'POST', '/metrics/none/event', body)).status).toBe(401)
+      }
+      const big = 'x'.repeat(1_048_577)
+      for (const raw of ['{', big]) {
+        const answer = await call(where.send, 'POST', '/v1/metrics/words/event', { raw, headers: { 'x-api-key': own } })
+        expect(answer.status).toBe(401)
+      }
+    }
+    expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 0 })
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ name: null })
+  })
+
+  it('K2: KV out of reach, or holding rubbish, only costs a round trip', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const own = await tenant.key('ada')
+    await tenant.as(own, 'PUT', '/users/ada', {})
+    const costOf = async (overrides: Parameters<typeof newApp>[0]) => {
+      const { DB, count } = countedD1()
+      const where = tenant.through(newApp({ ...overrides, DB }))
+      expect((await where.as(own, 'GET', '/users/ada')).status).toBe(200)
+      return count.batches
+    }
+    const usual = await costOf({})
+    expect(await costOf({ KEYS: kvDown() })).toBe(usual + 1)
+    const name = `key:${own.split('.')[0]}`
+    for (const rubbish of ['null', '{}', '[]', '{"hash":1}', 'no JSON']) {
+      await env.KEYS.put(name, rubbish)
+      expect(await costOf({})).toBe(usual + 1)
+    }
+    const down = tenant.through(newApp({ KEYS: kvDown() }))
+    expect((await down.as(tampered(own), 'GET', '/users/ada')).status).toBe(401)
+    const another = await down.key('ada')
+    expect((await down.as(another, 'GET', '/users/ada')).status).toBe(200)
+    expect((await tenant.as(another, 'GET', '/users/ada')).status).toBe(200)
+    expect((await down.as(another, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 })).status).toBe(201)
+    const listed = await tenant.admin('GET', '/application-api-keys?limit=100')
+    const ids = [listed.body].flat().map((one) => String(at(one, 'id')))
+    expect((await down.admin('DELETE', `/application-api-keys?ids=${ids.join()}`)).status).toBe(200)
+    expect((await down.as(another, 'GET', '/users/ada')).status).toBe(401)
+    expect((await tenant.as(another, 'GET', '/users/ada')).status).toBe(401)
+  })
+
+  it('G7: the list is paged, oldest first, filtered by userId, and never shows a secret', async () => {
+    const tenant = await newTenant()
+    const users = ['a', 'b', 'a', 'c', 'a', "'; --"]
+    const { body } = await tenant.admin('POST', '/application-api-keys', users.map((userId) => ({ userId })))
+    const made = [at(body, 'created')].flat().map((one) => ({ ...Object(one) }))
+    const listed = async (query: string) => [(await tenant.admin('GET', `/application-api-keys${query}`)).body].flat()
+    const all = await listed('')
+    expect(all.map((one) => Object.keys(Object(one)).sort())).toEqual(
+      Array(6).fill(['created', 'id', 'prefix', 'userId']),
+    )
+    expect(all.map((one) => at(one, 'id'))).toEqual(made.map(({ id }) => id))
+    for (const { key: whole } of made) expect(JSON.stringify(all)).not.toContain(String(whole).split('.')[1])
+    const ids = (list: unknown[]) => list.map((one) => at(one, 'userId'))
+    expect(ids(await listed('?limit=2&skip=3'))).toEqual(['c', 'a'])
+    expect(ids(await listed('?userId=a&limit=2&skip=1'))).toEqual(['a', 'a'])
+    expect(ids(await listed(`?userId=${encodeURIComponent("'; --")}`))).toEqual(["'; --"])
+    expect(await listed('?userId=nobody')).toEqual([])
+    expect(await listed('?skip=6')).toEqual([])
+    for (const query of ['?limit=0', '?limit=101', '?limit=1.5', '?skip=-1', '?limit=1&limit=2', '?userId=', '?userId=a&userId=b']) {
+      expect((await tenant.admin('GET', `/application-api-keys${query}`)).status).toBe(422)
+    }
+  })
+
+  it('G7: deleting says which ids were none, of another tenant or of another kind', async () => {
+    const [one, two] = [await newTenant(), await newTenant()]
+    const mine = await one.admin('POST', '/application-api-keys', [{ userId: 'a' }, { userId: 'b' }])
+    const theirs = await two.admin('POST', '/application-api-keys', [{ userId: 'a' }])
+    const admin = await one.admin('POST', '/admin-api-keys', [{ name: 'kept' }])
+    const id = (answer: { body: unknown }, n = 0) => String(at(answer.body, 'created', n, 'id'))
+    const ids = `ids=${id(mine)},${id(theirs)}&ids=${id(mine, 1)}&ids=${id(admin)}&ids=${NOBODY}`
+    const { status, body } = await one.admin('DELETE', `/application-api-keys?${ids}`)
+    expect(status).toBe(200)
+    expect(at(body, 'deleted')).toEqual([{ id: id(mine) }, { id: id(mine, 1) }])
+    expect([at(body, 'issues')].flat().map((issue) => [at(issue, 'id'), at(issue, 'severity')])).toEqual([
+      [id(theirs), 'error'],
+      [id(admin), 'error'],
+      [NOBODY, 'error'],
+    ])
+    expect((await two.as(String(at(theirs.body, 'created', 0, 'key')), 'PUT', '/users/a', {})).status).toBe(200)
+    const headers = { 'x-api-key': String(at(admin.body, 'created', 0, 'key')), 'tenant-id': one.id }
+    expect((await call(one.send, 'GET', '/admin/v1/metrics', { headers })).status).toBe(200)
+  })
+
+  it('G3: a wrong item makes none of them, and is named with all its faults', async () => {
+    const tenant = await newTenant()
+    const before = await everything()
+    for (const body of [
+      {},
+      [],
+      null,
+      'x',
+      [{ userId: 'a' }, {}],
+      [{ userId: '' }],
+      [{ userId: '.' }],
+      [{ userId: 'x'.repeat(256) }],
+      [{ userId: 'a\u0000' }],
+      [{ userId: 5 }],
+      Array(101).fill({ userId: 'a' }),
+    ]) {
+      expect((await tenant.admin('POST', '/application-api-keys', body)).status).toBe(422)
+    }
+    const { body } = await tenant.admin('POST', '/application-api-keys', [{ userId: '' }, { userId: 'a' }, { userId: 7 }])
+    expect(String(at(body, 'error'))).toMatch(/0\.userId.*2\.userId/)
+    expect(await everything()).toEqual(before)
+  })
+})
+
+describe('admin keys (K4)', () => {
+  const asKey = (tenant: TestTenant, text: string) =>
+    call(tenant.send, 'GET', '/admin/v1/metrics', { headers: { 'x-api-key': text, 'tenant-id': tenant.id } })
+
+  it('K4: created ones are shown once, work at once on both interfaces, and are listed', async () => {
+    const tenant = await newTenant()
+    const { status, body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'CI' }, { name: 'Ops' }])
+    expect(status).toBe(201)
+    const [ci, ops] = [Object(at(body, 'created', 0)), Object(at(body, 'created', 1))]
+    expect(Object.keys(ci).sort()).toEqual(['created', 'id', 'key', 'name', 'prefix'])
+    expect(ci).toMatchObject({ name: 'CI', prefix: expect.stringMatching(/^adm_/) })
+    expect((await asKey(tenant, String(ci.key))).status).toBe(200)
+    expect((await asKey(tenant.through(newApp()), String(ops.key))).status).toBe(200)
+    const headers = { 'x-api-key': String(ci.key), 'tenant-id': tenant.id }
+    expect((await call(toApp, 'PUT', '/v1/users/ada', { body: {}, headers })).status).toBe(200)
+    const list = await tenant.admin('GET', '/admin-api-keys?limit=100')
+    const own = [list.body].flat().filter((one) => at(one, 'id') === ci.id || at(one, 'id') === ops.id)
+    expect(own).toEqual(
+      [ci, ops].map(({ id, name, prefix, created }) => ({ id, name, prefix, created })),
+    )
+    for (const { key: whole } of [ci, ops]) {
+      const secret = String(whole).split('.')[1] ?? ''
+      expect(JSON.stringify(list.body)).not.toContain(secret)
+      expect(JSON.stringify(await everything())).not.toContain(secret)
+    }
+    expect((await asKey(tenant, tampered(String(ci.key)))).status).toBe(401)
+  })
+
+  it('K4: rotation shows a new key, and the old one is refused in the next request everywhere', async () => {
+    const tenant = await newTenant()
+    const { body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'CI' }])
+    const old = Object(at(body, 'created', 0))
+    const other = tenant.through(newApp())
+    expect((await asKey(other, String(old.key))).status).toBe(200)
+    const rotated = await tenant.admin('POST', `/admin-api-keys/${String(old.id).toUpperCase()}/rotate`)
+    expect(rotated.status).toBe(200)
+    expect(rotated.body).toMatchObject({ id: old.id, name: 'CI', created: old.created })
+    const next = String(at(rotated.body, 'key'))
+    expect(next).not.toBe(old.key)
+    expect(next.split('.')[0]).toBe(at(rotated.body, 'prefix'))
+    for (const where of [tenant, other, tenant.through(newApp())]) {
+      expect((await asKey(where, String(old.key))).status).toBe(401)
+      expect((await asKey(where, next)).status).toBe(200)
+      expect((await asKey(where, `${String(old.prefix)}.${next.split('.')[1]}`)).status).toBe(401)
+      expect((await asKey(where, `${next.split('.')[0]}.${String(old.key).split('.')[1]}`)).status).toBe(401)
+    }
+    expect((await tenant.admin('POST', `/admin-api-keys/${NOBODY}/rotate`)).status).toBe(404)
+    const app = await tenant.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
+    const id = String(at(app.body, 'created', 0, 'id'))
+    expect((await tenant.admin('POST', `/admin-api-keys/${id}/rotate`)).status).toBe(404)
+  })
+
+  it('K4: a deleted one is refused in the next request; the one of the variable stays', async () => {
+    const tenant = await newTenant()
+    const { body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'CI' }])
+    const made = Object(at(body, 'created', 0))
+    const other = tenant.through(newApp())
+    expect((await asKey(other, String(made.key))).status).toBe(200)
+    const deleted = await tenant.admin('DELETE', `/admin-api-keys?ids=${made.id}`)
+    expect(deleted.body).toEqual({ deleted: [{ id: made.id }], issues: [] })
+    for (const where of [tenant, other]) expect((await asKey(where, String(made.key))).status).toBe(401)
+    const again = await tenant.admin('DELETE', `/admin-api-keys?ids=${made.id}`)
+    expect(again.body).toMatchObject({ deleted: [], issues: [{ id: made.id, severity: 'error' }] })
+    expect((await tenant.admin('POST', `/admin-api-keys/${made.id}/rotate`)).status).toBe(404)
+    expect((await asKey(tenant, ADMIN_KEY)).status).toBe(200)
+    for (const items of [[], [{}], [{ name: '' }], [{ name: null }], [{ name: 'x'.repeat(256) }]]) {
+      expect((await tenant.admin('POST', '/admin-api-keys', items)).status).toBe(422)
+    }
+  })
+
+  it('K4: without the variable its key is refused, and so is an empty one', async () => {
+    const tenant = await newTenant()
+    const without = tenant.through(newApp({ ADMIN_API_KEY: undefined }))
+    for (const text of [ADMIN_KEY, 'undefined', 'null', '']) expect((await asKey(without, text)).status).toBe(401)
+  })
+})
