@@ -95,6 +95,16 @@ export function roomFor(kind: 'levels' | 'triggers' | 'boosts', { systems }: Pic
       : `There are at most ${MOST_RESOURCES} ${kind} in all points systems together. Delete some first.`
 }
 
+/** A user's running totals without those of what was deleted; looked through only where there are more than can be. */
+export function living<V>(
+  totals: ReadonlyMap<string, V>,
+  resources: readonly { id: string }[],
+): ReadonlyMap<string, V> {
+  if (totals.size <= resources.length) return totals
+  const ids = new Set(resources.map(({ id }) => id))
+  return new Map([...totals].filter(([id]) => ids.has(id)))
+}
+
 /** The attribute of a type by its key, or undefined. */
 export function attributeByKey(config: Configuration, type: Attribute['type'], key: string) {
   return config.attributes.find((attribute) => attribute.type === type && attribute.key === key)

@@ -6,6 +6,7 @@ import { MICROS_PER_UNIT, type Micros } from '../../shared/decimal'
 import {
   type Configuration,
   type Level,
+  living,
   meets,
   type System,
   type Trigger,
@@ -56,15 +57,10 @@ export function awardPoints(
       }
     }
   }
-  const { points, counters, awards } = ledger
-  forget(points, config.systems)
-  if (counters.size > 0) {
-    forget(
-      counters,
-      config.systems.flatMap(({ triggers }) => triggers),
-    )
-  }
-  return { after: { ...user, points, counters }, awards }
+  const points = living(ledger.points, config.systems)
+  const { counters, awards } = ledger
+  const triggers = counters.size === 0 ? [] : config.systems.flatMap((system) => system.triggers)
+  return { after: { ...user, points, counters: living(counters, triggers) }, awards }
 }
 
 /** How often a trigger fires (P1, U6); it counts on its own where it has filters on event attributes. */
