@@ -27,6 +27,7 @@ export default defineConfig({
           name: 'worker',
           include: ['test/worker/**/*.test.ts'],
           setupFiles: ['test/worker/setup.ts'],
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
         },
       },
@@ -34,6 +35,9 @@ export default defineConfig({
         test: {
           name: 'server',
           include: ['test/server/**/*.test.ts'],
+          // Alone and one after another: they measure how quickly a server ends, and each server takes a core.
+          sequence: { groupOrder: 2 },
+          fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -146,11 +146,14 @@ describe('the order of refusals (G2)', () => {
 
   it('G2: a deleted key is 401 before an unknown tenant is 404', async () => {
     const gone = await shared.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
+    const own = String(at(gone.body, 'created', 0, 'key'))
+    const remembering = newApp()
+    expect((await shared.through(remembering).as(own, 'GET', '/points/none')).status).toBe(404)
     await shared.admin('DELETE', `/application-api-keys?ids=${String(at(gone.body, 'created', 0, 'id'))}`)
-    const headers = { 'x-api-key': String(at(gone.body, 'created', 0, 'key')), 'tenant-id': 'nobody' }
+    const headers = { 'x-api-key': own, 'tenant-id': 'nobody' }
     const body = { user: { id: 'ada' }, value: 1 }
-    expect((await call(toApp, 'GET', '/v1/users/ada', { headers })).status).toBe(401)
-    expect((await call(toApp, 'POST', '/v1/metrics/words/event', { body, headers })).status).toBe(401)
+    expect((await call(remembering, 'GET', '/v1/users/ada', { headers })).status).toBe(401)
+    expect((await call(remembering, 'POST', '/v1/metrics/words/event', { body, headers })).status).toBe(401)
   })
 
   it("G2: the tenant's errors come before 413 and 400", async () => {

@@ -1,0 +1,151 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { count, NEW_COUNTER } from '../../src/modules/metrics/metrics.rules'
+import { fromMicros, micros, multiply, type Rounding, toMicros } from '../../src/shared/decimal'
+import { millionths } from '../oracle/points.oracle'
+
+/** The total after a value was added so many times, as it is served. */
+function totalOf(value: number, times: number): number {
+  let counter = NEW_COUNTER
+  for (let n = 0; n < times; n += 1) counter = count(counter, toMicros(value))
+  return fromMicros(counter.total)
+}
+
+describe('E1: values in millionths', () => {
+  test.each([
+    [0, 0],
+    [1, 1_000_000],
+    [0.1, 100_000],
+    [1e-7, 0],
+    [4.9e-7, 0],
+    [5e-7, 1],
+    [-1e-7, 0],
+    [-4.999e-7, 0],
+    [-5e-7, -1],
+    [1.5e-6, 2],
+    [-1.5e-6, -2],
+    [2.5e-6, 3],
+    [0.0000015, 2],
+    [1.0000005, 1_000_001],
+    [-1.0000005, -1_000_001],
+    // The doubles below are smaller than the decimals that they spell; the spelling counts.
+    [1.0000025, 1_000_003],
+    [8.4999995, 8_500_000],
+    [1.23456789e2, 123_456_789],
+    [1.5e-5, 15],
+    [1.23e5, 123_000_000_000],
+    [999.95, 999_950_000],
+    [1e9, 1e15],
+    [-1e9, -1e15],
+    [999_999_999.999999, 999_999_999_999_999],
+    [999_999_999.9999995, 1e15],
+    [5e-324, 0],
+    [-5e-324, 0],
+  ])('%d is %d', (value, expected) => {
+    expect(toMicros(value) + 0).toBe(expected)
+  })
+
+  test('a value that comes to nothing is 0, not -0, so that nothing can tell them apart', () => {
+    expect(Object.is(toMicros(-1e-7), 0)).toBe(true)
+    expect(Object.is(count(NEW_COUNTER, toMicros(-0)).total, 0)).toBe(true)
+  })
+
+  test('agrees with exact fractions for every value up to seven decimals, and for any double', () => {
+    const sevenDecimals = fc.integer({ min: -2_000_000_000, max: 2_000_000_000 }).map((n) => n / 1e7)
+    const any = fc.double({ min: -1e9, max: 1e9, noNaN: true })
+    fc.assert(
+      fc.property(fc.oneof(sevenDecimals, any), (value) => {
+        expect(BigInt(toMicros(value))).toBe(millionths(String(value)))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('what is served reads back as the same millionths', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -1e15, max: 1e15 }), (n) => {
+        expect(toMicros(fromMicros(micros(n))) + 0).toBe(n + 0)
+      }),
+    )
+  })
+
+  test('0.1 ten times is 1, and 1,000,000 times 999.95 is 999,950,000', () => {
+    expect(totalOf(0.1, 10)).toBe(1)
+    expect(totalOf(999.95, 1_000_000)).toBe(999_950_000)
+    expect(totalOf(-999.95, 1_000_000)).toBe(-999_950_000)
+  })
+
+  test('what a double cannot hold exactly is no count of millionths', () => {
+    for (const wrong of [0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => micros(wrong)).toThrow(RangeError)
+    }
+  })
+})
+
+describe('P1: a counter', () => {
+  test('remembers the highest total that it ever had, which is 0 at the least', () => {
+    const walk = [3, -5, 4, 2, -9].map(toMicros)
+    let counter = NEW_COUNTER
+    const highest = walk.map((value) => {
+      counter = count(counter, value)
+      return fromMicros(counter.highest)
+    })
+    expect(highest).toEqual([3, 3, 3, 4, 4])
+    expect(fromMicros(counter.total)).toBe(-5)
+    expect(count(NEW_COUNTER, toMicros(-2)).highest).toBe(0)
+  })
+})
+
+describe('P5: multiply', () => {
+  test.each<[number, number[], Rounding, number]>([
+    [10, [1.5], 'down', 15],
+    [5, [1.5], 'down', 7],
+    [5, [1.5], 'up', 8],
+    [5, [1.5], 'nearest', 8],
+    [3, [1.15], 'nearest', 3],
+    [10, [1.15], 'nearest', 12],
+    // In doubles 100 × 1.1 is 110.00000000000001, and 3 × 1.1 × 1.1 … drifts as well.
+    [100, [1.1], 'up', 110],
+    [1_000, [1.1, 1.1], 'up', 1_210],
+    [1_000, [1.1, 1.1, 1.1], 'up', 1_331],
+    [100, [0.29], 'down', 29],
+    [100, [1.15], 'down', 115],
+    [100, [4.35], 'down', 435],
+    [1, [0.5], 'down', 0],
+    [1, [0.001], 'up', 1],
+    [1, [0.5], 'nearest', 1],
+    [1, [0.499], 'nearest', 0],
+    [7, [1e-7], 'up', 1],
+    [10_000_000, [1e-7], 'down', 1],
+    [7, [], 'up', 7],
+    [1_000_000, [99.99, 99.99], 'down', 9_998_000_100],
+  ])('%d × %j, rounded %s, is %d', (points, multipliers, rounding, expected) => {
+    expect(multiply(points, multipliers, rounding)).toBe(expected)
+  })
+
+  test('rounds once, after all multipliers', () => {
+    expect(multiply(3, [0.5, 4], 'down')).toBe(6)
+    expect(multiply(3, [0.5, 4], 'up')).toBe(6)
+  })
+
+  test('is exact for all multipliers of up to three decimals', () => {
+    const factors = fc.array(fc.integer({ min: 1, max: 99_999 }), { minLength: 1, maxLength: 4 })
+    const points = fc.integer({ min: 1, max: 1_000_000 })
+    fc.assert(
+      fc.property(points, factors, (points, thousandths) => {
+        const upper = thousandths.reduce((product, factor) => product * BigInt(factor), BigInt(points))
+        const lower = 1_000n ** BigInt(thousandths.length)
+        const multipliers = thousandths.map((factor) => factor / 1_000)
+        const most = BigInt(Number.MAX_SAFE_INTEGER)
+        const upTo = (value: bigint) => Number(value > most ? most : value)
+        expect(multiply(points, multipliers, 'down')).toBe(upTo(upper / lower))
+        expect(multiply(points, multipliers, 'up')).toBe(upTo((upper + lower - 1n) / lower))
+        expect(multiply(points, multipliers, 'nearest')).toBe(upTo((2n * upper + lower) / (2n * lower)))
+      }),
+    )
+  })
+
+  test('stays a safe whole number where boosts make it enormous', () => {
+    expect(multiply(1_000_000, Array(10).fill(99.99), 'down')).toBe(Number.MAX_SAFE_INTEGER)
+  })
+})

@@ -1,0 +1,219 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Boost, System } from '../../src/modules/configuration/configuration'
+import { boostSpan, boostStatus } from '../../src/modules/points/boosts.rules'
+import { ladder, levelOf } from '../../src/modules/points/points.rules'
+import { isInControlGroup } from '../../src/modules/users/users.rules'
+import { BoundedMap } from '../../src/shared/bounded'
+import { instant, iso } from '../../src/shared/clock'
+import { isId, newId } from '../../src/shared/ids'
+
+const moment = (text: string) => instant(Date.parse(text))
+
+describe('G4: ids', () => {
+  test('are UUIDs of version 7 that carry their time', () => {
+    const at = moment('2026-03-08T07:00:00.123Z')
+    const id = newId(at)
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(isId(id)).toBe(true)
+    expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(at)
+  })
+
+  test('sort by time, and never repeat', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 253_402_300_799_999 })), (times) => {
+        const sorted = times.toSorted((a, b) => a - b)
+        const ids = sorted.map((ms) => newId(instant(ms)))
+        expect(ids.toSorted()).toEqual(ids)
+      }),
+    )
+    const at = moment('2026-03-08T07:00:00Z')
+    expect(new Set(Array.from({ length: 20_000 }, () => newId(at))).size).toBe(20_000)
+  })
+
+  test.each([
+    '',
+    'x',
+    'g'.repeat(36),
+    '019bd0c4-7a5e-7000-8000-000000000001 ',
+    '019bd0c47a5e70008000000000000001',
+  ])('%j is none', (text) => expect(isId(text)).toBe(false))
+})
+
+describe('a bounded map', () => {
+  test('lets the entry go that was used longest ago', () => {
+    const map = new BoundedMap<string, number>(2)
+    map.set('a', 1)
+    map.set('b', 2)
+    expect(map.get('a')).toBe(1)
+    map.set('c', 3)
+    expect([map.get('a'), map.get('b'), map.get('c')]).toEqual([1, undefined, 3])
+    map.delete('a')
+    map.set('d', 4)
+    expect([map.get('a'), map.get('c'), map.get('d')]).toEqual([undefined, 3, 4])
+  })
+
+  test('remembers exactly the last keys that were touched, as a plain list would', () => {
+    const act = fc.tuple(fc.constantFrom('get', 'set', 'delete'), fc.nat({ max: 6 }), fc.nat({ max: 9 }))
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 4 }), fc.array(act, { maxLength: 60 }), (bound, acts) => {
+        const map = new BoundedMap<number, number>(bound)
+        let list: [number, number][] = []
+        for (const [what, key, value] of acts) {
+          const found = list.find(([one]) => one === key)
+          if (what === 'get') expect(map.get(key)).toBe(found?.[1])
+          if (what === 'get' && found === undefined) continue
+          list = list.filter(([one]) => one !== key)
+          if (what === 'delete') map.delete(key)
+          if (what === 'set') map.set(key, value)
+          if (what === 'set') list = [...list, [key, value] satisfies [number, number]].slice(-bound)
+          if (what === 'get' && found !== undefined) list.push(found)
+        }
+        for (const [key, value] of list) expect(map.get(key)).toBe(value)
+        for (let key = 0; key <= 6; key += 1) {
+          if (!list.some(([one]) => one === key)) expect(map.get(key)).toBeUndefined()
+        }
+      }),
+    )
+  })
+})
+
+const boost = (start: string, end: string): Boost => ({
+  id: 'b',
+  created: 0,
+  updated: 0,
+  systemId: 's',
+  userId: null,
+  userIid: null,
+  name: 'Boost',
+  start,
+  end,
+  multiplier: 2,
+  rounding: 'down',
+  userAttributes: [],
+})
+
+describe("P5: a boost's status", () => {
+  const weekend = boost('2026-03-07', '2026-03-08')
+
+  test.each([
+    ['2026-03-06T09:59:59.999Z', 'scheduled'],
+    ['2026-03-06T10:00:00.000Z', 'active'],
+    ['2026-03-09T11:59:59.999Z', 'active'],
+    ['2026-03-09T12:00:00.000Z', 'finished'],
+  ])(
+    'for everyone: from 10:00 UTC of the day before to 12:00 UTC of the day after: %s is %s',
+    (at, status) => {
+      expect(boostStatus(weekend, moment(at), null)).toBe(status)
+    },
+  )
+
+  test.each([
+    ['America/New_York', '2026-03-07T05:00:00.000Z', '2026-03-09T04:00:00.000Z'],
+    ['Pacific/Kiritimati', '2026-03-06T10:00:00.000Z', '2026-03-08T10:00:00.000Z'],
+    ['Pacific/Pago_Pago', '2026-03-07T11:00:00.000Z', '2026-03-09T11:00:00.000Z'],
+    ['Asia/Kathmandu', '2026-03-06T18:15:00.000Z', '2026-03-08T18:15:00.000Z'],
+    ['UTC', '2026-03-07T00:00:00.000Z', '2026-03-09T00:00:00.000Z'],
+  ])("a user's own, by the midnights of %s: from %s to %s", (zone, begins, ends) => {
+    const span = boostSpan(weekend, zone)
+    expect([iso(span.begins), span.ends === null ? null : iso(span.ends)]).toEqual([begins, ends])
+    const status = (ms: number) => boostStatus(weekend, instant(ms), zone)
+    const [begin, end] = [Date.parse(begins), Date.parse(ends)]
+    expect([status(begin - 1), status(begin), status(end - 1), status(end)]).toEqual([
+      'scheduled',
+      'active',
+      'active',
+      'finished',
+    ])
+  })
+
+  test('without an end it is never finished', () => {
+    const open = boost('2026-03-07', '9999-12-31')
+    expect(boostSpan(open, null).ends).toBeNull()
+    expect(boostStatus(open, moment('9998-01-01T00:00:00Z'), null)).toBe('active')
+    expect(boostStatus(open, moment('9998-01-01T00:00:00Z'), 'Asia/Tokyo')).toBe('active')
+  })
+
+  test('one that ends on the last date but one can be asked, too', () => {
+    expect(boostStatus(boost('2026-03-07', '9999-12-30'), moment('2026-03-08T00:00:00Z'), null)).toBe(
+      'active',
+    )
+  })
+})
+
+const systemOf = (points: readonly number[]): System => ({
+  id: 's',
+  created: 0,
+  updated: 0,
+  key: 's',
+  name: 's',
+  description: '',
+  badgeUrl: null,
+  maxPoints: null,
+  triggers: [],
+  boosts: [],
+  levels: points.map((one, index) => ({
+    id: `${index}`,
+    created: 0,
+    updated: 0,
+    systemId: 's',
+    key: `${one}`,
+    name: '',
+    description: '',
+    badgeUrl: null,
+    points: one,
+  })),
+})
+
+describe('P9: levels', () => {
+  test('a level begins at its points, in whatever order they were made', () => {
+    const system = systemOf([100, 10, 50])
+    const at = [0, 9, 10, 49, 50, 99, 100, 2_147_483_647].map((total) => levelOf(system, total)?.key ?? null)
+    expect(at).toEqual([null, null, '10', '10', '50', '50', '100', '100'])
+    expect(ladder(system).map(({ points }) => points)).toEqual([10, 50, 100])
+    expect(system.levels.map(({ points }) => points)).toEqual([100, 10, 50])
+    expect(levelOf(systemOf([]), 5)).toBeNull()
+    expect(levelOf(systemOf([0]), 0)?.key).toBe('0')
+  })
+})
+
+describe('U5: the control group', () => {
+  const users = Array.from({ length: 20_000 }, (_, n) => `user-${n}`)
+  const share = (tenant: string, ratio: number) =>
+    (users.filter((user) => isInControlGroup(tenant, user, ratio)).length / users.length) * 100
+
+  test.each([1, 10, 33.3, 50, 90])(
+    'a ratio of %d has about that share of the users, in every tenant',
+    (ratio) => {
+      // Five standard deviations of a fair draw.
+      const tolerance = 5 * Math.sqrt((ratio * (100 - ratio)) / users.length)
+      for (const tenant of ['00000000-0000-7000-8000-000000000000', '019bd0c4-7a5e-7000-8000-000000000001']) {
+        expect(Math.abs(share(tenant, ratio) - ratio)).toBeLessThan(tolerance)
+      }
+    },
+  )
+
+  test('0 has nobody, 100 everybody', () => {
+    expect([share('t', 0), share('t', 100)]).toEqual([0, 100])
+  })
+
+  test('nobody leaves it when the ratio rises, and tenants draw on their own', () => {
+    const drawn = (tenant: string, ratio: number) =>
+      users.filter((user) => isInControlGroup(tenant, user, ratio))
+    const at20 = new Set(drawn('a', 20))
+    const at40 = new Set(drawn('a', 40))
+    expect([...at20].filter((user) => !at40.has(user))).toEqual([])
+    const both = drawn('b', 20).filter((user) => at20.has(user)).length
+    // Independent draws share 4 % of the users.
+    expect((both / users.length) * 100).toBeGreaterThan(3)
+    expect((both / users.length) * 100).toBeLessThan(5)
+  })
+
+  test('it is stable: these were drawn when the rule was written, and a new draw would move users', () => {
+    const ids = ['ada', 'grace', '__proto__', 'ünïcödé', '🦄', 'a/b', '', ...users.slice(0, 33)]
+    const drawn = ids.map((id) => isInControlGroup('00000000-0000-7000-8000-000000000000', id, 50))
+    expect(drawn.map(Number).join('')).toBe(DRAWN)
+  })
+})
+
+const DRAWN = '1010111001110100101100001111101011010100'

@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest'
+import {
+  addDays,
+  bucketStart,
+  civilDate,
+  civilDateOfDay,
+  dayOf,
+  isCivilDate,
+  nextBucket,
+  utcMidnight,
+} from '../../src/shared/civil'
+import { instant, iso, parseIso } from '../../src/shared/clock'
+import { civilDateAt, isZone, offsetMinutes, startOfDay } from '../../src/shared/zone'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const ZONES = Intl.supportedValuesOf('timeZone')
+const [FROM, TO] = [Date.UTC(2024, 0, 1), Date.UTC(2028, 0, 1)]
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** What a wall clock shows in a zone, by `Intl` alone, as if it were UTC; whole seconds. */
+function wallTime(zone: string, at: number): number {
+  let format = formats.get(zone)
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      calendar: 'iso8601',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+    formats.set(zone, format)
+  }
+  const of = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = of
+  return Date.UTC(year, month - 1, day, hour, minute, second)
+}
+
+const offsetByIntl = (zone: string, at: number) => (wallTime(zone, at) - at) / MINUTE
+
+/** The minutes at which a zone changes its offset from 2024 to 2027. */
+function changesOf(zone: string): number[] {
+  const changes: number[] = []
+  for (let day = FROM; day < TO; day += 28 * DAY) {
+    let [low, high] = [day, day + 28 * DAY]
+    const before = offsetByIntl(zone, low)
+    if (before === offsetByIntl(zone, high)) continue
+    while (high - low > MINUTE) {
+      const middle = low + Math.floor((high - low) / MINUTE / 2) * MINUTE
+      if (offsetByIntl(zone, middle) === before) low = middle
+      else high = middle
+    }
+    changes.push(high)
+  }
+  return changes
+}
+
+describe('E8: offsets and local dates', () => {
+  test('equal what Intl says, in every zone, around every change of its clock in 2024–2027', () => {
+    const around = [-DAY, -15 * MINUTE, -MINUTE, -1_000, 0, 1_000, MINUTE, 14 * MINUTE, 15 * MINUTE, DAY]
+    let changes = 0
+    for (const zone of ZONES) {
+      const found = changesOf(zone)
+      changes += found.length
+      for (const at of [FROM, Date.UTC(2026, 6, 15, 11, 59), ...found]) {
+        for (const distance of around) {
+          const moment = instant(at + distance)
+          const offset = offsetMinutes(zone, moment)
+          const wall = wallTime(zone, moment)
+          const seen = [zone, iso(moment), offset, civilDateAt(moment, offset)]
+          const date = new Date(wall).toISOString().slice(0, 10)
+          expect(seen).toEqual([zone, iso(moment), (wall - moment) / MINUTE, date])
+        }
+      }
+    }
+    // Over a hundred zones change twice a year.
+    expect(changes).toBeGreaterThan(800)
+  })
+
+  test('a date ends at the local midnight, to the millisecond', () => {
+    for (const [zone, midnight] of [
+      ['Pacific/Kiritimati', '2026-03-09T10:00:00Z'],
+      ['Asia/Kathmandu', '2026-03-09T18:15:00Z'],
+      ['Pacific/Pago_Pago', '2026-03-10T11:00:00Z'],
+      ['America/St_Johns', '2026-03-10T02:30:00Z'],
+    ] as const) {
+      const at = Date.parse(midnight)
+      const dates = [at - 1, at].map((ms) => civilDateAt(instant(ms), offsetMinutes(zone, instant(ms))))
+      expect([zone, ...dates]).toEqual([zone, '2026-03-09', '2026-03-10'])
+    }
+  })
+
+  test('S3: days of 23 and 25 hours begin at their midnights, and a skipped midnight at the first moment after', () => {
+    const length = (date: string, zone: string) =>
+      (startOfDay(addDays(civilDate(date), 1), zone) - startOfDay(civilDate(date), zone)) / HOUR
+    expect(length('2026-03-08', 'America/New_York')).toBe(23)
+    expect(length('2026-11-01', 'America/New_York')).toBe(25)
+    expect(length('2026-10-04', 'Australia/Lord_Howe')).toBe(23.5)
+    expect(length('2026-03-10', 'America/New_York')).toBe(24)
+    // Egypt's clocks go from 23:59:59 to 01:00.
+    expect(iso(startOfDay(civilDate('2026-04-24'), 'Africa/Cairo'))).toBe('2026-04-23T22:00:00.000Z')
+    expect(offsetMinutes('Africa/Cairo', instant(Date.parse('2026-04-23T22:00:00Z')))).toBe(180)
+  })
+})
+
+describe('U1: zones', () => {
+  test('every zone that Intl knows is one', () => {
+    expect(ZONES.length).toBeGreaterThan(400)
+    expect(ZONES.filter((zone) => !isZone(zone))).toEqual([])
+  })
+
+  test('so are their other names, and whatever is one has offsets', () => {
+    for (const zone of [
+      ...['UTC', 'GMT', 'Etc/UTC', 'Etc/GMT+5', 'Etc/GMT-14', 'US/Eastern', 'Asia/Calcutta', 'Asia/Katmandu'],
+      ...[
+        'America/Buenos_Aires',
+        'Europe/Kiev',
+        'EST5EDT',
+        'GMT0',
+        'Zulu',
+        'NZ-CHAT',
+        'America/Port-au-Prince',
+      ],
+      ...['europe/berlin', 'utc'],
+    ]) {
+      expect([zone, isZone(zone)]).toEqual([zone, true])
+      const at = instant(Date.parse('2026-07-01T12:00:00Z'))
+      expect([zone, offsetMinutes(zone, at)]).toEqual([zone, offsetByIntl(zone, at)])
+      expect(Number.isFinite(startOfDay(civilDate('2026-07-01'), zone))).toBe(true)
+    }
+  })
+
+  test.each([
+    ...[
+      '+05:00',
+      '-08',
+      '+0530',
+      '05:00',
+      'UTC+5',
+      'GMT+5:30',
+      'Z',
+      '',
+      ' ',
+      'Europe/Berlin ',
+      ' Europe/Berlin',
+    ],
+    ...[
+      'Mars/Olympus',
+      'Europe',
+      'Europe/',
+      '/Berlin',
+      'Europe//Berlin',
+      'Europe/Berlin\n',
+      'Europe\\Berlin',
+    ],
+    ...['null', 'undefined', '__proto__', 'constructor', '2026', '日本', 'Europe/Zürich', 'local', 'system'],
+    ...['\u0000UTC', 'UTC\u0000', '[UTC]', 'Europe/Berlin[u-ca=iso8601]'],
+  ])('%j is none', (name) => {
+    expect(isZone(name)).toBe(false)
+  })
+
+  test('a very long name is none, and is told so at once', () => {
+    for (const name of ['A'.repeat(1_000_000), `Europe/${'/Berlin'.repeat(100_000)}`]) {
+      const began = performance.now()
+      expect(isZone(name)).toBe(false)
+      expect(performance.now() - began).toBeLessThan(250)
+    }
+  })
+})
+
+describe('G4: dates and timestamps', () => {
+  test('days and dates are two names of the same, from the first year to the last', () => {
+    for (let day = dayOf(civilDate('2023-12-30')); day < dayOf(civilDate('2028-03-02')); day += 1) {
+      const date = new Date(day * DAY).toISOString().slice(0, 10)
+      expect(civilDateOfDay(day)).toBe(date)
+      expect(dayOf(civilDate(date))).toBe(day)
+      expect(utcMidnight(civilDate(date))).toBe(day * DAY)
+    }
+    expect(dayOf(civilDate('0001-01-01'))).toBe(-719_162)
+    expect(civilDateOfDay(dayOf(civilDate('9999-12-31')))).toBe('9999-12-31')
+    expect(() => addDays(civilDate('9999-12-31'), 1)).toThrow(RangeError)
+  })
+
+  test.each([
+    ...[
+      '2026-02-29',
+      '2025-13-01',
+      '2025-00-10',
+      '2025-01-00',
+      '2025-04-31',
+      '0000-01-01',
+      '2025-1-1',
+      '20250101',
+    ],
+    ...['2025-01-01T00:00:00Z', ' 2025-01-01', '2025-01-01\n', '+002025-01-01', '-000001-01-01', '', 'today'],
+    '２０２５-01-01',
+  ])('%j is no date', (text) => {
+    expect(isCivilDate(text)).toBe(false)
+    expect(() => civilDate(text)).toThrow(RangeError)
+  })
+
+  test('P12: weeks begin on Monday, months on the first', () => {
+    for (const [date, monday, month] of [
+      ['2026-03-01', '2026-02-23', '2026-03-01'],
+      ['2026-03-02', '2026-03-02', '2026-03-01'],
+      ['2024-02-29', '2024-02-26', '2024-02-01'],
+      ['2027-01-01', '2026-12-28', '2027-01-01'],
+    ] as const) {
+      expect(bucketStart(civilDate(date), 'daily')).toBe(date)
+      expect(bucketStart(civilDate(date), 'weekly')).toBe(monday)
+      expect(bucketStart(civilDate(date), 'monthly')).toBe(month)
+    }
+    expect(nextBucket(civilDate('2026-12-01'), 'monthly')).toBe('2027-01-01')
+    expect(nextBucket(civilDate('2024-02-26'), 'weekly')).toBe('2024-03-04')
+    expect(nextBucket(civilDate('2024-02-28'), 'daily')).toBe('2024-02-29')
+  })
+
+  test('timestamps are ISO 8601 in UTC with milliseconds', () => {
+    expect(iso(instant(0))).toBe('1970-01-01T00:00:00.000Z')
+    expect(parseIso('2026-03-08T02:30:00.5-05:00')).toBe(Date.UTC(2026, 2, 8, 7, 30, 0, 500))
+    expect(parseIso('soon')).toBeNull()
+    for (const wrong of [1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
+      expect(() => instant(wrong)).toThrow(RangeError)
+    }
+  })
+})
