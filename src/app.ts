@@ -41,7 +41,7 @@ export function createApp(instance: Instance): App {
     getPath: (request, options) => {
       const path = getPath(request)
       const host = options?.env && variables(options.env).ADMIN_HOST
-      if (host === undefined || new URL(request.url).host !== host) return path
+      if (host === undefined || new URL(request.url).host !== host.toLowerCase()) return path
       return path.startsWith('/v1/') ? `/admin${path}` : path
     },
   })
@@ -67,8 +67,9 @@ export function createApp(instance: Instance): App {
 
   for (const mountModule of MODULES) mountModule(app)
 
-  app.notFound(() => {
-    throw refusals.noSuchPath()
+  app.notFound((c) => {
+    const { message, status } = refusals.noSuchPath()
+    return c.json({ error: message }, status)
   })
   app.onError((error, c) => {
     // Without a context it was the variables that are wrong.

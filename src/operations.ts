@@ -1,9 +1,9 @@
 import type { OperationSpec } from './http/operation'
-import * as attributes from './modules/attributes/attributes.routes'
+import { attributeOperations } from './modules/attributes/attributes.routes'
 import * as clock from './modules/clock/clock.routes'
 import * as events from './modules/events/events.routes'
 import * as keys from './modules/keys/keys.routes'
-import * as metrics from './modules/metrics/metrics.routes'
+import { metricOperations } from './modules/metrics/metrics.routes'
 import * as userMetrics from './modules/metrics/user-metrics.routes'
 import { pointsAdminOperations } from './modules/points/points.admin.routes'
 import { pointsOperations } from './modules/points/points.routes'
@@ -25,16 +25,8 @@ export const applicationOperations: readonly OperationSpec[] = [
 
 /** The operations of the admin interface, in the order of its document. */
 export const adminOperations: readonly OperationSpec[] = [
-  attributes.adminAttributesList,
-  attributes.adminAttributesCreate,
-  attributes.adminAttributesUpdate,
-  attributes.adminAttributesDelete,
-  attributes.adminAttributesGet,
-  metrics.adminMetricsList,
-  metrics.adminMetricsCreate,
-  metrics.adminMetricsUpdate,
-  metrics.adminMetricsDelete,
-  metrics.adminMetricsGet,
+  ...attributeOperations,
+  ...metricOperations,
   ...pointsAdminOperations,
   settings.adminSettingsGet,
   settings.adminSettingsUpdate,

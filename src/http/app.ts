@@ -9,6 +9,8 @@ import type { Claim } from './access'
 export type Stages = {
   ctx: Context
   claim: Claim
+  /** Whether D1 has confirmed the claim in a read of the handler's own (K2). */
+  confirmed: boolean
   scope: Scope
   /** The body as JSON; undefined where the operation takes none. */
   json: unknown

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { IdsQuery, ListQuery, Uuid } from './fields'
-import { operation } from './operation'
+import { type OperationSpec, operation } from './operation'
 
 /** What the five operations of an admin resource are made from. */
 type Resource = {
@@ -93,4 +93,11 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       refuses: [403, 404, 422],
     }),
   }
+}
+
+/** A resource's operations in the order of the document. */
+export function operationsOf(
+  resource: Readonly<Record<'list' | 'create' | 'update' | 'delete' | 'get', OperationSpec>>,
+): OperationSpec[] {
+  return [resource.list, resource.create, resource.update, resource.delete, resource.get]
 }

@@ -9,7 +9,7 @@ import {
   MOST_ATTRIBUTES,
 } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'
-import { byId, Draft, Issues, page, revised } from '../configuration/items'
+import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../configuration/items'
 import { boostStatus } from '../points/boosts.rules'
 import { storeAttributes } from './attributes.repository'
 import type {
@@ -17,6 +17,9 @@ import type {
   CreateAttributeRequestItem,
   UpdateAttributeRequestItem,
 } from './attributes.schemas'
+
+/** What issues call an attribute. */
+const WHAT = 'an attribute'
 
 /** An attribute as the admin interface serves it. */
 function attributeAnswer({ id, name, key, type }: Attribute): z.infer<typeof AdminAttribute> {
@@ -43,20 +46,19 @@ export function createAttributes(
   const { now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
-    const issues = new Issues()
-    for (const [index, { name, key, type }] of items.entries()) {
-      const { list } = draft
-      if (list.some((other) => other.type === type && other.key === key)) {
-        issues.error({ index }, `The key "${key}" is taken by another ${type} attribute. Choose another key.`)
-      } else if (list.length >= MOST_ATTRIBUTES) {
-        issues.error(
-          { index },
-          `There are ${MOST_ATTRIBUTES} attributes, which is the most. Delete one first.`,
-        )
-      } else draft.put({ id: newId(now), created: now, updated: now, type, key, name })
+    const { created, issues } = createEach(draft, items, ({ name, key, type }) => {
+      if (draft.list.some((other) => other.type === type && other.key === key)) {
+        return `The key "${key}" is taken by another ${type} attribute. Choose another key.`
+      }
+      if (draft.list.length >= MOST_ATTRIBUTES) {
+        return `There are ${MOST_ATTRIBUTES} attributes, which is the most. Delete one first.`
+      }
+      return { id: newId(now), created: now, updated: now, type, key, name }
+    })
+    return {
+      statements: storeAttributes(scope, draft),
+      result: { created: created.map(attributeAnswer), issues },
     }
-    const result = { created: draft.added.map(attributeAnswer), issues: issues.list }
-    return { statements: storeAttributes(scope, draft), result }
   })
 }
 
@@ -67,18 +69,13 @@ export function updateAttributes(
 ) {
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
-    const issues = new Issues()
-    const updated: z.infer<typeof AdminAttribute>[] = []
-    for (const { id, name } of items) {
-      const before = draft.find(id)
-      if (before === undefined) issues.unknown(id, 'an attribute')
-      else {
-        const after = revised(before, { ...before, name: name ?? before.name }, scope.now)
-        draft.put(after)
-        updated.push(attributeAnswer(after))
-      }
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, { name = before.name }) =>
+      revised(before, { ...before, name }, scope.now),
+    )
+    return {
+      statements: storeAttributes(scope, draft),
+      result: { updated: updated.map(attributeAnswer), issues },
     }
-    return { statements: storeAttributes(scope, draft), result: { updated, issues: issues.list } }
   })
 }
 
@@ -86,20 +83,12 @@ export function updateAttributes(
 export function deleteAttributes(scope: Scope, ids: readonly string[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
-    const issues = new Issues()
-    const deleted: { id: string }[] = []
     const used = attributesInUse(config, scope.now)
-    for (const id of ids) {
-      if (draft.find(id) === undefined) issues.unknown(id, 'an attribute')
-      else {
-        const user = used.get(id)
-        if (user === undefined) {
-          draft.remove(id)
-          deleted.push({ id })
-        } else issues.error({ id }, `The attribute is used by ${user}. Change or delete that first.`)
-      }
-    }
-    return { statements: storeAttributes(scope, draft), result: { deleted, issues: issues.list } }
+    const result = deleteEach(draft, ids, WHAT, (id) => {
+      const user = used.get(id)
+      return user === undefined ? null : `The attribute is used by ${user}. Change or delete that first.`
+    })
+    return { statements: storeAttributes(scope, draft), result }
   })
 }
 

@@ -7,31 +7,17 @@ import type { Resource } from './configuration'
 /** What kept an item of an admin write from being done, or is worth knowing of it (G7). */
 export type Issue = z.infer<typeof IssueSchema>
 
-/** Which item an issue is about: `index` on create, `id` or `userId` otherwise, `boostId` beside it on boosts (G7). */
-export type About = { index: number } | { id: string; boostId?: string } | { userId: string }
+/** What an issue is about: `index` on create, `id` otherwise, and `boostId` beside it on boosts (G7). */
+type About = { index: number } | { id: string; boostId?: string }
 
-/** Gathers the issues of one admin write; a message is one sentence of what is wrong and one of how to mend it (G7). */
-export class Issues {
-  readonly list: Issue[] = []
+/** An item that was not done, and why: one sentence of what is wrong and one of how to mend it (G7). */
+const failed = (about: About, message: string): Issue => ({ ...about, severity: 'error', message })
 
-  /** The item was not done. */
-  error(about: About, message: string): void {
-    this.list.push({ ...about, severity: 'error', message })
-  }
+/** The issue that nothing living has this id; `what` is its kind with the article, such as `a metric`. */
+export const unknownIssue = (id: string, what: string): Issue => failed({ id }, unknown(id, what))
 
-  /** The item was done or had nothing to do, but there is something to know of it. */
-  warning(about: About, message: string): void {
-    this.list.push({ ...about, severity: 'warning', message })
-  }
-
-  /** Nothing living has this id; `what` is its kind with the article, such as `a metric`. A boost's stands twice (G7). */
-  unknown(id: string, what: string, boostId?: string): void {
-    this.error(
-      { id, ...(boostId !== undefined && { boostId }) },
-      `The id ${id} is not that of ${what}. Check it against the list.`,
-    )
-  }
-}
+const unknown = (id: string, what: string) =>
+  `The id ${id} is not that of ${what}. Check it against the list.`
 
 /**
  * Resources of one kind as an admin write changes them, item by item, so that each item sees what those before it did;
@@ -78,6 +64,68 @@ export class Draft<R extends Resource> {
   get removed(): string[] {
     return [...this.#before.keys()].filter((id) => !this.#now.has(id))
   }
+}
+
+/** Creates what each item asks for; `make` says what that is, or why it can't be, which becomes an issue (G7). */
+export function createEach<I, R extends Resource>(
+  draft: Draft<R>,
+  items: readonly I[],
+  make: (item: I) => R | string,
+): { created: R[]; issues: Issue[] } {
+  const issues: Issue[] = []
+  for (const [index, item] of items.entries()) {
+    const made = make(item)
+    if (typeof made === 'string') issues.push(failed({ index }, made))
+    else draft.put(made)
+  }
+  return { created: draft.added, issues }
+}
+
+/** What an issue about a resource names, besides the `id`. */
+type Also = (id: string) => { boostId?: string }
+
+/** Changes what each item names; `change` says what becomes of it, or why it can't be. `what` is the kind with its article, such as `a metric`. */
+export function updateEach<I extends { id: string }, R extends Resource>(
+  draft: Draft<R>,
+  items: readonly I[],
+  what: string,
+  change: (before: R, item: I) => R | string,
+  also: Also = () => ({}),
+): { updated: R[]; issues: Issue[] } {
+  const issues: Issue[] = []
+  const updated: R[] = []
+  for (const item of items) {
+    const about = { id: item.id, ...also(item.id) }
+    const before = draft.find(item.id)
+    const after = before === undefined ? unknown(item.id, what) : change(before, item)
+    if (typeof after === 'string') issues.push(failed(about, after))
+    else {
+      draft.put(after)
+      updated.push(after)
+    }
+  }
+  return { updated, issues }
+}
+
+/** Deletes what the ids name; `objection` says why one can't be deleted. */
+export function deleteEach<R extends Resource>(
+  draft: Draft<R>,
+  ids: readonly string[],
+  what: string,
+  objection: (id: string) => string | null = () => null,
+  also: Also = () => ({}),
+): { deleted: { id: string }[]; issues: Issue[] } {
+  const issues: Issue[] = []
+  const deleted: { id: string }[] = []
+  for (const id of ids) {
+    const why = draft.find(id) === undefined ? unknown(id, what) : objection(id)
+    if (why !== null) issues.push(failed({ id, ...also(id) }, why))
+    else {
+      draft.remove(id)
+      deleted.push({ id })
+    }
+  }
+  return { deleted, issues }
 }
 
 /** `after`, stamped as updated now; where no field really changed, `before` itself. */

@@ -35,6 +35,7 @@ const handle = async (c: HonoContext<AppEnv>) => {
     idempotencyKey: headers['idempotency-key'] ?? null,
     body,
   })
+  c.set('confirmed', true)
   const { status, body: event } = eventReply(settlement)
   return answer(c, status, event)
 }
@@ -49,7 +50,7 @@ const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.set('claim', claim)
   await next()
   const refusal = c.error
-  if (!(refusal instanceof Refusal) || refusal.status === 404) return
+  if (!(refusal instanceof Refusal) || c.get('confirmed')) return
   const scope = await enter(ctx, metricsEvent.surface, claim)
   if (refusal.status !== 422) return
   const key = paramOf(c)('key')

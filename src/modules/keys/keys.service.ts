@@ -3,7 +3,7 @@ import type { Scope } from '../../context'
 import { refusals } from '../../errors'
 import { iso } from '../../shared/clock'
 import { newId } from '../../shared/ids'
-import { Issues } from '../configuration/items'
+import { unknownIssue } from '../configuration/items'
 import {
   deleteKeys,
   forgetKeys,
@@ -130,8 +130,7 @@ export async function rotateAdminKey(scope: Scope, id: string): Promise<z.infer<
 async function remove(scope: Scope, owner: KeyOwner, ids: readonly string[], what: string) {
   const gone = new Map((await deleteKeys(scope.db, owner, ids)).map(({ id, prefix }) => [id, prefix]))
   forgetKeys(scope, [...gone.values()])
-  const issues = new Issues()
-  for (const id of ids) if (!gone.has(id)) issues.unknown(id, what)
+  const issues = ids.filter((id) => !gone.has(id)).map((id) => unknownIssue(id, what))
   const deleted = ids.filter((id) => gone.has(id)).map((id) => ({ id }))
-  return { deleted, issues: issues.list }
+  return { deleted, issues }
 }

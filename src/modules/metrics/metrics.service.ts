@@ -3,10 +3,13 @@ import type { Scope } from '../../context'
 import { newId } from '../../shared/ids'
 import { type Metric, MOST_RESOURCES } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'
-import { byId, Draft, Issues, page, revised } from '../configuration/items'
+import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../configuration/items'
 import { retitledTriggers } from '../points/triggers.service'
 import { storeMetrics } from './metrics.repository'
 import type { CreatedMetric, CreateMetricRequestItem, UpdateMetricRequestItem } from './metrics.schemas'
+
+/** What issues call a metric. */
+const WHAT = 'a metric'
 
 /** A metric as the admin interface serves it. */
 function metricAnswer({ id, name, key, unitType, units }: Metric): z.infer<typeof CreatedMetric> {
@@ -25,22 +28,24 @@ export async function findMetric(scope: Scope, id: string) {
   return metricAnswer(byId(metrics, id, 'This metric'))
 }
 
-/** Creates metrics; a key that another has already is an issue (G5, G7). Without units, they are empty (G10). */
+/** Creates metrics; a key that another one has is an issue (G5, G7). */
 export function createMetrics(scope: Scope, items: readonly z.output<typeof CreateMetricRequestItem>[]) {
   const { now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.metrics)
-    const issues = new Issues()
-    for (const [index, { name, key, unitType, units = '' }] of items.entries()) {
-      const { list } = draft
-      if (list.some((other) => other.key === key)) {
-        issues.error({ index }, `The key "${key}" is taken by another metric. Choose another key.`)
-      } else if (list.length >= MOST_RESOURCES) {
-        issues.error({ index }, `There are ${MOST_RESOURCES} metrics, which is the most. Delete one first.`)
-      } else draft.put({ id: newId(now), created: now, updated: now, key, name, unitType, units })
+    const { created, issues } = createEach(draft, items, ({ name, key, unitType, units = '' }) => {
+      if (draft.list.some((other) => other.key === key)) {
+        return `The key "${key}" is taken by another metric. Choose another key.`
+      }
+      if (draft.list.length >= MOST_RESOURCES) {
+        return `There are ${MOST_RESOURCES} metrics, which is the most. Delete one first.`
+      }
+      return { id: newId(now), created: now, updated: now, key, name, unitType, units }
+    })
+    return {
+      statements: storeMetrics(scope, draft),
+      result: { created: created.map(metricAnswer), issues },
     }
-    const result = { created: draft.added.map(metricAnswer), issues: issues.list }
-    return { statements: storeMetrics(scope, draft), result }
   })
 }
 
@@ -48,17 +53,9 @@ export function createMetrics(scope: Scope, items: readonly z.output<typeof Crea
 export function updateMetrics(scope: Scope, items: readonly z.output<typeof UpdateMetricRequestItem>[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.metrics)
-    const issues = new Issues()
-    const updated: z.infer<typeof CreatedMetric>[] = []
-    for (const { id, ...change } of items) {
-      const before = draft.find(id)
-      if (before === undefined) issues.unknown(id, 'a metric')
-      else {
-        const after = revised(before, changed(before, change), scope.now)
-        draft.put(after)
-        updated.push(metricAnswer(after))
-      }
-    }
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, change) =>
+      revised(before, changed(before, change), scope.now),
+    )
     const renamed = draft.changed.filter(
       ({ id, name }) => !config.metrics.some((metric) => metric.id === id && metric.name === name),
     )
@@ -66,7 +63,7 @@ export function updateMetrics(scope: Scope, items: readonly z.output<typeof Upda
       ...storeMetrics(scope, draft),
       ...renamed.flatMap((metric) => retitledTriggers(scope, config, metric)),
     ]
-    return { statements, result: { updated, issues: issues.list } }
+    return { statements, result: { updated: updated.map(metricAnswer), issues } }
   })
 }
 
@@ -86,15 +83,7 @@ function changed(
 export function deleteMetrics(scope: Scope, ids: readonly string[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.metrics)
-    const issues = new Issues()
-    const deleted: { id: string }[] = []
-    for (const id of ids) {
-      if (draft.find(id) === undefined) issues.unknown(id, 'a metric')
-      else {
-        draft.remove(id)
-        deleted.push({ id })
-      }
-    }
-    return { statements: storeMetrics(scope, draft), result: { deleted, issues: issues.list } }
+    const result = deleteEach(draft, ids, WHAT)
+    return { statements: storeMetrics(scope, draft), result }
   })
 }

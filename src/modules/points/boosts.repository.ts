@@ -4,6 +4,7 @@ import type { Scope } from '../../context'
 import type { Boost } from '../configuration/configuration'
 import { BOOST_COLUMNS, BoostRow } from '../configuration/configuration.repository'
 import { groupsOf } from '../configuration/items.repository'
+import { deleteNested } from './nested.repository'
 import { pointsBoosts } from './points.table'
 
 const PAGE = `
@@ -84,7 +85,8 @@ export function updateBoosts(scope: Scope, boosts: readonly Boost[]): D1Prepared
 
 /** Deletes boosts. */
 export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
-  return boosts.flatMap((boost) => change(scope, boost, { deleted: scope.now }))
+  const ids = boosts.map(({ id }) => id)
+  return [...deleteNested(scope, pointsBoosts, ids), ...boosts.flatMap((boost) => userChanged(scope, boost))]
 }
 
 function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$inferInsert>) {

@@ -4,7 +4,7 @@ import { refusals } from '../../errors'
 import { newId } from '../../shared/ids'
 import { type Boost, type Configuration, roomFor } from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
-import { Draft, Issues, revised } from '../configuration/items'
+import { createEach, Draft, deleteEach, revised, updateEach } from '../configuration/items'
 import * as repository from './boosts.repository'
 import { boostPage, boostsWithIds, type Person, peopleWithIds } from './boosts.repository'
 import { OPEN_END } from './boosts.rules'
@@ -86,21 +86,24 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
   const people = await peopleOf(scope, items)
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).boosts)
-    const issues = new Issues()
     const room = roomFor('boosts', config)
-    for (const [index, item] of items.entries()) {
-      const boost = boostFrom(scope, config, people, systemId, item)
-      const objection = typeof boost === 'string' ? boost : room(draft.added.length + 1)
-      if (typeof boost === 'string' || objection !== null) issues.error({ index }, objection ?? '')
-      else draft.put(boost)
-    }
-    const created = draft.added.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost)))
+    const { created, issues } = createEach(
+      draft,
+      items,
+      (item) => room(draft.added.length + 1) ?? boostFrom(scope, config, people, systemId, item),
+    )
     return {
       ...stored(scope, draft.added, repository.insertBoosts),
-      result: { created, issues: issues.list },
+      result: {
+        created: created.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
+        issues,
+      },
     }
   })
 }
+
+/** What issues about a boost name besides its `id` (G7). */
+const alsoBoost = (boostId: string) => ({ boostId })
 
 /** Changes boosts (G7, P5). */
 export async function updateBoosts(scope: Scope, systemId: string, items: readonly PatchItem[]) {
@@ -109,26 +112,16 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
     const ids = items.map(({ id }) => id)
     const draft = new Draft(await boostsWithIds(scope, systemId, ids))
     const people = await peopleIn(scope, draft.list)
-    const issues = new Issues()
-    const updated: Boost[] = []
-    for (const item of items) {
-      const boost = draft.find(item.id)
-      if (boost === undefined) {
-        issues.unknown(item.id, WHAT, item.id)
-        continue
-      }
+    const change = (boost: Boost, item: PatchItem) => {
       const next = patched(boost, item, scope)
-      const objection = patchObjection(config, next)
-      if (objection === null) {
-        draft.put(next)
-        updated.push(next)
-      } else issues.error({ id: item.id, boostId: item.id }, objection)
+      return patchObjection(config, next) ?? next
     }
+    const { updated, issues } = updateEach(draft, items, WHAT, change, alsoBoost)
     return {
       ...stored(scope, draft.changed, repository.updateBoosts),
       result: {
         updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
-        issues: issues.list,
+        issues,
       },
     }
   })
@@ -156,30 +149,21 @@ export async function deleteBoosts(scope: Scope, systemId: string, ids: readonly
   return configure(scope, async (config) => {
     presentSystem(config, systemId)
     const found = await boostsWithIds(scope, systemId, ids)
-    const issues = new Issues()
-    for (const id of ids) {
-      if (!found.some((boost) => boost.id === id)) issues.unknown(id, WHAT, id)
-    }
-    const deleted = found.map(({ id }) => ({ id }))
-    return {
-      ...stored(scope, found, repository.deleteBoosts),
-      result: { deleted, issues: issues.list },
-    }
+    const result = deleteEach(new Draft(found), ids, WHAT, () => null, alsoBoost)
+    return { ...stored(scope, found, repository.deleteBoosts), result }
   })
 }
 
-/** The statements for boosts: those of everyone's belong to the configuration, users' own only to the users. */
+/**
+ * The statements for boosts, in their order: a part of the configuration, unless all of them are users' own, which leave its
+ * version alone.
+ */
 export function stored(
   scope: Scope,
   boosts: readonly Boost[],
   store: (scope: Scope, boosts: readonly Boost[]) => D1PreparedStatement[],
 ) {
-  const isOwn = ({ userId }: Boost) => userId !== null
-  return {
-    statements: store(
-      scope,
-      boosts.filter((boost) => !isOwn(boost)),
-    ),
-    beside: store(scope, boosts.filter(isOwn)),
-  }
+  const statements = store(scope, boosts)
+  const areOwn = boosts.every(({ userId }) => userId !== null)
+  return areOwn ? { statements: [], beside: statements } : { statements, beside: [] }
 }

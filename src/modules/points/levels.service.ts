@@ -4,9 +4,10 @@ import type { Scope } from '../../context'
 import { newId } from '../../shared/ids'
 import { type Level, roomFor } from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
-import { Draft, Issues, revised } from '../configuration/items'
+import { createEach, Draft, deleteEach, revised, updateEach } from '../configuration/items'
 import { groupsOf } from '../configuration/items.repository'
 import { presentSystem } from './lookup'
+import { deleteNested } from './nested.repository'
 import { adminLevel } from './points.admin.answers'
 import type { CreatePointsLevelRequestItem, PatchPointsLevelRequestItem } from './points.admin.schemas'
 import { pointsLevels } from './points.table'
@@ -58,16 +59,15 @@ export function insertLevels({ db, tenant }: Scope, levels: readonly Level[]): D
 export function createLevels(scope: Scope, systemId: string, items: readonly CreateItem[]) {
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).levels)
-    const issues = new Issues()
     const room = roomFor('levels', config)
-    for (const [index, item] of items.entries()) {
+    const { created, issues } = createEach(draft, items, (item) => {
       const level = levelFrom(scope, systemId, item)
-      const objection = room(draft.added.length + 1) ?? levelObjection(level, draft.list)
-      if (objection === null) draft.put(level)
-      else issues.error({ index }, objection)
+      return room(draft.added.length + 1) ?? levelObjection(level, draft.list) ?? level
+    })
+    return {
+      statements: insertLevels(scope, draft.added),
+      result: { created: created.map(adminLevel), issues },
     }
-    const statements = insertLevels(scope, draft.added)
-    return { statements, result: { created: draft.added.map(adminLevel), issues: issues.list } }
   })
 }
 
@@ -75,23 +75,12 @@ export function createLevels(scope: Scope, systemId: string, items: readonly Cre
 export function updateLevels(scope: Scope, systemId: string, items: readonly PatchItem[]) {
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).levels)
-    const issues = new Issues()
-    const updated: Level[] = []
-    for (const item of items) {
-      const level = draft.find(item.id)
-      if (level === undefined) {
-        issues.unknown(item.id, WHAT)
-        continue
-      }
+    const { updated, issues } = updateEach(draft, items, WHAT, (level, item) => {
       const next = patched(level, item, scope)
-      const objection = levelObjection(next, draft.list)
-      if (objection === null) {
-        draft.put(next)
-        updated.push(next)
-      } else issues.error({ id: item.id }, objection)
-    }
+      return levelObjection(next, draft.list) ?? next
+    })
     const statements = draft.changed.map((level) => updateLevel(scope, level))
-    return { statements, result: { updated: updated.map(adminLevel), issues: issues.list } }
+    return { statements, result: { updated: updated.map(adminLevel), issues } }
   })
 }
 
@@ -113,22 +102,9 @@ function updateLevel({ db, tenant }: Scope, level: Level): D1PreparedStatement {
 
 /** Deletes levels (G7). */
 export function deleteLevels(scope: Scope, systemId: string, ids: readonly string[]) {
-  const { db, tenant, now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).levels)
-    const issues = new Issues()
-    for (const id of ids) {
-      if (draft.find(id) === undefined) issues.unknown(id, WHAT)
-      draft.remove(id)
-    }
-    const statements = draft.removed.map((id) =>
-      db.built(
-        db.orm
-          .update(pointsLevels)
-          .set({ deleted: now })
-          .where(and(eq(pointsLevels.tenantId, tenant.id), eq(pointsLevels.id, id))),
-      ),
-    )
-    return { statements, result: { deleted: draft.removed.map((id) => ({ id })), issues: issues.list } }
+    const result = deleteEach(draft, ids, WHAT)
+    return { statements: deleteNested(scope, pointsLevels, draft.removed), result }
   })
 }

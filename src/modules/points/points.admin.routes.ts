@@ -4,7 +4,7 @@ import type { App } from '../../http/app'
 import { Uuid } from '../../http/fields'
 import { mount } from '../../http/mount'
 import { createdSome, ok } from '../../http/operation'
-import { resourceOperations } from '../../http/resource'
+import { operationsOf, resourceOperations } from '../../http/resource'
 import { configurationOf } from '../configuration/configuration.service'
 import { byId, page } from '../configuration/items'
 import { createBoosts, deleteBoosts, getBoost, listBoosts, updateBoosts } from './boosts.service'
@@ -78,13 +78,12 @@ export const boosts = resourceOperations({
 })
 
 /** The operations of this module, in the order of the document. */
-export const pointsAdminOperations = [systems, levels, triggers, boosts].flatMap((resource) => [
-  resource.list,
-  resource.create,
-  resource.update,
-  resource.delete,
-  resource.get,
-])
+export const pointsAdminOperations = [
+  ...operationsOf(systems),
+  ...operationsOf(levels),
+  ...operationsOf(triggers),
+  ...operationsOf(boosts),
+]
 
 type Param = (name: string) => string
 

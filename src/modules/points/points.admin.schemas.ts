@@ -17,6 +17,7 @@ import {
   Uuid,
   UuidAnswer,
   updateAnswer,
+  wholeNumber,
 } from '../../http/fields'
 import { isCivilDate } from '../../shared/civil'
 
@@ -28,7 +29,7 @@ const isNot = (wrong: number) => (value: number) => value !== wrong
 
 const Badge = z.object({ url: z.string().min(1).max(2_048) })
 const BadgeAnswer = z.object({ url: z.string() })
-const Positive = z.int().min(1).max(INT32_MAX)
+const Positive = wholeNumber(1, INT32_MAX)
 
 const Filter = z.object({ attributeId: Uuid, attributeValue: AttributeValue })
 /** Attribute filters, all of which must match (P2); null is the same as none. */
@@ -37,7 +38,7 @@ const FiltersAnswer = z.array(z.object({ attributeId: UuidAnswer, attributeValue
 
 /* Levels (P9) */
 
-const LevelPoints = z.int().min(0).max(INT32_MAX)
+const LevelPoints = wholeNumber(0, INT32_MAX)
 
 /** A level to configure. */
 export const CreatePointsLevelRequestItem = z
@@ -153,7 +154,7 @@ export const DeletePointsBoostsResponse = deleteAnswer('DeletePointsBoostsRespon
 
 const TriggerType = z.enum(['metric', 'achievement', 'streak', 'time', 'user_creation'])
 const TriggerStatus = z.enum(['active', 'inactive'])
-const TriggerPoints = z.int().min(-POINTS_MAX).max(POINTS_MAX).refine(isNot(0), 'must not be 0')
+const TriggerPoints = wholeNumber(-POINTS_MAX, POINTS_MAX).refine(isNot(0), 'must not be 0')
 const TimeUnit = z.enum(['hours', 'days'])
 
 /** The fields that only some types of trigger have. */

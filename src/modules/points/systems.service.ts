@@ -11,7 +11,7 @@ import {
   type System,
 } from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
-import { Draft, Issues, revised } from '../configuration/items'
+import { createEach, Draft, deleteEach, revised, updateEach } from '../configuration/items'
 import { groupsOf } from '../configuration/items.repository'
 import { insertBoosts, type Person } from './boosts.repository'
 import { boostFrom, peopleOf, stored, zoneOf } from './boosts.service'
@@ -81,25 +81,14 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
   )
   return configure(scope, (config) => {
     const draft = new Draft(config.systems)
-    const issues = new Issues()
-    const created: z.input<typeof CreatedAdminPointsSystem>[] = []
-    for (const [index, item] of items.entries()) {
+    const answers: z.input<typeof CreatedAdminPointsSystem>[] = []
+    const { issues } = createEach(draft, items, (item) => {
       const system = systemFrom(scope, config, people, item)
-      if (typeof system === 'string') issues.error({ index }, system)
-      else if (draft.list.some(({ key }) => key === system.key)) {
-        issues.error(
-          { index },
-          `The key "${system.key}" is taken by another points system. Choose another key.`,
-        )
-      } else {
-        const objection = crowdObjection([...draft.list, system])
-        if (objection !== null) issues.error({ index }, objection)
-        else {
-          draft.put(system)
-          created.push(withNested(scope, people, system, item))
-        }
-      }
-    }
+      if (typeof system === 'string') return system
+      const objection = systemObjection(system, draft.list)
+      if (objection === null) answers.push(withNested(scope, people, system, item))
+      return objection ?? system
+    })
     const boosts = stored(
       scope,
       draft.added.flatMap((system) => system.boosts),
@@ -108,7 +97,7 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
     return {
       statements: [...insertSystems(scope, config, draft.added), ...boosts.statements],
       beside: boosts.beside,
-      result: { created, issues: issues.list },
+      result: { created: answers, issues },
     }
   })
 }
@@ -129,8 +118,12 @@ function withNested(
   }
 }
 
-/** Why there is no room for so many systems and what is in them, or null. */
-function crowdObjection(systems: readonly System[]): string | null {
+/** Why a system can't stand beside the others, or null: its key is taken, or there are too many of something. */
+function systemObjection(system: System, others: readonly System[]): string | null {
+  if (others.some(({ key }) => key === system.key)) {
+    return `The key "${system.key}" is taken by another points system. Choose another key.`
+  }
+  const systems = [...others, system]
   if (systems.length > MOST_RESOURCES) {
     return `There are at most ${MOST_RESOURCES} points systems. Delete some first.`
   }
@@ -170,18 +163,7 @@ export function updateSystems(scope: Scope, items: readonly UpdateItem[]) {
   const { db, tenant } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.systems)
-    const issues = new Issues()
-    const updated: System[] = []
-    for (const item of items) {
-      const system = draft.find(item.id)
-      if (system === undefined) {
-        issues.unknown(item.id, WHAT)
-        continue
-      }
-      const next = patched(system, item, scope)
-      draft.put(next)
-      updated.push(next)
-    }
+    const { updated, issues } = updateEach(draft, items, WHAT, (system, item) => patched(system, item, scope))
     const statements = draft.changed.map(({ id, name, description, badgeUrl, maxPoints, updated }) =>
       db.built(
         db.orm
@@ -190,7 +172,7 @@ export function updateSystems(scope: Scope, items: readonly UpdateItem[]) {
           .where(and(eq(pointsSystems.tenantId, tenant.id), eq(pointsSystems.id, id))),
       ),
     )
-    return { statements, result: { updated: updated.map(adminSystem), issues: issues.list } }
+    return { statements, result: { updated: updated.map(adminSystem), issues } }
   })
 }
 
@@ -205,13 +187,8 @@ function patched(system: System, item: UpdateItem, { now }: Scope): System {
 export function deleteSystems(scope: Scope, ids: readonly string[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.systems)
-    const issues = new Issues()
-    for (const id of ids) {
-      if (draft.find(id) === undefined) issues.unknown(id, WHAT)
-      draft.remove(id)
-    }
-    const statements = draft.removed.flatMap((id) => deleteSystem(scope, id))
-    return { statements, result: { deleted: draft.removed.map((id) => ({ id })), issues: issues.list } }
+    const result = deleteEach(draft, ids, WHAT)
+    return { statements: draft.removed.flatMap((id) => deleteSystem(scope, id)), result }
   })
 }
 

@@ -4,9 +4,10 @@ import type { Scope } from '../../context'
 import { newId } from '../../shared/ids'
 import { type Configuration, type Metric, roomFor, type Trigger } from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
-import { Draft, Issues } from '../configuration/items'
+import { createEach, Draft, deleteEach, updateEach } from '../configuration/items'
 import { groupsOf } from '../configuration/items.repository'
 import { presentSystem } from './lookup'
+import { deleteNested } from './nested.repository'
 import { adminTrigger } from './points.admin.answers'
 import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from './points.admin.schemas'
 import { triggerAnswer } from './points.answers'
@@ -101,16 +102,15 @@ export function retitledTriggers(
 export function createTriggers(scope: Scope, systemId: string, items: readonly CreateItem[]) {
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).triggers)
-    const issues = new Issues()
     const room = roomFor('triggers', config)
-    for (const [index, item] of items.entries()) {
+    const { created, issues } = createEach(draft, items, (item) => {
       const trigger = triggerFrom(newId(scope.now), scope.now, systemId, item)
-      const objection = room(draft.added.length + 1) ?? triggerObjection(config, trigger)
-      if (objection === null) draft.put(trigger)
-      else issues.error({ index }, objection)
+      return room(draft.added.length + 1) ?? triggerObjection(config, trigger) ?? trigger
+    })
+    return {
+      statements: insertTriggers(scope, config, draft.added),
+      result: { created: created.map(adminTrigger), issues },
     }
-    const statements = insertTriggers(scope, config, draft.added)
-    return { statements, result: { created: draft.added.map(adminTrigger), issues: issues.list } }
   })
 }
 
@@ -118,47 +118,23 @@ export function createTriggers(scope: Scope, systemId: string, items: readonly C
 export function updateTriggers(scope: Scope, systemId: string, items: readonly PatchItem[]) {
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).triggers)
-    const issues = new Issues()
-    const updated: Trigger[] = []
-    for (const item of items) {
-      const trigger = draft.find(item.id)
-      if (trigger === undefined) {
-        issues.unknown(item.id, WHAT)
-        continue
-      }
+    const { updated, issues } = updateEach(draft, items, WHAT, (trigger, item) => {
       const next = triggerPatched(trigger, item, scope.now)
-      const objection = triggerObjection(config, next)
-      if (objection === null) {
-        draft.put(next)
-        updated.push(next)
-      } else issues.error({ id: item.id }, objection)
-    }
+      return triggerObjection(config, next) ?? next
+    })
     const statements = [
       ...draft.changed.map((trigger) => updateTrigger(scope, trigger)),
       ...rememberVersions(scope, config, draft.changed),
     ]
-    return { statements, result: { updated: updated.map(adminTrigger), issues: issues.list } }
+    return { statements, result: { updated: updated.map(adminTrigger), issues } }
   })
 }
 
 /** Deletes triggers (G7, G9). */
 export function deleteTriggers(scope: Scope, systemId: string, ids: readonly string[]) {
-  const { db, tenant, now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).triggers)
-    const issues = new Issues()
-    for (const id of ids) {
-      if (draft.find(id) === undefined) issues.unknown(id, WHAT)
-      draft.remove(id)
-    }
-    const statements = draft.removed.map((id) =>
-      db.built(
-        db.orm
-          .update(pointsTriggers)
-          .set({ deleted: now })
-          .where(and(eq(pointsTriggers.tenantId, tenant.id), eq(pointsTriggers.id, id))),
-      ),
-    )
-    return { statements, result: { deleted: draft.removed.map((id) => ({ id })), issues: issues.list } }
+    const result = deleteEach(draft, ids, WHAT)
+    return { statements: deleteNested(scope, pointsTriggers, draft.removed), result }
   })
 }
