@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { IdsQuery, ListQuery, Uuid } from './fields'
+import { Uuid } from './fields'
 import { type OperationSpec, operation } from './operation'
+import { IdsQuery, ListQuery } from './queries'
 
 /** What the five operations of an admin resource are made from. */
 type Resource = {

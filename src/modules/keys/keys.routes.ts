@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { App } from '../../http/app'
-import { IdsQuery, ListQuery } from '../../http/fields'
 import { mount } from '../../http/mount'
 import { createdSome, ok, operation } from '../../http/operation'
+import { IdsQuery, ListQuery } from '../../http/queries'
 import {
   ApplicationKeyListQuery,
   CreateAdminKeysRequest,

@@ -1,14 +1,6 @@
 import { z } from 'zod'
-import {
-  createAnswer,
-  deleteAnswer,
-  items,
-  ListQuery,
-  Name,
-  Timestamp,
-  UserId,
-  UuidAnswer,
-} from '../../http/fields'
+import { createAnswer, deleteAnswer, items, Name, Timestamp, UserId, UuidAnswer } from '../../http/fields'
+import { ListQuery } from '../../http/queries'
 
 /** An application key to create, for a user who need not exist yet (K3). */
 export const CreateApplicationKeyRequestItem = z

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { booleanQuery, integerQuery, Timestamp, UserAttributesQuery } from '../../http/fields'
+import { Timestamp } from '../../http/fields'
+import { booleanQuery, integerQuery, UserAttributesQuery } from '../../http/queries'
 import { AttributeFilterAnswer } from '../achievements/achievements.schemas'
 
 /** How many of the newest awards to answer (seed 4.9). */

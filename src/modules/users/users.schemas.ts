@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Email, NullableAttributeMap, optional, Timestamp, TimeZone, UserId } from '../../http/fields'
+import { Email, NullableAttributeMap, optional, Timestamp, TimeZone, text, UserId } from '../../http/fields'
 
 const DEVICE_TOKENS_MAX = 25
 const DEVICE_TOKEN_LENGTH_MAX = 4_096
@@ -8,9 +8,9 @@ const DEVICE_TOKEN_LENGTH_MAX = 4_096
 export const UpdatedUser = z
   .object({
     email: optional(Email),
-    name: optional(z.string().max(255)),
+    name: optional(text(255)),
     tz: TimeZone.nullish(),
-    deviceTokens: z.array(z.string().max(DEVICE_TOKEN_LENGTH_MAX)).max(DEVICE_TOKENS_MAX).nullish(),
+    deviceTokens: z.array(text(DEVICE_TOKEN_LENGTH_MAX)).max(DEVICE_TOKENS_MAX).nullish(),
     subscribeToEmails: optional(z.boolean()),
     attributes: optional(NullableAttributeMap),
   })

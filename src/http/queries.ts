@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import { dayOf } from '../shared/civil'
+import { isId } from '../shared/ids'
+import { DateField, INT32_MAX } from './fields'
+
+const IDS_MAX = 100
+const SUMMARY_DAYS_MAX = 400
+
+/** A whole number in a query string, once; the fallback where it is absent. */
+export function integerQuery<F extends number | undefined>(range: { min: number; max: number; fallback: F }) {
+  const { min, max, fallback } = range
+  const isInside = (n: number) => Number.isSafeInteger(n) && n >= min && n <= max
+  return z
+    .custom<string>(
+      (text) => typeof text === 'string' && /^-?\d+$/.test(text) && isInside(Number(text)),
+      `must be one whole number, at least ${min} and at most ${max}`,
+    )
+    .meta({
+      type: 'integer',
+      minimum: min,
+      maximum: max,
+      ...(fallback !== undefined && { default: fallback }),
+    })
+    .optional()
+    .transform((text) => (text === undefined ? fallback : Number(text)))
+}
+
+/** `true` or `false` in a query string; the fallback where it is absent. */
+export function booleanQuery(fallback: boolean) {
+  return z
+    .custom<string>((text) => text === 'true' || text === 'false', 'must be true or false')
+    .meta({ type: 'boolean', default: fallback })
+    .optional()
+    .transform((text) => (text === undefined ? fallback : text === 'true'))
+}
+
+/** The parameter `ids`: repeated, comma-separated or both; 1–100 different ones, in the order given (G7). */
+export const IdsQuery = z
+  .custom<string | string[]>((given) => given !== undefined, 'must be UUIDs, and is missing')
+  .meta({ type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1, maxItems: IDS_MAX })
+  .transform((given, context) => {
+    const ids = new Set([given].flat().flatMap((part) => part.toLowerCase().split(',')))
+    const bad = [...ids].filter((id) => !isId(id))
+    if (bad.length > 0) context.addIssue(`must be UUIDs, and these are none: ${bad.join(', ') || '(empty)'}`)
+    if (ids.size > IDS_MAX) context.addIssue(`must be at most ${IDS_MAX} UUIDs at once`)
+    return [...ids]
+  })
+
+/** The page of an admin list (G7). */
+export const ListQuery = z.object({
+  limit: integerQuery({ min: 1, max: 100, fallback: 10 }),
+  skip: integerQuery({ min: 0, max: INT32_MAX, fallback: 0 }),
+})
+
+/** The parameter `userAttributes`: `key:value` pairs between commas; a value may hold colons. */
+export const UserAttributesQuery = z.string('must be given once').transform((text, context) => {
+  const filters = new Map<string, string>()
+  for (const pair of text.split(',')) {
+    const colon = pair.indexOf(':')
+    const key = pair.slice(0, colon)
+    if (colon < 1) context.addIssue(`must be key:value pairs between commas, and "${pair}" is none`)
+    else if (filters.has(key)) context.addIssue(`must name each attribute once, and names ${key} again`)
+    else filters.set(key, pair.slice(colon + 1))
+  }
+  return filters
+})
+
+/** Gives the dates of a query their camel-case names (G6); where both spellings are given, camel case counts. */
+function camelCased(query: unknown): unknown {
+  if (typeof query !== 'object' || query === null) return query
+  const {
+    start_date: startDate,
+    end_date: endDate,
+    ...rest
+  } = { start_date: undefined, end_date: undefined, ...query }
+  return { startDate, endDate, ...rest }
+}
+
+const otherSpelling = (of: string) => DateField.optional().meta({ description: `Another spelling of ${of}.` })
+
+/** The range and the buckets of an event summary, in either spelling of the dates (P12, G6). */
+export const SummaryQuery = z
+  .preprocess(
+    camelCased,
+    z
+      .object({
+        aggregation: z.enum(['daily', 'weekly', 'monthly']),
+        startDate: DateField,
+        endDate: DateField,
+        start_date: otherSpelling('startDate'),
+        end_date: otherSpelling('endDate'),
+      })
+      .refine(({ startDate, endDate }) => startDate <= endDate, {
+        path: ['endDate'],
+        error: 'must not be before startDate',
+      })
+      // The days between the two dates count, not those in the range: a range may hold 401 dates.
+      .refine(({ startDate, endDate }) => dayOf(endDate) - dayOf(startDate) <= SUMMARY_DAYS_MAX, {
+        path: ['endDate'],
+        error: `must be at most ${SUMMARY_DAYS_MAX} days after startDate`,
+      }),
+  )
+  .transform(({ aggregation, startDate, endDate }) => ({ aggregation, startDate, endDate }))
