@@ -9,7 +9,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { Complaint } from '../../scripts/lib/project.mjs'
 
 /** In milliseconds: to become ready, to end by itself, to be killed, until a log line is there. */
-const READY = 60_000
+const READY = 30_000
 const GRACE = 3000
 const KILL = 1000
 const LOG = 5000
@@ -20,8 +20,13 @@ const KEPT = 8000
 /** All servers of this run, for the end. */
 const servers = /** @type {Set<Server>} */ (new Set())
 
-/** Stops whatever runs. */
-export const stopAll = () => Promise.all([...servers].map((server) => server.stop()))
+let isOver = false
+
+/** Stops whatever runs, for good: nothing starts after that. */
+export function stopAll() {
+  isOver = true
+  return Promise.all([...servers].map((server) => server.stop()))
+}
 
 /**
  * One line of ours for one request.
@@ -62,8 +67,16 @@ export class Server {
     this.#child = undefined
   }
 
-  /** Starts it and waits until it answers. Throws a Complaint with its output when it does not. */
+  /** Starts it and waits until it answers; where it hangs, once more. Throws a Complaint with its output. */
   async start() {
+    if (await this.#tryToStart()) return
+    await this.stop()
+    if (!isOver && (await this.#tryToStart())) return
+    throw new Complaint(`${this.#said.trim()}\n\nThe Worker in ${this.folder} does not start.`)
+  }
+
+  /** @returns {Promise<boolean>} whether it answers */
+  async #tryToStart() {
     const child = this.scripts.wrangler.startDev({ port: this.port, variables: this.variablesFile })
     this.#child = child
     this.#said = ''
@@ -72,14 +85,12 @@ export class Server {
     const deadline = performance.now() + READY
     for (;;) {
       await sleep(100)
-      if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
-        throw new Complaint(`${this.#said.trim()}\n\nThe Worker in ${this.folder} does not start.`)
-      }
+      if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) return false
       const answer = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(5000) }).catch(
         () => null,
       )
       await answer?.arrayBuffer()
-      if (answer?.status === 200) return
+      if (answer?.status === 200) return true
     }
   }
 

@@ -75,7 +75,9 @@ export type Expected =
       points: Readonly<Record<string, number>>
       /** By system: the level's id, null for none. */
       levels: Readonly<Record<string, string | null>>
+      /** The local date, and the minutes by which the zone is ahead of UTC. */
       date: string
+      offset: number
     }
 
 const INT32 = 2_147_483_647n
@@ -122,8 +124,8 @@ export function millionths(value: string): bigint {
 
 const dateFormats = new Map<string, Intl.DateTimeFormat>()
 
-/** The date that a wall calendar shows in a zone at a moment. */
-function wallDate(zone: string, now: number): string {
+/** The date that a wall calendar shows in a zone at a moment, and the minutes by which its clock is ahead of UTC. */
+function wall(zone: string, now: number): { date: string; offset: number } {
   let format = dateFormats.get(zone)
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en-US', {
@@ -132,12 +134,19 @@ function wallDate(zone: string, now: number): string {
       year: 'numeric',
       month: '2-digit',
       day: '2-digit',
+      timeZoneName: 'longOffset',
     })
     dateFormats.set(zone, format)
   }
   const parts = format.formatToParts(new Date(now))
   const of = (type: string) => parts.find((part) => part.type === type)?.value ?? ''
-  return `${of('year').padStart(4, '0')}-${of('month')}-${of('day')}`
+  // Such as GMT-05:00, or GMT alone.
+  const [, sign, hours, minutes] = /^GMT([+-])(\d\d):(\d\d)$/.exec(of('timeZoneName')) ?? []
+  const size = Number(hours ?? 0) * 60 + Number(minutes ?? 0)
+  return {
+    date: `${of('year').padStart(4, '0')}-${of('month')}-${of('day')}`,
+    offset: sign === '-' ? -size : size,
+  }
 }
 
 /** An entry that was accepted, with the awards that it made. */
@@ -156,7 +165,7 @@ export function recount(entries: readonly Entry[]): Expected[] {
 function decide(earlier: readonly Accepted[], entry: Entry): Expected {
   const log = [...earlier.map((one) => one.entry), entry]
   const attributes = attributesAfter(log)
-  const date = wallDate(zoneAfter(log), entry.now)
+  const { date, offset } = wall(zoneAfter(log), entry.now)
   const total = entry.event === null ? null : sums(log, () => true, entry.event.metric).at(-1)
   if (total === undefined) throw new Error('an event without a sum')
   if (total !== null && (total > FARTHEST || total < -FARTHEST)) return { refused: true }
@@ -198,7 +207,7 @@ function decide(earlier: readonly Accepted[], entry: Entry): Expected {
     const highest = Math.max(...reached.map((level) => level.points))
     levels[id] = reached.find((level) => level.points === highest)?.id ?? null
   }
-  return { refused: false, total, awards, points, levels, date }
+  return { refused: false, total, awards, points, levels, date, offset }
 }
 
 /** U2: what is left of the attributes that were ever passed. */

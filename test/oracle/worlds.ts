@@ -68,7 +68,7 @@ const multiplier = fc
   .oneof(
     fc.integer({ min: 101, max: 400 }).map((n) => decimal(BigInt(n), 2)),
     fc.integer({ min: 1, max: 99_999 }).map((n) => decimal(BigInt(n), 3)),
-    fc.constantFrom('0.5', '1.5', '2', '0.1', '0.333', '1.1', '3'),
+    fc.constantFrom('0.5', '1.5', '2', '0.1', '0.333', '1.1', '1.15', '0.29'),
   )
   .filter((text) => Number(text) !== 1)
 
@@ -95,7 +95,10 @@ const trigger: fc.Arbitrary<Omit<OracleTrigger, 'id'>> = fc.record({
     { weight: 4, arbitrary: fc.integer({ min: 1, max: 5 }) },
     { weight: 1, arbitrary: fc.constantFrom(7, 10, 1_000, 250_000_000) },
   ),
-  points: fc.integer({ min: -40, max: 60 }).filter((points) => points !== 0),
+  points: fc.oneof(
+    fc.integer({ min: -40, max: 60 }).filter((points) => points !== 0),
+    fc.constantFrom(-10, -5, -5, 5, 5, 10, 100),
+  ),
   active: fc.constantFrom(true, true, true, false),
   user: wanted(USER_KEYS),
   event: wanted(EVENT_KEYS),

@@ -41,7 +41,10 @@ describe('attributes', () => {
       { id: NOBODY, name: 'x' },
       { id: at(event, 'id'), name: null },
     ])
-    expect(update).toMatchObject({ status: 200, body: { updated: [{ ...Object(user), name: 'Tier' }, event] } })
+    expect(update).toMatchObject({
+      status: 200,
+      body: { updated: [{ ...Object(user), name: 'Tier' }, event] },
+    })
     expect(issues(update.body)).toEqual([{ id: NOBODY, severity: 'error', message: expect.any(String) }])
     const deleted = await tenant.admin('DELETE', `/attributes?ids=${id}&ids=${NOBODY}`)
     expect(deleted.body).toMatchObject({ deleted: [{ id }], issues: [{ id: NOBODY, severity: 'error' }] })
@@ -73,7 +76,13 @@ describe('attributes', () => {
       ],
       boosts: [
         { name: 'open', start: '2020-01-01', multiplier: 2, userAttributes: filter(boosted) },
-        { name: 'over', start: '2020-01-01', end: '2020-02-01', multiplier: 2, userAttributes: filter(finished) },
+        {
+          name: 'over',
+          start: '2020-01-01',
+          end: '2020-02-01',
+          multiplier: 2,
+          userAttributes: filter(finished),
+        },
       ],
     })
     const remove = async (id: string) => (await tenant.admin('DELETE', `/attributes?ids=${id}`)).body
@@ -93,7 +102,8 @@ describe('attributes', () => {
     expect(activated.body).toMatchObject({ updated: [], issues: [{ id: at(inactive, 'id') }] })
     // And once what used it is gone, the attribute may go.
     await tenant.admin('DELETE', `/points?ids=${system}`)
-    for (const id of [plan, page, boosted]) expect(await remove(id)).toEqual({ deleted: [{ id }], issues: [] })
+    for (const id of [plan, page, boosted])
+      expect(await remove(id)).toEqual({ deleted: [{ id }], issues: [] })
   })
 
   it('G5: one deleted and made anew under its key begins without values', async () => {
@@ -144,7 +154,9 @@ describe('metrics', () => {
       ],
       issues: [{ id: NOBODY, severity: 'error', message: expect.any(String) }],
     })
-    expect((await tenant.admin('GET', `/metrics/${at(spent, 'id')}`)).body).toEqual(at(update.body, 'updated', 0))
+    expect((await tenant.admin('GET', `/metrics/${at(spent, 'id')}`)).body).toEqual(
+      at(update.body, 'updated', 0),
+    )
   })
 
   it('G9: a deleted metric stops at once, everywhere, with its triggers; its events stay', async () => {
@@ -158,7 +170,10 @@ describe('metrics', () => {
       triggers: [{ type: 'metric', points: 5, status: 'active', metricId: words, metricThreshold: 1 }],
     })
     await tenant.event('words', 'ada', 3)
-    expect((await other.event('words', 'ada', 1)).body).toMatchObject({ total: 4, points: { xp: { total: 20 } } })
+    expect((await other.event('words', 'ada', 1)).body).toMatchObject({
+      total: 4,
+      points: { xp: { total: 20 } },
+    })
     const { body } = await tenant.admin('DELETE', `/metrics?ids=${words}`)
     expect(body).toEqual({ deleted: [{ id: words }], issues: [] })
     for (const where of [tenant, other]) {
@@ -175,7 +190,11 @@ describe('metrics', () => {
     // The key is free again, and history refers to the old id.
     const anew = await tenant.metric('words')
     expect(anew).not.toBe(words)
-    expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({ total: 1, metricId: anew, points: {} })
+    expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({
+      total: 1,
+      metricId: anew,
+      points: {},
+    })
   })
 })
 
@@ -188,14 +207,28 @@ describe('settings (T4)', () => {
       [{ controlRatio: 100 }, { controlRatio: 100, recapFrequency: 'weekly' }],
       [{ recapFrequency: 'none' }, { controlRatio: 100, recapFrequency: 'none' }],
       [{}, { controlRatio: 100, recapFrequency: 'none' }],
-      [{ controlRatio: null, recapFrequency: null, other: 1 }, { controlRatio: 100, recapFrequency: 'none' }],
-      [{ controlRatio: 12.5, recapFrequency: 'monthly' }, { controlRatio: 12.5, recapFrequency: 'monthly' }],
+      [
+        { controlRatio: null, recapFrequency: null, other: 1 },
+        { controlRatio: 100, recapFrequency: 'none' },
+      ],
+      [
+        { controlRatio: 12.5, recapFrequency: 'monthly' },
+        { controlRatio: 12.5, recapFrequency: 'monthly' },
+      ],
       [{ controlRatio: 0 }, { controlRatio: 0, recapFrequency: 'monthly' }],
     ] as const) {
       expect(await tenant.admin('PATCH', '/settings', change)).toMatchObject({ status: 200, body: after })
       expect(await settings()).toEqual(after)
     }
-    for (const wrong of [{ controlRatio: -1 }, { controlRatio: 100.1 }, { controlRatio: '5' }, { recapFrequency: 'daily' }, [], null, 'x']) {
+    for (const wrong of [
+      { controlRatio: -1 },
+      { controlRatio: 100.1 },
+      { controlRatio: '5' },
+      { recapFrequency: 'daily' },
+      [],
+      null,
+      'x',
+    ]) {
       expect((await tenant.admin('PATCH', '/settings', wrong)).status).toBe(422)
     }
     const { body } = await tenant.admin('PATCH', '/settings', { controlRatio: 101, recapFrequency: 'x' })
@@ -228,11 +261,36 @@ describe('keys (G5)', () => {
   it('G5: letters, digits, _ and -, 1 to 255 of them; all else is 422', async () => {
     for (const [path, item] of KINDS) {
       const tenant = await newTenant()
-      for (const key of ['a', '-', '_', '0', 'A-b_9', 'k'.repeat(255), 'constructor', '__proto__', 'toString']) {
+      for (const key of [
+        'a',
+        '-',
+        '_',
+        '0',
+        'A-b_9',
+        'k'.repeat(255),
+        'constructor',
+        '__proto__',
+        'toString',
+      ]) {
         const { status, body } = await tenant.admin('POST', path, [item(key)])
         expect([key, status, at(body, 'created', 0, 'key')]).toEqual([key, 201, key])
       }
-      for (const key of ['', 'k'.repeat(256), 'a b', 'é', 'a.b', 'a/b', 'a\n', '\na', 'a\u0000', '%61', '🙂', 7, null, undefined]) {
+      for (const key of [
+        '',
+        'k'.repeat(256),
+        'a b',
+        'é',
+        'a.b',
+        'a/b',
+        'a\n',
+        '\na',
+        'a\u0000',
+        '%61',
+        '🙂',
+        7,
+        null,
+        undefined,
+      ]) {
         const { status, body } = await tenant.admin('POST', path, [item('fine'), { ...item('x'), key }])
         expect([key, status]).toEqual([key, 422])
         expect(String(at(body, 'error'))).toContain('1.key')
@@ -251,7 +309,16 @@ describe('keys (G5)', () => {
       await tenant.create('/points', {
         key,
         name: key,
-        triggers: [{ type: 'metric', points: 3, status: 'active', metricId: metric, metricThreshold: 1, eventAttributes }],
+        triggers: [
+          {
+            type: 'metric',
+            points: 3,
+            status: 'active',
+            metricId: metric,
+            metricThreshold: 1,
+            eventAttributes,
+          },
+        ],
         levels: [{ key, name: key, points: 1 }],
       })
     }
@@ -266,22 +333,34 @@ describe('keys (G5)', () => {
       const some = await tenant.app('POST', path, { user: { id: key }, value: 1, attributes: x })
       expect(Object.keys(Object(at(some.body, 'points')))).toEqual([key])
       expect(at(some.body, 'points', key)).toMatchObject({ key, total: 3, added: 3, level: { key } })
-      expect(at(some.body, 'points', key, 'awards', 0, 'trigger', 'eventAttribute')).toEqual({ key, value: 'x' })
+      expect(at(some.body, 'points', key, 'awards', 0, 'trigger', 'eventAttribute')).toEqual({
+        key,
+        value: 'x',
+      })
       const user = await tenant.app('GET', `/users/${key}`)
       expect(Object.entries(Object(at(user.body, 'attributes'))).sort()).toEqual([
         ['__proto__', 'p'],
         ['constructor', 'c'],
       ])
-      expect((await tenant.app('GET', `/users/${key}/metrics/${key}`)).body).toMatchObject({ key, current: 3 })
+      expect((await tenant.app('GET', `/users/${key}/metrics/${key}`)).body).toMatchObject({
+        key,
+        current: 3,
+      })
       expect((await tenant.app('GET', `/users/${key}/points/${key}`)).body).toMatchObject({ key, total: 3 })
-      const summary = await tenant.app('GET', `/points/${key}/summary?userAttributes=__proto__:p,constructor:c`)
+      const summary = await tenant.app(
+        'GET',
+        `/points/${key}/summary?userAttributes=__proto__:p,constructor:c`,
+      )
       expect(at(summary.body, 3)).toEqual({ from: 3, to: 3, users: 1 })
       expect((await tenant.app('GET', `/points/${key}/summary?userAttributes=toString:c`)).status).toBe(422)
     }
     const unknown = await tenant.app('PUT', '/users/bob', { attributes: { toString: 'x', valueOf: 'y' } })
     expect(unknown).toMatchObject({
       status: 422,
-      body: { error: 'Invalid attribute keys: toString, valueOf. Attribute keys must match those configured for users.' },
+      body: {
+        error:
+          'Invalid attribute keys: toString, valueOf. Attribute keys must match those configured for users.',
+      },
     })
     for (const key of ['toString', 'hasOwnProperty', 'valueOf']) {
       expect((await tenant.event(key, 'ada', 1)).status).toBe(404)
@@ -303,7 +382,17 @@ describe('lists and admin writes (G7)', () => {
       expect(await page('?limit=3&skip=99')).toEqual(['k99', 'last'])
       expect(await page('?skip=101')).toEqual([])
       expect(await page('?skip=2147483647')).toEqual([])
-      for (const query of ['?limit=0', '?limit=101', '?limit=', '?limit=1e1', '?limit=0x1', '?skip=-1', '?skip=1.5', '?skip=99999999999999999999', '?limit=1&limit=2']) {
+      for (const query of [
+        '?limit=0',
+        '?limit=101',
+        '?limit=',
+        '?limit=1e1',
+        '?limit=0x1',
+        '?skip=-1',
+        '?skip=1.5',
+        '?skip=99999999999999999999',
+        '?limit=1&limit=2',
+      ]) {
         expect([query, (await tenant.admin('GET', path + query)).status]).toEqual([query, 422])
       }
       const { body } = await tenant.admin('GET', `${path}?limit=0&skip=x`)
@@ -317,12 +406,25 @@ describe('lists and admin writes (G7)', () => {
       const { body } = await tenant.admin('POST', path, ['a', 'b', 'c', 'd', 'e'].map(item))
       const [a, b, c, d, e] = pick(created(body), 'id').map(String)
       const upper = String(d).toUpperCase()
-      const { status, body: gone } = await tenant.admin('DELETE', `${path}?ids=${a},${b}&ids=${c}&ids=${c},${upper}`)
+      const { status, body: gone } = await tenant.admin(
+        'DELETE',
+        `${path}?ids=${a},${b}&ids=${c}&ids=${c},${upper}`,
+      )
       expect(status).toBe(200)
       expect(pick(list(at(gone, 'deleted')), 'id').sort()).toEqual([a, b, c, d].sort())
       expect(at(gone, 'issues')).toEqual([])
-      for (const query of ['', '?ids=', '?ids=x', `?ids=${e},`, `?ids=${e},x`, `?ids=${Array.from({ length: 101 }, () => crypto.randomUUID()).join()}`]) {
-        expect([query.slice(0, 20), (await tenant.admin('DELETE', path + query)).status]).toEqual([query.slice(0, 20), 422])
+      for (const query of [
+        '',
+        '?ids=',
+        '?ids=x',
+        `?ids=${e},`,
+        `?ids=${e},x`,
+        `?ids=${Array.from({ length: 101 }, () => crypto.randomUUID()).join()}`,
+      ]) {
+        expect([query.slice(0, 20), (await tenant.admin('DELETE', path + query)).status]).toEqual([
+          query.slice(0, 20),
+          422,
+        ])
       }
       const hundred = Array.from({ length: 100 }, () => crypto.randomUUID())
       const none = await tenant.admin('DELETE', `${path}?ids=${hundred.join()}`)
@@ -337,17 +439,56 @@ describe('lists and admin writes (G7)', () => {
     for (const [path, item] of KINDS) {
       const id = await tenant.create(path, item('first'))
       const before = await everything()
-      for (const body of [{}, null, 'x', 5, true, [], [null], [[]], [item('a'), 7], Array(101).fill(item('a')), Array.from({ length: 101 }, (_, n) => item(`n${n}`))]) {
+      for (const body of [
+        {},
+        null,
+        'x',
+        5,
+        true,
+        [],
+        [null],
+        [[]],
+        [item('a'), 7],
+        Array(101).fill(item('a')),
+        Array.from({ length: 101 }, (_, n) => item(`n${n}`)),
+      ]) {
         expect((await tenant.admin('POST', path, body)).status).toBe(422)
       }
-      for (const body of [{}, null, [], [{}], [{ id: 'x' }], [{ id, name: '' }], [{ id, name: 5 }], Array(101).fill({ id })]) {
+      for (const body of [
+        {},
+        null,
+        [],
+        [{}],
+        [{ id: 'x' }],
+        [{ id, name: '' }],
+        [{ id, name: 5 }],
+        Array(101).fill({ id }),
+      ]) {
         expect((await tenant.admin('PATCH', path, body)).status).toBe(422)
       }
       const { body } = await tenant.admin('POST', path, [{ name: '', key: 'a b' }, item('fine'), { key: 7 }])
       expect(String(at(body, 'error'))).toMatch(/0\.name.*0\.key.*2\.name.*2\.key/)
-      const patch = await tenant.admin('PATCH', path, [{ id: 'x', name: 5 }, { id, name: 'y'.repeat(256) }])
+      const patch = await tenant.admin('PATCH', path, [
+        { id: 'x', name: 5 },
+        { id, name: 'y'.repeat(256) },
+      ])
       expect(String(at(patch.body, 'error'))).toMatch(/0\.id.*0\.name.*1\.name/)
       expect(await everything()).toEqual(before)
+    }
+  })
+
+  it('G7: what is stored of odd names is what was answered', async () => {
+    const tenant = await newTenant()
+    const other = tenant.through(newApp())
+    for (const [path, item] of KINDS) {
+      for (const [n, name] of ['\ud800', 'a\u0000b', '😀', "'; DROP TABLE metrics; --", ' '].entries()) {
+        const { status, body } = await tenant.admin('POST', path, [{ ...item(`odd${n}`), name }])
+        if (status === 422) continue
+        const id = at(body, 'created', 0, 'id')
+        // As JSON, since an unpaired surrogate would break the runner's own report.
+        const read = await other.admin('GET', `${path}/${id}`)
+        expect(JSON.stringify(read.body)).toBe(JSON.stringify(at(body, 'created', 0)))
+      }
     }
   })
 
@@ -355,12 +496,19 @@ describe('lists and admin writes (G7)', () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, n) => (n % 2 ? tenant : other).admin('POST', '/metrics', [{ key: 'one', name: `${n}` }, { key: `own${n}`, name: 'x' }])),
+      Array.from({ length: 12 }, (_, n) =>
+        (n % 2 ? tenant : other).admin('POST', '/metrics', [
+          { key: 'one', name: `${n}` },
+          { key: `own${n}`, name: 'x' },
+        ]),
+      ),
     )
     expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201))
     expect(answers.filter(({ body }) => issues(body).length === 0)).toHaveLength(1)
     const keys = pick(list((await tenant.admin('GET', '/metrics?limit=100')).body), 'key')
-    expect(keys.map(String).sort()).toEqual(['one', ...Array.from({ length: 12 }, (_, n) => `own${n}`)].sort())
+    expect(keys.map(String).sort()).toEqual(
+      ['one', ...Array.from({ length: 12 }, (_, n) => `own${n}`)].sort(),
+    )
   })
 
   it('G9: what is configured counts in the next request of another memory', async () => {

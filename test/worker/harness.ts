@@ -170,7 +170,10 @@ export async function newTenant(send: Send = toApp): Promise<TestTenant> {
 }
 
 /** D1 with what it is asked counted: batches, and statements prepared for them. */
-export function countedD1(): { DB: D1Database; count: { batches: number; prepared: number; batched: number } } {
+export function countedD1(): {
+  DB: D1Database
+  count: { batches: number; prepared: number; batched: number }
+} {
   const count = { batches: 0, prepared: 0, batched: 0 }
   const DB = new Proxy(env.DB, {
     get(target, name) {

@@ -33,15 +33,41 @@ describe('points systems', () => {
     const { tenant } = await setup()
     const { status, body } = await tenant.admin('POST', '/points', [
       { key: 'a', name: 'A' },
-      { key: 'b', name: 'B', description: 'Of B', badge: { url: 'https://x.test/b.png' }, maxPoints: 30, levels: [], triggers: [] },
-      { key: 'c', name: 'C', badge: null, maxPoints: null, description: null, levels: null, boosts: null, triggers: null },
+      {
+        key: 'b',
+        name: 'B',
+        description: 'Of B',
+        badge: { url: 'https://x.test/b.png' },
+        maxPoints: 30,
+        levels: [],
+        triggers: [],
+      },
+      {
+        key: 'c',
+        name: 'C',
+        badge: null,
+        maxPoints: null,
+        description: null,
+        levels: null,
+        boosts: null,
+        triggers: null,
+      },
     ])
     expect(status).toBe(201)
     const fields = { id: UUID, status: 'active', badge: null, maxPoints: null, description: '' }
     expect(body).toEqual({
       created: [
         { ...fields, key: 'a', name: 'A' },
-        { ...fields, key: 'b', name: 'B', description: 'Of B', badge: { url: 'https://x.test/b.png' }, maxPoints: 30, levels: [], triggers: [] },
+        {
+          ...fields,
+          key: 'b',
+          name: 'B',
+          description: 'Of B',
+          badge: { url: 'https://x.test/b.png' },
+          maxPoints: 30,
+          levels: [],
+          triggers: [],
+        },
         { ...fields, key: 'c', name: 'C' },
       ],
       issues: [],
@@ -51,18 +77,37 @@ describe('points systems', () => {
     const as = { name: 'B', description: 'Of B', badge: { url: 'https://x.test/b.png' }, maxPoints: 30 }
     expect((await tenant.admin('GET', `/points/${b}`)).body).toEqual({ ...plain, ...as })
     for (const [change, after] of [
-      [{ name: 'BB', key: 'zzz', status: 'archived' }, { ...as, name: 'BB' }],
-      [{ name: null, description: null }, { ...as, name: 'BB' }],
-      [{ badge: null, description: '' }, { ...as, name: 'BB', badge: null, description: '' }],
+      [
+        { name: 'BB', key: 'zzz', status: 'archived' },
+        { ...as, name: 'BB' },
+      ],
+      [
+        { name: null, description: null },
+        { ...as, name: 'BB' },
+      ],
+      [
+        { badge: null, description: '' },
+        { ...as, name: 'BB', badge: null, description: '' },
+      ],
       [{ maxPoints: null }, { ...as, name: 'BB', badge: null, description: '', maxPoints: null }],
-      [{ maxPoints: 2_147_483_647 }, { ...as, name: 'BB', badge: null, description: '', maxPoints: 2_147_483_647 }],
+      [
+        { maxPoints: 2_147_483_647 },
+        { ...as, name: 'BB', badge: null, description: '', maxPoints: 2_147_483_647 },
+      ],
     ] as const) {
       const answer = await tenant.admin('PATCH', '/points', [{ id: b, ...change }])
       expect(answer.body).toEqual({ updated: [{ ...plain, ...after }], issues: [] })
       expect((await tenant.admin('GET', `/points/${b}`)).body).toEqual({ ...plain, ...after })
     }
     const shown = await tenant.app('GET', '/points/b')
-    expect(shown.body).toEqual({ id: b, name: 'BB', description: null, badgeUrl: null, maxPoints: 2_147_483_647, triggers: [] })
+    expect(shown.body).toEqual({
+      id: b,
+      name: 'BB',
+      description: null,
+      badgeUrl: null,
+      maxPoints: 2_147_483_647,
+      triggers: [],
+    })
   })
 
   it('G7: come with levels, boosts and triggers, each whole or not at all', async () => {
@@ -78,9 +123,24 @@ describe('points systems', () => {
       ],
       boosts: [
         { name: 'all', start: '2020-01-01', multiplier: 2 },
-        { name: 'own', start: '2020-01-01', end: '2020-01-01', multiplier: 0.5, rounding: 'up', userId: 'ada' },
+        {
+          name: 'own',
+          start: '2020-01-01',
+          end: '2020-01-01',
+          multiplier: 0.5,
+          rounding: 'up',
+          userId: 'ada',
+        },
       ],
-      triggers: [trigger, { type: 'user_creation', points: -7, status: 'active', userAttributes: [{ attributeId: plan, attributeValue: 'pro' }] }],
+      triggers: [
+        trigger,
+        {
+          type: 'user_creation',
+          points: -7,
+          status: 'active',
+          userAttributes: [{ attributeId: plan, attributeValue: 'pro' }],
+        },
+      ],
     }
     const { body, status } = await tenant.admin('POST', '/points', [
       { ...whole, key: 'bad1', triggers: [{ ...trigger, metricId: NOBODY }] },
@@ -97,12 +157,48 @@ describe('points systems', () => {
         { id: UUID, key: 'one', points: 0, description: '', badge: null },
       ],
       boosts: [
-        { id: UUID, name: 'all', status: 'active', start: '2020-01-01', end: null, multiplier: 2, rounding: 'down', userId: null, userAttributes: [] },
-        { id: UUID, name: 'own', status: 'finished', start: '2020-01-01', end: '2020-01-01', multiplier: 0.5, rounding: 'up', userId: 'ada' },
+        {
+          id: UUID,
+          name: 'all',
+          status: 'active',
+          start: '2020-01-01',
+          end: null,
+          multiplier: 2,
+          rounding: 'down',
+          userId: null,
+          userAttributes: [],
+        },
+        {
+          id: UUID,
+          name: 'own',
+          status: 'finished',
+          start: '2020-01-01',
+          end: '2020-01-01',
+          multiplier: 0.5,
+          rounding: 'up',
+          userId: 'ada',
+        },
       ],
       triggers: [
-        { id: UUID, type: 'metric', points: 5, status: 'inactive', metricId: metric, metricThreshold: 10, userAttributes: [], eventAttributes: [], blockIfOutOfPoints: false },
-        { id: UUID, type: 'user_creation', points: -7, status: 'active', userAttributes: [{ attributeId: plan, attributeValue: 'pro' }], blockIfOutOfPoints: false },
+        {
+          id: UUID,
+          type: 'metric',
+          points: 5,
+          status: 'inactive',
+          metricId: metric,
+          metricThreshold: 10,
+          userAttributes: [],
+          eventAttributes: [],
+          blockIfOutOfPoints: false,
+        },
+        {
+          id: UUID,
+          type: 'user_creation',
+          points: -7,
+          status: 'active',
+          userAttributes: [{ attributeId: plan, attributeValue: 'pro' }],
+          blockIfOutOfPoints: false,
+        },
       ],
     })
     expect(pick(list((await tenant.admin('GET', '/points')).body), 'key')).toEqual(['xp', 'w'])
@@ -113,7 +209,14 @@ describe('points systems', () => {
       const id = at(shown.body, 0, 'id')
       expect((await tenant.admin('GET', `${path}/${nested}/${id}`)).body).toEqual(at(shown.body, 0))
       // What stands in one system is not found in another.
-      expect((await tenant.admin('GET', `/points/${at((await tenant.admin('GET', '/points')).body, 0, 'id')}/${nested}/${id}`)).status).toBe(404)
+      expect(
+        (
+          await tenant.admin(
+            'GET',
+            `/points/${at((await tenant.admin('GET', '/points')).body, 0, 'id')}/${nested}/${id}`,
+          )
+        ).status,
+      ).toBe(404)
     }
     // By points on the application interface.
     expect(pick(list((await tenant.app('GET', '/points/w/levels')).body), 'key')).toEqual(['one', 'two'])
@@ -121,15 +224,32 @@ describe('points systems', () => {
 
   it('G9: a deleted one stops appearing and acting at once, with all that is in it; the history stays', async () => {
     const { tenant, metric, system, path } = await setup()
-    await tenant.create(`${path}/triggers`, { type: 'metric', points: 5, status: 'active', metricId: metric, metricThreshold: 1 })
+    await tenant.create(`${path}/triggers`, {
+      type: 'metric',
+      points: 5,
+      status: 'active',
+      metricId: metric,
+      metricThreshold: 1,
+    })
     await tenant.create(`${path}/levels`, { key: 'one', name: 'One', points: 1 })
     await tenant.create(`${path}/boosts`, { name: 'all', start: '2020-01-01', multiplier: 2 })
     expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({ points: { xp: { total: 10 } } })
     const awards = (await everything()).awards
-    expect((await tenant.admin('DELETE', `/points?ids=${system}`)).body).toEqual({ deleted: [{ id: system }], issues: [] })
+    expect((await tenant.admin('DELETE', `/points?ids=${system}`)).body).toEqual({
+      deleted: [{ id: system }],
+      issues: [],
+    })
     expect(at((await tenant.event('words', 'ada', 1)).body, 'points')).toEqual({})
     expect((await everything()).awards).toEqual(awards)
-    for (const where of ['/points/xp', '/points/xp/levels', '/points/xp/boosts', '/points/xp/summary', '/points/xp/level-summary', '/users/ada/points/xp', '/users/ada/points/xp/boosts']) {
+    for (const where of [
+      '/points/xp',
+      '/points/xp/levels',
+      '/points/xp/boosts',
+      '/points/xp/summary',
+      '/points/xp/level-summary',
+      '/users/ada/points/xp',
+      '/users/ada/points/xp/boosts',
+    ]) {
       expect([where, (await tenant.app('GET', where)).status]).toEqual([where, 404])
     }
     for (const nested of ['', '/levels', '/triggers', '/boosts']) {
@@ -137,7 +257,12 @@ describe('points systems', () => {
     }
     const anew = await tenant.create('/points', { key: 'xp', name: 'XP' })
     expect(anew).not.toBe(system)
-    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ id: anew, total: 0, awards: [], level: null })
+    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({
+      id: anew,
+      total: 0,
+      awards: [],
+      level: null,
+    })
   })
 
   it('G3: wrong fields are 422, each named, nested ones too', async () => {
@@ -155,7 +280,18 @@ describe('points systems', () => {
       },
     ])
     expect(status).toBe(422)
-    for (const field of ['0.key', '0.name', '0.maxPoints', '0.badge.url', '0.levels.0.points', '0.boosts.0.start', '0.boosts.0.multiplier', '0.triggers.0.points', '0.triggers.0.metricId', '0.triggers.0.metricThreshold']) {
+    for (const field of [
+      '0.key',
+      '0.name',
+      '0.maxPoints',
+      '0.badge.url',
+      '0.levels.0.points',
+      '0.boosts.0.start',
+      '0.boosts.0.multiplier',
+      '0.triggers.0.points',
+      '0.triggers.0.metricId',
+      '0.triggers.0.metricThreshold',
+    ]) {
       expect(error(body)).toContain(`${field}:`)
     }
     for (const maxPoints of [0, -1, 1.5, 2_147_483_648, 1e308, '5', []]) {
@@ -194,16 +330,30 @@ describe('levels', () => {
       { id: b, key: 'b', name: 'B', points: 200, description: 'Bee', badge: null },
     ])
     expect((await tenant.admin('GET', `${path}/levels/${b}`)).body).toEqual(at(patched.body, 'updated', 2))
-    expect((await tenant.admin('DELETE', `${path}/levels?ids=${a},${NOBODY}`)).body).toMatchObject({ deleted: [{ id: a }], issues: [{ id: NOBODY }] })
-    expect((await tenant.admin('POST', `${path}/levels`, [{ key: 'a', name: 'A', points: 100 }])).status).toBe(201)
+    expect((await tenant.admin('DELETE', `${path}/levels?ids=${a},${NOBODY}`)).body).toMatchObject({
+      deleted: [{ id: a }],
+      issues: [{ id: NOBODY }],
+    })
+    expect(
+      (await tenant.admin('POST', `${path}/levels`, [{ key: 'a', name: 'A', points: 100 }])).status,
+    ).toBe(201)
     for (const points of [-1, 0.5, 2_147_483_648, '1', null]) {
-      expect((await tenant.admin('POST', `${path}/levels`, [{ key: 'x', name: 'X', points }])).status).toBe(422)
+      expect((await tenant.admin('POST', `${path}/levels`, [{ key: 'x', name: 'X', points }])).status).toBe(
+        422,
+      )
     }
     // Another system has keys and points of its own.
     const other = await tenant.create('/points', { key: 'other', name: 'Other' })
-    expect((await tenant.admin('POST', `/points/${other}/levels`, [{ key: 'a', name: 'A', points: 100 }])).status).toBe(201)
-    expect((await tenant.admin('PATCH', `/points/${other}/levels`, [{ id: b, name: 'stolen' }])).body).toMatchObject({ updated: [], issues: [{ id: b }] })
-    expect((await tenant.admin('DELETE', `/points/${other}/levels?ids=${b}`)).body).toMatchObject({ deleted: [], issues: [{ id: b }] })
+    expect(
+      (await tenant.admin('POST', `/points/${other}/levels`, [{ key: 'a', name: 'A', points: 100 }])).status,
+    ).toBe(201)
+    expect(
+      (await tenant.admin('PATCH', `/points/${other}/levels`, [{ id: b, name: 'stolen' }])).body,
+    ).toMatchObject({ updated: [], issues: [{ id: b }] })
+    expect((await tenant.admin('DELETE', `/points/${other}/levels?ids=${b}`)).body).toMatchObject({
+      deleted: [],
+      issues: [{ id: b }],
+    })
   })
 })
 
@@ -213,8 +363,24 @@ describe('triggers', () => {
     const user = [{ attributeId: plan, attributeValue: 'pro' }]
     const event = [{ attributeId: page, attributeValue: '' }]
     const { status, body } = await tenant.admin('POST', `${path}/triggers`, [
-      { type: 'metric', points: 1_000_000, metricId: metric.toUpperCase(), metricThreshold: 2_147_483_647, userAttributes: user, eventAttributes: event, blockIfOutOfPoints: true, streakLength: 4 },
-      { type: 'streak', points: -1_000_000, streakLength: 7, status: 'active', metricId: metric, metricThreshold: 3 },
+      {
+        type: 'metric',
+        points: 1_000_000,
+        metricId: metric.toUpperCase(),
+        metricThreshold: 2_147_483_647,
+        userAttributes: user,
+        eventAttributes: event,
+        blockIfOutOfPoints: true,
+        streakLength: 4,
+      },
+      {
+        type: 'streak',
+        points: -1_000_000,
+        streakLength: 7,
+        status: 'active',
+        metricId: metric,
+        metricThreshold: 3,
+      },
       { type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1, status: null, userAttributes: null },
       { type: 'time', points: 1, timeUnit: 'days', timeInterval: 30, status: 'inactive' },
       { type: 'user_creation', points: 10, status: 'active', eventAttributes: null },
@@ -222,7 +388,16 @@ describe('triggers', () => {
     expect(status).toBe(201)
     const common = { id: UUID, userAttributes: [], status: 'inactive', blockIfOutOfPoints: false }
     expect(created(body)).toEqual([
-      { ...common, type: 'metric', points: 1_000_000, metricId: metric, metricThreshold: 2_147_483_647, userAttributes: user, eventAttributes: event, blockIfOutOfPoints: true },
+      {
+        ...common,
+        type: 'metric',
+        points: 1_000_000,
+        metricId: metric,
+        metricThreshold: 2_147_483_647,
+        userAttributes: user,
+        eventAttributes: event,
+        blockIfOutOfPoints: true,
+      },
       { ...common, type: 'streak', points: -1_000_000, streakLength: 7, status: 'active' },
       { ...common, type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1 },
       { ...common, type: 'time', points: 1, timeUnit: 'days', timeInterval: 30 },
@@ -231,11 +406,17 @@ describe('triggers', () => {
     expect((await tenant.admin('GET', `${path}/triggers`)).body).toEqual(at(body, 'created'))
     // P13: the application interface lists the active ones, in order of creation.
     const shown = await tenant.app('GET', '/points/xp')
-    expect(list(at(shown.body, 'triggers')).map((one) => [at(one, 'type'), at(one, 'streakLengthThreshold')])).toEqual([
+    expect(
+      list(at(shown.body, 'triggers')).map((one) => [at(one, 'type'), at(one, 'streakLengthThreshold')]),
+    ).toEqual([
       ['streak', 7],
       ['user_creation', undefined],
     ])
-    const activated = await tenant.admin('PATCH', `${path}/triggers`, pick(created(body), 'id').map((id) => ({ id, status: 'active' })))
+    const activated = await tenant.admin(
+      'PATCH',
+      `${path}/triggers`,
+      pick(created(body), 'id').map((id) => ({ id, status: 'active' })),
+    )
     expect(issues(activated.body)).toEqual([])
     const all = list(at((await tenant.app('GET', '/points/xp')).body, 'triggers'))
     expect(pick(all, 'id')).toEqual(pick(created(body), 'id'))
@@ -255,7 +436,13 @@ describe('triggers', () => {
     })
     // G10: hours and days on the admin interface, hour and day here.
     expect(pick(all, 'timeUnit')).toEqual([undefined, undefined, 'hour', 'day', undefined])
-    expect(pick(list((await tenant.admin('GET', `${path}/triggers`)).body), 'timeUnit')).toEqual([undefined, undefined, 'hours', 'days', undefined])
+    expect(pick(list((await tenant.admin('GET', `${path}/triggers`)).body), 'timeUnit')).toEqual([
+      undefined,
+      undefined,
+      'hours',
+      'days',
+      undefined,
+    ])
   })
 
   it('P3: points are whole, not 0 and within ±1,000,000; each type needs its fields', async () => {
@@ -263,7 +450,10 @@ describe('triggers', () => {
     const before = await everything()
     const good = { type: 'metric', points: 1, metricId: metric, metricThreshold: 1 }
     for (const wrong of [
-      ...[0, -0, 0.5, 1_000_001, -1_000_001, 1e308, '1', null, undefined, true, [1]].map((points) => ({ ...good, points })),
+      ...[0, -0, 0.5, 1_000_001, -1_000_001, 1e308, '1', null, undefined, true, [1]].map((points) => ({
+        ...good,
+        points,
+      })),
       ...[0, -1, 1.5, 2_147_483_648, '1'].map((metricThreshold) => ({ ...good, metricThreshold })),
       { ...good, metricId: undefined },
       { ...good, metricThreshold: null },
@@ -286,8 +476,11 @@ describe('triggers', () => {
       const { status } = await tenant.admin('POST', `${path}/triggers`, [good, wrong])
       expect([JSON.stringify(wrong), status]).toEqual([JSON.stringify(wrong), 422])
     }
-    const { body } = await tenant.admin('POST', `${path}/triggers`, [{ type: 'time', points: 0.5, status: 'x' }])
-    for (const field of ['points', 'status', 'timeUnit', 'timeInterval']) expect(error(body)).toContain(`0.${field}:`)
+    const { body } = await tenant.admin('POST', `${path}/triggers`, [
+      { type: 'time', points: 0.5, status: 'x' },
+    ])
+    for (const field of ['points', 'status', 'timeUnit', 'timeInterval'])
+      expect(error(body)).toContain(`0.${field}:`)
     expect(await everything()).toEqual(before)
   })
 
@@ -305,24 +498,80 @@ describe('triggers', () => {
     ])
     expect(status).toBe(201)
     expect(created(body)).toHaveLength(1)
-    expect(issues(body)).toEqual([1, 2, 3, 4, 5].map((index) => ({ index, severity: 'error', message: MESSAGE })))
+    expect(issues(body)).toEqual(
+      [1, 2, 3, 4, 5].map((index) => ({ index, severity: 'error', message: MESSAGE })),
+    )
     const id = at(body, 'created', 0, 'id')
-    const patch = async (change: object) => (await tenant.admin('PATCH', `${path}/triggers`, [{ id, ...change }])).body
-    for (const change of [{ type: 'time' }, { type: 'streak' }, { type: 'time', timeUnit: 'days' }, { metricId: NOBODY }, { userAttributes: filter(page) }]) {
-      expect(await patch(change)).toEqual({ updated: [], issues: [{ id, severity: 'error', message: MESSAGE }] })
+    const patch = async (change: object) =>
+      (await tenant.admin('PATCH', `${path}/triggers`, [{ id, ...change }])).body
+    for (const change of [
+      { type: 'time' },
+      { type: 'streak' },
+      { type: 'time', timeUnit: 'days' },
+      { metricId: NOBODY },
+      { userAttributes: filter(page) },
+    ]) {
+      expect(await patch(change)).toEqual({
+        updated: [],
+        issues: [{ id, severity: 'error', message: MESSAGE }],
+      })
     }
-    const plain = { id, type: 'metric', points: 1, status: 'inactive', metricId: metric, metricThreshold: 1, userAttributes: [], eventAttributes: [], blockIfOutOfPoints: false }
+    const plain = {
+      id,
+      type: 'metric',
+      points: 1,
+      status: 'inactive',
+      metricId: metric,
+      metricThreshold: 1,
+      userAttributes: [],
+      eventAttributes: [],
+      blockIfOutOfPoints: false,
+    }
     expect((await tenant.admin('GET', `${path}/triggers/${id}`)).body).toEqual(plain)
     for (const [change, after] of [
-      [{ points: -5, status: 'active', metricThreshold: 2, blockIfOutOfPoints: true, userAttributes: filter(plan), eventAttributes: filter(page) }, { points: -5, status: 'active', metricThreshold: 2, blockIfOutOfPoints: true, userAttributes: filter(plan), eventAttributes: filter(page) }],
-      [{ points: null, status: null, type: null, metricId: null, metricThreshold: null, blockIfOutOfPoints: null }, {}],
-      [{ userAttributes: null, eventAttributes: [] }, { userAttributes: [], eventAttributes: [] }],
+      [
+        {
+          points: -5,
+          status: 'active',
+          metricThreshold: 2,
+          blockIfOutOfPoints: true,
+          userAttributes: filter(plan),
+          eventAttributes: filter(page),
+        },
+        {
+          points: -5,
+          status: 'active',
+          metricThreshold: 2,
+          blockIfOutOfPoints: true,
+          userAttributes: filter(plan),
+          eventAttributes: filter(page),
+        },
+      ],
+      [
+        {
+          points: null,
+          status: null,
+          type: null,
+          metricId: null,
+          metricThreshold: null,
+          blockIfOutOfPoints: null,
+        },
+        {},
+      ],
+      [
+        { userAttributes: null, eventAttributes: [] },
+        { userAttributes: [], eventAttributes: [] },
+      ],
     ] as const) {
       Object.assign(plain, after)
       expect(await patch(change)).toEqual({ updated: [plain], issues: [] })
     }
-    expect(await patch({ type: 'streak', streakLength: 3 })).toMatchObject({ updated: [{ type: 'streak', streakLength: 3 }] })
-    expect(Object.keys(Object((await tenant.admin('GET', `${path}/triggers/${id}`)).body))).not.toContain('metricId')
+    expect(await patch({ type: 'streak', streakLength: 3 })).toMatchObject({
+      updated: [{ type: 'streak', streakLength: 3 }],
+    })
+    expect(Object.keys(Object((await tenant.admin('GET', `${path}/triggers/${id}`)).body))).not.toContain(
+      'metricId',
+    )
   })
 })
 
@@ -335,7 +584,18 @@ describe('boosts', () => {
     const filter = [{ attributeId: plan, attributeValue: 'pro' }]
     for (const wrong of [
       ...[0, 1, 100, -1, 1e308, '2', null, undefined].map((multiplier) => ({ ...good, multiplier })),
-      ...['2026-02-29', '2026-1-1', '20260101', '2026-01-01T00:00:00Z', '', '0000-01-01', '10000-01-01', 5, null, undefined].map((start) => ({ ...good, start })),
+      ...[
+        '2026-02-29',
+        '2026-1-1',
+        '20260101',
+        '2026-01-01T00:00:00Z',
+        '',
+        '0000-01-01',
+        '10000-01-01',
+        5,
+        null,
+        undefined,
+      ].map((start) => ({ ...good, start })),
       { ...good, end: '2025-12-31' },
       { ...good, end: 'never' },
       { ...good, rounding: 'half' },
@@ -348,8 +608,11 @@ describe('boosts', () => {
       const { status } = await tenant.admin('POST', `${path}/boosts`, [good, wrong])
       expect([JSON.stringify(wrong), status]).toEqual([JSON.stringify(wrong), 422])
     }
-    const { body } = await tenant.admin('POST', `${path}/boosts`, [{ start: '2026-01-02', end: '2026-01-01', multiplier: 1, userId: 'ada', userAttributes: filter }])
-    for (const field of ['name', 'end', 'multiplier', 'userAttributes']) expect(error(body)).toContain(`0.${field}:`)
+    const { body } = await tenant.admin('POST', `${path}/boosts`, [
+      { start: '2026-01-02', end: '2026-01-01', multiplier: 1, userId: 'ada', userAttributes: filter },
+    ])
+    for (const field of ['name', 'end', 'multiplier', 'userAttributes'])
+      expect(error(body)).toContain(`0.${field}:`)
     expect(await everything()).toEqual(before)
   })
 
@@ -358,7 +621,13 @@ describe('boosts', () => {
     await tenant.app('PUT', '/users/ada', {})
     const good = { name: 'B', start: '2026-01-01', multiplier: 2 }
     const { status, body } = await tenant.admin('POST', `${path}/boosts`, [
-      { ...good, end: '2026-01-01', multiplier: 99.999, rounding: 'nearest', userAttributes: [{ attributeId: plan, attributeValue: 'x' }] },
+      {
+        ...good,
+        end: '2026-01-01',
+        multiplier: 99.999,
+        rounding: 'nearest',
+        userAttributes: [{ attributeId: plan, attributeValue: 'x' }],
+      },
       { ...good, userId: 'nobody' },
       { ...good, userAttributes: [{ attributeId: page, attributeValue: 'x' }] },
       { ...good, userId: 'ada', userAttributes: [] },
@@ -387,20 +656,35 @@ describe('boosts', () => {
       { id: open, name: 'Open', end: '2027-01-01', multiplier: 0.1, rounding: 'up', userAttributes: filter },
       { id: open, end: null, userAttributes: null, start: null, multiplier: null },
     ])
-    expect(issues(patched.body)).toEqual([all, own, NOBODY].map((id) => ({ id, boostId: id, severity: 'error', message: MESSAGE })))
-    expect(at(patched.body, 'updated', 1)).toMatchObject({ id: open, name: 'Open', start: '2026-01-01', end: null, multiplier: 0.1, rounding: 'up', userAttributes: [] })
+    expect(issues(patched.body)).toEqual(
+      [all, own, NOBODY].map((id) => ({ id, boostId: id, severity: 'error', message: MESSAGE })),
+    )
+    expect(at(patched.body, 'updated', 1)).toMatchObject({
+      id: open,
+      name: 'Open',
+      start: '2026-01-01',
+      end: null,
+      multiplier: 0.1,
+      rounding: 'up',
+      userAttributes: [],
+    })
     expect((await tenant.admin('GET', `${path}/boosts/${open}`)).body).toEqual(at(patched.body, 'updated', 1))
     expect(pick(list((await tenant.admin('GET', `${path}/boosts?skip=1&limit=1`)).body), 'id')).toEqual([own])
     // The application interface lists those without a user, finished ones only when asked.
     expect(pick(list((await tenant.app('GET', '/points/xp/boosts')).body), 'id')).toEqual([open])
-    expect(pick(list((await tenant.app('GET', '/points/xp/boosts?includeFinished=true')).body), 'id')).toEqual([all, open])
+    expect(
+      pick(list((await tenant.app('GET', '/points/xp/boosts?includeFinished=true')).body), 'id'),
+    ).toEqual([all, open])
     expect((await tenant.app('GET', '/points/xp/boosts?includeFinished=yes')).status).toBe(422)
     const gone = await tenant.admin('DELETE', `${path}/boosts?ids=${own},${NOBODY}&ids=${all}`)
     expect(pick(list(at(gone.body, 'deleted')), 'id').sort()).toEqual([own, all].sort())
     expect(issues(gone.body)).toEqual([{ id: NOBODY, boostId: NOBODY, severity: 'error', message: MESSAGE }])
     expect(pick(list((await tenant.admin('GET', `${path}/boosts`)).body), 'id')).toEqual([open])
     const other = await tenant.create('/points', { key: 'other', name: 'Other' })
-    expect((await tenant.admin('DELETE', `/points/${other}/boosts?ids=${open}`)).body).toMatchObject({ deleted: [], issues: [{ id: open, boostId: open }] })
+    expect((await tenant.admin('DELETE', `/points/${other}/boosts?ids=${open}`)).body).toMatchObject({
+      deleted: [],
+      issues: [{ id: open, boostId: open }],
+    })
     expect((await tenant.admin('GET', `/points/${other}/boosts/${open}`)).status).toBe(404)
   })
 })

@@ -6,9 +6,10 @@ import type { Instant } from '../../shared/clock'
 /** An idempotency key of one user, and the event that it stands for (E4). */
 export type UsedKey = { metricId: string; key: string; eventId: string }
 
+// CROSS JOIN keeps SQLite from reading all of the user's keys instead of those that are asked for.
 const USED_KEYS = `
   SELECT i.metric_id AS metricId, i.key, i.event_id AS eventId
-  FROM json_each(?3) asked JOIN idempotency_keys i
+  FROM json_each(?3) asked CROSS JOIN idempotency_keys i
     ON i.user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)
     AND i.metric_id = asked.value ->> 0 AND i.key = asked.value ->> 1`
 
@@ -29,7 +30,7 @@ export function parseUsedKeys(result: D1Result | undefined): UsedKey[] {
 }
 
 const RECORDED = `
-  SELECT e.id FROM json_each(?3) asked JOIN events e
+  SELECT e.id FROM json_each(?3) asked CROSS JOIN events e
     ON e.user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)
     AND e.metric_id = asked.value ->> 0 AND e.at = asked.value ->> 1 AND e.seq = asked.value ->> 2
     AND e.id = asked.value ->> 3`

@@ -71,7 +71,7 @@ export async function newestAwards(
 
 const FORMS = `
   SELECT v.trigger_id AS triggerId, v.version, v.document FROM json_each(?1) asked
-  JOIN trigger_versions v ON v.trigger_id = asked.value ->> 0 AND v.version = asked.value ->> 1`
+  CROSS JOIN trigger_versions v ON v.trigger_id = asked.value ->> 0 AND v.version = asked.value ->> 1`
 
 const FormRows = z.array(
   z.object({

@@ -21,7 +21,7 @@ export type Standing = {
 const STANDING = `
   SELECT t.id, t.config_version,
     (SELECT now FROM test_clock) AS clock,
-    (SELECT json_group_array(k.prefix) FROM json_each(?2) p JOIN api_keys k ON k.prefix = p.value) AS keys
+    (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k ON k.prefix = p.value) AS keys
   FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND t.status = 'active'`
 
 const StandingRow = z.object({

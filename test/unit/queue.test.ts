@@ -1,0 +1,368 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Deposed, type Job } from '../../src/modules/events/commit'
+import { type CommitGroup, UserQueues } from '../../src/modules/events/queue'
+import type { Settlement } from '../../src/modules/events/settlement'
+import { instant } from '../../src/shared/clock'
+
+/** How long a group may take before its leader is thought dead, and how often the others look (queue.ts). */
+const LEASE = 5_000
+const WATCH = 1_000
+
+/** A command that can be told by its name. */
+const jobNamed = (name: string): Job => ({
+  command: { kind: 'upsert', user: { name } },
+  prefix: null,
+  arrived: instant(0),
+  unsure: null,
+})
+
+function nameOf({ command }: Job): string {
+  return command.user.name ?? ''
+}
+
+/** The end of the command with that name; every refusal is as good as another here. */
+const settled = (name: string): Settlement => ({ kind: 'refused', status: 422, message: name })
+
+const settleAll = (jobs: readonly Job[]) => jobs.map((job) => settled(nameOf(job)))
+
+/** A commit that the test ends when it likes. */
+type Held = {
+  names: string[]
+  mayWrite: () => boolean
+  done: (settlements?: Settlement[]) => void
+  fail: (error: unknown) => void
+}
+
+/** Commits that stay open until the test ends them. */
+function heldCommits() {
+  const held: Held[] = []
+  let open = 0
+  let mostOpen = 0
+  const commit: CommitGroup = async (jobs, mayWrite) => {
+    open += 1
+    mostOpen = Math.max(mostOpen, open)
+    try {
+      return await new Promise((resolve, reject) => {
+        const done = (settlements = settleAll(jobs)) => resolve(settlements)
+        held.push({ names: jobs.map(nameOf), mayWrite, done, fail: reject })
+      })
+    } finally {
+      open -= 1
+    }
+  }
+  const at = (index: number) => {
+    const one = held[index]
+    if (one === undefined) throw new Error(`no commit ${index}`)
+    return one
+  }
+  return { held, commit, at, mostOpen: () => mostOpen }
+}
+
+const noWaitUntil = () => undefined
+/** Lets everything happen that is ready to. */
+const settle = () => vi.advanceTimersByTimeAsync(0)
+const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `${from + n}`)
+
+let waits = 0
+
+beforeEach(() => {
+  waits = 0
+  vi.useFakeTimers({ now: 1_000_000 })
+  vi.stubGlobal('scheduler', {
+    wait: (ms: number) => {
+      waits += 1
+      return new Promise((resolve) => setTimeout(resolve, ms))
+    },
+  })
+})
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+describe('E3: the queue of one user', () => {
+  test('a lone command is committed at once and may write; its work outlives its caller', async () => {
+    const queues = new UserQueues()
+    const kept: Promise<unknown>[] = []
+    const { commit, at } = heldCommits()
+    const end = queues.submit('ada', jobNamed('0'), commit, (work) => kept.push(work))
+    expect(at(0).names).toEqual(['0'])
+    expect(at(0).mayWrite()).toBe(true)
+    expect(kept).toHaveLength(1)
+    at(0).done()
+    expect(await end).toEqual(settled('0'))
+    await Promise.all(kept)
+    expect(waits).toBe(0)
+  })
+
+  test('what comes meanwhile goes in groups of 20, in order, one group at a time, and each gets its own end', async () => {
+    const queues = new UserQueues()
+    const { commit, held, at, mostOpen } = heldCommits()
+    const names = numbered(50)
+    const ends = Promise.all(names.map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)))
+    for (let index = 0; index < 4; index += 1) {
+      await settle()
+      expect(held).toHaveLength(index + 1)
+      at(index).done()
+    }
+    expect(await ends).toEqual(names.map(settled))
+    expect(held.map((one) => one.names)).toEqual([
+      ['0'],
+      names.slice(1, 21),
+      names.slice(21, 41),
+      names.slice(41),
+    ])
+    expect(mostOpen()).toBe(1)
+  })
+
+  test('each group is committed by one of its own requests, with that request’s means', async () => {
+    const queues = new UserQueues()
+    const leaders: string[] = []
+    const submit = (name: string) =>
+      queues.submit(
+        'ada',
+        jobNamed(name),
+        async (jobs) => {
+          expect(jobs.map(nameOf)).toContain(name)
+          leaders.push(name)
+          await Promise.resolve()
+          return settleAll(jobs)
+        },
+        noWaitUntil,
+      )
+    await Promise.all(numbered(45).map(submit))
+    expect(leaders).toEqual(['0', '1', '21', '41'])
+  })
+
+  test('users do not wait for each other', async () => {
+    const queues = new UserQueues()
+    const hung: CommitGroup = () => new Promise(() => undefined)
+    void queues.submit('ada', jobNamed('a'), hung, noWaitUntil)
+    const end = queues.submit('grace', jobNamed('b'), async (jobs) => settleAll(jobs), noWaitUntil)
+    expect(await end).toEqual(settled('b'))
+    expect(vi.getMockedSystemTime()?.getTime()).toBe(1_000_000)
+  })
+
+  test('after its last command nothing is left: the next one leads at once', async () => {
+    const queues = new UserQueues()
+    const commit: CommitGroup = async (jobs) => settleAll(jobs)
+    await Promise.all(numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)))
+    const { commit: next, at } = heldCommits()
+    void queues.submit('ada', jobNamed('3'), next, noWaitUntil)
+    expect(at(0).names).toEqual(['3'])
+  })
+})
+
+describe('E3: a group that fails', () => {
+  test('is tried one by one, so that only the one at fault pays', async () => {
+    const queues = new UserQueues()
+    const tried: string[][] = []
+    const commit: CommitGroup = async (jobs) => {
+      tried.push(jobs.map(nameOf))
+      if (jobs.some((job) => nameOf(job) === '2')) throw new Error('poison')
+      return settleAll(jobs)
+    }
+    const ends = await Promise.allSettled(
+      numbered(5).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)),
+    )
+    expect(ends.map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)))).toEqual([
+      settled('0'),
+      settled('1'),
+      'Error: poison',
+      settled('3'),
+      settled('4'),
+    ])
+    expect(tried).toEqual([['0'], ['1', '2', '3', '4'], ['1'], ['2'], ['3'], ['4']])
+  })
+
+  test('does not stop those that come after it', async () => {
+    const queues = new UserQueues()
+    const { commit, at } = heldCommits()
+    const first = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
+    const second = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    const seen = expect(first).rejects.toThrow('D1 is away')
+    at(0).fail(new Error('D1 is away'))
+    await settle()
+    at(1).done()
+    await seen
+    expect(await second).toEqual(settled('1'))
+  })
+
+  test('a command that a commit leaves without an end fails, and does not wait for ever', async () => {
+    const queues = new UserQueues()
+    const commit: CommitGroup = async (jobs) => settleAll(jobs).slice(0, 1)
+    const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    let open = 3
+    for (const end of ends)
+      end
+        .catch(() => undefined)
+        .finally(() => {
+          open -= 1
+        })
+    await vi.advanceTimersByTimeAsync(3 * LEASE)
+    expect(open).toBe(0)
+  })
+})
+
+describe('E3: a leader that never comes back', () => {
+  test('is replaced within its lease and a look; what it had not finished goes first, and it may write no more', async () => {
+    const queues = new UserQueues()
+    const { commit, held, at } = heldCommits()
+    const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
+    const others = numbered(3, 1).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    await vi.advanceTimersByTimeAsync(LEASE)
+    expect(held).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(2 * WATCH)
+    expect(held).toHaveLength(2)
+    expect(at(1).names).toEqual(['0', '1', '2', '3'])
+    expect([at(0).mayWrite(), at(1).mayWrite()]).toEqual([false, true])
+    at(1).done()
+    expect(await Promise.all(others)).toEqual(numbered(3, 1).map(settled))
+    // If it wakes after all, it learns what became of its command.
+    at(0).fail(new Deposed())
+    expect(await dead).toEqual(settled('0'))
+    expect(held).toHaveLength(2)
+  })
+
+  test('that wakes up as the others work on its group has nothing to say of it, nor does it hand on', async () => {
+    const queues = new UserQueues()
+    const { commit, held, at, mostOpen } = heldCommits()
+    const names = numbered(4)
+    const ends = Promise.all(names.map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)))
+    await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
+    expect(held).toHaveLength(2)
+    at(0).fail(new Error('the connection was lost'))
+    await settle()
+    const late = queues.submit('ada', jobNamed('late'), commit, noWaitUntil)
+    await settle()
+    expect(held).toHaveLength(2)
+    at(1).done()
+    await settle()
+    expect(at(2).names).toEqual(['late'])
+    at(2).done()
+    expect(await ends).toEqual(names.map(settled))
+    expect(await late).toEqual(settled('late'))
+    expect(mostOpen()).toBe(2)
+  })
+
+  test('that had written before it was replaced is believed, and each command has one end', async () => {
+    const queues = new UserQueues()
+    const { commit, at } = heldCommits()
+    const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
+    const other = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
+    at(0).done([settled('as the first saw it')])
+    expect(await dead).toEqual(settled('as the first saw it'))
+    at(1).done([settled('as the second saw it'), settled('1')])
+    expect(await other).toEqual(settled('1'))
+  })
+
+  test('whose command others have settled is told so, although its own commit never ends', async () => {
+    const queues = new UserQueues()
+    const { commit, at } = heldCommits()
+    let ended = false
+    void queues.submit('ada', jobNamed('0'), commit, noWaitUntil).then(() => {
+      ended = true
+    })
+    void queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
+    at(1).done()
+    await vi.advanceTimersByTimeAsync(2 * WATCH)
+    expect(ended).toBe(true)
+  })
+
+  test('with nobody behind it is replaced by the next who comes, however late', async () => {
+    const queues = new UserQueues()
+    const { commit, held, at } = heldCommits()
+    void queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
+    await vi.advanceTimersByTimeAsync(10 * LEASE)
+    const end = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    await vi.advanceTimersByTimeAsync(2 * WATCH)
+    expect(held).toHaveLength(2)
+    expect(at(1).names).toEqual(['0', '1'])
+    at(1).done()
+    expect(await end).toEqual(settled('1'))
+  })
+
+  test('is replaced again, if its successor dies, too', async () => {
+    const queues = new UserQueues()
+    const { commit, held, at } = heldCommits()
+    const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    await vi.advanceTimersByTimeAsync(2 * (LEASE + 2 * WATCH))
+    expect(held.map(({ names }) => names)).toEqual([['0'], ['0', '1', '2'], ['0', '1', '2']])
+    expect(held.map(({ mayWrite }) => mayWrite())).toEqual([false, false, true])
+    at(2).done()
+    expect(await ends[2]).toEqual(settled('2'))
+  })
+
+  test('with more behind it than one group: the successor works on them all, although its own is far back', async () => {
+    const queues = new UserQueues()
+    const { commit, held, at } = heldCommits()
+    const names = numbered(45)
+    const ends = names.map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
+    for (const index of [1, 2, 3]) {
+      expect(held).toHaveLength(index + 1)
+      at(index).done()
+      await settle()
+    }
+    expect(held.slice(1).flatMap((one) => one.names)).toEqual(names)
+    expect(await Promise.all(ends.slice(1))).toEqual(names.slice(1).map(settled))
+  })
+
+  test('one who is only slow, and says so before each write, is left alone', async () => {
+    const queues = new UserQueues()
+    const { commit, held, at } = heldCommits()
+    const ends = numbered(2).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    for (let n = 0; n < 5; n += 1) {
+      await vi.advanceTimersByTimeAsync(LEASE - WATCH)
+      expect(at(0).mayWrite()).toBe(true)
+    }
+    expect(held).toHaveLength(1)
+    at(0).done()
+    await settle()
+    at(1).done()
+    expect(await Promise.all(ends)).toEqual(numbered(2).map(settled))
+  })
+})
+
+describe('E3: what waiting costs', () => {
+  test('one who waits looks once a second, and nobody looks any more when all is done', async () => {
+    const queues = new UserQueues()
+    const { commit, at } = heldCommits()
+    const waiting = 30
+    const ends = numbered(waiting + 1).map((name) =>
+      queues.submit('ada', jobNamed(name), commit, noWaitUntil),
+    )
+    await vi.advanceTimersByTimeAsync(4 * WATCH)
+    expect(waits).toBeGreaterThan(0)
+    expect(waits).toBeLessThanOrEqual(5 * waiting)
+    for (const index of [0, 1, 2]) {
+      at(index).done()
+      await settle()
+    }
+    await Promise.all(ends)
+    const then = waits
+    await vi.advanceTimersByTimeAsync(WATCH)
+    expect(vi.getTimerCount()).toBe(0)
+    await vi.advanceTimersByTimeAsync(5 * WATCH)
+    expect(waits).toBe(then)
+  })
+
+  test('at most 5,000 commands of a user wait; one more goes its own way', async () => {
+    const queues = new UserQueues()
+    const { commit, held, at } = heldCommits()
+    const ends = numbered(5_001).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    expect(held).toHaveLength(1)
+    const own = queues.submit('ada', jobNamed('own'), commit, noWaitUntil)
+    expect(at(1).names).toEqual(['own'])
+    at(1).done()
+    expect(await own).toEqual(settled('own'))
+    for (let index = 0; held[index] !== undefined; index += 1) {
+      if (index !== 1) at(index).done()
+      await settle()
+    }
+    expect(await Promise.all(ends)).toEqual(numbered(5_001).map(settled))
+  })
+})

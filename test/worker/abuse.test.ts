@@ -1,0 +1,545 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { OperationSpec } from '../../src/http/operation'
+import { adminOperations, applicationOperations } from '../../src/operations'
+import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
+
+const MIB = 1_048_576
+const NOBODY = '018f0000-0000-7000-8000-000000000000'
+
+let tenant: TestTenant
+let system: string
+beforeAll(async () => {
+  tenant = await newTenant()
+  await tenant.metric('words')
+  await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+  await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
+  system = await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    levels: [{ key: 'l', name: 'L', points: 5 }],
+  })
+  await tenant.event('words', 'ada', 1)
+})
+
+const errors = vi.spyOn(console, 'error')
+beforeEach(() => {
+  errors.mockClear()
+})
+
+const headers = () => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id })
+
+/** A path of the operation of things that there are. */
+const pathOf = ({ surface, path }: OperationSpec) =>
+  (surface === 'admin' ? '/admin/v1' : '/v1') +
+  path
+    .replaceAll('{systemId}', system)
+    .replaceAll('{id}', surface === 'admin' ? NOBODY : 'ada')
+    .replaceAll('{key}', path.includes('/metrics') ? 'words' : 'xp')
+
+const ALL = [...applicationOperations, ...adminOperations]
+const WRITES = ALL.filter(({ body }) => body !== undefined)
+
+/** Sends it raw, and holds that it is refused with {error} and one of the statuses, and that nothing is stored. */
+async function refused(method: string, path: string, raw: BodyInit, statuses: number[], more = {}) {
+  const answer = await call(toApp, method, path, { raw, headers: { ...headers(), ...more } })
+  const what = `${method} ${path} ${typeof raw === 'string' ? raw.slice(0, 60) : ''}`
+  expect([what, statuses.includes(answer.status), answer.status]).toEqual([what, true, answer.status])
+  expect(Object.keys(Object(answer.body))).toEqual(['error'])
+  expect(String(at(answer.body, 'error')).length).toBeGreaterThan(10)
+  return answer
+}
+
+describe('bodies', () => {
+  it('G2: what is no JSON is 400 on every operation that takes a body', async () => {
+    const before = await everything()
+    for (const spec of WRITES) {
+      const texts = ['', '{', '{"a":}', 'NaN', "{'a':1}", '[1,]', '\u0000', '['.repeat(20_000), 'a=b&c=d']
+      await Promise.all(texts.map((raw) => refused(spec.method.toUpperCase(), pathOf(spec), raw, [400])))
+      await refused(spec.method.toUpperCase(), pathOf(spec), new Uint8Array([0xff, 0xfe, 0x7b, 0x7d]), [400])
+    }
+    expect(await everything()).toEqual(before)
+    expect(errors).not.toHaveBeenCalled()
+  })
+
+  it('G2: over 1 MiB is 413, with or without its length; exactly 1 MiB is read', async () => {
+    const before = await everything()
+    for (const spec of WRITES) {
+      const method = spec.method.toUpperCase()
+      await refused(method, pathOf(spec), ' '.repeat(MIB + 1), [413])
+      await refused(method, pathOf(spec), ' '.repeat(MIB + 1), [413], { 'content-length': String(MIB + 1) })
+      const stream = new Response(' '.repeat(MIB + 1)).body
+      if (stream !== null) await refused(method, pathOf(spec), stream, [413])
+      await refused(method, pathOf(spec), ' '.repeat(MIB), [400])
+    }
+    // Bytes count, not characters.
+    await refused('PUT', '/v1/users/ada', JSON.stringify({ name: '😀'.repeat(MIB / 4) }), [413])
+    expect(await everything()).toEqual(before)
+    const body = JSON.stringify({ name: 'Ada', more: '' })
+    const raw = `${body.slice(0, -2)}${' '.repeat(MIB - body.length)}"}`
+    expect(raw.length).toBe(MIB)
+    expect((await call(toApp, 'PUT', '/v1/users/mib', { raw, headers: headers() })).status).toBe(200)
+    expect(errors).not.toHaveBeenCalled()
+  })
+
+  it('G2: a body is read as JSON, whatever content type it names', async () => {
+    const types = [
+      'application/json',
+      'application/json; charset=utf-8',
+      'application/json;',
+      'APPLICATION/JSON',
+      'application/json, application/json',
+      'application/json-seq',
+      'application/jsonp',
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+      'application/vnd.api+json',
+      '',
+      'rubbish',
+      'text/json',
+    ]
+    const outcome = async (type: string) => {
+      const more = { headers: { ...headers(), 'content-type': type } }
+      const event = { user: { id: 'types' }, value: 1 }
+      const one = await call(toApp, 'POST', '/v1/metrics/words/event', { body: event, ...more })
+      const two = await call(toApp, 'PATCH', '/admin/v1/settings', { body: { recapFrequency: 'x' }, ...more })
+      const three = await call(toApp, 'PUT', '/v1/users/types', { body: { name: type }, ...more })
+      return [type, one.status, two.status, three.status, at(three.body, 'name')]
+    }
+    const outcomes: unknown[] = []
+    for (const type of types) outcomes.push(await outcome(type))
+    expect(outcomes).toEqual(types.map((type) => [type, 201, 422, 200, type]))
+  })
+
+  it('G3: JSON of a wrong shape is 422 on every operation, never a 5xx, and stores nothing', async () => {
+    const before = await everything()
+    // Of these, an object may be a change of nothing to a user or to settings.
+    const nothing = new Set(['users_identify', 'users_update', 'admin_settings_update'])
+    const shapes = [
+      'null',
+      'true',
+      '5',
+      '-0',
+      '1e308',
+      '1e999',
+      '""',
+      '"x"',
+      '[]',
+      '[null]',
+      '[[]]',
+      '[[[[]]]]',
+      '[5]',
+      '["x"]',
+      '[{}]',
+      `[${'{},'.repeat(100)}{}]`,
+      '{"__proto__":{"id":"x","value":1}}',
+      '[{"__proto__":{"id":"x"}}]',
+      '{"length":1,"0":{}}',
+    ]
+    for (const spec of WRITES) {
+      const wrong = shapes.filter((raw) => !nothing.has(spec.id) || !raw.startsWith('{'))
+      await Promise.all(wrong.map((raw) => refused(spec.method.toUpperCase(), pathOf(spec), raw, [422])))
+    }
+    expect(await everything()).toEqual(before)
+    expect(errors).not.toHaveBeenCalled()
+  })
+
+  it('G3: every field of every write takes every wrong type without a 5xx', async () => {
+    const wrong: unknown[] = [null, -1, 1e308, '', '\ud800', 'x'.repeat(5_000), [], {}, { toString: 5 }]
+    const items: [string, string, boolean, Record<string, unknown>][] = [
+      [
+        'POST',
+        '/v1/users',
+        false,
+        {
+          id: 'abused',
+          email: 'a@b.c',
+          name: 'x',
+          tz: 'UTC',
+          deviceTokens: ['t'],
+          subscribeToEmails: true,
+          attributes: { plan: 'x' },
+        },
+      ],
+      [
+        'POST',
+        '/v1/metrics/words/event',
+        false,
+        { user: { id: 'abused' }, value: 1, attributes: { page: 'x' } },
+      ],
+      ['POST', '/admin/v1/metrics', true, { key: 'k', name: 'x', unitType: 'number', units: 'x' }],
+      ['POST', '/admin/v1/attributes', true, { key: 'k', name: 'x', type: 'user' }],
+      [
+        'POST',
+        '/admin/v1/points',
+        true,
+        {
+          key: 'k',
+          name: 'x',
+          description: 'x',
+          badge: { url: 'x' },
+          maxPoints: 5,
+          levels: [],
+          boosts: [],
+          triggers: [],
+        },
+      ],
+      [
+        'PATCH',
+        '/admin/v1/points',
+        true,
+        { id: system, name: 'x', description: 'x', badge: { url: 'x' }, maxPoints: 5 },
+      ],
+      [
+        'POST',
+        `/admin/v1/points/${system}/levels`,
+        true,
+        { key: 'k', name: 'x', points: 1, description: 'x', badge: { url: 'x' } },
+      ],
+      [
+        'POST',
+        `/admin/v1/points/${system}/boosts`,
+        true,
+        {
+          name: 'x',
+          start: '2026-01-01',
+          end: '2026-01-01',
+          multiplier: 2,
+          rounding: 'up',
+          userId: 'ada',
+          userAttributes: [],
+        },
+      ],
+      [
+        'POST',
+        `/admin/v1/points/${system}/triggers`,
+        true,
+        {
+          type: 'time',
+          points: 1,
+          timeUnit: 'days',
+          timeInterval: 1,
+          status: 'active',
+          userAttributes: [],
+          eventAttributes: [],
+          metricId: NOBODY,
+          metricThreshold: 1,
+          achievementId: NOBODY,
+          streakLength: 1,
+          blockIfOutOfPoints: false,
+        },
+      ],
+      ['PATCH', '/admin/v1/settings', false, { controlRatio: 5, recapFrequency: 'weekly' }],
+      ['POST', '/admin/v1/application-api-keys', true, { userId: 'x' }],
+      ['POST', '/admin/v1/admin-api-keys', true, { name: 'x' }],
+    ]
+    for (const [method, path, isList, item] of items) {
+      for (const field of Object.keys(item)) {
+        const answers = await Promise.all(
+          wrong.map((value) => {
+            const one = { ...item, [field]: value }
+            return call(toApp, method, path, { body: isList ? [one] : one, headers: headers() })
+          }),
+        )
+        expect([path, field, answers.filter(({ status }) => status >= 500)]).toEqual([path, field, []])
+        expect([path, field, answers.some(({ status }) => status === 422)]).toEqual([path, field, true])
+      }
+    }
+    expect(errors).not.toHaveBeenCalled()
+  })
+
+  it('G3: deep nesting, many keys and huge texts are refused or ignored, never a 5xx', async () => {
+    const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times)
+    const nested = deep('[', ']', 200_000)
+    const inner = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+    expect(
+      (await call(toApp, 'PUT', '/v1/users/ada', { raw: `{"deep":${nested}}`, headers: headers() })).status,
+    ).toBe(200)
+    const before = await everything()
+    for (const raw of [
+      `{"user":${nested},"value":1}`,
+      `{"user":{"id":${nested}},"value":1}`,
+      `{"user":{"id":"ada"},"value":1,"attributes":${inner}}`,
+      `{"user":{"id":"ada","attributes":{"plan":${inner}}},"value":1}`,
+      `{"user":{"id":"ada","deviceTokens":${nested}},"value":1}`,
+      JSON.stringify({ user: { id: 'ada', name: 'x'.repeat(900_000) }, value: 1 }),
+      JSON.stringify({ user: { id: 'x'.repeat(900_000) }, value: 1 }),
+      JSON.stringify({
+        user: {
+          id: 'ada',
+          attributes: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, 'x'])),
+        },
+        value: 1,
+      }),
+      JSON.stringify({ user: { id: 'ada', attributes: { ['k'.repeat(900_000)]: 'x' } }, value: 1 }),
+      JSON.stringify({ user: { id: 'ada', deviceTokens: Array(50_000).fill('t') }, value: 1 }),
+    ]) {
+      await refused('POST', '/v1/metrics/words/event', raw, [422])
+    }
+    expect(await everything()).toEqual(before)
+  })
+
+  it('G7: a list far too long is refused shortly: 1 MiB of nothings does not come back as many', async () => {
+    for (const [path, method] of [
+      ['/admin/v1/metrics', 'POST'],
+      ['/admin/v1/points', 'PATCH'],
+      ['/admin/v1/application-api-keys', 'POST'],
+    ] as const) {
+      const answer = await refused(method, path, `[${'0,'.repeat(500_000)}0]`, [422])
+      expect(JSON.stringify(answer.body).length).toBeLessThan(MIB / 4)
+    }
+  })
+})
+
+describe('headers, queries and paths', () => {
+  it('E4, K1: headers too long, odd or repeated are refused without a 5xx', async () => {
+    const event = JSON.stringify({ user: { id: 'ada' }, value: 1 })
+    const before = await everything()
+    await refused('POST', '/v1/metrics/words/event', event, [422], { 'idempotency-key': 'k'.repeat(256) })
+    await refused('POST', '/v1/metrics/words/event', event, [422], { 'idempotency-key': 'k'.repeat(60_000) })
+    await refused('POST', '/v1/metrics/words/event', event, [401], { 'x-api-key': 'k'.repeat(60_000) })
+    await refused('POST', '/v1/metrics/words/event', event, [401], {
+      'x-api-key': `${'k'.repeat(255)}.${'k'.repeat(255)}`,
+    })
+    for (const id of [
+      'x'.repeat(60_000),
+      "' OR 1=1 --",
+      '%',
+      '..',
+      `${tenant.id}, ${tenant.id}`,
+      tenant.id.toUpperCase(),
+    ]) {
+      const request = new Request('http://laurel.test/v1/metrics/words/event', {
+        method: 'POST',
+        body: event,
+        headers: { ...headers(), 'tenant-id': id },
+      })
+      const { status } = await toApp(request)
+      expect([id.slice(0, 40), [404, 422].includes(status)]).toEqual([id.slice(0, 40), true])
+    }
+    expect(await everything()).toEqual(before)
+    for (const name of ['__proto__', 'constructor', 'x-forwarded-for']) {
+      expect(
+        (await call(toApp, 'GET', '/v1/users/ada', { headers: { ...headers(), [name]: 'x' } })).status,
+      ).toBe(200)
+    }
+  })
+
+  it('G2: every reading takes odd, repeated and hostile query parameters without a 5xx', async () => {
+    const before = await everything()
+    const reads = ALL.filter(({ method }) => method === 'get' || method === 'delete')
+    const queries = [
+      '?__proto__=1&__proto__=2&constructor=3&toString=4&&=&==&a[b]=c&userId=x&userId=y',
+      '?limit=1&limit=2&skip=1&skip=2&ids=a&awards=1&awards=2&aggregation=daily&aggregation=daily',
+      `?limit=${'9'.repeat(400)}&skip=${'9'.repeat(400)}&awards=-${'9'.repeat(400)}&startDate=9999-99-99&endDate=9999-99-99&aggregation=daily`,
+      '?%00=%00&limit=%00&skip=%FF&awards=%F0%9F%98%80&userAttributes=%00:%00&ids=%00',
+      "?ids=' OR 1=1 --&userAttributes=plan:' OR 1=1 --&userId=' OR 1=1 --",
+      `?userAttributes=${'plan:x,'.repeat(2_000)}`,
+      `?ids=${`${NOBODY},`.repeat(500)}`,
+      '?aggregation=daily&startDate=0001-01-01&endDate=9999-12-31',
+      '?aggregation=weekly&startDate=9999-12-31&endDate=9999-12-31&userAttributes=plan:x',
+    ]
+    for (const spec of reads) {
+      if (spec.id.includes('clock')) continue
+      const answers = await Promise.all(
+        queries.map(async (query) => ({
+          query: query.slice(0, 50),
+          ...(await call(toApp, spec.method.toUpperCase(), pathOf(spec) + query, { headers: headers() })),
+        })),
+      )
+      expect([spec.id, answers.filter(({ status }) => status >= 500)]).toEqual([spec.id, []])
+    }
+    expect(await everything()).toEqual(before)
+    expect(errors).not.toHaveBeenCalled()
+  })
+
+  it('G2: odd segments in every path are a 4xx, never a 5xx', async () => {
+    for (const spec of ALL.filter(({ path }) => path.includes('{'))) {
+      const odds = [
+        '%00',
+        '%FF',
+        '%',
+        "'%20OR%201=1%20--",
+        '%F0%9F%98%80',
+        'x'.repeat(5_000),
+        '__proto__',
+        '*',
+      ]
+      const answers = await Promise.all(
+        odds.map(async (odd) => {
+          const path =
+            (spec.surface === 'admin' ? '/admin/v1' : '/v1') + spec.path.replaceAll(/\{\w+\}/g, odd)
+          const raw = spec.body ? { raw: 'null' } : {}
+          const answer = await call(toApp, spec.method.toUpperCase(), path, { ...raw, headers: headers() })
+          return { odd: odd.slice(0, 20), status: answer.status }
+        }),
+      )
+      expect([spec.id, answers.filter(({ status }) => status < 400 || status >= 500)]).toEqual([spec.id, []])
+    }
+    expect(errors).not.toHaveBeenCalled()
+  })
+})
+
+describe('log lines', () => {
+  const lines: string[] = []
+  const log = vi.spyOn(console, 'log').mockImplementation((line: unknown) => {
+    lines.push(String(line))
+  })
+  afterEach(() => {
+    lines.length = 0
+  })
+
+  const parsed = () => lines.map((line) => Object(JSON.parse(line)))
+
+  it('G2, issue 3: one JSON line a request: id, route, status, tenant, milliseconds, D1 round trips and rows', async () => {
+    expect(log).toBeDefined()
+    const key = await tenant.key('ada')
+    lines.length = 0
+    const cases = [
+      [
+        () => tenant.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 }),
+        'POST /v1/metrics/:key/event',
+        201,
+      ],
+      [
+        () =>
+          call(toApp, 'POST', '/api/metrics/words/event', {
+            body: { user: { id: 'ada' }, value: 1 },
+            headers: headers(),
+          }),
+        'POST /api/metrics/:key/event',
+        201,
+      ],
+      [() => tenant.app('GET', '/users/ada/points/xp?awards=5'), 'GET /v1/users/:id/points/:key', 200],
+      [() => tenant.app('PUT', '/users/ada', { email: 'x' }), 'PUT /v1/users/:id', 422],
+      [() => tenant.admin('GET', `/points/${system}/levels`), 'GET /admin/v1/points/:systemId/levels', 200],
+      [() => tenant.as(key, 'GET', '/users/bob'), 'GET /v1/users/:id', 403],
+    ] as const
+    for (const [send, route, status] of cases) {
+      lines.length = 0
+      const answer = await send()
+      expect([route, answer.status]).toEqual([route, status])
+      expect(parsed()).toEqual([
+        {
+          level: 'info',
+          requestId: answer.headers.get('x-request-id'),
+          route,
+          status,
+          tenant: tenant.id,
+          milliseconds: expect.any(Number),
+          d1: {
+            roundTrips: expect.any(Number),
+            rowsRead: expect.any(Number),
+            rowsWritten: expect.any(Number),
+          },
+        },
+      ])
+      const [{ d1, milliseconds }] = parsed()
+      expect(milliseconds).toBeGreaterThanOrEqual(0)
+      expect(d1.roundTrips).toBeGreaterThanOrEqual(1)
+    }
+  })
+
+  it('issue 3: the figures are those of D1', async () => {
+    const key = await tenant.key('ada')
+    await tenant.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 })
+    lines.length = 0
+    await tenant.as(
+      key,
+      'POST',
+      '/metrics/words/event',
+      { user: { id: 'ada' }, value: 1 },
+      { 'idempotency-key': 'logged' },
+    )
+    expect(parsed()[0].d1).toMatchObject({ roundTrips: 2 })
+    // The user, the event and its key.
+    expect(parsed()[0].d1.rowsWritten).toBe(3)
+    expect(parsed()[0].d1.rowsRead).toBeGreaterThan(0)
+    lines.length = 0
+    await tenant.as(key, 'PUT', '/users/ada', {})
+    expect(parsed()[0].d1.rowsWritten).toBe(0)
+  })
+
+  it('G2: requests that are refused before anything else, or that no route takes, have their line too', async () => {
+    for (const [path, status] of [
+      ['/v1/users/ada', 401],
+      ['/v1/nowhere', 404],
+      ['/nowhere', 404],
+      ['/health', 200],
+    ] as const) {
+      lines.length = 0
+      const answer = await call(toApp, 'GET', path)
+      expect(answer.status).toBe(status)
+      expect(parsed().map(({ requestId, status }) => [path, requestId, status])).toEqual([
+        [path, answer.headers.get('x-request-id'), status],
+      ])
+    }
+  })
+
+  it('issue 3: never a key, an email, a name, a user id or a body, whatever happens', async () => {
+    const key = await tenant.key('secret-user')
+    const [prefix = '', body = ''] = key.split('.')
+    const fields = {
+      email: 'secret@example.com',
+      name: 'Secret Name',
+      deviceTokens: ['secret-token'],
+      attributes: { plan: 'secret-plan' },
+    }
+    const user = { id: 'secret-user', ...fields }
+    lines.length = 0
+    await tenant.as(
+      key,
+      'POST',
+      '/metrics/words/event',
+      { user, value: 1 },
+      { 'idempotency-key': 'secret-idempotency' },
+    )
+    await tenant.as(key, 'PUT', '/users/secret-user', fields)
+    await tenant.as(key, 'PUT', '/users/secret-other', fields)
+    await tenant.as(key, 'PUT', '/users/secret-user', { ...fields, email: 'secret' })
+    await tenant.as(`${key}x`, 'GET', '/users/secret-user?awards=secret')
+    await tenant.app('GET', '/points/xp/summary?userAttributes=plan:secret')
+    await tenant.app('GET', '/secret-path')
+    await tenant.admin('POST', '/application-api-keys', [{ userId: 'secret-user' }])
+    await tenant.admin('POST', '/admin-api-keys', [{ name: 'secret-name' }])
+    errors.mockClear()
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        if (name === 'prepare') return (sql: string) => target.prepare(sql)
+        return async () => {
+          throw new Error('D1_ERROR: out of order')
+        }
+      },
+    })
+    const broken = tenant.through(newApp({ DB }))
+    for (const path of ['/v1/users/secret-user', '/v1/metrics/words/event']) {
+      const request = new Request(`http://laurel.test${path}`, {
+        method: path.endsWith('event') ? 'POST' : 'PUT',
+        body: JSON.stringify(path.endsWith('event') ? { user, value: 1 } : fields),
+        headers: headers(),
+      })
+      const response = await broken.send(request)
+      const text = await response.text()
+      expect([path, response.status]).toEqual([path, 500])
+      expect(text).toContain(response.headers.get('x-request-id') ?? 'none')
+      expect(text).not.toContain('D1')
+    }
+    expect(errors).toHaveBeenCalledTimes(2)
+    const all = [...lines, ...errors.mock.calls.flat().map(String)].join('\n')
+    expect(lines.length).toBeGreaterThanOrEqual(10)
+    for (const secret of [
+      /secret/i,
+      new RegExp(body),
+      new RegExp(prefix),
+      new RegExp(ADMIN_KEY.split('.')[1] ?? ''),
+    ]) {
+      expect(all).not.toMatch(secret)
+    }
+    for (const [line] of errors.mock.calls)
+      expect(Object(JSON.parse(String(line)))).toMatchObject({
+        level: 'error',
+        requestId: expect.any(String),
+      })
+  })
+})

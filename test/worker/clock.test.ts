@@ -1,0 +1,429 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  countedD1,
+  everything,
+  newApp,
+  newTenant,
+  type TestTenant,
+  toApp,
+} from './harness'
+
+/** The clock is one for the whole database, so each test ends with real time. */
+const headersOf = (tenant: TestTenant) => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id })
+const clock = (tenant: TestTenant, method: string, body?: unknown) =>
+  call(tenant.send, method, '/admin/v1/test-clock', { body, headers: headersOf(tenant) })
+const move = async (tenant: TestTenant, now: string) => {
+  const answer = await clock(tenant, 'PUT', { now })
+  expect([answer.status, at(answer.body, 'now')]).toEqual([200, new Date(now).toISOString()])
+}
+
+afterEach(async () => {
+  await clock(await newTenant(), 'DELETE')
+})
+
+const list = (body: unknown): unknown[] => [body].flat()
+const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
+
+/** The year whose March is the next to come, so that every moment below is ahead. */
+const Y = new Date().getUTCFullYear() + (new Date().getUTCMonth() < 2 ? 0 : 1)
+
+async function setup() {
+  const tenant = await newTenant()
+  const words = await tenant.metric('words')
+  const system = await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    triggers: [{ type: 'metric', points: 10, status: 'active', metricId: words, metricThreshold: 1 }],
+  })
+  return { tenant, words, system, path: `/points/${system}` }
+}
+
+const summary = async (
+  tenant: TestTenant,
+  user: string,
+  kind: string,
+  from: string,
+  to: string,
+  aggregation = 'daily',
+) =>
+  list(
+    (
+      await tenant.app(
+        'GET',
+        `/users/${user}/${kind}/event-summary?aggregation=${aggregation}&startDate=${from}&endDate=${to}`,
+      )
+    ).body,
+  )
+    .filter((row) => at(row, 'change') !== 0)
+    .map((row) => [at(row, 'date'), at(row, 'change'), at(row, 'total')])
+
+describe('the test clock (C1)', () => {
+  it('C1: a set clock stands still until it is moved, for every app, and DELETE returns to real time', async () => {
+    const tenant = await newTenant()
+    const other = tenant.through(newApp())
+    const real = Date.parse(String(at((await clock(tenant, 'GET')).body, 'now')))
+    expect(Math.abs(real - Date.now())).toBeLessThan(5_000)
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    const now = `${Y}-03-10T12:00:00.000Z`
+    for (const where of [tenant, other, tenant.through(newApp())]) {
+      expect((await clock(where, 'GET')).body).toEqual({ now })
+      expect((await where.app('POST', '/users', { id: `u${Math.random()}` })).body).toMatchObject({
+        created: now,
+        updated: now,
+      })
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect((await clock(other, 'GET')).body).toEqual({ now })
+    expect((await clock(other, 'PUT', { now })).body).toEqual({ now })
+    await move(other, `${Y}-03-10T14:00:00.001+02:00`)
+    expect((await clock(tenant, 'GET')).body).toEqual({ now: `${Y}-03-10T12:00:00.001Z` })
+    const deleted = await clock(tenant, 'DELETE')
+    expect(deleted.status).toBe(200)
+    expect(Math.abs(Date.parse(String(at(deleted.body, 'now'))) - Date.now())).toBeLessThan(5_000)
+    expect(
+      Math.abs(Date.parse(String(at((await clock(other, 'GET')).body, 'now'))) - Date.now()),
+    ).toBeLessThan(5_000)
+  })
+
+  it('C1: backward, over 400 days ahead, or what is no ISO timestamp with an offset is 422, and moves nothing', async () => {
+    const tenant = await newTenant()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    const start = Date.UTC(Y, 2, 10, 12)
+    const iso = (ms: number) => new Date(ms).toISOString()
+    for (const now of [
+      iso(start - 1),
+      iso(start + 400 * 86_400_000 + 1),
+      '2000-01-01T00:00:00Z',
+      `${Y}-03-11`,
+      `${Y}-03-11T12:00:00`,
+      `${Y}-03-32T12:00:00Z`,
+      `${Y}-04-31T12:00:00Z`,
+      `${Y}-03-11T25:00:00Z`,
+      `Thu, 11 Mar ${Y} 12:00:00 Z`,
+      'now',
+      '',
+      start + 1,
+      null,
+      undefined,
+      {},
+      '+275760-09-13T00:00:00.001Z',
+    ]) {
+      expect([now, (await clock(tenant, 'PUT', { now })).status]).toEqual([now, 422])
+      expect((await clock(tenant, 'GET')).body).toEqual({ now: iso(start) })
+    }
+    for (const body of [[], null, 'x']) expect((await clock(tenant, 'PUT', body)).status).toBe(422)
+    await move(tenant, iso(start + 400 * 86_400_000))
+  })
+
+  it('C1: with TEST_CLOCK off, its paths are 404, and a clock that was left set counts for nothing', async () => {
+    const { tenant } = await setup()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    const off = tenant.through(newApp({ TEST_CLOCK: 'off' }))
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['DELETE', undefined],
+      ['PUT', { now: `${Y}-03-11T12:00:00Z` }],
+      ['PUT', {}],
+    ] as const) {
+      expect([method, (await clock(off, method, body)).status]).toEqual([method, 404])
+    }
+    expect((await call(off.send, 'GET', '/admin/v1/test-clock')).status).toBe(401)
+    const { body } = await off.app('POST', '/users', { id: 'real' })
+    expect(Math.abs(Date.parse(String(at(body, 'created'))) - Date.now())).toBeLessThan(5_000)
+    await off.event('words', 'real', 1)
+    const { body: points } = await off.app('GET', '/users/real/points/xp')
+    expect(Math.abs(Date.parse(String(at(points, 'awards', 0, 'date'))) - Date.now())).toBeLessThan(5_000)
+  })
+
+  it('budget: a warm event is 2 D1 batches with the clock set too', async () => {
+    const { tenant } = await setup()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    const key = await tenant.key('ada')
+    const { DB, count } = countedD1()
+    const where = tenant.through(newApp({ DB }))
+    const event = () => where.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 })
+    await event()
+    Object.assign(count, { batches: 0 })
+    expect((await event()).status).toBe(201)
+    expect(count.batches).toBe(2)
+  })
+
+  it('G7, P13: what is made while the clock stands still keeps the order of creation', async () => {
+    const { tenant, path, words } = await setup()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    const keys = Array.from({ length: 30 }, (_, n) => `k${n}`)
+    await tenant.admin(
+      'POST',
+      '/metrics',
+      keys.slice(0, 15).map((key) => ({ key, name: key })),
+    )
+    for (const key of keys.slice(15)) await tenant.metric(key)
+    expect(pick((await tenant.admin('GET', '/metrics?limit=100')).body, 'key')).toEqual(['words', ...keys])
+    const { body } = await tenant.admin(
+      'POST',
+      `${path}/triggers`,
+      Array.from({ length: 20 }, (_, n) => ({
+        type: 'metric',
+        points: n + 1,
+        status: 'active',
+        metricId: words,
+        metricThreshold: 1,
+      })),
+    )
+    expect(pick(at((await tenant.app('GET', '/points/xp')).body, 'triggers'), 'id').slice(1)).toEqual(
+      pick(at(body, 'created'), 'id'),
+    )
+    for (let n = 1; n <= 5; n += 1) await tenant.event('words', 'ada', 1)
+    const awards = await tenant.app('GET', '/users/ada/points/xp?awards=100')
+    const totals = pick(at(awards.body, 'awards'), 'total').map(Number)
+    expect(totals).toEqual([...totals].sort((a, b) => b - a))
+    expect(totals).toHaveLength(100)
+  })
+})
+
+describe("an event's local date (E8)", () => {
+  it('E8: is frozen: it does not move when the zone changes, for events and awards alike', async () => {
+    const { tenant } = await setup()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    await tenant.event('words', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
+    await tenant.event('words', { id: 'ada', tz: 'Etc/GMT+12' }, 2)
+    await tenant.event('words', { id: 'ada', tz: null }, 4)
+    await move(tenant, `${Y}-03-10T23:00:00Z`)
+    await tenant.event('words', 'ada', 8)
+    await tenant.app('PUT', '/users/ada', { tz: 'Pacific/Kiritimati' })
+    for (const [kind, by] of [
+      ['metrics/words', 1],
+      ['points/xp', 10],
+    ] as const) {
+      expect(await summary(tenant, 'ada', kind, `${Y}-03-08`, `${Y}-03-12`)).toEqual([
+        // 2 came at midnight of the 10th at −12, 1 at 02:00 of the 11th at +14.
+        [`${Y}-03-10`, 14 * by, 14 * by],
+        [`${Y}-03-11`, 1 * by, 15 * by],
+      ])
+    }
+    await tenant.event('words', 'ada', 16)
+    await tenant.app('PUT', '/users/ada', { tz: 'UTC' })
+    expect(await summary(tenant, 'ada', 'metrics/words', `${Y}-03-08`, `${Y}-03-12`)).toEqual([
+      [`${Y}-03-10`, 14, 14],
+      [`${Y}-03-11`, 17, 31],
+    ])
+  })
+
+  it('E8: around midnight in zones of odd offsets', async () => {
+    const { tenant } = await setup()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    // Minutes ahead of UTC on 21 April.
+    const offsets = {
+      'Pacific/Kiritimati': 840,
+      'Asia/Kathmandu': 345,
+      'America/St_Johns': -150,
+      'Pacific/Chatham': 765,
+    }
+    const moments = Object.entries(offsets)
+      .flatMap(([tz, minutes]) =>
+        [-1, 0].map((ms) => ({
+          tz,
+          at: Date.UTC(Y, 3, 21) - minutes * 60_000 + ms,
+          date: ms < 0 ? `${Y}-04-20` : `${Y}-04-21`,
+        })),
+      )
+      .sort((a, b) => a.at - b.at)
+    for (const { tz, at: moment, date } of moments) {
+      await move(tenant, new Date(moment).toISOString())
+      const id = `${tz}-${date}`
+      const { body } = await tenant.event('words', { id, tz }, 1)
+      expect(at(body, 'points', 'xp', 'awards', 0, 'date')).toBe(new Date(moment).toISOString())
+      for (const kind of ['metrics/words', 'points/xp']) {
+        const rows = await summary(tenant, encodeURIComponent(id), kind, `${Y}-04-18`, `${Y}-04-23`)
+        expect([
+          tz,
+          pick(
+            rows.map(([first]) => ({ first })),
+            'first',
+          ),
+        ]).toEqual([tz, [date]])
+      }
+    }
+  })
+
+  it('E8: takes the offset of that moment, on both sides of a change to summer time', async () => {
+    const { tenant } = await setup()
+    // New York changes on the second Sunday of March: 23:30 local is 04:30 UTC before it, 03:30 after it.
+    const first = new Date(Date.UTC(Y, 2, 1)).getUTCDay()
+    const sunday = 8 + ((7 - first) % 7)
+    const cases = [
+      [Date.UTC(Y, 2, sunday, 4, 59, 59, 999), sunday - 1],
+      [Date.UTC(Y, 2, sunday, 5), sunday],
+      [Date.UTC(Y, 2, sunday + 1, 3, 59, 59, 999), sunday],
+      [Date.UTC(Y, 2, sunday + 1, 4), sunday + 1],
+    ] as const
+    for (const [n, [moment, day]] of cases.entries()) {
+      await move(tenant, new Date(moment).toISOString())
+      await tenant.event('words', { id: `n${n}`, tz: 'America/New_York' }, 1)
+      const rows = await summary(tenant, `n${n}`, 'metrics/words', `${Y}-03-01`, `${Y}-03-20`)
+      expect(rows).toEqual([[`${Y}-03-${String(day).padStart(2, '0')}`, 1, 1]])
+    }
+  })
+})
+
+describe('event summaries over time (P12)', () => {
+  it('P12: whole buckets, empty ones too, weeks from Monday, months from the first, totals at their ends', async () => {
+    const { tenant } = await setup()
+    const day = (n: number) => new Date(Date.UTC(Y, 2, n))
+    const monday = 10 - ((day(10).getUTCDay() + 6) % 7)
+    const iso = (date: Date) => date.toISOString().slice(0, 10)
+    const steps: [Date, number][] = [
+      [day(monday), 1],
+      [day(monday + 6), 2.5],
+      [day(monday + 7), 4],
+      [day(monday + 22), -8],
+      [new Date(Date.UTC(Y, 4, 31)), 16],
+    ]
+    for (const [date, value] of steps) {
+      await move(tenant, `${iso(date)}T23:59:59.999Z`)
+      await tenant.event('words', 'ada', value)
+    }
+    const rows = async (aggregation: string, from: Date, to: Date) =>
+      list(
+        (
+          await tenant.app(
+            'GET',
+            `/users/ada/metrics/words/event-summary?aggregation=${aggregation}&startDate=${iso(from)}&endDate=${iso(to)}`,
+          )
+        ).body,
+      ).map((row) => [at(row, 'date'), at(row, 'change'), at(row, 'total')])
+    expect(await rows('weekly', day(monday + 3), day(monday + 25))).toEqual([
+      [iso(day(monday)), 3.5, 3.5],
+      [iso(day(monday + 7)), 4, 7.5],
+      [iso(day(monday + 14)), 0, 7.5],
+      [iso(day(monday + 21)), -8, -0.5],
+    ])
+    const months = await rows('monthly', day(31), new Date(Date.UTC(Y, 5, 1)))
+    expect(months.map(([date]) => date)).toEqual([`${Y}-03-01`, `${Y}-04-01`, `${Y}-05-01`, `${Y}-06-01`])
+    expect(months.map(([, , total]) => total).slice(2)).toEqual([15.5, 15.5])
+    expect(months.map(([, change]) => Number(change)).reduce((a, b) => a + b, 0)).toBe(15.5)
+    expect(await rows('daily', day(monday + 6), day(monday + 8))).toEqual([
+      [iso(day(monday + 6)), 2.5, 3.5],
+      [iso(day(monday + 7)), 4, 7.5],
+      [iso(day(monday + 8)), 0, 7.5],
+    ])
+    expect(await rows('daily', day(monday - 2), day(monday - 2))).toEqual([[iso(day(monday - 2)), 0, 0]])
+  })
+})
+
+describe('the status of boosts (P5)', () => {
+  it('P5: scheduled until the start has begun somewhere on Earth, finished once the end is over everywhere', async () => {
+    const { tenant, path } = await setup()
+    const boost = { name: 'B', start: `${Y}-03-10`, end: `${Y}-03-11`, multiplier: 2 }
+    const id = await tenant.create(`${path}/boosts`, boost)
+    const status = async () => {
+      const admin = at((await tenant.admin('GET', `${path}/boosts/${id}`)).body, 'status')
+      const [listed] = list((await tenant.app('GET', '/points/xp/boosts?includeFinished=true')).body)
+      expect(at(listed, 'status')).toBe(admin)
+      expect(list((await tenant.app('GET', '/points/xp/boosts')).body)).toHaveLength(
+        admin === 'finished' ? 0 : 1,
+      )
+      return admin
+    }
+    for (const [now, expected] of [
+      [`${Y}-03-09T09:59:59.999Z`, 'scheduled'],
+      [`${Y}-03-09T10:00:00Z`, 'active'],
+      [`${Y}-03-12T11:59:59.999Z`, 'active'],
+      [`${Y}-03-12T12:00:00Z`, 'finished'],
+    ] as const) {
+      await move(tenant, now)
+      expect([now, await status()]).toEqual([now, expected])
+    }
+  })
+
+  it("P5: a user's own boost goes by that user's midnights, and applies so", async () => {
+    const { tenant, path } = await setup()
+    await move(tenant, `${Y}-03-09T00:00:00Z`)
+    await tenant.app('PUT', '/users/ada', { tz: 'Asia/Kathmandu' })
+    const own = { name: 'B', start: `${Y}-03-10`, end: `${Y}-03-10`, multiplier: 2, userId: 'ada' }
+    const id = await tenant.create(`${path}/boosts`, own)
+    let total = 0
+    for (const [now, status, added] of [
+      [`${Y}-03-09T18:14:59.999Z`, 'scheduled', 10],
+      [`${Y}-03-09T18:15:00Z`, 'active', 20],
+      [`${Y}-03-10T18:14:59.999Z`, 'active', 20],
+      [`${Y}-03-10T18:15:00Z`, 'finished', 10],
+    ] as const) {
+      await move(tenant, now)
+      expect([now, at((await tenant.admin('GET', `${path}/boosts/${id}`)).body, 'status')]).toEqual([
+        now,
+        status,
+      ])
+      total += added
+      expect([now, at((await tenant.event('words', 'ada', 1)).body, 'points', 'xp', 'total')]).toEqual([
+        now,
+        total,
+      ])
+      const listed = list((await tenant.app('GET', '/users/ada/points/xp/boosts')).body)
+      expect(pick(listed, 'status').filter(Boolean)).toEqual(added === 20 ? ['active'] : [])
+      expect(list((await tenant.app('GET', '/points/xp/boosts?includeFinished=true')).body)).toEqual([])
+    }
+    // Someone east of there has had that day before.
+    await tenant.app('PUT', '/users/ada', { tz: 'Etc/GMT+12' })
+    expect(at((await tenant.admin('GET', `${path}/boosts/${id}`)).body, 'status')).toBe('active')
+    expect(at((await tenant.event('words', 'ada', 1)).body, 'points', 'xp', 'added')).toBe(20)
+  })
+
+  it('G9: an attribute used by a boost may go once the boost is finished', async () => {
+    const { tenant, path } = await setup()
+    const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    await tenant.create(`${path}/boosts`, {
+      name: 'B',
+      start: `${Y}-03-10`,
+      end: `${Y}-03-10`,
+      multiplier: 2,
+      userAttributes: [{ attributeId: plan, attributeValue: 'x' }],
+    })
+    const remove = async () =>
+      list(at((await tenant.admin('DELETE', `/attributes?ids=${plan}`)).body, 'deleted')).length
+    expect(await remove()).toBe(0)
+    await move(tenant, `${Y}-03-11T11:59:59.999Z`)
+    expect(await remove()).toBe(0)
+    await move(tenant, `${Y}-03-11T12:00:00Z`)
+    expect(await remove()).toBe(1)
+  })
+})
+
+describe('users and the clock', () => {
+  it('U3: updated is the time of the change by the clock, in answers and readings', async () => {
+    const { tenant } = await setup()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    await tenant.app('PUT', '/users/ada', { name: 'Ada' })
+    await move(tenant, `${Y}-03-11T12:00:00Z`)
+    await tenant.event('words', { id: 'ada', name: 'Ada' }, 1)
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
+      created: `${Y}-03-10T12:00:00.000Z`,
+      updated: `${Y}-03-10T12:00:00.000Z`,
+    })
+    await tenant.event('words', { id: 'ada', name: 'A' }, 1)
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
+      created: `${Y}-03-10T12:00:00.000Z`,
+      updated: `${Y}-03-11T12:00:00.000Z`,
+    })
+  })
+
+  it('C1: once the clock is gone, what was done ahead of time harms nothing', async () => {
+    const { tenant } = await setup()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    await tenant.event('words', 'ada', 1)
+    await clock(tenant, 'DELETE')
+    expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({
+      total: 2,
+      points: { xp: { total: 20 } },
+    })
+    expect((await tenant.app('PUT', '/users/ada', { name: 'x' })).status).toBe(200)
+    expect(at((await tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(20)
+    expect((await everything()).test_clock).toEqual([])
+    expect(env.TEST_CLOCK).toBe('on')
+    expect((await call(toApp, 'GET', '/health')).status).toBe(200)
+  })
+})

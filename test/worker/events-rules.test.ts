@@ -1,0 +1,547 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ADMIN_KEY, at, call, countedD1, everything, newApp, newTenant, type TestTenant } from './harness'
+
+const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+const NO_STREAK = {
+  length: 0,
+  frequency: 'daily',
+  started: null,
+  periodStart: null,
+  periodEnd: null,
+  expires: null,
+  extended: false,
+}
+
+/** Words and pages; a point for each word. */
+async function setup(tenant?: TestTenant) {
+  const own = tenant ?? (await newTenant())
+  const words = await own.metric('words')
+  const pages = await own.metric('pages')
+  const system = await own.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    triggers: [{ type: 'metric', points: 1, status: 'active', metricId: words, metricThreshold: 1 }],
+  })
+  return { tenant: own, words, pages, system }
+}
+
+const total = async (tenant: TestTenant, user: string, metric = 'words') =>
+  at((await tenant.app('GET', `/users/${user}/metrics/${metric}`)).body, 'current')
+
+let shared: TestTenant
+beforeAll(async () => {
+  shared = (await setup()).tenant
+  await shared.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
+  await shared.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+})
+
+describe('the value of an event (E1)', () => {
+  it('E1: is rounded to six decimals, half away from zero; 0 and -0 are legal', async () => {
+    const cases: [number, number][] = [
+      [0, 0],
+      [-0, 0],
+      [1, 1],
+      [0.1, 0.1],
+      [0.0000005, 0.000001],
+      [-0.0000005, -0.000001],
+      [0.00000049, 0],
+      [-0.00000049, 0],
+      [0.0000015, 0.000002],
+      [-0.0000025, -0.000003],
+      [1.0000005, 1.000001],
+      [2.5000015, 2.500002],
+      [1.0049995, 1.005],
+      [123456.7890125, 123456.789013],
+      [999999999.9999995, 1000000000],
+      [1e-7, 0],
+      [5e-324, 0],
+      [1e9, 1e9],
+      [-1e9, -1e9],
+      [1e-6, 0.000001],
+    ]
+    for (const [n, [value, after]] of cases.entries()) {
+      const { status, body } = await shared.event('pages', `rounded-${n}`, value)
+      expect([value, status, at(body, 'total')]).toEqual([value, 201, after])
+      expect(await total(shared, `rounded-${n}`, 'pages')).toBe(after)
+    }
+  })
+
+  it('E1: totals never drift', async () => {
+    for (let n = 1; n <= 10; n += 1) {
+      const { body } = await shared.event('pages', 'tenth', 0.1)
+      expect(at(body, 'total')).toBe(n / 10)
+    }
+    expect(await total(shared, 'tenth', 'pages')).toBe(1)
+    for (const value of [0.7, -0.1, -0.6]) await shared.event('pages', 'back', value)
+    expect(await total(shared, 'back', 'pages')).toBe(0)
+  })
+
+  it('E1: |value| ≤ 1e9 and finite, else 422, and nothing is stored', async () => {
+    const before = await everything()
+    for (const raw of [
+      '1000000001',
+      '1000000000.0000001',
+      '-1000000001',
+      '1e308',
+      '1e999',
+      '-1e999',
+      '"5"',
+      'null',
+      'true',
+      '[1]',
+      '{}',
+    ]) {
+      const { status, body } = await call(shared.send, 'POST', '/v1/metrics/words/event', {
+        raw: `{"user":{"id":"ada"},"value":${raw}}`,
+        headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id },
+      })
+      expect([raw, status]).toEqual([raw, 422])
+      expect(String(at(body, 'error'))).toContain('value')
+    }
+    const missing = await shared.app('POST', '/metrics/words/event', { user: { id: 'ada' } })
+    expect(missing.status).toBe(422)
+    expect(await everything()).toEqual(before)
+  })
+
+  it('E1: a total stays within ±9,007,199,254; an event that would leave that is 422 and changes nothing', async () => {
+    for (const sign of [1, -1]) {
+      const id = `far${sign}`
+      for (let n = 1; n <= 9; n += 1) await shared.event('pages', id, sign * 1e9)
+      expect((await shared.event('pages', id, sign * 7_199_254)).body).toMatchObject({
+        total: sign * 9_007_199_254,
+      })
+      const before = await everything()
+      for (const value of [0.000001, 1, 1e9]) {
+        const { status, body } = await shared.event('pages', { id, name: 'changed' }, sign * value)
+        expect([status, typeof at(body, 'error')]).toEqual([422, 'string'])
+      }
+      expect(await everything()).toEqual(before)
+      expect((await shared.event('pages', id, -sign * 0.5)).body).toMatchObject({
+        total: sign * 9_007_199_253.5,
+      })
+      expect((await shared.event('pages', id, 0)).status).toBe(201)
+    }
+  })
+
+  it('E1, P1: a counter of matching events may go further than the total without ever making a 5xx', async () => {
+    const { tenant, words, system } = await setup()
+    const page = await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
+    await tenant.create(`/points/${system}/triggers`, {
+      type: 'metric',
+      points: 1,
+      status: 'active',
+      metricId: words,
+      metricThreshold: 1_000_000_000,
+      eventAttributes: [{ attributeId: page, attributeValue: 'x' }],
+    })
+    for (let n = 0; n < 12; n += 1) {
+      expect((await tenant.event('words', 'ada', 1e9, { attributes: { page: 'x' } })).status).toBe(201)
+      expect((await tenant.event('words', 'ada', -1e9)).status).toBe(201)
+    }
+  })
+})
+
+describe('the answer of an event (E2)', () => {
+  it('E2: shows exactly what it changed', async () => {
+    const { tenant, words, system } = await setup()
+    const plain = await tenant.event('words', 'ada', 2)
+    const body = Object(plain.body)
+    expect(body).toEqual({
+      eventId: UUID,
+      metricId: words,
+      total: 2,
+      achievements: [],
+      currentStreak: NO_STREAK,
+      points: {
+        xp: {
+          id: system,
+          key: 'xp',
+          name: 'XP',
+          description: null,
+          badgeUrl: null,
+          maxPoints: null,
+          total: 2,
+          added: 2,
+          awards: [
+            {
+              id: UUID,
+              awarded: 2,
+              total: 2,
+              date: expect.stringMatching(/Z$/),
+              trigger: expect.any(Object),
+              boosts: [],
+            },
+          ],
+        },
+      },
+      leaderboards: {},
+    })
+    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({
+      awards: body.points.xp.awards,
+    })
+    const nothing = await tenant.event('pages', 'ada', 1)
+    expect(nothing.body).toMatchObject({ total: 1, points: {} })
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    const alias = await call(tenant.send, 'POST', '/api/metrics/words/event', {
+      body: { user: { id: 'ada' }, value: 1 },
+      headers,
+    })
+    expect([alias.status, at(alias.body, 'total')]).toEqual([201, 3])
+  })
+
+  it('E2, P7: an event that is refused stores nothing at all, neither user, event, key nor other awards', async () => {
+    const { tenant, words, system } = await setup()
+    await tenant.create(`/points/${system}/triggers`, { type: 'user_creation', points: 3, status: 'active' })
+    await tenant.create('/points', {
+      key: 'energy',
+      name: 'Energy',
+      triggers: [
+        {
+          type: 'metric',
+          points: -5,
+          status: 'active',
+          metricId: words,
+          metricThreshold: 10,
+          blockIfOutOfPoints: true,
+        },
+      ],
+    })
+    await tenant.event('words', { id: 'ada', name: 'Ada' }, 5)
+    const before = await everything()
+    for (const id of ['ada', 'newcomer']) {
+      const { status, body } = await tenant.event('words', { id, name: 'other', email: 'x@y.z' }, 12, {
+        idempotencyKey: 'k',
+      })
+      expect([status, Object.keys(Object(body))]).toEqual([422, ['error']])
+    }
+    expect(await everything()).toEqual(before)
+    expect((await tenant.app('GET', '/users/newcomer')).status).toBe(404)
+    // The key was not used up: with less value it is the first.
+    const after = await tenant.event('words', 'ada', 1, { idempotencyKey: 'k' })
+    expect(after).toMatchObject({ status: 201, body: { total: 6, idempotentReplayed: false } })
+  })
+
+  it('E2: of a group of parallel events, those that are refused take nothing from the others', async () => {
+    const { tenant } = await setup()
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        tenant.event('words', n % 4 === 0 ? { id: 'ada', subscribeToEmails: true } : 'ada', 1),
+      ),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(
+      Array.from({ length: 40 }, (_, n) => (n % 4 === 0 ? 422 : 201)),
+    )
+    const totals = answers.flatMap(({ body }) => at(body, 'total') ?? []).map(Number)
+    expect(totals.sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
+    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 30 })
+  })
+
+  it('E2: a write that fails leaves nothing behind, and the answer is an opaque 500 with the request id', async () => {
+    const { tenant } = await setup()
+    await tenant.event('words', 'ada', 1)
+    const before = await everything()
+    let writes = false
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        if (name === 'prepare') {
+          return (sql: string) => {
+            writes ||= sql.includes('INSERT INTO events')
+            return target.prepare(sql)
+          }
+        }
+        // The last statement of the write batch fails, when all the others have gone through.
+        return (statements: D1PreparedStatement[]) =>
+          target.batch(writes ? [...statements, target.prepare('SELECT secret FROM nowhere')] : statements)
+      },
+    })
+    const broken = tenant.through(newApp({ DB }))
+    const response = await broken.send(
+      new Request('http://laurel.test/v1/metrics/words/event', {
+        method: 'POST',
+        body: JSON.stringify({ user: { id: 'ada' }, value: 5 }),
+        headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id, 'idempotency-key': 'k' },
+      }),
+    )
+    const text = await response.text()
+    expect([response.status, writes]).toEqual([500, true])
+    expect(text).toContain(response.headers.get('x-request-id') ?? 'none')
+    expect(text).not.toMatch(/nowhere|secret|D1|SQL|Error/)
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(await everything()).toEqual(before)
+    expect((await tenant.event('words', 'ada', 5, { idempotencyKey: 'k' })).body).toMatchObject({
+      total: 6,
+      idempotentReplayed: false,
+    })
+  })
+})
+
+describe('idempotency keys (E4)', () => {
+  it('E4: a replay is 202 with the first event, the present total, and nothing else; it changes nothing', async () => {
+    const { tenant, words } = await setup()
+    const first = await tenant.event('words', { id: 'ada', name: 'Ada' }, 5, { idempotencyKey: 'key-1' })
+    expect(first).toMatchObject({
+      status: 201,
+      body: { total: 5, idempotencyKey: 'key-1', idempotentReplayed: false, points: { xp: { added: 5 } } },
+    })
+    await tenant.event('words', 'ada', 2)
+    const before = await everything()
+    for (const user of [
+      { id: 'ada' },
+      { id: 'ada', name: 'Other', email: 'a@b.c', tz: 'Asia/Tokyo', deviceTokens: ['t'] },
+    ]) {
+      for (const value of [5, 7, -1, 1e9]) {
+        const replay = await tenant.event('words', user, value, { idempotencyKey: 'key-1' })
+        expect(replay.status).toBe(202)
+        expect(replay.body).toEqual({
+          eventId: at(first.body, 'eventId'),
+          metricId: words,
+          total: 7,
+          achievements: [],
+          currentStreak: NO_STREAK,
+          points: {},
+          leaderboards: {},
+          idempotencyKey: 'key-1',
+          idempotentReplayed: true,
+        })
+      }
+    }
+    expect(await everything()).toEqual(before)
+    expect(at((await tenant.event('words', 'ada', 1)).body, 'idempotencyKey')).toBeUndefined()
+    expect(at((await tenant.event('words', 'ada', 1)).body, 'idempotentReplayed')).toBeUndefined()
+  })
+
+  it('E4: a replay with an invalid body is 422, and with another user a first', async () => {
+    const tenant = shared
+    const key = { idempotencyKey: 'validated' }
+    await tenant.event('words', 'ada', 1, key)
+    const before = await everything()
+    expect(
+      (
+        await tenant.app(
+          'POST',
+          '/metrics/words/event',
+          { user: { id: 'ada' }, value: 'x' },
+          { 'idempotency-key': 'validated' },
+        )
+      ).status,
+    ).toBe(422)
+    expect((await tenant.event('words', { id: 'ada', tz: 'x' }, 1, key)).status).toBe(422)
+    expect((await tenant.event('words', { id: 'ada', attributes: { nope: 'x' } }, 1, key)).status).toBe(422)
+    expect((await tenant.event('words', { id: 'ada', subscribeToEmails: true }, 1, key)).status).toBe(422)
+    expect((await tenant.event('words', 'ada', 1, { ...key, attributes: { nope: 'x' } })).status).toBe(422)
+    expect((await tenant.event('none', 'ada', 1, key)).status).toBe(404)
+    expect(await everything()).toEqual(before)
+  })
+
+  it('E4: keys are their own for each user and metric, and tell upper from lower case', async () => {
+    const { tenant } = await setup()
+    for (const [metric, user] of [
+      ['words', 'ada'],
+      ['pages', 'ada'],
+      ['words', 'bob'],
+      ['pages', 'bob'],
+    ] as const) {
+      const one = await tenant.event(metric, user, 1, { idempotencyKey: 'same' })
+      expect(one).toMatchObject({ status: 201, body: { total: 1, idempotentReplayed: false } })
+      const two = await tenant.event(metric, user, 1, { idempotencyKey: 'same' })
+      expect(two).toMatchObject({ status: 202, body: { total: 1, eventId: at(one.body, 'eventId') } })
+    }
+    expect((await tenant.event('words', 'ada', 1, { idempotencyKey: 'SAME' })).status).toBe(201)
+  })
+
+  it('E4: 1–255 characters', async () => {
+    const odd = ['k'.repeat(255), 'a b', "'; --", '__proto__', '"', '%00', '{}', '0']
+    for (const idempotencyKey of odd) {
+      const one = await shared.event('pages', 'keys', 1, { idempotencyKey })
+      expect([one.status, at(one.body, 'idempotencyKey')]).toEqual([201, idempotencyKey])
+      expect((await shared.event('pages', 'keys', 1, { idempotencyKey })).status).toBe(202)
+    }
+    expect(await total(shared, 'keys', 'pages')).toBe(odd.length)
+    const before = await everything()
+    for (const idempotencyKey of ['', 'k'.repeat(256), 'k'.repeat(5000)]) {
+      const { status, body } = await shared.event('pages', 'keys', 1, { idempotencyKey })
+      expect([idempotencyKey.length, status]).toEqual([idempotencyKey.length, 422])
+      expect(String(at(body, 'error')).toLowerCase()).toContain('idempotency-key')
+    }
+    expect(await everything()).toEqual(before)
+  })
+
+  it('E4: of parallel repeats of several keys exactly one each is 201, through two apps', async () => {
+    const { tenant } = await setup()
+    const other = tenant.through(newApp())
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async (_, n) => {
+        const idempotencyKey = `k${n % 4}`
+        const answer = await (n % 2 ? tenant : other).event('words', 'ada', 1, { idempotencyKey })
+        return { ...answer, idempotencyKey }
+      }),
+    )
+    for (const key of ['k0', 'k1', 'k2', 'k3']) {
+      const own = answers.filter(({ idempotencyKey }) => idempotencyKey === key)
+      expect(own.filter(({ status }) => status === 201)).toHaveLength(1)
+      expect(own.filter(({ status }) => status === 202)).toHaveLength(9)
+      expect(new Set(own.map(({ body }) => at(body, 'eventId'))).size).toBe(1)
+    }
+    expect(await total(tenant, 'ada')).toBe(4)
+    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 4 })
+  })
+})
+
+describe('the rest of an event', () => {
+  it('E6: event attributes must be configured as such', async () => {
+    const before = await everything()
+    for (const attributes of [{ pge: 'x', page: 'y', plan: 'z' }]) {
+      const { status, body } = await shared.event('words', 'ada', 1, { attributes })
+      expect([status, at(body, 'error')]).toEqual([
+        422,
+        'Invalid attribute keys: pge, plan. Attribute keys must match those configured for events.',
+      ])
+    }
+    for (const attributes of [
+      'x',
+      [],
+      5,
+      { page: 5 },
+      { page: null },
+      { page: {} },
+      { page: 'x'.repeat(1_001) },
+    ]) {
+      const { status } = await shared.app('POST', '/metrics/words/event', {
+        user: { id: 'ada' },
+        value: 1,
+        attributes,
+      })
+      expect([JSON.stringify(attributes).slice(0, 30), status]).toEqual([
+        JSON.stringify(attributes).slice(0, 30),
+        422,
+      ])
+    }
+    expect(await everything()).toEqual(before)
+    for (const attributes of [{ page: '' }, { page: 'x'.repeat(1_000) }, {}, null]) {
+      expect(
+        (await shared.app('POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1, attributes }))
+          .status,
+      ).toBe(201)
+    }
+  })
+
+  it('E7: an unknown metric is 404, also by a key that is only odd', async () => {
+    const before = await everything()
+    for (const key of [
+      'none',
+      'Words',
+      'words%20',
+      '%00',
+      '%F0%9F%98%80',
+      'x'.repeat(2_000),
+      '__proto__',
+      'words%2Fevent',
+    ]) {
+      const { status, body } = await shared.app('POST', `/metrics/${key}/event`, {
+        user: { id: 'ada' },
+        value: 1,
+      })
+      expect([key, status, typeof at(body, 'error')]).toEqual([key, 404, 'string'])
+    }
+    expect(await everything()).toEqual(before)
+  })
+
+  it('E5: the user comes first, so that a trigger sees the attributes that the event itself brings', async () => {
+    const { tenant, words, system } = await setup()
+    const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    await tenant.create(`/points/${system}/triggers`, {
+      type: 'metric',
+      points: 100,
+      status: 'active',
+      metricId: words,
+      metricThreshold: 1,
+      userAttributes: [{ attributeId: plan, attributeValue: 'pro' }],
+    })
+    expect((await tenant.event('words', { id: 'ada' }, 1)).body).toMatchObject({
+      points: { xp: { added: 1 } },
+    })
+    expect((await tenant.event('words', { id: 'ada', attributes: { plan: 'pro' } }, 1)).body).toMatchObject({
+      points: { xp: { added: 101 } },
+    })
+    expect((await tenant.event('words', { id: 'ada', attributes: { plan: null } }, 1)).body).toMatchObject({
+      points: { xp: { added: 1 } },
+    })
+  })
+})
+
+describe('what an event costs', () => {
+  it('budget: a warm event is 2 D1 batches and nothing beside them, also with 50 triggers and an idempotency key', async () => {
+    const { tenant, words, system } = await setup()
+    const key = await tenant.key('ada')
+    const { DB, count } = countedD1()
+    const where = tenant.through(newApp({ DB }))
+    const cost = async (metric: string, more: Record<string, string> = {}) => {
+      Object.assign(count, { batches: 0, prepared: 0, batched: 0 })
+      const answer = await where.as(
+        key,
+        'POST',
+        `/metrics/${metric}/event`,
+        { user: { id: 'ada' }, value: 1 },
+        more,
+      )
+      expect(answer.status).toBe(201)
+      expect(count.batched).toBe(count.prepared)
+      return [count.batches, Object.keys(Object(at(answer.body, 'points'))).length]
+    }
+    await cost('words')
+    expect(await cost('words')).toEqual([2, 1])
+    expect(await cost('pages')).toEqual([2, 0])
+    expect(await cost('words', { 'idempotency-key': 'k' })).toEqual([2, 1])
+    const trigger = { type: 'metric', points: 1, status: 'active', metricId: words, metricThreshold: 1 }
+    await tenant.admin('POST', `/points/${system}/triggers`, Array(50).fill(trigger))
+    await tenant.app('POST', '/users', { id: 'other' })
+    await tenant.create(`/points/${system}/boosts`, {
+      name: 'b',
+      start: '2020-01-01',
+      multiplier: 2,
+      userId: 'ada',
+    })
+    await cost('words')
+    expect(await cost('words')).toEqual([2, 1])
+    expect(await cost('words', { 'idempotency-key': 'k2' })).toEqual([2, 1])
+    // A replay writes nothing, so it needs no second batch.
+    Object.assign(count, { batches: 0 })
+    const replay = await where.as(
+      key,
+      'POST',
+      '/metrics/words/event',
+      { user: { id: 'ada' }, value: 1 },
+      { 'idempotency-key': 'k2' },
+    )
+    expect([replay.status, count.batches]).toEqual([202, 1])
+    // With multi-tenancy off, with the admin key, as in a small deployment.
+    const off = newApp({ DB, MULTI_TENANCY: 'off' })
+    const headers = { 'x-api-key': ADMIN_KEY }
+    const metrics = [{ key: 'budget', name: 'B' }]
+    await call(off, 'POST', '/admin/v1/metrics', { body: metrics, headers })
+    const event = () =>
+      call(off, 'POST', '/v1/metrics/budget/event', { body: { user: { id: 'budget' }, value: 1 }, headers })
+    await event()
+    Object.assign(count, { batches: 0 })
+    expect((await event()).status).toBe(201)
+    expect(count.batches).toBe(2)
+  })
+
+  it('budget: 200 parallel events of one user are at most 20 write batches', async () => {
+    const { tenant } = await setup()
+    const key = await tenant.key('ada')
+    const { DB, count } = countedD1()
+    const where = tenant.through(newApp({ DB }))
+    await where.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 })
+    Object.assign(count, { batches: 0 })
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () =>
+        where.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 }),
+      ),
+    )
+    expect(answers.filter(({ status }) => status !== 201)).toEqual([])
+    expect(count.batches).toBeLessThanOrEqual(40)
+    expect(await total(tenant, 'ada')).toBe(201)
+  })
+})

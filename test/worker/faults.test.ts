@@ -1,0 +1,670 @@
+import { evictDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
+
+/* The binding, with faults */
+
+/** A batch on its way to D1. */
+type Batch = {
+  /** Whether it stores something of a user. */
+  writes: boolean
+  /** Whether it reads a user's state. */
+  reads: boolean
+  /** All texts and parameters. */
+  text: string
+  run: () => Promise<D1Result[]>
+}
+
+/** What becomes of a batch. */
+type Fault = (batch: Batch) => Promise<D1Result[]>
+
+/** The real D1 with a fault before it: what the service prepares is real, and `fault` decides what comes of a batch. */
+function d1With(fault: Fault): D1Database {
+  const texts = new WeakMap<D1PreparedStatement, string>()
+  const batch = (statements: D1PreparedStatement[]) => {
+    const text = statements.map((statement) => texts.get(statement) ?? '').join('\n')
+    return fault({
+      text,
+      writes: text.includes('INSERT INTO users'),
+      reads: text.includes('FROM users u WHERE'),
+      run: () => env.DB.batch(statements),
+    })
+  }
+  const prepare = (sql: string) => ({
+    bind: (...params: unknown[]) => {
+      const statement = env.DB.prepare(sql).bind(...params)
+      texts.set(statement, `${sql} ${JSON.stringify(params)}`)
+      return statement
+    },
+  })
+  return new Proxy(env.DB, {
+    get(target, name) {
+      if (name === 'batch') return batch
+      if (name === 'prepare') return prepare
+      return Reflect.get(target, name, target)
+    },
+  })
+}
+
+/** Counts the batches that write, and lets a fault decide by their number, from 0. */
+function onWrites(fault: (batch: Batch, number: number) => Promise<D1Result[]>) {
+  const count = { writes: 0 }
+  const decide: Fault = (batch) => {
+    if (!batch.writes) return batch.run()
+    count.writes += 1
+    return fault(batch, count.writes - 1)
+  }
+  return { count, DB: d1With(decide) }
+}
+
+const lost = () => new Error('D1_ERROR: Network connection lost: secret-host-17.')
+
+/** What is done, but whose answer is lost. */
+async function answerLost({ run }: Batch): Promise<never> {
+  await run()
+  throw lost()
+}
+
+/** Something that the test opens when it likes. */
+function gate() {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
+}
+
+/* What is asked, and what is stored */
+
+/** A tenant with a metric, and a points system with a trigger of 2 points for each 1 of it. */
+async function withPoints() {
+  const tenant = await newTenant()
+  const metric = await tenant.metric('words')
+  const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+  const system = await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    triggers: [
+      { type: 'metric', points: 2, status: 'active', metricId: metric, metricThreshold: 1 },
+      { type: 'user_creation', points: 100, status: 'active' },
+    ],
+  })
+  return { tenant, metric, system, kind }
+}
+
+type Setup = Awaited<ReturnType<typeof withPoints>>
+type Sent = { status: number; body: unknown; requestId: string | null }
+type Asked = { user?: string; value?: number; key?: string; kind?: string; apiKey?: string }
+
+/** Sends an event; unlike the harness, without complaint about a 500. */
+async function send(tenant: TestTenant, asked: Asked = {}): Promise<Sent> {
+  const { user = 'ada', value = 1, key, kind, apiKey = ADMIN_KEY } = asked
+  const response = await tenant.send(
+    new Request('http://laurel.test/v1/metrics/words/event', {
+      method: 'POST',
+      headers: {
+        'x-api-key': apiKey,
+        'tenant-id': tenant.id,
+        ...(key !== undefined && { 'idempotency-key': key }),
+      },
+      body: JSON.stringify({ user: { id: user }, value, ...(kind && { attributes: { kind } }) }),
+    }),
+  )
+  const body: unknown = await response.json()
+  return { status: response.status, body, requestId: response.headers.get('x-request-id') }
+}
+
+const sendSeveral = (tenant: TestTenant, count: number, asked: (n: number) => Asked = () => ({})) =>
+  Promise.all(Array.from({ length: count }, (_, n) => send(tenant, asked(n))))
+
+const statuses = (answers: readonly Sent[]) => answers.map(({ status }) => status)
+const totals = (answers: readonly Sent[]) =>
+  answers
+    .filter(({ status }) => status === 201)
+    .map(({ body }) => Number(at(body, 'total')))
+    .sort((a, b) => a - b)
+const oneTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
+
+const Stored = z.object({
+  users: z.array(
+    z.object({ id: z.string(), iid: z.string(), seq: z.number(), metrics: z.string(), points: z.string() }),
+  ),
+  events: z.array(z.object({ user_iid: z.string(), id: z.string(), seq: z.number(), value: z.number() })),
+  awards: z.array(
+    z.object({
+      user_iid: z.string(),
+      id: z.string(),
+      seq: z.number(),
+      awarded: z.number(),
+      total: z.number(),
+    }),
+  ),
+  keys: z.array(z.object({ key: z.string(), event_id: z.string() })),
+})
+
+/** All that D1 holds of a tenant's users. */
+async function stored({ tenant, metric, system }: Setup): Promise<z.infer<typeof Stored>> {
+  const [users, events, awards, keys] = await env.DB.batch([
+    env.DB.prepare('SELECT * FROM users WHERE tenant_id = ?1').bind(tenant.id),
+    env.DB.prepare('SELECT * FROM events WHERE metric_id = ?1 ORDER BY seq').bind(metric),
+    env.DB.prepare('SELECT * FROM awards WHERE system_id = ?1 ORDER BY seq, position').bind(system),
+    env.DB.prepare('SELECT * FROM idempotency_keys WHERE metric_id = ?1').bind(metric),
+  ])
+  return Stored.parse({
+    users: users?.results,
+    events: events?.results,
+    awards: awards?.results,
+    keys: keys?.results,
+  })
+}
+
+/** Holds that a user's log is exactly these answers' events, once each, and that all totals follow from it. */
+async function holdsExactly(setup: Setup, answers: readonly Sent[], user = 'ada'): Promise<void> {
+  const { users, events, awards } = await stored(setup)
+  const row = users.find(({ id }) => id === user)
+  const own = events.filter(({ user_iid }) => user_iid === row?.iid)
+  const accepted = answers.filter(({ status }) => status === 201)
+  expect(own.map(({ id }) => id).sort()).toEqual(accepted.map(({ body }) => at(body, 'eventId')).sort())
+  const sum = own.reduce((total, { value }) => total + value, 0)
+  expect(at(JSON.parse(row?.metrics ?? '[]'), 0, 1)).toBe(sum)
+  const ownAwards = awards.filter(({ user_iid }) => user_iid === row?.iid)
+  const points = ownAwards.reduce((total, { awarded }) => total + awarded, 0)
+  expect(points).toBe(100 + (2 * sum) / 1e6)
+  expect(at(JSON.parse(row?.points ?? '{}'), setup.system)).toBe(points)
+  const told = accepted.flatMap(({ body }) => z.array(Award).parse(at(body, 'points', 'xp', 'awards')))
+  expect(told.map(({ id }) => id).sort()).toEqual(ownAwards.map(({ id }) => id).sort())
+}
+
+const Award = z.object({ id: z.string() })
+
+/** G2: opaque, and it names the request. */
+function isOpaque({ status, body, requestId }: Sent): void {
+  expect(status).toBe(500)
+  expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
+  const error = String(at(body, 'error'))
+  expect(error).toContain(requestId)
+  expect(error.replace(String(requestId), '')).not.toMatch(/D1|SQL|lost|secret|Error|evicted|JSON|zod/i)
+  expect(Object.keys(Object(body))).toEqual(['error'])
+}
+
+describe('E2: a write that fails', () => {
+  it('for good: an opaque 500 after three tries, and nothing is left behind', async () => {
+    const setup = await withPoints()
+    const { DB, count } = onWrites(() => Promise.reject(lost()))
+    isOpaque(await send(setup.tenant.through(newApp({ DB })), { key: 'once' }))
+    expect(count.writes).toBe(3)
+    expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
+    const later = await send(setup.tenant, { key: 'once' })
+    expect(later).toMatchObject({ status: 201, body: { total: 1, idempotentReplayed: false } })
+    await holdsExactly(setup, [later])
+  })
+
+  it('for good, with ten at once: ten opaque 500s, and nothing is left behind', async () => {
+    const setup = await withPoints()
+    const { DB } = onWrites(() => Promise.reject(lost()))
+    for (const answer of await sendSeveral(setup.tenant.through(newApp({ DB })), 10)) isOpaque(answer)
+    expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
+  })
+
+  it('once: nobody notices, and the event counts once', async () => {
+    const setup = await withPoints()
+    const { DB, count } = onWrites((batch, n) => (n === 0 ? Promise.reject(lost()) : batch.run()))
+    const answer = await send(setup.tenant.through(newApp({ DB })))
+    expect(answer).toMatchObject({ status: 201, body: { total: 1, points: { xp: { total: 102 } } } })
+    expect(count.writes).toBe(2)
+    await holdsExactly(setup, [answer])
+  })
+})
+
+describe('E2, E3: a write whose answer is lost', () => {
+  it.each([1, Number.POSITIVE_INFINITY])(
+    'counts once, and the answer is its own (%d answers lost)',
+    async (lostAnswers) => {
+      const setup = await withPoints()
+      const { DB, count } = onWrites((batch, n) => (n < lostAnswers ? answerLost(batch) : batch.run()))
+      const tenant = setup.tenant.through(newApp({ DB }))
+      const first = await send(tenant, { value: 3, key: 'once' })
+      expect(first).toMatchObject({
+        status: 201,
+        body: { total: 3, idempotentReplayed: false, points: { xp: { total: 106, added: 106 } } },
+      })
+      expect(count.writes).toBe(1)
+      await holdsExactly(setup, [first])
+      const again = await send(tenant, { value: 3, key: 'once' })
+      expect(again).toMatchObject({ status: 202, body: { eventId: at(first.body, 'eventId'), total: 3 } })
+      await holdsExactly(setup, [first])
+    },
+  )
+
+  it('in a group of ten: each counts once and is told its own total', async () => {
+    const setup = await withPoints()
+    const { DB, count } = onWrites(answerLost)
+    const answers = await sendSeveral(setup.tenant.through(newApp({ DB })), 10)
+    expect(statuses(answers)).toEqual(Array(10).fill(201))
+    expect(totals(answers)).toEqual(oneTo(10))
+    expect(count.writes).toBe(2)
+    await holdsExactly(setup, answers)
+  })
+
+  it('and which arrives late, after it was tried again: it counts once, and the answer is what is stored', async () => {
+    const setup = await withPoints()
+    let late: Batch | undefined
+    const { DB } = onWrites(async (batch, n) => {
+      if (n === 0) {
+        late = batch
+        throw lost()
+      }
+      if (n === 1) await late?.run()
+      return batch.run()
+    })
+    const answers = await sendSeveral(setup.tenant.through(newApp({ DB })), 5)
+    expect(statuses(answers)).toEqual(Array(5).fill(201))
+    expect(totals(answers)).toEqual(oneTo(5))
+    await holdsExactly(setup, answers)
+  })
+
+  it('and which arrives late, after another try has succeeded: it is refused, and changes nothing', async () => {
+    const setup = await withPoints()
+    let late: Batch | undefined
+    const { DB } = onWrites((batch, n) => {
+      if (n > 0) return batch.run()
+      late = batch
+      return Promise.reject(lost())
+    })
+    const answer = await send(setup.tenant.through(newApp({ DB })), { key: 'once' })
+    expect(answer).toMatchObject({ status: 201, body: { total: 1 } })
+    await expect(late?.run()).rejects.toThrow('malformed JSON')
+    await holdsExactly(setup, [answer])
+  })
+
+  it('a change of a user is answered as it was made', async () => {
+    const setup = await withPoints()
+    const { DB } = onWrites(answerLost)
+    const tenant = setup.tenant.through(newApp({ DB }))
+    const made = await tenant.app('PUT', '/users/ada', { name: 'Ada', tz: 'Europe/London' })
+    expect(made).toMatchObject({ status: 200, body: { id: 'ada', name: 'Ada', tz: 'Europe/London' } })
+    const { users, awards } = await stored(setup)
+    expect(users).toHaveLength(1)
+    expect(awards.map(({ awarded }) => awarded)).toEqual([100])
+  })
+})
+
+describe('E2: a read that fails', () => {
+  it('for good: an opaque 500 after three tries, and nothing is left behind', async () => {
+    const setup = await withPoints()
+    let reads = 0
+    const DB = d1With((batch) => {
+      if (!batch.reads) return batch.run()
+      reads += 1
+      return Promise.reject(lost())
+    })
+    isOpaque(await send(setup.tenant.through(newApp({ DB }))))
+    expect(reads).toBe(3)
+    expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
+  })
+
+  it('once: nobody notices', async () => {
+    const setup = await withPoints()
+    let reads = 0
+    const DB = d1With((batch) => {
+      if (batch.reads) reads += 1
+      return batch.reads && reads === 1 ? Promise.reject(lost()) : batch.run()
+    })
+    const answer = await send(setup.tenant.through(newApp({ DB })))
+    expect(answer.status).toBe(201)
+    expect(reads).toBe(2)
+    await holdsExactly(setup, [answer])
+  })
+})
+
+describe.concurrent('E3: a leader that never comes back', () => {
+  it.each([
+    ['before it wrote', false],
+    ['after it had written', true],
+  ])('%s: the others are settled within the lease, and each event counts once', async (_when, commits) => {
+    const setup = await withPoints()
+    const hung = gate()
+    const { DB } = onWrites(async (batch, n) => {
+      if (n > 0) return batch.run()
+      const results = commits ? await batch.run() : []
+      await hung.opened
+      return commits ? results : batch.run()
+    })
+    const tenant = setup.tenant.through(newApp({ DB }))
+    const began = performance.now()
+    const dead = send(tenant)
+    const others = await sendSeveral(tenant, 5)
+    expect(performance.now() - began).toBeLessThan(8_000)
+    expect(statuses(others)).toEqual(Array(5).fill(201))
+    expect(totals(others)).toEqual([2, 3, 4, 5, 6])
+    expect((await stored(setup)).events).toHaveLength(6)
+    hung.open()
+    const first = await dead
+    expect(first).toMatchObject({ status: 201, body: { total: 1 } })
+    await holdsExactly(setup, [first, ...others])
+  })
+
+  it('because the lane is slow: what the lane does late is not done again', async () => {
+    const setup = await withPoints()
+    const slow = gate()
+    const called = gate()
+    const USER_LANE = laneWith(async (commit) => {
+      called.open()
+      await slow.opened
+      return commit()
+    })
+    let contended = true
+    const { DB } = onWrites((batch) => (contended ? disturbed(setup, batch) : batch.run()))
+    await send(setup.tenant)
+    const tenant = setup.tenant.through(newApp({ DB, USER_LANE }))
+    const first = send(tenant, { value: 10 })
+    await called.opened
+    contended = false
+    const second = await send(tenant, { value: 100 })
+    expect(second.status).toBe(201)
+    slow.open()
+    expect((await first).status).toBe(201)
+    const { events } = await stored(setup)
+    expect(events.map(({ value }) => value / 1e6).sort((a, b) => a - b)).toEqual([1, 10, 100])
+  })
+})
+
+describe('E3: one poisonous event among others', () => {
+  it('which D1 refuses: it alone is a 500, and its neighbours count once each', async () => {
+    const setup = await withPoints()
+    const { DB } = onWrites((batch) =>
+      batch.text.includes('poison')
+        ? Promise.reject(new Error('D1_ERROR: string or blob too big: SQLITE_TOOBIG'))
+        : batch.run(),
+    )
+    const tenant = setup.tenant.through(newApp({ DB }))
+    const answers = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
+    expect(statuses(answers)).toEqual([...Array(5).fill(201), 500, ...Array(4).fill(201)])
+    expect(totals(answers)).toEqual(oneTo(9))
+    for (const answer of answers) if (answer.status === 500) isOpaque(answer)
+    await holdsExactly(setup, answers)
+  })
+
+  it('which cannot be decided: it alone is a 500, and its neighbours count once each, in one batch', async () => {
+    const setup = await withPoints()
+    const trigger = await setup.tenant.create(`/points/${setup.system}/triggers`, {
+      type: 'metric',
+      points: 1,
+      status: 'active',
+      metricId: setup.metric,
+      metricThreshold: 1_000,
+      eventAttributes: [{ attributeId: setup.kind, attributeValue: 'poison' }],
+    })
+    const made = await send(setup.tenant)
+    // A counter that no sum can be added to any more.
+    await env.DB.prepare('UPDATE users SET counters = ?2 WHERE tenant_id = ?1')
+      .bind(setup.tenant.id, JSON.stringify([[trigger, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]]))
+      .run()
+    const { DB, count } = onWrites((batch) => batch.run())
+    const tenant = setup.tenant.through(newApp({ DB }))
+    const answers = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
+    expect(statuses(answers)).toEqual([...Array(5).fill(201), 500, ...Array(4).fill(201)])
+    for (const answer of answers) if (answer.status === 500) isOpaque(answer)
+    expect(count.writes).toBe(2)
+    await holdsExactly(setup, [made, ...answers])
+  })
+
+  it('a user whose row is spoilt harms nobody else', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant, { user: 'spoilt' })
+    await env.DB.prepare("UPDATE users SET points = 'no JSON' WHERE tenant_id = ?1 AND id = 'spoilt'")
+      .bind(setup.tenant.id)
+      .run()
+    const before = (await stored(setup)).events.length
+    const answers = await sendSeveral(setup.tenant, 6, (n) => ({ user: n % 2 === 0 ? 'spoilt' : 'ada' }))
+    expect(statuses(answers)).toEqual([500, 201, 500, 201, 500, 201])
+    for (const answer of answers) if (answer.status === 500) isOpaque(answer)
+    expect((await stored(setup)).events).toHaveLength(before + 3)
+    await holdsExactly(setup, answers)
+  })
+})
+
+describe('E4: a key that is repeated inside one group', () => {
+  it('stands for the first of them; the group needs one write, and the others none', async () => {
+    const setup = await withPoints()
+    const { DB, count } = onWrites((batch) => batch.run())
+    const tenant = setup.tenant.through(newApp({ DB }))
+    // The first goes alone; the others wait for it and go together.
+    const answers = await sendSeveral(tenant, 11, (n) => (n === 0 ? {} : { key: 'once' }))
+    expect(statuses(answers)).toEqual([201, 201, ...Array(9).fill(202)])
+    expect(new Set(answers.slice(1).map(({ body }) => at(body, 'eventId'))).size).toBe(1)
+    expect(count.writes).toBe(2)
+    await holdsExactly(setup, answers)
+  })
+})
+
+/** Does something else first, when a write comes for the first time. */
+function beforeFirstWrite(act: () => Promise<unknown>) {
+  return onWrites(async (batch, n) => {
+    if (n === 0) await act()
+    return batch.run()
+  })
+}
+
+describe('E2: what changes between the read and the write', () => {
+  it('the configuration: the event is decided anew, under the new one', async () => {
+    const setup = await withPoints()
+    const { DB, count } = beforeFirstWrite(() =>
+      setup.tenant.create(`/points/${setup.system}/triggers`, {
+        type: 'metric',
+        points: 1_000,
+        status: 'active',
+        metricId: setup.metric,
+        metricThreshold: 1,
+      }),
+    )
+    const answer = await send(setup.tenant.through(newApp({ DB })))
+    expect(answer).toMatchObject({ status: 201, body: { points: { xp: { total: 1_102 } } } })
+    expect(count.writes).toBe(2)
+    expect((await stored(setup)).events).toHaveLength(1)
+  })
+
+  it('the metric is deleted: 404, and nothing of the event has happened', async () => {
+    const setup = await withPoints()
+    const { DB } = beforeFirstWrite(() => setup.tenant.admin('DELETE', `/metrics?ids=${setup.metric}`))
+    const answer = await send(setup.tenant.through(newApp({ DB })), { key: 'once' })
+    expect(answer.status).toBe(404)
+    expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
+  })
+
+  it('the key is deleted: the next request is refused, this one was there before', async () => {
+    const setup = await withPoints()
+    const { apiKey, id } = await applicationKey(setup.tenant, 'ada')
+    const { DB } = beforeFirstWrite(() => setup.tenant.admin('DELETE', `/application-api-keys?ids=${id}`))
+    const tenant = setup.tenant.through(newApp({ DB }))
+    expect(statuses([await send(tenant, { apiKey }), await send(tenant, { apiKey })])).toEqual([201, 401])
+    expect((await stored(setup)).events).toHaveLength(1)
+  })
+
+  const erase = (tenant: TestTenant) =>
+    env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(tenant.id)
+
+  it('U8: the user is erased: the event makes a new one', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant, { value: 50 })
+    const old = (await stored(setup)).users[0]?.iid
+    const { DB } = beforeFirstWrite(() => erase(setup.tenant).run())
+    const answer = await send(setup.tenant.through(newApp({ DB })), { value: 3 })
+    expect(answer).toMatchObject({ status: 201, body: { total: 3, points: { xp: { total: 106 } } } })
+    expect((await stored(setup)).users.map(({ iid }) => iid)).not.toContain(old)
+    await holdsExactly(setup, [answer])
+  })
+
+  it('U8: the user is erased and has come back at the same seq: the event is the new one’s', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant, { value: 50 })
+    const before = await stored(setup)
+    const { DB, count } = beforeFirstWrite(async () => {
+      await erase(setup.tenant).run()
+      await send(setup.tenant, { value: 4 })
+      expect((await stored(setup)).users[0]?.seq).toBe(before.users[0]?.seq)
+    })
+    const answer = await send(setup.tenant.through(newApp({ DB })), { value: 3 })
+    expect(answer).toMatchObject({ status: 201, body: { total: 7, points: { xp: { total: 114 } } } })
+    expect(count.writes).toBe(2)
+    const { events } = await stored(setup)
+    expect(events.filter(({ user_iid }) => user_iid === before.users[0]?.iid)).toEqual(before.events)
+  })
+})
+
+/** A write that another isolate's change comes before. */
+async function disturbed({ tenant }: Setup, batch: Batch): Promise<D1Result[]> {
+  await env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id).run()
+  return batch.run()
+}
+
+/** The lane's binding with a fault: `commit` calls the real object. */
+function laneWith(fault: (commit: () => Promise<string>, name: string) => Promise<string>) {
+  return new Proxy(env.USER_LANE, {
+    get(target, name) {
+      if (name !== 'getByName') return Reflect.get(target, name, target)
+      return (lane: string) => {
+        const stub = target.getByName(lane)
+        return {
+          commit: (...args: Parameters<typeof stub.commit>) => fault(() => stub.commit(...args), lane),
+        }
+      }
+    },
+  })
+}
+
+/** An app whose every write conflicts, so that all goes through the lane; and that lane. */
+function contending(setup: Setup, lane: Parameters<typeof laneWith>[0]): TestTenant {
+  const { DB } = onWrites((batch) => disturbed(setup, batch))
+  return setup.tenant.through(newApp({ DB, USER_LANE: laneWith(lane) }))
+}
+
+describe('E3, E4: the lane', () => {
+  it('commits what conflicts too often, and forgets nothing when it is evicted in between', async () => {
+    const setup = await withPoints()
+    const first = await send(setup.tenant)
+    const lanes: string[] = []
+    const tenant = contending(setup, (commit, name) => {
+      lanes.push(name)
+      return commit()
+    })
+    const before = await send(tenant, { value: 2, key: 'before' })
+    await evictDurableObject(env.USER_LANE.getByName(lanes[0] ?? ''))
+    const after = await send(tenant, { value: 3 })
+    const replay = await send(tenant, { value: 2, key: 'before' })
+    expect(statuses([before, after, replay])).toEqual([201, 201, 202])
+    expect(lanes.length).toBe(2)
+    expect(totals([first, before, after])).toEqual([1, 3, 6])
+    await holdsExactly(setup, [first, before, after])
+  })
+
+  it('fails before it has done anything: an honest 500, and a retry with the key counts once', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant)
+    const tenant = contending(setup, () => Promise.reject(new Error('The object was evicted.')))
+    isOpaque(await send(tenant, { value: 2, key: 'once' }))
+    expect((await stored(setup)).events).toHaveLength(1)
+    const retry = await send(setup.tenant, { value: 2, key: 'once' })
+    expect(retry).toMatchObject({ status: 201, body: { total: 3 } })
+    expect((await stored(setup)).events).toHaveLength(2)
+  })
+
+  it('fails after it has done it: at most once without a key, exactly once with one', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant)
+    const tenant = contending(setup, async (commit) => {
+      await commit()
+      throw new Error('The object was evicted.')
+    })
+    isOpaque(await send(tenant, { value: 2, key: 'once' }))
+    const retry = await send(setup.tenant, { value: 2, key: 'once' })
+    expect(retry).toMatchObject({ status: 202, body: { total: 3, idempotentReplayed: true } })
+    expect((await stored(setup)).events.map(({ value }) => value / 1e6)).toEqual([1, 2])
+  })
+
+  it('fails after it has done it for a group: each event at most once', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant)
+    const tenant = contending(setup, async (commit) => {
+      await commit()
+      throw new Error('The object was evicted.')
+    })
+    const answers = await sendSeveral(tenant, 4, (n) => ({ value: 10 ** (n + 1) }))
+    const values = (await stored(setup)).events.map(({ value }) => value / 1e6)
+    expect(values.sort((a, b) => a - b)).toEqual([1, 10, 100, 1_000, 10_000])
+    for (const answer of answers) if (answer.status !== 201) isOpaque(answer)
+  })
+
+  it('is asked after a write that arrived late: that write counts, and nothing twice', async () => {
+    const setup = await withPoints()
+    const made = await send(setup.tenant)
+    let late: Batch | undefined
+    const { DB } = onWrites(async (batch, n) => {
+      if (n < 2) return disturbed(setup, batch)
+      if (n === 2) {
+        late = batch
+        throw lost()
+      }
+      if (n === 3) await late?.run()
+      return batch.run()
+    })
+    const answer = await send(setup.tenant.through(newApp({ DB })), { value: 10 })
+    expect(answer).toMatchObject({ status: 201, body: { total: 11 } })
+    await holdsExactly(setup, [made, answer])
+  })
+
+  it('answers less than it was asked: nobody waits for ever', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant)
+    const tenant = contending(setup, async () =>
+      JSON.stringify({ settlements: [], cost: { roundTrips: 0, rowsRead: 0, rowsWritten: 0 } }),
+    )
+    const answers = await Promise.race([
+      sendSeveral(tenant, 3),
+      scheduler.wait(3_000).then(() => 'still waiting' as const),
+    ])
+    if (answers === 'still waiting') expect.fail('a request was still waiting')
+    for (const answer of answers) isOpaque(answer)
+  })
+})
+
+async function applicationKey(tenant: TestTenant, userId: string) {
+  const { body } = await tenant.admin('POST', '/application-api-keys', [{ userId }])
+  const created = z
+    .object({ created: z.array(z.object({ id: z.string(), key: z.string() })) })
+    .parse(body).created
+  return { id: created[0]?.id ?? '', apiKey: created[0]?.key ?? '' }
+}
+
+/** KV that does not do what it should. */
+function kvWith(operation: () => Promise<unknown>): KVNamespace {
+  return new Proxy(env.KEYS, {
+    get(target, name) {
+      return ['get', 'put', 'delete'].includes(String(name)) ? operation : Reflect.get(target, name, target)
+    },
+  })
+}
+
+describe('K2: KV', () => {
+  it.each([
+    ['is away', () => Promise.reject(new Error('KV GET failed: 500 Internal Server Error'))],
+    ['has forgotten everything', () => Promise.resolve(null)],
+    ['holds what it should not', () => Promise.resolve({ hash: 1, kind: 'queen' })],
+  ])('%s: keys work, and deleted ones do not', async (_what, operation) => {
+    const setup = await withPoints()
+    const { id, apiKey } = await applicationKey(setup.tenant, 'ada')
+    const app = newApp({ KEYS: kvWith(operation) })
+    const tenant = setup.tenant.through(app)
+    const answer = await send(tenant, { apiKey })
+    expect(answer.status).toBe(201)
+    const other = await applicationKey(tenant, 'ada')
+    expect((await send(tenant, { apiKey: other.apiKey })).status).toBe(201)
+    expect((await tenant.admin('DELETE', `/application-api-keys?ids=${id}`)).status).toBe(200)
+    for (const send_ of [app, newApp({ KEYS: kvWith(operation) })]) {
+      expect((await send(setup.tenant.through(send_), { apiKey })).status).toBe(401)
+    }
+    expect((await stored(setup)).events).toHaveLength(2)
+  })
+})

@@ -1,0 +1,807 @@
+import { describe, expect, it } from 'vitest'
+import { at, everything, newApp, newTenant, type TestTenant } from './harness'
+
+const list = (body: unknown): unknown[] => [body].flat()
+const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
+
+type Filter = { attributeId: string; attributeValue: string }
+type Item = { points: number; metricThreshold?: number; [field: string]: unknown }
+
+/** A tenant whose metric `words` has these triggers in the system `xp`, with the further fields given. */
+async function setup(triggers: Item[] = [], system: object = {}) {
+  const tenant = await newTenant()
+  const metric = await tenant.metric('words')
+  const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+  const page = await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
+  const trigger = (item: Item) => ({
+    type: 'metric',
+    status: 'active',
+    metricId: metric,
+    metricThreshold: 1,
+    ...item,
+  })
+  const { body } = await tenant.admin('POST', '/points', [
+    { key: 'xp', name: 'XP', triggers: triggers.map(trigger), ...system },
+  ])
+  const id = String(at(body, 'created', 0, 'id'))
+  const ids = pick(at(body, 'created', 0, 'triggers'), 'id').map(String)
+  return { tenant, metric, plan, page, id, ids, path: `/points/${id}`, trigger }
+}
+
+/** What an event did to xp: total and added; null where nothing. */
+async function send(
+  tenant: TestTenant,
+  value: number,
+  user: string | Record<string, unknown> = 'ada',
+  attributes?: Record<string, string>,
+) {
+  const { status, body } = await tenant.event('words', user, value, attributes ? { attributes } : {})
+  if (status !== 201) return status
+  const xp = at(body, 'points', 'xp')
+  return xp === undefined ? null : [at(xp, 'total'), at(xp, 'added')]
+}
+
+const read = async (tenant: TestTenant, user = 'ada', query = '') =>
+  Object((await tenant.app('GET', `/users/${user}/points/xp${query}`)).body)
+
+const today = new Date().toISOString().slice(0, 10)
+const daysFrom = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+
+describe('metric triggers (P1)', () => {
+  it('P1: fires once for each multiple of the threshold that the highest total passes', async () => {
+    const { tenant } = await setup([{ points: 3, metricThreshold: 10 }])
+    const steps: [number, unknown][] = [
+      [9, null],
+      [0.999999, null],
+      [0.000001, [3, 3]],
+      [0, null],
+      [25, [9, 6]],
+      [-30, null],
+      [30, null],
+      [4.999999, null],
+      [0.000001, [12, 3]],
+      [-1000, null],
+      [999, null],
+      [11, [15, 3]],
+    ]
+    for (const [value, outcome] of steps) expect([value, await send(tenant, value)]).toEqual([value, outcome])
+    const { total, awards } = await read(tenant)
+    expect(total).toBe(15)
+    expect(pick(awards, 'awarded')).toEqual([3, 3, 6, 3])
+    expect(pick(awards, 'total')).toEqual([15, 12, 9, 3])
+  })
+
+  it('P1: below zero nothing fires, and the first multiple is counted from 0', async () => {
+    const { tenant } = await setup([{ points: 1, metricThreshold: 2 }])
+    for (const [value, outcome] of [
+      [-5, null],
+      [5, null],
+      [2, [1, 1]],
+    ] as const)
+      expect(await send(tenant, value)).toEqual(outcome)
+  })
+
+  it('P1: one award per trigger and event, in order of creation; active ones only (P3)', async () => {
+    const { tenant, path, ids, trigger } = await setup([
+      { points: 2, metricThreshold: 1 },
+      { points: 5, metricThreshold: 3 },
+      { points: 100, status: 'inactive' },
+    ])
+    const { body } = await tenant.event('words', 'ada', 7)
+    expect(at(body, 'points', 'xp')).toMatchObject({
+      total: 24,
+      added: 24,
+      awards: [
+        { awarded: 14, total: 14, trigger: { id: ids[0] } },
+        { awarded: 10, total: 24, trigger: { id: ids[1] } },
+      ],
+    })
+    await tenant.admin('PATCH', `${path}/triggers`, [
+      { id: ids[0], status: 'inactive' },
+      { id: ids[2], status: 'active' },
+    ])
+    expect(await send(tenant, 1)).toEqual([124, 100])
+    await tenant.admin('DELETE', `${path}/triggers?ids=${ids[2]}`)
+    await tenant.create(`${path}/triggers`, trigger({ points: -4 }))
+    expect(await send(tenant, 1)).toEqual([125, 1])
+    expect(pick((await read(tenant)).awards, 'awarded')).toEqual([-4, 5, 100, 10, 14])
+  })
+
+  it('P1: an event-attribute filter counts matching events only, on its own, while it is active', async () => {
+    const { tenant, path, page, trigger } = await setup()
+    const filter = [{ attributeId: page, attributeValue: 'home' }]
+    const id = await tenant.create(
+      `${path}/triggers`,
+      trigger({ points: 1, metricThreshold: 10, eventAttributes: filter }),
+    )
+    const home = { page: 'home' }
+    expect(await send(tenant, 9, 'ada', home)).toBe(null)
+    expect(await send(tenant, 100)).toBe(null)
+    expect(await send(tenant, 100, 'ada', { page: 'other' })).toBe(null)
+    expect(await send(tenant, 1, 'ada', home)).toEqual([1, 1])
+    expect(await send(tenant, -500)).toBe(null)
+    expect(await send(tenant, 10, 'ada', home)).toEqual([2, 1])
+    expect(await send(tenant, -10, 'ada', home)).toBe(null)
+    expect(await send(tenant, 19, 'ada', home)).toBe(null)
+    expect(await send(tenant, 1, 'ada', home)).toEqual([3, 1])
+    await tenant.admin('PATCH', `${path}/triggers`, [{ id, status: 'inactive' }])
+    expect(await send(tenant, 55, 'ada', home)).toBe(null)
+    await tenant.admin('PATCH', `${path}/triggers`, [{ id, status: 'active' }])
+    expect(await send(tenant, 9, 'ada', home)).toBe(null)
+    expect(await send(tenant, 1, 'ada', home)).toEqual([4, 1])
+  })
+
+  it('P2: user-attribute filters must all match, by the attributes after the upsert', async () => {
+    const { tenant, path, plan, trigger } = await setup()
+    const team = await tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })
+    const filters: Filter[] = [
+      { attributeId: plan, attributeValue: 'pro' },
+      { attributeId: team, attributeValue: 'red' },
+    ]
+    await tenant.create(`${path}/triggers`, trigger({ points: 1, userAttributes: filters }))
+    expect(await send(tenant, 5, { id: 'ada', attributes: { plan: 'pro' } })).toBe(null)
+    expect(await send(tenant, 1, { id: 'ada', attributes: { team: 'red' } })).toEqual([1, 1])
+    expect(await send(tenant, 1, { id: 'ada', attributes: { plan: 'Pro' } })).toBe(null)
+    expect(await send(tenant, 1, { id: 'ada', attributes: { plan: 'pro' } })).toEqual([2, 1])
+    expect(await send(tenant, 1, { id: 'ada', attributes: { team: null } })).toBe(null)
+  })
+})
+
+describe('boosts (P5)', () => {
+  const boost = (fields: object) => ({ name: 'B', start: '2020-01-01', ...fields })
+
+  it('P5: those for everyone, for attributes and the own ones multiply together, positive awards only', async () => {
+    const { tenant, path, plan } = await setup([{ points: 10 }])
+    await tenant.app('PUT', '/users/ada', {})
+    expect(await send(tenant, 1)).toEqual([10, 10])
+    const all = await tenant.create(`${path}/boosts`, boost({ name: 'all', multiplier: 1.5 }))
+    expect(await send(tenant, 1)).toEqual([25, 15])
+    const pro = await tenant.create(
+      `${path}/boosts`,
+      boost({ name: 'pro', multiplier: 2, userAttributes: [{ attributeId: plan, attributeValue: 'pro' }] }),
+    )
+    expect(await send(tenant, 1)).toEqual([40, 15])
+    expect(await send(tenant, 1, { id: 'ada', attributes: { plan: 'pro' } })).toEqual([70, 30])
+    const own = await tenant.create(
+      `${path}/boosts`,
+      boost({ name: 'own', multiplier: 3, userId: 'ada', end: daysFrom(5) }),
+    )
+    expect(await send(tenant, 1)).toEqual([160, 90])
+    expect(await send(tenant, 1, 'bob')).toEqual([15, 15])
+    const { awards } = await read(tenant)
+    const shown = { start: '2020-01-01', rounding: 'down', status: 'active' }
+    expect(awards[0].boosts).toEqual([
+      { id: all, name: 'all', multiplier: 1.5, end: null, ...shown },
+      { id: pro, name: 'pro', multiplier: 2, end: null, ...shown },
+      { id: own, name: 'own', multiplier: 3, end: daysFrom(5), ...shown },
+    ])
+    expect(awards.map((award: unknown) => list(at(award, 'boosts')).length)).toEqual([3, 2, 1, 1, 0])
+    const listed = await tenant.app('GET', '/users/ada/points/xp/boosts')
+    expect(listed.body).toEqual(awards[0].boosts)
+    expect(pick((await tenant.app('GET', '/users/bob/points/xp/boosts')).body, 'id')).toEqual([all])
+    expect(pick((await tenant.app('GET', '/points/xp/boosts')).body, 'id')).toEqual([all, pro])
+    // What was stored stays as it was; what is deleted or changed counts no more.
+    await tenant.admin('DELETE', `${path}/boosts?ids=${own},${all}`)
+    await tenant.admin('PATCH', `${path}/boosts`, [{ id: pro, multiplier: 1.1, name: 'renamed' }])
+    expect(await send(tenant, 1)).toEqual([171, 11])
+    expect((await read(tenant)).awards[1]).toEqual(awards[0])
+    expect(pick((await tenant.app('GET', '/users/ada/points/xp/boosts')).body, 'id')).toEqual([pro])
+  })
+
+  it('P5: an own boost counts in the next event of an app that remembers the configuration', async () => {
+    const { tenant, path } = await setup([{ points: 10 }])
+    const other = tenant.through(newApp())
+    expect(await send(other, 1)).toEqual([10, 10])
+    const own = await tenant.create(`${path}/boosts`, boost({ multiplier: 2, userId: 'ada' }))
+    expect(await send(other, 1)).toEqual([30, 20])
+    await tenant.admin('PATCH', `${path}/boosts`, [{ id: own, multiplier: 3 }])
+    expect(await send(other, 1)).toEqual([60, 30])
+    await tenant.admin('DELETE', `${path}/boosts?ids=${own}`)
+    expect(await send(other, 1)).toEqual([70, 10])
+  })
+
+  it('P5: rounding is down unless all that apply agree; whole results stay', async () => {
+    const cases: [number, [number, string][], number][] = [
+      [10, [[1.1, 'up']], 11],
+      [
+        10,
+        [
+          [1.1, 'up'],
+          [1.1, 'up'],
+        ],
+        13,
+      ],
+      [
+        10,
+        [
+          [1.1, 'down'],
+          [1.1, 'down'],
+        ],
+        12,
+      ],
+      [
+        10,
+        [
+          [1.1, 'up'],
+          [1.1, 'down'],
+        ],
+        12,
+      ],
+      [
+        10,
+        [
+          [1.1, 'up'],
+          [1.1, 'nearest'],
+        ],
+        12,
+      ],
+      [10, [[1.15, 'nearest']], 12],
+      [10, [[1.14, 'nearest']], 11],
+      [10, [[1.16, 'down']], 11],
+      [10, [[1.01, 'up']], 11],
+      [3, [[0.1, 'up']], 1],
+      [3, [[0.1, 'nearest']], 0],
+      [5, [[0.5, 'nearest']], 3],
+      [5, [[0.5, 'down']], 2],
+      [100, [[1.005, 'down']], 100],
+      [1000, [[1.001, 'up']], 1001],
+      [
+        7,
+        [
+          [0.7, 'up'],
+          [10, 'up'],
+          [0.1, 'up'],
+        ],
+        5,
+      ],
+      [
+        1,
+        [
+          [99.9, 'down'],
+          [99.9, 'down'],
+        ],
+        9980,
+      ],
+      [10, [[1e-7, 'up']], 1],
+    ]
+    const { tenant, trigger } = await setup()
+    const keys = cases.map((_, n) => `case-${n}`)
+    const systems = cases.map(([points, boosts], n) => ({
+      key: keys[n],
+      name: 'x',
+      triggers: [trigger({ points })],
+      boosts: boosts.map(([multiplier, rounding]) => boost({ multiplier, rounding })),
+    }))
+    expect((await tenant.admin('POST', '/points', systems)).status).toBe(201)
+    const { body } = await tenant.event('words', 'ada', 1)
+    const outcome = keys.map((key) => Number(at(body, 'points', key, 'total') ?? 0))
+    expect(outcome).toEqual(cases.map(([, , points]) => points))
+  })
+
+  it('P5: applies once to points × firings, and never to a negative award', async () => {
+    const { tenant } = await setup([{ points: 3 }, { points: -1, metricThreshold: 5 }], {
+      boosts: [boost({ multiplier: 1.5 })],
+    })
+    // 3 × 5 × 1.5 = 22.5 → 22, not 5 × 4; then −1.
+    const { body } = await tenant.event('words', 'ada', 5)
+    expect(pick(at(body, 'points', 'xp', 'awards'), 'awarded')).toEqual([22, -1])
+    expect(list(at(body, 'points', 'xp', 'awards')).map((award) => list(at(award, 'boosts')).length)).toEqual(
+      [1, 0],
+    )
+  })
+
+  it("P5: applies on the local dates from start to end, both included, by the user's zone", async () => {
+    const { tenant, path } = await setup([{ points: 10 }])
+    for (const [tz, offset] of [
+      ['Pacific/Kiritimati', 14],
+      ['Etc/GMT+12', -12],
+      ['UTC', 0],
+    ] as const) {
+      const local = new Date(Date.now() + offset * 3_600_000)
+      const date = (days: number) => new Date(local.getTime() + days * 86_400_000).toISOString().slice(0, 10)
+      for (const [start, end, added] of [
+        [0, 0, 20],
+        [-3, 0, 20],
+        [0, 3, 20],
+        [1, 3, 10],
+        [-3, -1, 10],
+      ] as const) {
+        const id = await tenant.create(
+          `${path}/boosts`,
+          boost({ start: date(start), end: date(end), multiplier: 2 }),
+        )
+        const before = (await read(tenant, 'ada')).total ?? 0
+        expect([tz, start, end, await send(tenant, 1, { id: 'ada', tz })]).toEqual([
+          tz,
+          start,
+          end,
+          [before + added, added],
+        ])
+        expect(list((await tenant.app('GET', '/users/ada/points/xp/boosts')).body)).toHaveLength(
+          added === 20 ? 1 : 0,
+        )
+        await tenant.admin('DELETE', `${path}/boosts?ids=${id}`)
+      }
+    }
+  })
+})
+
+describe('caps, floors and blocks (P6–P8, G11)', () => {
+  it('P6: cap at maxPoints, floor at 0; awarded is what was applied, and 0 is not recorded', async () => {
+    const { tenant, id, path, trigger } = await setup([{ points: 7 }], { maxPoints: 10 })
+    const minus = await tenant.create(`${path}/triggers`, trigger({ points: -100, metricThreshold: 3 }))
+    expect(await send(tenant, 1)).toEqual([7, 7])
+    expect(await send(tenant, 1)).toEqual([10, 3])
+    expect(await send(tenant, 1)).toEqual([0, -10])
+    expect(await send(tenant, 1)).toEqual([7, 7])
+    expect(pick((await read(tenant)).awards, 'awarded')).toEqual([7, -10, 3, 7])
+    // Lowering the cap takes nothing away, and nothing is added above it.
+    await tenant.admin('PATCH', '/points', [{ id, maxPoints: 5 }])
+    expect(await read(tenant)).toMatchObject({ total: 7, maxPoints: 5 })
+    expect(await send(tenant, 1)).toBe(null)
+    expect(await read(tenant)).toMatchObject({ total: 7 })
+    expect(await send(tenant, 1)).toEqual([0, -7])
+    expect(await send(tenant, 1)).toEqual([5, 5])
+    await tenant.admin('PATCH', '/points', [{ id, maxPoints: null }])
+    expect(await send(tenant, 1)).toEqual([12, 7])
+    await tenant.admin('DELETE', `${path}/triggers?ids=${minus}`)
+    expect((await read(tenant)).total).toBe(
+      pick((await read(tenant, 'ada', '?awards=100')).awards, 'awarded')
+        .map(Number)
+        .reduce((a, b) => a + b, 0),
+    )
+  })
+
+  it('P6: up and down in one event are both recorded, in order, each against the total at that point', async () => {
+    const { tenant } = await setup([{ points: -3 }, { points: 8 }, { points: -5 }], { maxPoints: 6 })
+    const { body } = await tenant.event('words', 'ada', 1)
+    expect(at(body, 'points', 'xp')).toMatchObject({
+      total: 1,
+      added: 1,
+      awards: [
+        { awarded: 6, total: 6 },
+        { awarded: -5, total: 1 },
+      ],
+    })
+    const second = await tenant.event('words', 'ada', 1)
+    expect(at(second.body, 'points', 'xp')).toMatchObject({
+      total: 1,
+      added: 0,
+      awards: [
+        { awarded: -1, total: 0 },
+        { awarded: 6, total: 6 },
+        { awarded: -5, total: 1 },
+      ],
+    })
+  })
+
+  it('P7: a block refuses the whole event where the total at its turn would go below zero, and not at zero', async () => {
+    const { tenant } = await setup([
+      { points: 4 },
+      { points: -5, metricThreshold: 2, blockIfOutOfPoints: true },
+      { points: 100, metricThreshold: 2 },
+    ])
+    expect(await send(tenant, 1)).toEqual([4, 4])
+    // 4 + 4 − 5 + 100: the later trigger does not help, the earlier one does.
+    expect(await send(tenant, 1)).toEqual([103, 99])
+    const other = await setup([{ points: -5, blockIfOutOfPoints: true }, { points: 100 }])
+    expect(await send(other.tenant, 1)).toBe(422)
+    expect((await other.tenant.app('GET', '/users/ada')).status).toBe(404)
+    const exact = await setup(
+      [{ points: 10 }, { points: -5, blockIfOutOfPoints: true, metricThreshold: 2 }],
+      { maxPoints: 5 },
+    )
+    expect(await send(exact.tenant, 2)).toEqual([0, 0])
+    const twice = await setup(
+      [{ points: 10 }, { points: -5, blockIfOutOfPoints: true, metricThreshold: 2 }],
+      { maxPoints: 5 },
+    )
+    const before = await everything()
+    expect(await send(twice.tenant, 4)).toBe(422)
+    expect(await everything()).toEqual(before)
+    const { body } = await twice.tenant.event('words', 'ada', 4)
+    expect(Object.keys(Object(body))).toEqual(['error'])
+  })
+
+  it('G11: totals stop at 2,147,483,647', async () => {
+    const { tenant } = await setup([{ points: 1_000_000 }], {
+      boosts: [{ name: 'B', start: '2020-01-01', multiplier: 99 }],
+    })
+    expect(await send(tenant, 1e9)).toEqual([2_147_483_647, 2_147_483_647])
+    expect(await send(tenant, 1)).toBe(null)
+    expect(await read(tenant)).toMatchObject({ total: 2_147_483_647, awards: [{ awarded: 2_147_483_647 }] })
+    expect(at((await tenant.app('GET', '/points/xp/summary')).body, 3, 'users')).toBe(1)
+    const minus = await setup([{ points: 5 }, { points: -1_000_000, metricThreshold: 2 }])
+    await send(minus.tenant, 1)
+    expect(await send(minus.tenant, 1e9 - 1)).toEqual([0, -5])
+  })
+})
+
+describe('levels (P9)', () => {
+  const level = (key: string, points: number) => ({ key, name: key.toUpperCase(), points })
+
+  it('P9: the highest that the total reaches; in an answer only when it changed, null when lost', async () => {
+    const { tenant, path } = await setup([{ points: 10 }, { points: -95, metricThreshold: 11 }], {
+      levels: [level('two', 50), level('one', 20), level('three', 100)],
+    })
+    const outcome = async (value: number) => {
+      const xp = Object(at((await tenant.event('words', 'ada', value)).body, 'points', 'xp'))
+      return [xp.total, 'level' in xp ? (xp.level?.key ?? null) : 'unchanged']
+    }
+    expect(await outcome(1)).toEqual([10, 'unchanged'])
+    expect(await read(tenant)).toMatchObject({ level: null })
+    expect(await outcome(1)).toEqual([20, 'one'])
+    expect(await outcome(1)).toEqual([30, 'unchanged'])
+    expect(await outcome(7)).toEqual([100, 'three'])
+    expect((await read(tenant)).level).toEqual({
+      id: expect.any(String),
+      key: 'three',
+      name: 'THREE',
+      description: '',
+      badgeUrl: null,
+      points: 100,
+    })
+    expect(await outcome(1)).toEqual([15, null])
+    expect(await read(tenant)).toMatchObject({ level: null, total: 15 })
+    // A level by editing levels shows in readings, and in no event's answer.
+    await tenant.create(`${path}/levels`, level('zero', 0))
+    expect(await read(tenant)).toMatchObject({ level: { key: 'zero' } })
+    expect(await outcome(1)).toEqual([25, 'one'])
+    const { body } = await tenant.app('GET', '/points/xp/levels')
+    expect(pick(body, 'key')).toEqual(['zero', 'one', 'two', 'three'])
+    await tenant.app('PUT', '/users/new', {})
+    expect(await read(tenant, 'new')).toMatchObject({ total: 0, level: { key: 'zero' }, awards: [] })
+  })
+})
+
+describe('reading awards (P10)', () => {
+  it('P10: newest first, 10 unless asked, at most 100; each with its trigger as it was when it fired', async () => {
+    const { tenant, metric, path, ids, plan, page } = await setup([{ points: 1 }])
+    for (let n = 0; n < 12; n += 1) await send(tenant, 1)
+    const first = (await read(tenant)).awards
+    expect(first).toHaveLength(10)
+    expect(pick(first, 'total')).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
+    expect(first[0].trigger).toEqual({
+      id: ids[0],
+      type: 'metric',
+      points: 1,
+      status: 'active',
+      metricId: metric,
+      metricName: 'Metric words',
+      metricThreshold: 1,
+      userAttributes: [],
+      created: expect.stringMatching(/Z$/),
+      updated: expect.stringMatching(/Z$/),
+    })
+    expect((await read(tenant, 'ada', '?awards=1')).awards).toEqual(first.slice(0, 1))
+    expect((await read(tenant, 'ada', '?awards=100')).awards).toHaveLength(12)
+    for (const awards of ['0', '101', '-1', '1.5', 'x', '', '5&awards=6']) {
+      expect([awards, (await tenant.app('GET', `/users/ada/points/xp?awards=${awards}`)).status]).toEqual([
+        awards,
+        422,
+      ])
+    }
+    await tenant.admin('PATCH', '/metrics', [{ id: metric, name: 'Renamed' }])
+    await send(tenant, 1)
+    await tenant.admin('PATCH', `${path}/triggers`, [
+      {
+        id: ids[0],
+        points: 2,
+        userAttributes: [{ attributeId: plan, attributeValue: 'pro' }],
+        eventAttributes: [{ attributeId: page, attributeValue: 'home' }],
+      },
+    ])
+    await send(tenant, 1, { id: 'ada', attributes: { plan: 'pro' } }, { page: 'home' })
+    await tenant.admin('PATCH', `${path}/triggers`, [{ id: ids[0], status: 'inactive' }])
+    await tenant.admin('DELETE', `/attributes?ids=${plan},${page}`)
+    await tenant.admin('DELETE', `/metrics?ids=${metric}`)
+    const { awards, total } = await read(tenant)
+    expect(total).toBe(15)
+    expect(awards[0]).toMatchObject({
+      awarded: 2,
+      trigger: {
+        id: ids[0],
+        points: 2,
+        status: 'active',
+        metricName: 'Renamed',
+        userAttributes: [{ key: 'plan', value: 'pro' }],
+        eventAttribute: { key: 'page', value: 'home' },
+        eventAttributes: [{ key: 'page', value: 'home' }],
+      },
+    })
+    expect(awards[1]).toMatchObject({
+      awarded: 1,
+      trigger: { points: 1, metricName: 'Renamed', userAttributes: [] },
+    })
+    expect(awards[2]).toEqual(first[0])
+    expect(Object.keys(awards[1].trigger)).not.toContain('eventAttributes')
+  })
+
+  it('P10: a user known without awards is 200 with total 0; an unknown one, or system, 404', async () => {
+    const { tenant } = await setup([{ points: 1 }])
+    await tenant.app('PUT', '/users/ada', {})
+    const body = await read(tenant)
+    expect(body).toEqual({
+      id: expect.any(String),
+      key: 'xp',
+      name: 'XP',
+      description: null,
+      badgeUrl: null,
+      maxPoints: null,
+      total: 0,
+      level: null,
+      awards: [],
+    })
+    for (const path of ['/users/nobody/points/xp', '/users/ada/points/none', '/users/ada/points/xp/x']) {
+      expect((await tenant.app('GET', path)).status).toBe(404)
+    }
+  })
+
+  it('P8: the total is the sum of the awards after any mix, read and answered alike', async () => {
+    const { tenant } = await setup(
+      [
+        { points: 7, metricThreshold: 2 },
+        { points: -3, metricThreshold: 3 },
+        { points: 11, metricThreshold: 7 },
+      ],
+      { maxPoints: 60 },
+    )
+    const values = [5, -3, 8.5, 0.25, 12, -40, 41, 3, 3, 3, 1, 1, 1, 20]
+    const answers = await Promise.all(values.map((value) => tenant.event('words', 'ada', value)))
+    const added = answers
+      .map(({ body }) => Number(at(body, 'points', 'xp', 'added') ?? 0))
+      .reduce((a, b) => a + b, 0)
+    const { total, awards } = await read(tenant, 'ada', '?awards=100')
+    expect(added).toBe(total)
+    expect(
+      pick(awards, 'awarded')
+        .map(Number)
+        .reduce((a, b) => a + b, 0),
+    ).toBe(total)
+    const oldestFirst = pick(awards, 'awarded').map(Number).reverse()
+    let running = 0
+    expect(pick(awards, 'total').reverse()).toEqual(oldestFirst.map((one) => (running += one)))
+    const ids = answers.flatMap(({ body }) => pick(at(body, 'points', 'xp', 'awards') ?? [], 'id'))
+    expect([...ids].sort()).toEqual(pick(awards, 'id').sort())
+  })
+})
+
+describe('summaries of a system (P11)', () => {
+  it('P11: 0–0 and ten equal ranges up to a power of ten, 10 at least; users without points are in 0–0', async () => {
+    const { tenant } = await setup([{ points: 1 }])
+    const summary = async (query = '') => (await tenant.app('GET', `/points/xp/summary${query}`)).body
+    const ranges = (width: number, users: Record<number, number>) =>
+      Array.from({ length: 11 }, (_, n) => ({
+        from: n === 0 ? 0 : (n - 1) * width + 1,
+        to: n * width,
+        users: users[n] ?? 0,
+      }))
+    expect(await summary()).toEqual(ranges(1, {}))
+    await tenant.app('PUT', '/users/zero', {})
+    expect(await summary()).toEqual(ranges(1, { 0: 1 }))
+    await send(tenant, 1, 'one')
+    await send(tenant, 10, 'ten')
+    expect(await summary()).toEqual(ranges(1, { 0: 1, 1: 1, 10: 1 }))
+    await send(tenant, 11, 'eleven')
+    expect(await summary()).toEqual(ranges(10, { 0: 1, 1: 2, 2: 1 }))
+    await send(tenant, 100, { id: 'hundred', attributes: { plan: 'pro' } })
+    expect(await summary()).toEqual(ranges(10, { 0: 1, 1: 2, 2: 1, 10: 1 }))
+    await send(tenant, 101, { id: 'more', attributes: { plan: 'free' } })
+    expect(await summary()).toEqual(ranges(100, { 0: 1, 1: 4, 2: 1 }))
+    expect(await summary('?userAttributes=plan:pro')).toEqual(ranges(10, { 10: 1 }))
+    expect(await summary('?userAttributes=plan:nobody')).toEqual(ranges(1, {}))
+    await send(tenant, 1_000_000, 'million')
+    expect(await summary()).toEqual(ranges(100_000, { 0: 1, 1: 5, 10: 1 }))
+  })
+
+  it('P11: level summary counts users by their level, in order of points; without levels it is 422', async () => {
+    const { tenant, path, ids } = await setup([{ points: 10 }])
+    const summary = async (query = '') => {
+      const { status, body } = await tenant.app('GET', `/points/xp/level-summary${query}`)
+      return status === 200 ? list(body).map((row) => [at(row, 'level', 'key'), at(row, 'users')]) : status
+    }
+    expect(await summary()).toBe(422)
+    const level = (key: string, points: number) => ({ key, name: key, points })
+    const { body } = await tenant.admin('POST', `${path}/levels`, [
+      level('gold', 100),
+      level('bronze', 10),
+      level('silver', 50),
+    ])
+    expect(await summary()).toEqual([
+      ['bronze', 0],
+      ['silver', 0],
+      ['gold', 0],
+    ])
+    await tenant.app('PUT', '/users/none', {})
+    for (const [id, value] of [
+      ['a', 1],
+      ['b', 4],
+      ['c', 5],
+      ['d', 10],
+      ['e', 99],
+    ] as const)
+      await send(tenant, value, { id, attributes: { plan: id < 'd' ? 'pro' : 'free' } })
+    expect(await summary()).toEqual([
+      ['bronze', 2],
+      ['silver', 1],
+      ['gold', 2],
+    ])
+    expect(await summary('?userAttributes=plan:pro')).toEqual([
+      ['bronze', 2],
+      ['silver', 1],
+      ['gold', 0],
+    ])
+    const full = await tenant.app('GET', '/points/xp/level-summary')
+    expect(at(full.body, 0, 'level')).toEqual({
+      id: at(body, 'created', 1, 'id'),
+      key: 'bronze',
+      name: 'bronze',
+      description: '',
+      badgeUrl: null,
+      points: 10,
+    })
+    await tenant.admin('DELETE', `${path}/levels?ids=${at(body, 'created', 2, 'id')}`)
+    expect(await summary()).toEqual([
+      ['bronze', 3],
+      ['gold', 2],
+    ])
+    await tenant.create(`${path}/levels`, level('zero', 0))
+    expect(await summary()).toEqual([
+      ['zero', 1],
+      ['bronze', 3],
+      ['gold', 2],
+    ])
+    expect(ids).toHaveLength(1)
+  })
+
+  it('seed 2.1.4: userAttributes are key:value pairs that must all match; unknown keys are 422, all of them named', async () => {
+    const { tenant, path } = await setup([{ points: 1 }])
+    await tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })
+    await tenant.create(`${path}/levels`, { key: 'l', name: 'L', points: 0 })
+    const people = [
+      ['pro', 'red'],
+      ['pro', 'blue'],
+      ['a:b', 'red'],
+      ['', 'red'],
+      ['pro', null],
+    ] as const
+    for (const [n, [plan, team]] of people.entries())
+      await send(tenant, 1, { id: `u${n}`, attributes: { plan, team } })
+    for (const kind of ['summary', 'level-summary']) {
+      const users = async (filter: string) => {
+        const { status, body } = await tenant.app('GET', `/points/xp/${kind}?userAttributes=${filter}`)
+        return status === 200
+          ? pick(body, 'users')
+              .map(Number)
+              .reduce((a, b) => a + b, 0)
+          : [status, at(body, 'error')]
+      }
+      expect(await users('plan:pro')).toBe(3)
+      expect(await users('plan:pro,team:red')).toBe(1)
+      expect(await users('team:red,plan:pro')).toBe(1)
+      expect(await users('plan:a:b')).toBe(1)
+      expect(await users('plan:')).toBe(1)
+      expect(await users('plan:Pro')).toBe(0)
+      expect(await users(`plan:${encodeURIComponent("' OR 1=1 --")}`)).toBe(0)
+      for (const wrong of [
+        '',
+        'plan',
+        ':pro',
+        'plan:pro,',
+        'plan:pro,plan:free',
+        'plan:pro&userAttributes=team:red',
+      ]) {
+        expect([wrong, [await users(wrong)].flat()[0]]).toEqual([wrong, 422])
+      }
+      expect(await users('pln:x,plan:pro,tm:y')).toEqual([
+        422,
+        'Invalid attribute keys: pln, tm. Attribute keys must match those configured for users.',
+      ])
+      expect(await users('page:x')).toEqual([
+        422,
+        'Invalid attribute keys: page. Attribute keys must match those configured for users.',
+      ])
+    }
+  })
+})
+
+describe('event summaries (P12)', () => {
+  it('P12, G6: today in daily, weekly and monthly buckets of both kinds, in either spelling of the dates', async () => {
+    const { tenant } = await setup([{ points: 2 }])
+    await send(tenant, 3)
+    await send(tenant, -1.5)
+    const monday = new Date(Date.now() - ((new Date().getUTCDay() + 6) % 7) * 86_400_000)
+      .toISOString()
+      .slice(0, 10)
+    for (const [path, total, change] of [
+      ['metrics/words', 1.5, 1.5],
+      ['points/xp', 6, 6],
+    ] as const) {
+      for (const [from, to] of [
+        ['startDate', 'endDate'],
+        ['start_date', 'end_date'],
+        ['startDate', 'end_date'],
+      ]) {
+        const read = async (aggregation: string, start = today, end = today) =>
+          (
+            await tenant.app(
+              'GET',
+              `/users/ada/${path}/event-summary?aggregation=${aggregation}&${from}=${start}&${to}=${end}`,
+            )
+          ).body
+        expect(await read('daily')).toEqual([{ date: today, total, change }])
+        expect(await read('weekly')).toEqual([{ date: monday, total, change }])
+        expect(await read('monthly')).toEqual([{ date: `${today.slice(0, 7)}-01`, total, change }])
+        expect(await read('daily', daysFrom(-2), daysFrom(1))).toEqual([
+          { date: daysFrom(-2), total: 0, change: 0 },
+          { date: daysFrom(-1), total: 0, change: 0 },
+          { date: today, total, change },
+          { date: daysFrom(1), total, change: 0 },
+        ])
+        const long = list(await read('daily', daysFrom(-400), today))
+        expect([long.length, at(long[0], 'date'), at(long[400], 'total')]).toEqual([
+          401,
+          daysFrom(-400),
+          total,
+        ])
+        expect(list(await read('daily', '0001-01-01', '0001-01-02'))).toHaveLength(2)
+        for (const aggregation of ['daily', 'weekly', 'monthly']) {
+          expect(at(await read(aggregation, '9999-12-31', '9999-12-31'), 0, 'change')).toBe(0)
+        }
+      }
+    }
+  })
+
+  it('P12: wrong ranges are 422, and all faults are named', async () => {
+    const { tenant } = await setup([{ points: 2 }])
+    await send(tenant, 3)
+    for (const path of ['metrics/words', 'points/xp']) {
+      const status = async (query: string) =>
+        (await tenant.app('GET', `/users/ada/${path}/event-summary?${query}`)).status
+      const error = async (query: string) =>
+        String(at((await tenant.app('GET', `/users/ada/${path}/event-summary?${query}`)).body, 'error'))
+      for (const query of [
+        '',
+        'aggregation=daily',
+        `aggregation=daily&startDate=${today}`,
+        `aggregation=hourly&startDate=${today}&endDate=${today}`,
+        `startDate=${today}&endDate=${today}`,
+        `aggregation=daily&startDate=${daysFrom(1)}&endDate=${today}`,
+        `aggregation=monthly&startDate=${daysFrom(-401)}&endDate=${today}`,
+        'aggregation=daily&startDate=2026-02-29&endDate=2026-03-01',
+        'aggregation=daily&startDate=2026-1-1&endDate=2026-01-02',
+        'aggregation=daily&startDate=2026-01-01T00:00:00Z&endDate=2026-01-02',
+        `aggregation=daily&startDate=${today}&startDate=${today}&endDate=${today}`,
+        `aggregation=daily&aggregation=weekly&startDate=${today}&endDate=${today}`,
+      ]) {
+        expect([query, await status(query)]).toEqual([query, 422])
+      }
+      expect(await error('')).toMatch(/aggregation.*startDate.*endDate/)
+      const both = await error(`aggregation=hourly&startDate=${today}&endDate=${daysFrom(-1)}`)
+      expect(both).toContain('aggregation')
+      expect(both).toContain('endDate')
+    }
+  })
+
+  it('A6: all metrics of a user, with 0 where unused', async () => {
+    const { tenant, metric } = await setup()
+    await tenant.metric('pages')
+    await send(tenant, 2.5)
+    const { body } = await tenant.app('GET', '/users/ada/metrics')
+    expect(body).toEqual([
+      { id: metric, key: 'words', name: 'Metric words', status: 'active', current: 2.5, achievements: [] },
+      {
+        id: expect.any(String),
+        key: 'pages',
+        name: 'Metric pages',
+        status: 'active',
+        current: 0,
+        achievements: [],
+      },
+    ])
+    expect((await tenant.app('GET', '/users/ada/metrics/pages')).body).toEqual(at(body, 1))
+    for (const path of ['/users/ada/metrics/none', '/users/nobody/metrics', '/users/nobody/metrics/words']) {
+      expect((await tenant.app('GET', path)).status).toBe(404)
+    }
+  })
+})

@@ -1,0 +1,586 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { instant } from '../../src/shared/clock'
+import { isZone, offsetMinutes } from '../../src/shared/zone'
+import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant } from './harness'
+
+const ODD = [
+  'a/b',
+  '100%',
+  '%2F',
+  '%252F',
+  '😀',
+  "'; --",
+  '__proto__',
+  'constructor',
+  'ada lovelace',
+  '?#&=+',
+  'ümläut',
+  '"quoted"',
+  '\\',
+  '...',
+  '%',
+  'x'.repeat(255),
+  ':id',
+  '*',
+  'null',
+]
+
+const put = (tenant: TestTenant, id: string, body: unknown) =>
+  tenant.app('PUT', `/users/${encodeURIComponent(id)}`, body)
+const get = async (tenant: TestTenant, id: string) =>
+  Object((await tenant.app('GET', `/users/${encodeURIComponent(id)}`)).body)
+
+async function withPlan(): Promise<TestTenant> {
+  const tenant = await newTenant()
+  await tenant.metric('words')
+  for (const key of ['plan', 'team']) await tenant.create('/attributes', { key, name: key, type: 'user' })
+  return tenant
+}
+
+describe('the id of a user (U1)', () => {
+  it('U1: is any text, percent-decoded once in a path', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    for (const [n, id] of ODD.entries()) {
+      expect((await put(tenant, id, { name: `user ${n}` })).body).toMatchObject({ id, name: `user ${n}` })
+    }
+    for (const [n, id] of ODD.entries()) {
+      expect(await get(tenant, id)).toMatchObject({ id, name: `user ${n}` })
+      expect((await tenant.event('words', id, n)).body).toMatchObject({ total: n })
+      expect((await tenant.app('GET', `/users/${encodeURIComponent(id)}/metrics/words`)).body).toMatchObject({
+        current: n,
+      })
+      const own = await tenant.key(id)
+      expect((await tenant.as(own, 'PATCH', `/users/${encodeURIComponent(id)}`, {})).body).toMatchObject({
+        id,
+      })
+      expect((await tenant.as(own, 'POST', '/metrics/words/event', { user: { id }, value: 0 })).status).toBe(
+        201,
+      )
+      const other = ODD[(n + 1) % ODD.length] ?? ''
+      expect((await tenant.as(own, 'GET', `/users/${encodeURIComponent(other)}`)).status).toBe(403)
+    }
+    const rows = await env.DB.prepare('SELECT id FROM users WHERE tenant_id = ?')
+      .bind(tenant.id)
+      .all<{ id: string }>()
+    expect(rows.results.map(({ id }) => id).sort()).toEqual([...ODD].sort())
+    expect(
+      (
+        await call(tenant.send, 'PUT', `/api/users/${encodeURIComponent('a/b')}`, {
+          body: {},
+          headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
+        })
+      ).body,
+    ).toMatchObject({ id: 'a/b', name: 'user 0' })
+  })
+
+  it('U1: without control characters and unpaired surrogates, not . or .., 1–255 characters', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const before = await everything()
+    for (const id of [
+      '',
+      '.',
+      '..',
+      'a\u0000',
+      '\n',
+      'a\u001f',
+      '\u007f',
+      '\u0085',
+      '\ud800',
+      'x\udc00y',
+      'x'.repeat(256),
+      5,
+      null,
+      undefined,
+      {},
+      ['ada'],
+    ]) {
+      const what = JSON.stringify(id)
+      expect([what, (await tenant.app('POST', '/users', { id })).status]).toEqual([what, 422])
+      const event = { user: { id }, value: 1 }
+      expect([what, (await tenant.app('POST', '/metrics/words/event', event)).status]).toEqual([what, 422])
+    }
+    for (const id of ['%00', '%0A', '%7F', '%C2%85', 'x'.repeat(256)]) {
+      expect([id, (await tenant.app('PUT', `/users/${id}`, {})).status]).toEqual([id, 422])
+    }
+    expect(await everything()).toEqual(before)
+  })
+
+  it('U1: a path that is no UTF-8 once decoded names nobody: nothing is stored, and nobody is found', async () => {
+    const tenant = await newTenant()
+    const before = await everything()
+    for (const id of ['%FF', '%ED%A0%80', '%', '%2', '%zz', 'a%FFb']) {
+      const { status } = await tenant.app('PUT', `/users/${id}`, {})
+      expect([id, [400, 404, 422].includes(status)]).toEqual([id, true])
+    }
+    expect(await everything()).toEqual(before)
+  })
+})
+
+describe('the fields of a user', () => {
+  it('U1, seed 2.1: a user that is only named has the defaults', async () => {
+    const tenant = await newTenant()
+    const began = Date.now()
+    const made = await put(tenant, 'ada', {})
+    expect(made).toMatchObject({ status: 200 })
+    const user = Object(made.body)
+    expect(user).toEqual({
+      id: 'ada',
+      email: null,
+      name: null,
+      tz: null,
+      deviceTokens: null,
+      subscribeToEmails: true,
+      attributes: {},
+      control: false,
+      created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updated: user.created,
+    })
+    expect(Date.parse(user.created)).toBeGreaterThanOrEqual(began)
+    expect(Date.parse(user.created)).toBeLessThanOrEqual(Date.now())
+    expect(await get(tenant, 'ada')).toEqual(user)
+    expect((await tenant.app('GET', '/users/nobody')).status).toBe(404)
+    expect((await tenant.app('PATCH', '/users/nobody', { name: 'x' })).status).toBe(404)
+    expect((await tenant.app('GET', '/users/nobody')).status).toBe(404)
+  })
+
+  it('U2: passed fields overwrite, absent ones stay, null clears tz and deviceTokens and is absent elsewhere', async () => {
+    const nulls = {
+      email: null,
+      name: null,
+      subscribeToEmails: null,
+      attributes: null,
+      tz: null,
+      deviceTokens: null,
+    }
+    const ways = {
+      PUT: (tenant: TestTenant, fields: object) => put(tenant, 'ada', fields),
+      PATCH: (tenant: TestTenant, fields: object) => tenant.app('PATCH', '/users/ada', fields),
+      POST: (tenant: TestTenant, fields: object) => tenant.app('POST', '/users', { id: 'ada', ...fields }),
+      event: (tenant: TestTenant, fields: object) => tenant.event('words', { id: 'ada', ...fields }, 1),
+    }
+    const all = {
+      email: 'ada@example.com',
+      name: 'Ada',
+      tz: 'Europe/Paris',
+      deviceTokens: ['t1', 't2'],
+      subscribeToEmails: false,
+      attributes: { plan: 'pro', team: 'red' },
+    }
+    for (const [name, send] of Object.entries(ways)) {
+      const tenant = await withPlan()
+      if (name === 'PATCH') await put(tenant, 'ada', {})
+      const steps: [object, object][] = [
+        [all, all],
+        [{}, all],
+        [{ name: 'A. L.' }, { ...all, name: 'A. L.' }],
+        [
+          { name: 'Ada', tz: 'UTC' },
+          { ...all, tz: 'UTC' },
+        ],
+        [
+          { tz: 'Europe/Paris', deviceTokens: ['t3'] },
+          { ...all, deviceTokens: ['t3'] },
+        ],
+        [{ deviceTokens: [] }, { ...all, deviceTokens: [] }],
+        [
+          { attributes: { plan: 'free' } },
+          { ...all, deviceTokens: [], attributes: { plan: 'free', team: 'red' } },
+        ],
+        [{ attributes: { team: null } }, { ...all, deviceTokens: [], attributes: { plan: 'free' } }],
+        [{ attributes: {} }, { ...all, deviceTokens: [], attributes: { plan: 'free' } }],
+        [{ attributes: { plan: '', team: null } }, { ...all, deviceTokens: [], attributes: { plan: '' } }],
+        [nulls, { ...all, tz: null, deviceTokens: null, attributes: { plan: '' } }],
+        [
+          { subscribeToEmails: true, email: 'other@example.com' },
+          {
+            ...all,
+            email: 'other@example.com',
+            subscribeToEmails: true,
+            tz: null,
+            deviceTokens: null,
+            attributes: { plan: '' },
+          },
+        ],
+        [
+          { control: true, created: '2000-01-01T00:00:00.000Z', updated: 'x', id2: 1 },
+          { control: false, email: 'other@example.com' },
+        ],
+      ]
+      for (const [fields, after] of steps) {
+        const answer = await send(tenant, fields)
+        expect([name, JSON.stringify(fields), answer.status]).toEqual([
+          name,
+          JSON.stringify(fields),
+          name === 'POST' || name === 'event' ? 201 : 200,
+        ])
+        expect(await get(tenant, 'ada')).toMatchObject(after)
+        expect(at((await tenant.app('GET', '/users/ada')).body, 'attributes')).toEqual(
+          Object(after).attributes ?? { plan: '' },
+        )
+        if (name !== 'event') expect(answer.body).toEqual(await get(tenant, 'ada'))
+      }
+    }
+  })
+
+  it('U1: email must look like an address, tz be an IANA zone, and all faults are named', async () => {
+    const tenant = await withPlan()
+    await put(tenant, 'ada', {})
+    const before = await everything()
+    const wrong = [
+      ...['x', '@', 'a@', '@b', 'a b@c', 'a@b@c', '', 5, {}].map((email) => ({ email })),
+      ...[
+        'Nowhere/Else',
+        '+02:00',
+        '-05:00',
+        'UTC+2',
+        'Z',
+        '',
+        'Europe/Paris ',
+        'x'.repeat(300),
+        5,
+        '02:00',
+        '../etc',
+      ].map((tz) => ({ tz })),
+      ...['yes', 0, 1, []].map((subscribeToEmails) => ({ subscribeToEmails })),
+      ...['t', {}, [5], [null]].map((deviceTokens) => ({ deviceTokens })),
+      ...['x', [], 5, { plan: 5 }, { plan: {} }, { plan: ['x'] }, { plan: true }].map((attributes) => ({
+        attributes,
+      })),
+      ...[5, {}, [], true].map((name) => ({ name })),
+    ]
+    for (const fields of wrong) {
+      const what = JSON.stringify(fields)
+      expect([what, (await put(tenant, 'ada', fields)).status]).toEqual([what, 422])
+      expect([what, (await tenant.app('PATCH', '/users/ada', fields)).status]).toEqual([what, 422])
+      expect([what, (await tenant.app('POST', '/users', { id: 'ada', ...fields })).status]).toEqual([
+        what,
+        422,
+      ])
+      const event = { user: { id: 'ada', ...fields }, value: 1 }
+      expect([what, (await tenant.app('POST', '/metrics/words/event', event)).status]).toEqual([what, 422])
+    }
+    const { body } = await tenant.app('POST', '/metrics/words/event', {
+      user: {
+        id: '',
+        email: 'x',
+        tz: 'x',
+        name: 5,
+        subscribeToEmails: 'x',
+        deviceTokens: 'x',
+        attributes: { plan: 5 },
+      },
+      value: 'x',
+      attributes: 5,
+    })
+    for (const field of [
+      'user.id',
+      'user.email',
+      'user.tz',
+      'user.name',
+      'user.subscribeToEmails',
+      'user.deviceTokens',
+      'user.attributes.plan',
+      'value',
+      'attributes',
+    ]) {
+      expect(String(at(body, 'error'))).toContain(`${field}:`)
+    }
+    for (const body of [null, [], 'x', 5]) {
+      expect((await put(tenant, 'ada', body)).status).toBe(422)
+      expect((await tenant.app('POST', '/users', body)).status).toBe(422)
+    }
+    expect(await everything()).toEqual(before)
+  })
+
+  it('U1: every zone that the platform names works, and so do older names', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const older = [
+      'US/Pacific',
+      'Asia/Calcutta',
+      'EST5EDT',
+      'Europe/Kyiv',
+      'europe/paris',
+      'Zulu',
+      'Etc/GMT+12',
+      'Etc/GMT-14',
+      'GMT',
+    ]
+    const now = instant(Date.now())
+    for (const tz of [...Intl.supportedValuesOf('timeZone'), ...older]) {
+      expect([tz, isZone(tz), Number.isInteger(offsetMinutes(tz, now))]).toEqual([tz, true, true])
+    }
+    for (const tz of [...older, 'Asia/Kathmandu', 'Pacific/Kiritimati']) {
+      expect([tz, (await tenant.event('words', { id: 'ada', tz }, 1)).status]).toEqual([tz, 201])
+      expect(await get(tenant, 'ada')).toMatchObject({ tz })
+    }
+  })
+
+  it('U4: unknown attribute keys are 422, all of them named; so is a subscription without an address', async () => {
+    const tenant = await withPlan()
+    const before = await everything()
+    const message = (keys: string) =>
+      `Invalid attribute keys: ${keys}. Attribute keys must match those configured for users.`
+    for (const attributes of [
+      { pln: 'a', plan: 'b', x: 'c' },
+      { pln: null, x: 'c' },
+    ]) {
+      for (const answer of [
+        await put(tenant, 'ada', { attributes }),
+        await tenant.app('POST', '/users', { id: 'ada', attributes }),
+        await tenant.event('words', { id: 'ada', attributes }, 1),
+      ]) {
+        expect([answer.status, at(answer.body, 'error')]).toEqual([422, message('pln, x')])
+      }
+    }
+    for (const answer of [
+      await put(tenant, 'ada', { subscribeToEmails: true }),
+      await tenant.app('POST', '/users', { id: 'ada', subscribeToEmails: true, email: null }),
+      await tenant.event('words', { id: 'ada', subscribeToEmails: true }, 1),
+    ]) {
+      expect(answer.status).toBe(422)
+      expect(String(at(answer.body, 'error'))).toContain('subscribeToEmails')
+    }
+    expect(await everything()).toEqual(before)
+    expect((await put(tenant, 'ada', { subscribeToEmails: true, email: 'a@b.c' })).status).toBe(200)
+    expect((await put(tenant, 'ada', { subscribeToEmails: true })).status).toBe(200)
+  })
+
+  it('G3: a 422 names unknown attributes of user and event and the missing address together', async () => {
+    const tenant = await withPlan()
+    const { status, body } = await tenant.event(
+      'words',
+      { id: 'ada', subscribeToEmails: true, attributes: { pln: 'x' } },
+      1,
+      { attributes: { pge: 'y' } },
+    )
+    expect(status).toBe(422)
+    for (const what of ['pln', 'pge', 'subscribeToEmails']) expect(String(at(body, 'error'))).toContain(what)
+  })
+})
+
+describe('what changes of a user', () => {
+  it('U3: updated moves only with a real change; an upsert that changes nothing writes no row', async () => {
+    const tenant = await withPlan()
+    const fields = {
+      email: 'a@b.c',
+      name: 'Ada',
+      tz: 'Europe/Paris',
+      deviceTokens: ['t'],
+      subscribeToEmails: true,
+      attributes: { plan: 'pro' },
+    }
+    await put(tenant, 'ada', fields)
+    const user = await get(tenant, 'ada')
+    const before = await everything()
+    for (const same of [
+      fields,
+      {},
+      { name: 'Ada' },
+      { name: null },
+      { attributes: { team: null } },
+      { attributes: {} },
+      { deviceTokens: ['t'] },
+    ]) {
+      await new Promise((resolve) => setTimeout(resolve, 3))
+      expect((await put(tenant, 'ada', same)).body).toEqual(user)
+      expect((await tenant.app('PATCH', '/users/ada', same)).body).toEqual(user)
+      expect((await tenant.app('POST', '/users', { id: 'ada', ...same })).body).toEqual(user)
+    }
+    expect(await everything()).toEqual(before)
+    await tenant.event('words', { id: 'ada', ...fields }, 1)
+    expect(await get(tenant, 'ada')).toEqual(user)
+    let last = user
+    for (const change of [
+      { name: 'B' },
+      { email: 'b@b.c' },
+      { tz: null },
+      { deviceTokens: ['t', 't'] },
+      { deviceTokens: null },
+      { subscribeToEmails: false },
+      { attributes: { plan: 'x' } },
+      { attributes: { plan: null } },
+    ]) {
+      await new Promise((resolve) => setTimeout(resolve, 3))
+      const next = Object((await put(tenant, 'ada', change)).body)
+      expect(Date.parse(next.updated)).toBeGreaterThan(Date.parse(last.updated))
+      expect(next.created).toBe(user.created)
+      last = next
+    }
+    await new Promise((resolve) => setTimeout(resolve, 3))
+    await tenant.event('words', { id: 'ada', name: 'C' }, 1)
+    expect(Date.parse((await get(tenant, 'ada')).updated)).toBeGreaterThan(Date.parse(last.updated))
+  })
+
+  it('U2: what is stored of odd texts is what was answered', async () => {
+    const tenant = await withPlan()
+    for (const text of [
+      '',
+      "'; DROP TABLE users; --",
+      '😀',
+      '\u0000',
+      'a\u0000b',
+      '\ud800',
+      '"\\',
+      '<script>',
+      '\u202e',
+    ]) {
+      const answer = await put(tenant, 'ada', {
+        name: text,
+        deviceTokens: [text],
+        attributes: { plan: text },
+      })
+      if (answer.status === 422) continue
+      expect(answer.status).toBe(200)
+      // As JSON, since an unpaired surrogate would break the runner's own report.
+      expect(JSON.stringify(await get(tenant, 'ada'))).toBe(JSON.stringify(answer.body))
+      const again = await put(tenant, 'ada', { name: text, deviceTokens: [text], attributes: { plan: text } })
+      expect(JSON.stringify(again.body)).toBe(JSON.stringify(answer.body))
+    }
+  })
+
+  it('U2: what is stored of an odd address is what was answered', async () => {
+    const tenant = await withPlan()
+    for (const email of ['\ud800@b.c', 'a\u0000@b.c', '😀@b.c', "'; --@b.c".replace(' ', '')]) {
+      const answer = await put(tenant, 'ada', { email })
+      if (answer.status === 422) continue
+      expect(JSON.stringify(await get(tenant, 'ada'))).toBe(JSON.stringify(answer.body))
+      const before = await everything()
+      await put(tenant, 'ada', { email })
+      expect(JSON.stringify(await everything())).toBe(JSON.stringify(before))
+    }
+  })
+
+  it('U5: control is nobody at 0, everybody at 100, stable, and only of users made later', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const ids = Array.from({ length: 12 }, (_, n) => `user-${n}`)
+    const controls = async () => {
+      const answers = await Promise.all(ids.map((id) => tenant.app('GET', `/users/${id}`)))
+      return answers.map(({ body }) => at(body, 'control'))
+    }
+    const ratio = (controlRatio: number) => tenant.admin('PATCH', '/settings', { controlRatio })
+    await Promise.all(ids.map((id) => put(tenant, id, { control: true })))
+    expect(await controls()).toEqual(Array(12).fill(false))
+    await ratio(100)
+    await Promise.all(ids.map((id) => put(tenant, id, { name: 'x' })))
+    expect(await controls()).toEqual(Array(12).fill(false))
+    expect((await put(tenant, 'late', {})).body).toMatchObject({ control: true })
+    expect((await tenant.app('POST', '/users', { id: 'posted', control: false })).body).toMatchObject({
+      control: true,
+    })
+    await tenant.event('words', 'evented', 1)
+    expect(await get(tenant, 'evented')).toMatchObject({ control: true })
+    await ratio(0)
+    expect(await get(tenant, 'late')).toMatchObject({ control: true })
+    expect((await put(tenant, 'later', {})).body).toMatchObject({ control: false })
+  })
+
+  it('U5: control is a share of users, by a hash of tenant and user that does not depend on the way', async () => {
+    const tenant = await newTenant()
+    await tenant.admin('PATCH', '/settings', { controlRatio: 30 })
+    const ids = Array.from({ length: 100 }, (_, n) => `user-${n}`)
+    const made: unknown[] = []
+    for (let from = 0; from < ids.length; from += 50) {
+      const answers = await Promise.all(ids.slice(from, from + 50).map((id) => put(tenant, id, {})))
+      made.push(...answers.map(({ body }) => at(body, 'control')))
+    }
+    const share = made.filter((control) => control === true).length
+    expect(share).toBeGreaterThan(12)
+    expect(share).toBeLessThan(50)
+    // The same users, forgotten and made again one by one, fall the same way.
+    await env.DB.prepare('DELETE FROM users WHERE tenant_id = ?').bind(tenant.id).run()
+    const again = await Promise.all(ids.slice(0, 20).map((id) => tenant.app('POST', '/users', { id })))
+    expect(again.map(({ body }) => at(body, 'control'))).toEqual(made.slice(0, 20))
+  })
+})
+
+describe('first sight of a user (U6)', () => {
+  const withWelcome = async () => {
+    const tenant = await withPlan()
+    const plan = String(at((await tenant.admin('GET', '/attributes')).body, 0, 'id'))
+    await tenant.create('/points', {
+      key: 'xp',
+      name: 'XP',
+      triggers: [
+        { type: 'user_creation', points: 50, status: 'active' },
+        {
+          type: 'user_creation',
+          points: 7,
+          status: 'active',
+          userAttributes: [{ attributeId: plan, attributeValue: 'pro' }],
+        },
+        { type: 'user_creation', points: 1000 },
+      ],
+      levels: [{ key: 'new', name: 'New', points: 50 }],
+    })
+    return tenant
+  }
+  const points = async (tenant: TestTenant, id: string) =>
+    (await tenant.app('GET', `/users/${id}/points/xp`)).body
+
+  it('U6: fires user_creation triggers once, whichever call made the user', async () => {
+    const tenant = await withWelcome()
+    await put(tenant, 'put', { attributes: { plan: 'pro' } })
+    await tenant.app('POST', '/users', { id: 'post' })
+    const event = await tenant.event('words', { id: 'event', attributes: { plan: 'pro' } }, 0)
+    expect(at(event.body, 'points', 'xp')).toMatchObject({
+      total: 57,
+      added: 57,
+      level: { key: 'new' },
+      awards: [
+        { awarded: 50, total: 50, trigger: { type: 'user_creation', points: 50 }, boosts: [] },
+        { awarded: 7, total: 57, trigger: { userAttributes: [{ key: 'plan', value: 'pro' }] } },
+      ],
+    })
+    for (const [id, total] of [
+      ['put', 57],
+      ['post', 50],
+      ['event', 57],
+    ] as const) {
+      expect(await points(tenant, id)).toMatchObject({ total, level: { key: 'new' } })
+      await put(tenant, id, { attributes: { plan: 'pro' } })
+      await tenant.app('POST', '/users', { id })
+      expect(at((await tenant.event('words', id, 5)).body, 'points')).toEqual({})
+      expect(await points(tenant, id)).toMatchObject({ total })
+    }
+  })
+
+  it('U6: once also in 20 parallel calls of every sort, through two apps', async () => {
+    const tenant = await withWelcome()
+    const other = tenant.through(newApp())
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => {
+        const where = n % 2 ? tenant : other
+        if (n % 3 === 0) return where.event('words', 'ada', 1)
+        if (n % 3 === 1) return put(where, 'ada', { name: `n${n}` })
+        return where.app('POST', '/users', { id: 'ada' })
+      }),
+    )
+    expect(answers.map(({ status }) => status).filter((status) => status !== 200 && status !== 201)).toEqual(
+      [],
+    )
+    expect(await points(tenant, 'ada')).toMatchObject({ total: 50, awards: [{ awarded: 50 }] })
+    const rows = await env.DB.prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?')
+      .bind(tenant.id)
+      .first('n')
+    expect(rows).toBe(1)
+    expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 7 })
+  })
+
+  it('P7: blocking is for metric triggers; a user_creation trigger that takes points keeps nobody out', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.create('/points', {
+      key: 'xp',
+      name: 'XP',
+      triggers: [{ type: 'user_creation', points: -5, status: 'active', blockIfOutOfPoints: true }],
+    })
+    expect((await put(tenant, 'ada', {})).status).toBe(200)
+    expect((await tenant.event('words', 'bob', 1)).status).toBe(201)
+    expect(await points(tenant, 'bob')).toMatchObject({ total: 0, awards: [] })
+  })
+})
