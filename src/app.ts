@@ -90,12 +90,13 @@ export function newContext(
   waitUntil: Context['waitUntil'],
 ): Context {
   const cost = noCost()
+  const settings = variables(env)
   return {
     requestId: crypto.randomUUID(),
     env,
-    variables: variables(env),
+    variables: settings,
     instance,
-    db: new Database(env.DB, cost),
+    db: new Database(env.DB, cost, settings.TEST_CLOCK === 'on'),
     cost,
     notes: {},
     waitUntil,

@@ -20,9 +20,13 @@ export class Database {
   readonly #cost: Cost
   #orm: DrizzleD1Database | undefined
 
-  constructor(d1: D1Database, cost: Cost) {
+  /** Whether the test clock may be set; without it, what was once set counts for nothing (C1). */
+  readonly testClock: boolean
+
+  constructor(d1: D1Database, cost: Cost, testClock: boolean) {
     this.#d1 = d1
     this.#cost = cost
+    this.testClock = testClock
   }
 
   /** Drizzle's query builder over this database. Its queries are sent by `batch`, so that their rows are counted. */

@@ -8,8 +8,9 @@ import type { Database } from './database'
 const CONFIGURATION_UNCHANGED = `
   SELECT CASE WHEN (SELECT config_version FROM tenants WHERE id = ?1) = ?2 THEN 1 ELSE json('conflict') END`
 
-const USER_UNCHANGED = `
-  SELECT CASE WHEN coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?3
+const BOTH_UNCHANGED = `
+  SELECT CASE WHEN (SELECT config_version FROM tenants WHERE id = ?1) = ?2
+    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4
     THEN 1 ELSE json('conflict') END`
 
 /** Holds while the tenant's configuration is at this version. */
@@ -17,14 +18,18 @@ export function configurationUnchanged(db: Database, tenantId: string, version: 
   return db.statement(CONFIGURATION_UNCHANGED, tenantId, version)
 }
 
-/** Holds while the user is as read: the same person (`iid`) at the same `seq`, or, where null, absent. */
-export function userUnchanged(
+/**
+ * Holds while the configuration is at this version and the user is as read: the same person (`iid`) at the same `seq`, or, where
+ * null, absent.
+ */
+export function bothUnchanged(
   db: Database,
   tenantId: string,
+  version: number,
   userId: string,
   was: { iid: string; seq: number } | null,
 ): D1PreparedStatement {
-  return db.statement(USER_UNCHANGED, tenantId, userId, was === null ? '' : `${was.iid}:${was.seq}`)
+  return db.statement(BOTH_UNCHANGED, tenantId, version, userId, was === null ? '' : `${was.iid}:${was.seq}`)
 }
 
 /** Whether a batch failed because one of its guards no longer held. */

@@ -2,7 +2,7 @@ import { Refusal, refusals } from '../errors'
 import { type Configuration, living, type Metric, metricByKey } from '../modules/configuration/configuration'
 import { addToMetric } from '../modules/metrics/metrics.rules'
 import { awardPoints } from '../modules/points/points.rules'
-import { applyProfile, type ProfileChange, resolveAttributes } from '../modules/users/users.rules'
+import { applyProfile, type ProfileChange, refuse, resolveAttributes } from '../modules/users/users.rules'
 import type { Instant } from '../shared/clock'
 import type { Micros } from '../shared/decimal'
 import { offsetMinutes } from '../shared/zone'
@@ -85,13 +85,15 @@ function evaluateUser(
 ): Decision {
   if (command.kind === 'update' && state === null) throw refusals.notFound('This user')
   const at = momentOf(state, given)
-  const user = applyProfile(config, state, command.user, { ...given, at })
+  const faults: string[] = []
+  const user = applyProfile(config, state, command.user, { ...given, at }, faults)
+  refuse(faults)
   if (user === state) return { kind: 'unchanged', state }
   const local = { at, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', at) }
   const base = { ...user, seq: (state?.seq ?? 0) + 1, changed: at }
   const { after, awards } = awardPoints(config, base, {
     local,
-    newId: given.newId,
+    id: given.newId(at),
     created: state === null,
     event: null,
   })
@@ -106,10 +108,12 @@ function evaluateEvent(
 ): Decision {
   const metric = metricByKey(config, command.metricKey)
   if (metric === undefined) throw refusals.notFound(`The metric ${JSON.stringify(command.metricKey)}`)
-  const attributes = resolveAttributes(config, 'event', command.attributes)
+  const faults: string[] = []
+  const attributes = resolveAttributes(config, 'event', command.attributes, faults)
   const at = momentOf(state, given)
   // A replay's body is still validated, so the profile is applied before the key is looked up, and then let go (E4).
-  const user = applyProfile(config, state, command.user, { ...given, at })
+  const user = applyProfile(config, state, command.user, { ...given, at }, faults)
+  refuse(faults)
   const first = command.idempotencyKey === null ? undefined : given.usedKey(metric.id, command.idempotencyKey)
   if (first !== undefined && state !== null) return { kind: 'replayed', eventId: first, metric, state }
 
@@ -128,7 +132,7 @@ function evaluateEvent(
   const counted = { ...user, seq, changed: at, metrics }
   const { after, awards } = awardPoints(config, counted, {
     local,
-    newId: given.newId,
+    id: command.eventId,
     created: state === null,
     event: { metricId: metric.id, value: command.value, attributes, before, after: total },
   })

@@ -27,7 +27,7 @@ export async function readClaim(ctx: Context, headers: Headers): Promise<Claim> 
   if (!key) throw refusals.keyMissing()
   const reference = headers.get('tenant-id')
   const first = ctx.variables.ADMIN_API_KEY
-  if (first !== undefined && sameInConstantTime(await sha256(key), await sha256(first))) {
+  if (first !== undefined && sameInConstantTime(key, first)) {
     return { access: { kind: 'admin' }, prefix: null, tenantId: await tenantOf(ctx, null, reference) }
   }
   const parts = splitKey(key)

@@ -24,8 +24,8 @@ export function readBody(limit = MIB): MiddlewareHandler<AppEnv>[] {
         if (error instanceof SyntaxError || error instanceof TypeError) throw refusals.bodyNotJson()
         throw error
       }
-      // The validator reads a body only where its type says JSON; the body itself is cached by now.
-      if (!/^application\/json\b/i.test(c.req.header('content-type') ?? '')) {
+      // The validator reads a body only where its type says just JSON; the body itself is cached by now.
+      if (c.req.header('content-type') !== 'application/json') {
         const headers = new Headers(c.req.raw.headers)
         headers.set('content-type', 'application/json')
         c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers })

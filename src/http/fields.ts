@@ -86,6 +86,13 @@ export function wholeNumber(min: number, max: number) {
     .meta({ type: 'integer' })
 }
 
+/** A text of so many characters; an unpaired surrogate, which UTF-8 can't say, becomes U+FFFD as it would when stored. */
+export const text = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .transform((given) => given.toWellFormed())
+
 /** The caller's own id of a user (U1). */
 export const UserId = z
   .string()
@@ -103,24 +110,21 @@ export const ConfigKey = z
 /** An id of ours, read in either case (G4). */
 export const Uuid = z.guid('must be a UUID').toLowerCase()
 
-/** A text of so many characters; an unpaired surrogate, which UTF-8 can't say, becomes U+FFFD as it would when stored. */
-export const text = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .transform((given) => given.toWellFormed())
-
 /** The display name of something configured. */
-export const Name = z.string().min(1).max(255)
+export const Name = z
+  .string()
+  .min(1)
+  .max(255)
+  .transform((given) => given.toWellFormed())
 
 /** A text that describes something configured. */
-export const Description = z.string().max(2_000)
+export const Description = text(2_000)
 
 /** Whatever looks like an address; delivery is the only real test of one (U1). */
 export const Email = z
   .string()
   .max(320)
-  .regex(/^[^\s@]+@[^\s@]+$/, 'must be an email address, such as ada@example.com')
+  .regex(/^[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+$/u, 'must be an email address, such as ada@example.com')
 
 /** An IANA time zone (U1). */
 export const TimeZone = z.string().refine(isZone, 'must be an IANA time zone, such as Europe/Paris')
@@ -178,7 +182,7 @@ export const NullableAttributeMap = attributeMap(
 )
 
 /** The value of an attribute in a filter. */
-export const AttributeValue = z.string().max(ATTRIBUTE_VALUE_MAX)
+export const AttributeValue = text(ATTRIBUTE_VALUE_MAX)
 
 /** The body of an admin write: 1–100 items (G7). */
 export function items<S extends z.ZodType>(schema: S) {

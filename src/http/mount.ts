@@ -88,6 +88,16 @@ function entered(spec: OperationSpec): Handler {
   }
 }
 
+/** Refuses a path that is no UTF-8 once it is percent-decoded (U1). */
+const decodable: Handler = async (c, next) => {
+  try {
+    decodeURIComponent(new URL(c.req.url).pathname)
+  } catch {
+    throw refusals.unprocessable('The path is not percent-encoded UTF-8. Encode each part of it.')
+  }
+  await next()
+}
+
 /** The last stages, which every operation shares: body, whose it is, what the path names, validity. */
 export function stages<F>(spec: OperationSpec, { subject, find }: Stage<F>): Handler[] {
   const list: Handler[] = []
@@ -99,6 +109,7 @@ export function stages<F>(spec: OperationSpec, { subject, find }: Stage<F>): Han
       await next()
     })
   }
+  if (spec.params) list.push(decodable)
   return [...list, ...validators(spec)]
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { dayOf } from '../shared/civil'
+import { dayOf, isCivilDate } from '../shared/civil'
 import { isId } from '../shared/ids'
-import { DateField, INT32_MAX } from './fields'
+import { DateField, INT32_MAX, rule } from './fields'
 
 const IDS_MAX = 100
 const SUMMARY_DAYS_MAX = 400
@@ -76,6 +76,8 @@ function camelCased(query: unknown): unknown {
   return { startDate, endDate, ...rest }
 }
 
+const areDates = (...dates: string[]) => dates.every((date) => typeof date === 'string' && isCivilDate(date))
+
 const otherSpelling = (of: string) => DateField.optional().meta({ description: `Another spelling of ${of}.` })
 
 /** The range and the buckets of an event summary, in either spelling of the dates (P12, G6). */
@@ -90,14 +92,15 @@ export const SummaryQuery = z
         start_date: otherSpelling('startDate'),
         end_date: otherSpelling('endDate'),
       })
-      .refine(({ startDate, endDate }) => startDate <= endDate, {
-        path: ['endDate'],
-        error: 'must not be before startDate',
-      })
+      .refine(
+        ({ startDate, endDate }) => !areDates(startDate, endDate) || startDate <= endDate,
+        rule('endDate', 'must not be before startDate'),
+      )
       // The days between the two dates count, not those in the range: a range may hold 401 dates.
-      .refine(({ startDate, endDate }) => dayOf(endDate) - dayOf(startDate) <= SUMMARY_DAYS_MAX, {
-        path: ['endDate'],
-        error: `must be at most ${SUMMARY_DAYS_MAX} days after startDate`,
-      }),
+      .refine(
+        ({ startDate, endDate }) =>
+          !areDates(startDate, endDate) || dayOf(endDate) - dayOf(startDate) <= SUMMARY_DAYS_MAX,
+        rule('endDate', `must be at most ${SUMMARY_DAYS_MAX} days after startDate`),
+      ),
   )
   .transform(({ aggregation, startDate, endDate }) => ({ aggregation, startDate, endDate }))

@@ -6,7 +6,16 @@ export function newId(at: Instant): string {
   return v7({ msecs: at })
 }
 
-/** Whether the text is a UUID of any version, in lower case as we serve them. */
+/** Whether the text is a UUID of any version, in either case. */
 export function isId(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+}
+
+/**
+ * The id of the n-th thing (from 0, below 4,095) that came of the one with this UUID v7: another UUID v7 of the same time. The
+ * same things have the same ids when they are made again.
+ */
+export function childId(id: string, n: number): string {
+  const counter = (Number.parseInt(id.slice(15, 18), 16) + n + 1) & 0xfff
+  return `${id.slice(0, 15)}${counter.toString(16).padStart(3, '0')}${id.slice(18)}`
 }

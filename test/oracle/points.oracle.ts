@@ -177,7 +177,7 @@ function decide(earlier: readonly Accepted[], entry: Entry): Expected {
       if (firings === 0n || !has(attributes, trigger.user)) continue
       const before = pointsOf(earlier, awards, system.id)
       const plain = BigInt(trigger.points) * firings
-      if (trigger.blocks && before + plain < 0n) return { refused: true }
+      if (trigger.blocks && trigger.on === 'event' && before + plain < 0n) return { refused: true }
       const applying =
         plain < 0n
           ? []

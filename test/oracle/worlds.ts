@@ -102,7 +102,7 @@ const trigger: fc.Arbitrary<Omit<OracleTrigger, 'id'>> = fc.record({
   active: fc.constantFrom(true, true, true, false),
   user: wanted(USER_KEYS),
   event: wanted(EVENT_KEYS),
-  blocks: fc.constantFrom(false, false, false, false, true),
+  blocks: fc.constantFrom(false, false, true),
 })
 
 const systemsAt = (begins: number): fc.Arbitrary<OracleSystem[]> =>

@@ -13,7 +13,7 @@ const jobNamed = (name: string): Job => ({
   command: { kind: 'upsert', user: { name } },
   prefix: null,
   arrived: instant(0),
-  unsure: null,
+  tried: null,
 })
 
 function nameOf({ command }: Job): string {
@@ -96,10 +96,10 @@ describe('E3: the queue of one user', () => {
     expect(waits).toBe(0)
   })
 
-  test('what comes meanwhile goes in groups of 20, in order, one group at a time, and each gets its own end', async () => {
+  test('what comes meanwhile goes in groups of 30, in order, one group at a time, and each gets its own end', async () => {
     const queues = new UserQueues()
     const { commit, held, at, mostOpen } = heldCommits()
-    const names = numbered(50)
+    const names = numbered(70)
     const ends = Promise.all(names.map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)))
     for (let index = 0; index < 4; index += 1) {
       await settle()
@@ -109,9 +109,9 @@ describe('E3: the queue of one user', () => {
     expect(await ends).toEqual(names.map(settled))
     expect(held.map((one) => one.names)).toEqual([
       ['0'],
-      names.slice(1, 21),
-      names.slice(21, 41),
-      names.slice(41),
+      names.slice(1, 31),
+      names.slice(31, 61),
+      names.slice(61),
     ])
     expect(mostOpen()).toBe(1)
   })
@@ -131,8 +131,8 @@ describe('E3: the queue of one user', () => {
         },
         noWaitUntil,
       )
-    await Promise.all(numbered(45).map(submit))
-    expect(leaders).toEqual(['0', '1', '21', '41'])
+    await Promise.all(numbered(65).map(submit))
+    expect(leaders).toEqual(['0', '1', '31', '61'])
   })
 
   test('users do not wait for each other', async () => {
@@ -299,7 +299,7 @@ describe('E3: a leader that never comes back', () => {
   test('with more behind it than one group: the successor works on them all, although its own is far back', async () => {
     const queues = new UserQueues()
     const { commit, held, at } = heldCommits()
-    const names = numbered(45)
+    const names = numbered(65)
     const ends = names.map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     for (const index of [1, 2, 3]) {
@@ -331,7 +331,7 @@ describe('E3: what waiting costs', () => {
   test('one who waits looks once a second, and nobody looks any more when all is done', async () => {
     const queues = new UserQueues()
     const { commit, at } = heldCommits()
-    const waiting = 30
+    const waiting = 40
     const ends = numbered(waiting + 1).map((name) =>
       queues.submit('ada', jobNamed(name), commit, noWaitUntil),
     )

@@ -389,7 +389,8 @@ describe('E3: one poisonous event among others', () => {
 
   it('which cannot be decided: it alone is a 500, and its neighbours count once each, in one batch', async () => {
     const setup = await withPoints()
-    const trigger = await setup.tenant.create(`/points/${setup.system}/triggers`, {
+    const other = await setup.tenant.create('/points', { key: 'other', name: 'Other' })
+    const trigger = await setup.tenant.create(`/points/${other}/triggers`, {
       type: 'metric',
       points: 1,
       status: 'active',
@@ -398,10 +399,20 @@ describe('E3: one poisonous event among others', () => {
       eventAttributes: [{ attributeId: setup.kind, attributeValue: 'poison' }],
     })
     const made = await send(setup.tenant)
-    // A counter that no sum can be added to any more.
-    await env.DB.prepare('UPDATE users SET counters = ?2 WHERE tenant_id = ?1')
-      .bind(setup.tenant.id, JSON.stringify([[trigger, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]]))
-      .run()
+    await setup.tenant.create(`/points/${other}/boosts`, {
+      name: 'x',
+      start: '2000-01-01',
+      multiplier: 2,
+    })
+    // More points than there are numbers, which no boost can multiply.
+    await env.DB.batch([
+      env.DB.prepare(
+        'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
+      ).bind(trigger),
+      env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(
+        setup.tenant.id,
+      ),
+    ])
     const { DB, count } = onWrites((batch) => batch.run())
     const tenant = setup.tenant.through(newApp({ DB }))
     const answers = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))

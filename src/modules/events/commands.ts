@@ -1,15 +1,16 @@
 import { z } from 'zod'
 import type { Command } from '../../engine/evaluate'
-import { instant } from '../../shared/clock'
+import { type Instant, instant } from '../../shared/clock'
 import { fromMicros, toMicros } from '../../shared/decimal'
 import type { ProfileChange } from '../users/users.rules'
 import { UpdatedUser } from '../users/users.schemas'
 import type { Job } from './commit'
 import { EventRequest } from './events.schemas'
 
-const common = { arrived: z.number().transform(instant), prefix: z.string().nullable() }
+const moment = z.number().transform(instant)
+const common = { arrived: moment, prefix: z.string().nullable(), since: moment.nullable() }
 
-/** Reads commands that another isolate has sent. */
+/** Reads the jobs that another isolate has sent. */
 export const Commands = z.array(
   z.discriminatedUnion('kind', [
     z
@@ -21,20 +22,23 @@ export const Commands = z.array(
         idempotencyKey: z.string().nullable(),
         body: EventRequest,
       })
-      .transform(({ arrived, prefix, body, ...rest }) => ({
-        arrived,
-        prefix,
-        command: eventCommand(body, rest),
-      })),
+      .transform(({ body, ...rest }) => jobOf(eventCommand(body, rest), rest)),
     z
       .object({ kind: z.enum(['upsert', 'update']), ...common, body: UpdatedUser })
-      .transform(({ arrived, prefix, kind, body }) => ({ arrived, prefix, command: { kind, user: body } })),
+      .transform(({ kind, body, ...rest }) => jobOf({ kind, user: body }, rest)),
   ]),
 )
 
-/** A command as JSON, as `Commands` reads it. */
-export function messageOf({ command, arrived, prefix }: Pick<Job, 'command' | 'arrived' | 'prefix'>) {
-  const common = { arrived, prefix }
+function jobOf(
+  command: Command,
+  { arrived, prefix, since }: { arrived: Instant; prefix: string | null; since: Instant | null },
+): Job {
+  return { command, arrived, prefix, tried: since === null ? null : { since, outcome: null } }
+}
+
+/** A job as JSON, as `Commands` reads it. */
+export function messageOf({ command, arrived, prefix, tried }: Job) {
+  const common = { arrived, prefix, since: tried?.since ?? null }
   if (command.kind !== 'event') return { ...common, kind: command.kind, body: profileJson(command.user) }
   const { kind, eventId, metricKey, idempotencyKey, user, value, attributes } = command
   const body = {
@@ -52,11 +56,17 @@ function profileJson({ attributes, ...rest }: ProfileChange) {
 /** The command that a valid event request comes to. */
 export function eventCommand(
   { user: { id, ...user }, value, attributes }: z.output<typeof EventRequest>,
-  beside: { eventId: string; metricKey: string; idempotencyKey: string | null },
+  {
+    eventId,
+    metricKey,
+    idempotencyKey,
+  }: { eventId: string; metricKey: string; idempotencyKey: string | null },
 ): Command {
   return {
     kind: 'event',
-    ...beside,
+    eventId,
+    metricKey,
+    idempotencyKey,
     userId: id,
     user,
     value: toMicros(value),

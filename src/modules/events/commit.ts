@@ -1,20 +1,22 @@
 import type { Database } from '../../db/database'
-import { configurationUnchanged, isConflict, userUnchanged } from '../../db/guard'
+import { bothUnchanged, isConflict } from '../../db/guard'
 import { type Change, type Command, type Decision, evaluate } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
 import { Refusal, refusals } from '../../errors'
 import { type Instant, systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
-import { type Configuration, metricByKey } from '../configuration/configuration'
+import { type Configuration, type Metric, metricByKey } from '../configuration/configuration'
 import type { ConfigurationCache } from '../configuration/configuration.cache'
 import { configurationAt, loadConfiguration } from '../configuration/configuration.repository'
 import { bookAwards } from '../points/points.repository'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { parseUser, storeUser, userStatement } from '../users/users.repository'
 import {
+  type EventSought,
   logEvents,
   parseRecorded,
   parseUsedKeys,
+  type Recorded,
   recordedStatement,
   type UsedKey,
   usedKeysStatement,
@@ -24,6 +26,11 @@ import {
 /** What a command came to: what happened with the configuration that it happened under, or why nothing did. */
 export type Outcome =
   | { decision: Exclude<Decision, { kind: 'refused' }>; config: Configuration }
+  /** Its event counted, and stands there in the log, but what came of it was known only to whoever is gone. */
+  | {
+      decision: { kind: 'lost'; place: Recorded; metric: Metric | null; state: UserState | null }
+      config: null
+    }
   | { decision: Extract<Decision, { kind: 'refused' }>; config: null }
   /** Deciding it failed, which is a fault of ours; its neighbours are not touched. */
   | { decision: { kind: 'failed'; error: unknown }; config: null }
@@ -35,8 +42,16 @@ export type Job = {
   prefix: string | null
   /** When it arrived, in real time. */
   arrived: Instant
-  /** What a write made of it whose end nobody saw: it holds if the event is found in the log. */
-  unsure: Outcome | null
+  /** Set once something may have been written of it without anybody seeing the end. */
+  tried: Tried | null
+}
+
+/** A try whose end nobody saw: the log tells whether it did it. */
+export type Tried = {
+  /** No event of this command is older than this. */
+  since: Instant
+  /** What the last try here made of it; null where somebody else tried. */
+  outcome: Outcome | null
 }
 
 /** Whose commands these are. */
@@ -77,7 +92,9 @@ export async function commit(means: Means, line: Line, jobs: readonly Job[]): Pr
       const { outcomes, statements } = decide(means.db, line, jobs, found)
       if (statements.length > 0) {
         if (!means.mayWrite()) throw new Deposed()
-        for (const [index, job] of jobs.entries()) job.unsure = outcomes[index] ?? null
+        for (const [index, job] of jobs.entries()) {
+          job.tried = { since: sinceOf(job, found.clock), outcome: outcomes[index] ?? null }
+        }
         await means.db.batch(statements)
       }
       return outcomes
@@ -96,6 +113,11 @@ export async function commit(means: Means, line: Line, jobs: readonly Job[]): Pr
   }
 }
 
+function sinceOf({ tried, arrived }: Job, clock: Instant | null): Instant {
+  const now = clock ?? arrived
+  return tried !== null && tried.since < now ? tried.since : now
+}
+
 /** What a commit has read, as of one moment. */
 type Found = {
   config: Configuration
@@ -104,8 +126,8 @@ type Found = {
   keys: ReadonlySet<string>
   clock: Instant | null
   usedKeys: readonly UsedKey[]
-  /** Events, of those that an earlier try was unsure of, that are in the log. */
-  recorded: ReadonlySet<string>
+  /** Events of commands that were tried before and that are in the log, by id. */
+  recorded: ReadonlyMap<string, Recorded>
 }
 
 /** Reads everything that decides, in one round trip if the configuration at hand is still the present one. */
@@ -115,12 +137,12 @@ async function read(means: Means, line: Line, jobs: readonly Job[]): Promise<Fou
   for (;;) {
     const prefixes = [...new Set(jobs.flatMap(({ prefix }) => prefix ?? []))]
     const pairs = idempotencyPairs(config, jobs)
-    const unsure = jobs.flatMap(({ unsure }) => eventOf(unsure) ?? [])
+    const sought = eventsSought(config, jobs)
     const results = await db.batch([
       standingStatement(db, line.tenantId, prefixes),
       userStatement(db, line.tenantId, line.userId, systemNow()),
       ...(pairs.length === 0 ? [] : [usedKeysStatement(db, line.tenantId, line.userId, pairs)]),
-      ...(unsure.length === 0 ? [] : [recordedStatement(db, line.tenantId, line.userId, unsure)]),
+      ...(sought.length === 0 ? [] : [recordedStatement(db, line.tenantId, line.userId, sought)]),
     ])
     const standing = parseStanding(results[0])
     if (standing.tenant === null) throw refusals.tenantUnknown()
@@ -131,7 +153,7 @@ async function read(means: Means, line: Line, jobs: readonly Job[]): Promise<Fou
         keys: standing.keys,
         clock: standing.clock,
         usedKeys: pairs.length === 0 ? [] : parseUsedKeys(results[2]),
-        recorded: unsure.length === 0 ? new Set() : parseRecorded(results.at(-1)),
+        recorded: sought.length === 0 ? new Map() : parseRecorded(results.at(-1)),
       }
     }
     config = await configurationAt(means, line.tenantId, standing.tenant.configVersion)
@@ -146,6 +168,17 @@ function idempotencyPairs(config: Configuration, jobs: readonly Job[]): [string,
     if (metric !== undefined) pairs.push([metric.id, command.idempotencyKey])
   }
   return pairs
+}
+
+/** The events of commands that were tried before: where in the log they would be, if they are in it. */
+function eventsSought(config: Configuration, jobs: readonly Job[]): EventSought[] {
+  const sought: EventSought[] = []
+  for (const { command, tried } of jobs) {
+    if (command.kind !== 'event' || tried === null) continue
+    const metricId = eventOf(tried.outcome)?.metricId ?? metricByKey(config, command.metricKey)?.id
+    if (metricId !== undefined) sought.push({ metricId, since: tried.since, id: command.eventId })
+  }
+  return sought
 }
 
 function eventOf(outcome: Outcome | null) {
@@ -164,8 +197,8 @@ function decide(
   const changes: Change[] = []
   let state = found
   const outcomes = jobs.map((job): Outcome => {
-    const before = eventOf(job.unsure)
-    if (job.unsure !== null && before !== null && recorded.has(before.id)) return job.unsure
+    const known = outcomeFromLog(config, job, found, recorded)
+    if (known !== null) return known
     if (job.prefix !== null && !keys.has(job.prefix)) return refused(refusals.keyInvalid())
     const decision = attempt(() =>
       evaluate(config, state, job.command, {
@@ -190,6 +223,27 @@ function decide(
     return { decision, config }
   })
   return { outcomes, statements: statementsOf(db, config, line, found, changes, newlyUsed) }
+}
+
+/** What a try that nobody saw the end of came to, where the log has its event; null where it has not. */
+function outcomeFromLog(
+  config: Configuration,
+  { command, tried }: Job,
+  state: UserState | null,
+  recorded: ReadonlyMap<string, Recorded>,
+): Outcome | null {
+  if (command.kind !== 'event' || tried === null) return null
+  const event = recorded.get(command.eventId)
+  if (event === undefined) return null
+  if (tried.outcome !== null && isPlaceOf(tried.outcome, event)) return tried.outcome
+  const metric = metricByKey(config, command.metricKey) ?? null
+  return { decision: { kind: 'lost', place: event, metric, state }, config: null }
+}
+
+/** Whether an outcome's event stands at this place of the log, so that the outcome is what happened. */
+export function isPlaceOf(outcome: Outcome | null, { at, seq }: Recorded): boolean {
+  const event = eventOf(outcome)
+  return event !== null && event.at === at && event.seq === seq
 }
 
 function attempt(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {
@@ -217,8 +271,7 @@ function statementsOf(
   const events = changes.flatMap(({ event }) => event ?? [])
   const awards = changes.flatMap((change) => change.awards)
   return [
-    configurationUnchanged(db, config.tenantId, config.version),
-    userUnchanged(db, line.tenantId, line.userId, found),
+    bothUnchanged(db, line.tenantId, config.version, line.userId, found),
     storeUser(db, line.tenantId, last.after),
     ...(events.length === 0 ? [] : [logEvents(db, iid, events)]),
     ...(awards.length === 0 ? [] : [bookAwards(db, iid, awards)]),

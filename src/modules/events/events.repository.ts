@@ -30,26 +30,31 @@ export function parseUsedKeys(result: D1Result | undefined): UsedKey[] {
 }
 
 const RECORDED = `
-  SELECT e.id FROM json_each(?3) asked CROSS JOIN events e
+  SELECT e.id, e.at, e.seq FROM json_each(?3) asked CROSS JOIN events e
     ON e.user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)
-    AND e.metric_id = asked.value ->> 0 AND e.at = asked.value ->> 1 AND e.seq = asked.value ->> 2
-    AND e.id = asked.value ->> 3`
+    AND e.metric_id = asked.value ->> 0 AND e.at >= asked.value ->> 1 AND e.id = asked.value ->> 2`
 
-/** Finds which of these events were recorded just so, after a write whose outcome is unknown. */
+/** An event that may have been recorded, and where it would stand in the log: not before `since`. */
+export type EventSought = { metricId: string; since: Instant; id: string }
+
+/** Where an event stands in the log. */
+export type Recorded = { at: number; seq: number }
+
+/** Finds which of these events were recorded, after tries whose end nobody saw. Parsed by `parseRecorded`. */
 export function recordedStatement(
   db: Database,
   tenantId: string,
   userId: string,
-  events: readonly EventRecord[],
+  sought: readonly EventSought[],
 ): D1PreparedStatement {
-  const asked = events.map(({ metricId, at, seq, id }) => [metricId, at, seq, id])
+  const asked = sought.map(({ metricId, since, id }) => [metricId, since, id])
   return db.statement(RECORDED, tenantId, userId, JSON.stringify(asked))
 }
 
-const IdRows = z.array(z.object({ id: z.string() }))
+const RecordedRows = z.array(z.object({ id: z.string(), at: z.number(), seq: z.number() }))
 
-export function parseRecorded(result: D1Result | undefined): Set<string> {
-  return new Set(IdRows.parse(result?.results ?? []).map(({ id }) => id))
+export function parseRecorded(result: D1Result | undefined): Map<string, Recorded> {
+  return new Map(RecordedRows.parse(result?.results ?? []).map(({ id, ...place }) => [id, place]))
 }
 
 const LOG = `

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import type { Context } from '../../context'
 import type { Claim } from '../../http/access'
-import { systemNow } from '../../shared/clock'
+import { instant, systemNow } from '../../shared/clock'
 import { newId } from '../../shared/ids'
 import type { ProfileChange } from '../users/users.rules'
 import { eventCommand, messageOf } from './commands'
-import { Contention, commit, type Job, type Line } from './commit'
+import { Contention, commit, Deposed, isPlaceOf, type Job, type Line } from './commit'
 import type { EventRequest } from './events.schemas'
 import { LaneReply, type Settlement, settle } from './settlement'
 
@@ -41,7 +41,7 @@ export function recordEvent(
     command: eventCommand(input.body, beside),
     arrived,
     prefix: sender.prefix,
-    unsure: null,
+    tried: null,
   })
 }
 
@@ -57,7 +57,7 @@ export function changeUser(
     command: { kind, user: input.change },
     arrived,
     prefix: sender.prefix,
-    unsure: null,
+    tried: null,
   })
 }
 
@@ -94,6 +94,7 @@ async function commitOrHandOver(
     return jobs.map(({ command }, index) => settle(command, outcomes[index]))
   } catch (error) {
     if (!(error instanceof Contention)) throw error
+    if (!mayWrite()) throw new Deposed()
     ctx.notes.lane = true
     return handOver(ctx, line, jobs)
   }
@@ -101,11 +102,20 @@ async function commitOrHandOver(
 
 /** Sends commands through the user's lane. */
 async function handOver(ctx: Context, line: Line, jobs: readonly Job[]): Promise<Settlement[]> {
+  // From here on the lane may have done it, whatever becomes of the call.
+  for (const job of jobs) job.tried ??= { since: instant(0), outcome: null }
   const lane = ctx.env.USER_LANE.getByName(JSON.stringify([line.tenantId, line.userId]))
   const reply = await lane.commit(line, JSON.stringify(jobs.map(messageOf)))
   const { settlements, cost } = LaneReply.parse(JSON.parse(reply))
   ctx.cost.roundTrips += cost.roundTrips
   ctx.cost.rowsRead += cost.rowsRead
   ctx.cost.rowsWritten += cost.rowsWritten
-  return settlements
+  return jobs.map((job, index) => ownOr(job, settlements[index]))
+}
+
+/** The lane's end of a command; where it only found that ours had counted all along, ours. */
+function ownOr({ command, tried }: Job, settlement: Settlement | undefined): Settlement {
+  if (settlement === undefined) throw new Error('the lane left commands without an end')
+  const isOurs = settlement.kind === 'lost' && tried !== null && isPlaceOf(tried.outcome, settlement)
+  return isOurs && tried.outcome !== null ? settle(command, tried.outcome) : settlement
 }

@@ -1,11 +1,11 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { z } from 'zod'
 import { type Cost, Database, noCost } from '../../db/database'
-import type { Bindings } from '../../env'
+import { type Bindings, variables } from '../../env'
 import { Instance } from '../../instance'
 import { Commands } from './commands'
 import { commit, type Job, type Line } from './commit'
-import { type LaneReply, type Settlement, settle } from './settlement'
+import { failedSettlement, type LaneReply, type Settlement, settle } from './settlement'
 
 /**
  * A user's lane: one object for all isolates, through which that user's commands go once isolates have got into each
@@ -18,23 +18,21 @@ export class UserLane extends DurableObject<Bindings> {
   async commit(line: Line, messages: string): Promise<string> {
     const cost = noCost()
     const commands = Commands.parse(JSON.parse(messages))
-    const settlements = await Promise.all(commands.map((command) => this.#submit(line, command, cost)))
+    const settlements = await Promise.all(
+      commands.map((job) => this.#submit(line, job, cost).catch(failedSettlement)),
+    )
     return JSON.stringify({ settlements, cost } satisfies z.infer<typeof LaneReply>)
   }
 
-  #submit(
-    line: Line,
-    { command, arrived, prefix }: z.infer<typeof Commands>[number],
-    cost: Cost,
-  ): Promise<Settlement> {
-    const job: Job = { command, arrived, prefix, unsure: null }
+  #submit(line: Line, job: Job, cost: Cost): Promise<Settlement> {
+    const testClock = variables(this.env).TEST_CLOCK === 'on'
     return this.#instance.queues.submit(
       JSON.stringify([line.tenantId, line.userId]),
       job,
       async (jobs, mayWrite) => {
         const outcomes = await commit(
           {
-            db: new Database(this.env.DB, cost),
+            db: new Database(this.env.DB, cost, testClock),
             configurations: this.#instance.configurations,
             conflicted: () => undefined,
             patience: Number.POSITIVE_INFINITY,

@@ -3,7 +3,7 @@ import { Deposed, type Job } from './commit'
 import type { Settlement } from './settlement'
 
 /** Most commands to one commit; those that wait longer go into the next. */
-const GROUP = 20
+const GROUP = 30
 /** Most commands of one user that wait here; one more goes its own way, which is right too, only dearer. */
 const MOST_WAITING = 5_000
 /** How often one who waits looks whether whoever works is still alive, in ms. It also shows the run time that it isn't stuck. */
@@ -60,7 +60,8 @@ export class UserQueues {
       if (waiting.leader === ticket) {
         const work = this.#lead(user, waiting, ticket, commit)
         waitUntil(work)
-        await work
+        // If somebody else has taken over and settled it, the command is done although the work here hangs.
+        await Promise.race([work, woken(ticket)])
       } else {
         await sleep(ticket)
         if (waiting.leader !== null && systemNow() - waiting.since > LEASE) takeOver(waiting, ticket)
@@ -84,8 +85,8 @@ export class UserQueues {
     for (const [index, ticket] of group.entries()) {
       const end = ends[index]
       // One who was taken over before he wrote has nothing to say of the group.
-      if (end === undefined || (deposed && 'error' in end)) continue
-      ticket.end ??= end
+      if (deposed && (end === undefined || 'error' in end)) continue
+      ticket.end ??= end ?? { error: new Error('a commit left a command without an end') }
       ticket.wake()
     }
     if (deposed) return
@@ -101,12 +102,16 @@ export class UserQueues {
   }
 }
 
-/** Waits until the command is done or is to lead; not longer than a second, so that a dead leader is noticed. */
-function sleep(ticket: Ticket): Promise<void> {
+/** Waits until the command is done or is to lead. */
+function woken(ticket: Ticket): Promise<void> {
   return new Promise((resolve) => {
     ticket.wake = resolve
-    void wait(WATCH).then(resolve)
   })
+}
+
+/** Waits until the command is done or is to lead; not longer than a second, so that a dead leader is noticed. */
+function sleep(ticket: Ticket): Promise<void> {
+  return Promise.race([woken(ticket), wait(WATCH)])
 }
 
 function appoint(waiting: Waiting, leader: Ticket): void {

@@ -24,6 +24,13 @@ export const Settlement = z.discriminatedUnion('kind', [
     status: z.literal([400, 401, 403, 404, 413, 422, 429, 500]),
     message: z.string(),
   }),
+  /** An event that counted, at this place of the log, but whose answer is lost; with a key it can be told as a replay. */
+  z.object({
+    kind: z.literal('lost'),
+    at: z.number(),
+    seq: z.number(),
+    replay: accepted(EventResponse).nullable(),
+  }),
   /** A fault of ours; the message is for the log, not for the caller. */
   z.object({ kind: z.literal('failed'), message: z.string() }),
 ])
@@ -39,6 +46,10 @@ export const LaneReply = z.object({
 export function eventReply(settlement: Settlement) {
   if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
   if (settlement.kind === 'event') return { status: settlement.status, body: settlement.body } as const
+  if (settlement.kind === 'lost') {
+    if (settlement.replay !== null) return { status: 202, body: settlement.replay } as const
+    throw new Error('an event counted, but its answer is lost')
+  }
   throw new Error(
     settlement.kind === 'failed' ? settlement.message : 'an event was settled as something else',
   )
@@ -51,21 +62,21 @@ export function userReply(settlement: Settlement): z.infer<typeof User> {
   throw new Error(settlement.kind === 'failed' ? settlement.message : 'a user was settled as something else')
 }
 
+/** The end of a command that failed by a fault of ours. */
+export function failedSettlement(error: unknown): Settlement {
+  return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+}
+
 /** Makes the answer from what happened, never from a second read. */
 export function settle(command: Command, outcome: Outcome | undefined): Settlement {
   if (outcome === undefined) throw new Error('a commit left a command without an outcome')
   const { decision, config } = outcome
-  if (decision.kind === 'failed') {
-    const { error } = decision
-    return {
-      kind: 'failed',
-      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
-    }
-  }
+  if (decision.kind === 'failed') return failedSettlement(decision.error)
   if (decision.kind === 'refused') {
     const { status, message } = decision.refusal
     return { kind: 'refused', status, message }
   }
+  if (decision.kind === 'lost') return lost(command, decision)
   if (config === null) throw new Error('a decision without its configuration')
   if (command.kind !== 'event') {
     const user = decision.kind === 'changed' ? decision.change.after : decision.state
@@ -82,6 +93,18 @@ export function settle(command: Command, outcome: Outcome | undefined): Settleme
   const { change, metric } = decision
   const body = eventAnswer(command.eventId, metric, change.after, pointsChanges(config, change))
   return { kind: 'event', status: 201, body: { ...body, ...idempotency(key, false) } }
+}
+
+function lost(
+  command: Command,
+  { place, metric, state }: Extract<Outcome['decision'], { kind: 'lost' }>,
+): Settlement {
+  const key = command.kind === 'event' ? command.idempotencyKey : null
+  const replay =
+    command.kind === 'event' && key !== null && metric !== null && state !== null
+      ? { ...eventAnswer(command.eventId, metric, state, {}), ...idempotency(key, true) }
+      : null
+  return { kind: 'lost', ...place, replay }
 }
 
 const idempotency = (key: string | null, replayed: boolean) =>

@@ -29,10 +29,12 @@ export function newKey(kind: KeyRecord['kind']): { prefix: string; body: string;
   return { prefix, body, key: `${prefix}.${body}` }
 }
 
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
 /** SHA-256 of a text, in hexadecimal. */
 export async function sha256(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return Array.from(new Uint8Array(digest), (byte) => HEX[byte]).join('')
 }
 
 /** Whether two texts are the same, in a time that doesn't tell where they differ. Lengths may be known. */

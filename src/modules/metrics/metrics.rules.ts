@@ -10,9 +10,12 @@ const MOST = 9_007_199_254_000_000
 /** A counter that has never counted. */
 export const NEW_COUNTER: Counter = { total: ZERO, highest: ZERO }
 
-/** A counter after a value was added to it. */
+/**
+ * A counter after a value was added to it. It stays within E1's bounds: a metric's total is refused before it leaves them, and a
+ * trigger's own counter, which can get there although the metric's total doesn't, stands still.
+ */
 export function count(counter: Counter, value: Micros): Counter {
-  const total = micros(counter.total + value)
+  const total = micros(Math.max(-MOST, Math.min(counter.total + value, MOST)))
   return { total, highest: micros(Math.max(total, counter.highest)) }
 }
 

@@ -8,6 +8,7 @@ import {
   items,
   Name,
   optional,
+  text,
   Uuid,
   UuidAnswer,
   updateAnswer,
@@ -15,7 +16,7 @@ import {
 import { UserAchievementResponse } from '../achievements/achievements.schemas'
 
 const UnitType = z.enum(['number', 'currency'])
-const Units = z.string().max(255)
+const Units = text(255)
 
 /** A metric to configure. */
 export const CreateMetricRequestItem = z

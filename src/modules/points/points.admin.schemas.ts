@@ -13,6 +13,7 @@ import {
   Name,
   optional,
   rule,
+  text,
   UserId,
   Uuid,
   UuidAnswer,
@@ -27,7 +28,7 @@ const NESTED_MAX = 100
 
 const isNot = (wrong: number) => (value: number) => value !== wrong
 
-const Badge = z.object({ url: z.string().min(1).max(2_048) })
+const Badge = z.object({ url: text(2_048).refine((url) => url !== '', 'must not be empty') })
 const BadgeAnswer = z.object({ url: z.string() })
 const Positive = wholeNumber(1, INT32_MAX)
 

@@ -75,7 +75,7 @@ export const pointsSystem = operation({
   summary: 'Get a points system with its active triggers',
   params,
   answers: { 200: { description: 'The points system.', body: PointsSystemResponse } },
-  refuses: [404],
+  refuses: [403, 404, 422],
 })
 
 export const pointsLevels = operation({
@@ -85,7 +85,7 @@ export const pointsLevels = operation({
   summary: "List a points system's levels, by points",
   params,
   answers: { 200: { description: 'The levels.', body: PointsLevelsResponse } },
-  refuses: [404],
+  refuses: [403, 404, 422],
 })
 
 export const pointsBoosts = operation({
@@ -96,7 +96,7 @@ export const pointsBoosts = operation({
   params,
   query: BoostsQuery,
   answers: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
-  refuses: [404, 422],
+  refuses: [403, 404, 422],
 })
 
 export const pointsSummaryOperation = operation({
@@ -107,7 +107,7 @@ export const pointsSummaryOperation = operation({
   params,
   query: PointsSummaryQuery,
   answers: { 200: { description: '0–0 and ten equal ranges.', body: PointsSummaryResponse } },
-  refuses: [404, 422],
+  refuses: [403, 404, 422],
 })
 
 export const pointsLevelSummary = operation({
@@ -118,7 +118,7 @@ export const pointsLevelSummary = operation({
   params,
   query: PointsSummaryQuery,
   answers: { 200: { description: 'One item a level.', body: PointsLevelSummaryResponse } },
-  refuses: [404, 422],
+  refuses: [403, 404, 422],
 })
 
 /** The operations of this module, in the order of the document. */

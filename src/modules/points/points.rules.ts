@@ -1,8 +1,8 @@
 import type { AwardRecord, Counter, LocalTime, UserState } from '../../engine/state'
 import { refusals } from '../../errors'
 import { INT32_MAX } from '../../http/fields'
-import type { Instant } from '../../shared/clock'
 import { MICROS_PER_UNIT, type Micros } from '../../shared/decimal'
+import { childId } from '../../shared/ids'
 import {
   type Configuration,
   type Level,
@@ -17,7 +17,8 @@ import { type Boosted, boost } from './boosts.rules'
 /** What happened that triggers may fire on. */
 export type Occasion = {
   local: LocalTime
-  newId: (at: Instant) => string
+  /** The id of the change, of which its awards' ids are made. */
+  id: string
   /** Whether this change made the user (U6). */
   created: boolean
   event: {
@@ -88,11 +89,11 @@ function award(
   trigger: Trigger,
   points: number,
   user: UserState,
-  { local, newId }: Occasion,
+  { local, id }: Occasion,
   ledger: Ledger,
 ): void {
   const total = ledger.points.get(system.id) ?? 0
-  if (trigger.blockIfOutOfPoints && total + points < 0) {
+  if (trigger.type === 'metric' && trigger.blockIfOutOfPoints && total + points < 0) {
     throw refusals.unprocessable(
       `This event would take ${-points} points from ${system.name}, and the user has ${total}. Award points first.`,
     )
@@ -103,7 +104,7 @@ function award(
   ledger.points.set(system.id, next)
   ledger.awards.push({
     ...local,
-    id: newId(local.at),
+    id: childId(id, ledger.awards.length),
     systemId: system.id,
     seq: user.seq,
     position: ledger.awards.length,

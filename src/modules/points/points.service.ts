@@ -6,7 +6,8 @@ import { INT32_MAX } from '../../http/fields'
 import { iso } from '../../shared/clock'
 import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
 import { civilDateAt, offsetMinutes } from '../../shared/zone'
-import { attributeByKey, type Configuration, type Filter, type System } from '../configuration/configuration'
+import type { Configuration, Filter, System } from '../configuration/configuration'
+import { refuse, resolveAttributes } from '../users/users.rules'
 import { boostStatus, boostsFor, shown } from './boosts.rules'
 import { levelAnswer, systemFields, triggerAnswer } from './points.answers'
 import { dailyAwards, newestAwards, triggerForms } from './points.repository'
@@ -112,15 +113,10 @@ export async function levelSummary(
   }))
 }
 
-/** Filters by attribute id from values by key. Throws 422 on an unknown key. */
+/** Filters by attribute id from values by key. Throws 422 on unknown keys. */
 function filtersFrom(config: Configuration, attributes: ReadonlyMap<string, string>): Filter[] {
-  return [...attributes].map(([key, attributeValue]) => {
-    const attribute = attributeByKey(config, 'user', key)
-    if (attribute === undefined) {
-      throw refusals.unprocessable(
-        `Invalid attribute keys: ${key}. Attribute keys must match those configured for users.`,
-      )
-    }
-    return { attributeId: attribute.id, attributeValue }
-  })
+  const faults: string[] = []
+  const values = resolveAttributes(config, 'user', attributes, faults)
+  refuse(faults)
+  return [...values].map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
 }

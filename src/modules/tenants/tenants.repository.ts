@@ -20,7 +20,7 @@ export type Standing = {
 
 const STANDING = `
   SELECT t.id, t.config_version,
-    (SELECT now FROM test_clock) AS clock,
+    (SELECT now FROM test_clock WHERE ?3) AS clock,
     (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k ON k.prefix = p.value) AS keys
   FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND t.status = 'active'`
 
@@ -38,7 +38,7 @@ export function standingStatement(
   tenantId: string,
   prefixes: readonly string[],
 ): D1PreparedStatement {
-  return db.statement(STANDING, tenantId, JSON.stringify(prefixes))
+  return db.statement(STANDING, tenantId, JSON.stringify(prefixes), db.testClock ? 1 : 0)
 }
 
 /** What `standingStatement` has read. */

@@ -41,7 +41,7 @@ const BOOSTS = `
      'userId', b.user_id, 'userIid', b.user_iid, 'name', b.name, 'start', b.start, 'end', b."end",
      'multiplier', b.multiplier, 'rounding', b.rounding, 'userAttributes', b.user_attributes))
    FROM points_boosts b WHERE b.user_iid = u.iid
-     AND b."end" >= date(coalesce((SELECT now FROM test_clock), ?3) / 1000 - 172800, 'unixepoch')
+     AND b."end" >= date(coalesce((SELECT now FROM test_clock WHERE ?4), ?3) / 1000 - 172800, 'unixepoch')
      AND b.deleted IS NULL) AS boosts`
 
 const USER = `SELECT u.*, ${BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
@@ -53,7 +53,7 @@ export function userStatement(
   userId: string,
   systemNow: Instant,
 ): D1PreparedStatement {
-  return db.statement(USER, tenantId, userId, systemNow)
+  return db.statement(USER, tenantId, userId, systemNow, db.testClock ? 1 : 0)
 }
 
 /** The state that `userStatement` has read, or null where there is no such user. */

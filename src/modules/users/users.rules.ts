@@ -23,11 +23,14 @@ const NOBODY: Profile = {
   attributes: new Map(),
 }
 
-/** Values by attribute id, from values by key. Throws 422 where a key is no configured attribute of that type (U4, E6). */
+/**
+ * Values by attribute id, from values by key. Keys that are no configured attribute of that type become one fault (U4, E6).
+ */
 export function resolveAttributes<V>(
   config: Configuration,
   type: Attribute['type'],
   values: ReadonlyMap<string, V>,
+  faults: string[],
 ): ReadonlyMap<string, V> {
   const resolved = new Map<string, V>()
   const unknown: string[] = []
@@ -37,27 +40,34 @@ export function resolveAttributes<V>(
     else resolved.set(attribute.id, value)
   }
   if (unknown.length > 0) {
-    throw refusals.unprocessable(
+    faults.push(
       `Invalid attribute keys: ${unknown.join(', ')}. Attribute keys must match those configured for ${type}s.`,
     )
   }
   return resolved
 }
 
+/** Throws a 422 that names every fault there is (G3). */
+export function refuse(faults: readonly string[]): void {
+  if (faults.length > 0) throw refusals.unprocessable(faults.join(' '))
+}
+
 /**
  * The user after a call has passed these fields: a new one where there was none (U6), the very same object where
- * nothing would change (U3). Throws 422 on unknown attributes, and on a subscription without an address (U4).
+ * nothing would change (U3). Unknown attributes, and a subscription without an address, become faults (U4).
  */
 export function applyProfile(
   config: Configuration,
   state: UserState | null,
   passed: ProfileChange,
   { userId, at, newId }: { userId: string; at: Instant; newId: (at: Instant) => string },
+  faults: string[],
 ): UserState {
-  const attributes = resolveAttributes(config, 'user', passed.attributes ?? new Map<string, string | null>())
+  const given = passed.attributes ?? new Map<string, string | null>()
+  const attributes = resolveAttributes(config, 'user', given, faults)
   const profile = merge(state?.profile ?? NOBODY, passed, attributes)
   if (passed.subscribeToEmails === true && profile.email === null) {
-    throw refusals.unprocessable(
+    faults.push(
       'subscribeToEmails: this user has no email address to subscribe. Pass email too, or leave this out.',
     )
   }
