@@ -6,6 +6,8 @@ const root = import.meta.dirname
 
 export default defineConfig({
   test: {
+    // The Worker logs a line a request; only those of a test that fails are worth reading.
+    silent: 'passed-only',
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
