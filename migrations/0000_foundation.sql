@@ -103,8 +103,9 @@ CREATE TABLE `points_boosts` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `points_boosts_id_unique` ON `points_boosts` (`id`);--> statement-breakpoint
-CREATE INDEX `points_boosts_by_user` ON `points_boosts` (`user_iid`,`end`) WHERE user_iid IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `points_boosts_by_system` ON `points_boosts` (`tenant_id`,`system_id`);--> statement-breakpoint
+CREATE INDEX `points_boosts_by_user` ON `points_boosts` (`user_iid`,`end`) WHERE user_iid IS NOT NULL AND deleted IS NULL;--> statement-breakpoint
+CREATE INDEX `points_boosts_for_all` ON `points_boosts` (`tenant_id`) WHERE user_iid IS NULL AND deleted IS NULL;--> statement-breakpoint
+CREATE INDEX `points_boosts_by_system` ON `points_boosts` (`tenant_id`,`system_id`) WHERE deleted IS NULL;--> statement-breakpoint
 CREATE TABLE `points_levels` (
 	`no` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`id` text NOT NULL,
@@ -122,7 +123,7 @@ CREATE TABLE `points_levels` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `points_levels_id_unique` ON `points_levels` (`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `points_levels_key` ON `points_levels` (`system_id`,`key`) WHERE deleted IS NULL;--> statement-breakpoint
-CREATE INDEX `points_levels_by_tenant` ON `points_levels` (`tenant_id`);--> statement-breakpoint
+CREATE INDEX `points_levels_by_tenant` ON `points_levels` (`tenant_id`) WHERE deleted IS NULL;--> statement-breakpoint
 CREATE TABLE `points_summaries` (
 	`tenant_id` text NOT NULL,
 	`system_id` text NOT NULL,
@@ -170,11 +171,12 @@ CREATE TABLE `points_triggers` (
 	`time_unit` text,
 	`time_interval` integer,
 	`block_if_out_of_points` integer NOT NULL,
+	`counter_id` text NOT NULL,
 	`version` integer NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `points_triggers_id_unique` ON `points_triggers` (`id`);--> statement-breakpoint
-CREATE INDEX `points_triggers_by_tenant` ON `points_triggers` (`tenant_id`);--> statement-breakpoint
+CREATE INDEX `points_triggers_by_tenant` ON `points_triggers` (`tenant_id`) WHERE deleted IS NULL;--> statement-breakpoint
 CREATE TABLE `trigger_versions` (
 	`trigger_id` text NOT NULL,
 	`version` integer NOT NULL,

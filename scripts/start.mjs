@@ -107,7 +107,14 @@ async function greet(/** @type {number} */ port, /** @type {Record<string, strin
   const adminKey = variables.ADMIN_API_KEY ?? ''
   const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(local, adminKey))
   output.pass()
-  process.stdout.write(welcome({ url: `http://localhost:${port}`, adminKey, hasDemo }))
+  process.stdout.write(
+    welcome({
+      url: `http://localhost:${port}`,
+      adminKey,
+      hasDemo,
+      hasTenants: variables.MULTI_TENANCY === 'on',
+    }),
+  )
 }
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))

@@ -40,7 +40,7 @@ export function createApp(instance: Instance): App {
     // On the admin host, /v1 is the admin interface (G1).
     getPath: (request, options) => {
       const path = getPath(request)
-      const host = options?.env && variables(options.env).ADMIN_HOST
+      const host = options?.env?.ADMIN_HOST
       if (host === undefined || new URL(request.url).host !== host.toLowerCase()) return path
       return path.startsWith('/v1/') ? `/admin${path}` : path
     },
@@ -78,6 +78,7 @@ export function createApp(instance: Instance): App {
     if (refusal !== error) {
       console.error(JSON.stringify({ level: 'error', requestId, error: describe(error) }))
     }
+    c.header('X-Request-Id', requestId)
     return c.json({ error: refusal.message }, refusal.status)
   })
   return app

@@ -8,17 +8,18 @@ const DEMO_METRIC = 'demo-lessons'
 const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /**
- * @param {{ url: string; adminKey: string; hasDemo: boolean }} server
+ * @param {{ url: string; adminKey: string; hasDemo: boolean; hasTenants?: boolean }} server
  * @returns {string} the last line is a command that can be pasted as it is
  */
-export function welcome({ url, adminKey, hasDemo }) {
+export function welcome({ url, adminKey, hasDemo, hasTenants = false }) {
   const key = quoted(`X-API-KEY: ${adminKey}`)
   const event = { user: { id: 'ada', tz: 'Europe/Paris' }, value: 1 }
   const sendEvent = [
     `curl -s -X POST ${url}/v1/metrics/${DEMO_METRIC}/event`,
     `-H ${key} -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(event))}`,
   ].join(' ')
-  const listMetrics = `curl -s ${url}/admin/v1/metrics -H ${key}`
+  const tenant = hasTenants ? " -H 'Tenant-ID: default'" : ''
+  const listMetrics = `curl -s ${url}/admin/v1/metrics -H ${key}${tenant}`
   return `
 Laurel is ready.
 

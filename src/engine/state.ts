@@ -34,7 +34,7 @@ export type UserState = {
   metrics: ReadonlyMap<string, Counter>
   /** Totals by points system id. */
   points: ReadonlyMap<string, number>
-  /** By trigger id, for triggers that count on their own (P1). */
+  /** By counter id, for triggers that count on their own (P1). */
   counters: ReadonlyMap<string, Counter>
   /** The user's own boosts that are not over. */
   boosts: readonly Boost[]

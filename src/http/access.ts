@@ -41,6 +41,7 @@ export async function readClaim(ctx: Context, headers: Headers): Promise<Claim> 
 /** The tenant that a key and the `Tenant-ID` header name together (T1, T2). */
 async function tenantOf(ctx: Context, keyTenantId: string | null, reference: string | null) {
   if (ctx.variables.MULTI_TENANCY === 'off') {
+    if (keyTenantId !== null && keyTenantId !== IMPLICIT_TENANT_ID) throw refusals.keyInvalid()
     return reference === null ? IMPLICIT_TENANT_ID : refusals.tenantUnexpected()
   }
   if (reference === null) return keyTenantId ?? refusals.tenantMissing()

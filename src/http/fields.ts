@@ -161,7 +161,7 @@ function attributeMap<V extends string | null>(type: unknown, accepts: (value: u
     for (const [key, value] of Object.entries(object)) {
       if (accepts(value)) map.set(key, value)
       else {
-        const message = `must be a string of at most ${ATTRIBUTE_VALUE_MAX} characters`
+        const message = `must be a string of at most ${ATTRIBUTE_VALUE_MAX} characters, without unpaired surrogates`
         context.addIssue({ code: 'custom', path: [key], message, input: value })
       }
     }
@@ -170,7 +170,7 @@ function attributeMap<V extends string | null>(type: unknown, accepts: (value: u
 }
 
 const isAttributeValue = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= ATTRIBUTE_VALUE_MAX
+  typeof value === 'string' && value.length <= ATTRIBUTE_VALUE_MAX && value.isWellFormed()
 
 /** The attributes of an event, by key (E6). */
 export const AttributeMap = attributeMap('string', isAttributeValue)

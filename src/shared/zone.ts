@@ -13,7 +13,9 @@ const offsets = new BoundedMap<string, number>(2_000)
 export function isZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+\-/]*$/.test(name) || name.length > 64) return false
   try {
+    // Asked of whatever will convert with it: the run time also knows names, such as PST, that are no IANA zones.
     new Intl.DateTimeFormat('en-US', { timeZone: name })
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name)
     return true
   } catch {
     return false

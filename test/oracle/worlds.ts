@@ -263,6 +263,7 @@ function configuredTrigger(systemId: string, one: OracleTrigger): Trigger {
     streakLength: null,
     timeUnit: null,
     timeInterval: null,
+    counterId: one.id,
     blockIfOutOfPoints: one.blocks,
     version: 1,
   }

@@ -60,6 +60,7 @@ const TriggerRow = z.object({
   timeUnit: z.enum(['hours', 'days']).nullable(),
   timeInterval: z.number().nullable(),
   blockIfOutOfPoints: z.number().transform((n) => n === 1),
+  counterId: z.string(),
   version: z.number(),
 })
 /** A boost's row, of those for everyone and of users' own. */
@@ -94,7 +95,7 @@ const LOAD = [
   `SELECT id, created, updated, system_id AS systemId, type, points, status, user_attributes AS userAttributes,
      event_attributes AS eventAttributes, metric_id AS metricId, metric_threshold AS metricThreshold,
      achievement_id AS achievementId, streak_length AS streakLength, time_unit AS timeUnit,
-     time_interval AS timeInterval, block_if_out_of_points AS blockIfOutOfPoints, version
+     time_interval AS timeInterval, block_if_out_of_points AS blockIfOutOfPoints, counter_id AS counterId, version
      FROM points_triggers WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
   `SELECT ${BOOST_COLUMNS} FROM points_boosts
      WHERE tenant_id = ?1 AND user_iid IS NULL AND deleted IS NULL ORDER BY no`,

@@ -10,6 +10,8 @@ export type Decision<T> = {
   statements: readonly D1PreparedStatement[]
   /** What is stored with it, but is no part of the configuration and so leaves its version alone. */
   beside?: readonly D1PreparedStatement[]
+  /** What else must still be as the decision saw it: further guards. */
+  guards?: readonly D1PreparedStatement[]
   /** What is answered. */
   result: T
 }
@@ -38,11 +40,12 @@ export async function configure<T>(
   const { db } = scope
   let config = await configurationOf(scope)
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const { statements, beside = [], result } = await decide(config)
+    const { statements, beside = [], guards = [], result } = await decide(config)
     if (statements.length + beside.length === 0) return result
     try {
       await db.batch([
         configurationUnchanged(db, config.tenantId, config.version),
+        ...guards,
         ...statements,
         ...beside,
         ...(statements.length === 0 ? [] : [db.statement(RAISE_VERSION, config.tenantId)]),

@@ -38,6 +38,8 @@ export type Trigger = Resource & {
   timeUnit: 'hours' | 'days' | null
   timeInterval: number | null
   blockIfOutOfPoints: boolean
+  /** Under which users' own counters of it stand: another one once it counts something else (P1). */
+  counterId: string
   /** Counts the forms in which it has been shown (P10). */
   version: number
 }
@@ -83,8 +85,10 @@ export type Configuration = {
 
 /** The most resources of one kind that a tenant may have, in all systems together, so that a configuration fits an isolate. */
 export const MOST_RESOURCES = 1_000
-/** The most attributes of a tenant: each may stand in a user's row, which D1 holds to 2 MB. */
-export const MOST_ATTRIBUTES = 250
+/** The most attributes of a tenant: each may stand in a user's row, 6 kB at worst, which D1 holds to 2 MB. */
+export const MOST_ATTRIBUTES = 200
+/** The most own boosts of a user that are not over: all of them are read with the user. */
+export const MOST_OWN_BOOSTS = 100
 
 /** Tells of so many new ones of a kind why there is no room for them in the tenant's points systems, or null. */
 export function roomFor(kind: 'levels' | 'triggers' | 'boosts', { systems }: Pick<Configuration, 'systems'>) {

@@ -65,7 +65,7 @@ export type Means = {
   conflicted: () => void
   /** How many conflicts there may be before the commit is given up; in the user's lane, without end. */
   patience: number
-  /** Whether the commit may still write; not once somebody else has taken over. */
+  /** Whether the commit may still write; not once somebody else has taken over. Asked after each answer of D1. */
   mayWrite: () => boolean
 }
 
@@ -89,9 +89,9 @@ export async function commit(means: Means, line: Line, jobs: readonly Job[]): Pr
   for (;;) {
     try {
       const found = await read(means, line, jobs)
+      if (!means.mayWrite()) throw new Deposed()
       const { outcomes, statements } = decide(means.db, line, jobs, found)
       if (statements.length > 0) {
-        if (!means.mayWrite()) throw new Deposed()
         for (const [index, job] of jobs.entries()) {
           job.tried = { since: sinceOf(job, found.clock), outcome: outcomes[index] ?? null }
         }
@@ -106,6 +106,7 @@ export async function commit(means: Means, line: Line, jobs: readonly Job[]): Pr
         if (conflicts >= means.patience) throw new Contention()
       } else {
         failures += 1
+        if (!means.mayWrite()) throw new Deposed()
         if (failures >= MOST_FAILURES) throw error
         await wait(20 * failures)
       }
@@ -274,7 +275,7 @@ function statementsOf(
     bothUnchanged(db, line.tenantId, config.version, line.userId, found),
     storeUser(db, line.tenantId, last.after),
     ...(events.length === 0 ? [] : [logEvents(db, iid, events)]),
-    ...(awards.length === 0 ? [] : [bookAwards(db, iid, awards)]),
+    ...bookAwards(db, iid, awards),
     ...(newlyUsed.length === 0 ? [] : [useKeys(db, iid, newlyUsed)]),
   ]
 }

@@ -1,13 +1,16 @@
 import type { z } from 'zod'
 import type { Context } from '../../context'
 import type { Claim } from '../../http/access'
-import { instant, systemNow } from '../../shared/clock'
+import { systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
 import type { ProfileChange } from '../users/users.rules'
 import { eventCommand, messageOf } from './commands'
 import { Contention, commit, Deposed, isPlaceOf, type Job, type Line } from './commit'
 import type { EventRequest } from './events.schemas'
 import { LaneReply, type Settlement, settle } from './settlement'
+
+/** How long a lane may take before others are let in, in seconds. */
+const LANE_PATIENCE = 10
 
 /** Conflicts between isolates after which a user's commands go through the user's lane. */
 const PATIENCE = 3
@@ -96,16 +99,19 @@ async function commitOrHandOver(
     if (!(error instanceof Contention)) throw error
     if (!mayWrite()) throw new Deposed()
     ctx.notes.lane = true
-    return handOver(ctx, line, jobs)
+    return handOver(ctx, line, jobs, mayWrite)
   }
 }
 
 /** Sends commands through the user's lane. */
-async function handOver(ctx: Context, line: Line, jobs: readonly Job[]): Promise<Settlement[]> {
-  // From here on the lane may have done it, whatever becomes of the call.
-  for (const job of jobs) job.tried ??= { since: instant(0), outcome: null }
+async function handOver(
+  ctx: Context,
+  line: Line,
+  jobs: readonly Job[],
+  signOfLife: () => void,
+): Promise<Settlement[]> {
   const lane = ctx.env.USER_LANE.getByName(JSON.stringify([line.tenantId, line.userId]))
-  const reply = await lane.commit(line, JSON.stringify(jobs.map(messageOf)))
+  const reply = await patiently(lane.commit(line, JSON.stringify(jobs.map(messageOf))), signOfLife)
   const { settlements, cost } = LaneReply.parse(JSON.parse(reply))
   ctx.cost.roundTrips += cost.roundTrips
   ctx.cost.rowsRead += cost.rowsRead
@@ -118,4 +124,17 @@ function ownOr({ command, tried }: Job, settlement: Settlement | undefined): Set
   if (settlement === undefined) throw new Error('the lane left commands without an end')
   const isOurs = settlement.kind === 'lost' && tried !== null && isPlaceOf(tried.outcome, settlement)
   return isOurs && tried.outcome !== null ? settle(command, tried.outcome) : settlement
+}
+
+/** Waits for the lane, and for some seconds shows that it does. */
+async function patiently<T>(work: Promise<T>, signOfLife: () => void): Promise<T> {
+  const done = work.then(
+    () => true,
+    () => true,
+  )
+  for (let second = 0; second < LANE_PATIENCE; second += 1) {
+    if (await Promise.race([done, wait(1_000).then(() => false)])) break
+    signOfLife()
+  }
+  return work
 }

@@ -8,10 +8,15 @@ const GROUP = 30
 const MOST_WAITING = 5_000
 /** How often one who waits looks whether whoever works is still alive, in ms. It also shows the run time that it isn't stuck. */
 const WATCH = 1_000
-/** How long a group may take before its leader is thought dead, in ms: its request was cancelled. */
+/** How long a leader may show no sign of life before it is thought dead, in ms: its request was cancelled. */
 const LEASE = 5_000
+/** The lease doubles with each takeover, up to this, so that a slow database is not taken for a row of dead leaders. */
+const LONGEST_LEASE = 80_000
 
-/** Commits a group of one user; `mayWrite` turns false when somebody else has taken the group over. */
+/**
+ * Commits a group of one user. `mayWrite` turns false when somebody else has taken the group over; asking it is the leader's sign
+ * of life.
+ */
 export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Promise<Settlement[]>
 
 /** How a command ended. */
@@ -27,6 +32,8 @@ type Waiting = {
   leader: Ticket | null
   group: Ticket[]
   since: number
+  /** How long the leader may be silent, in ms. */
+  lease: number
 }
 
 /**
@@ -51,7 +58,7 @@ export class UserQueues {
     waitUntil: (work: Promise<unknown>) => void,
   ): Promise<Settlement> {
     const ticket: Ticket = { job, end: null, wake: () => undefined }
-    const waiting = this.#users.get(user) ?? { tickets: [], leader: null, group: [], since: 0 }
+    const waiting = this.#users.get(user) ?? { tickets: [], leader: null, group: [], since: 0, lease: LEASE }
     if (waiting.tickets.length >= MOST_WAITING) return first(await commit([job], () => true))
     this.#users.set(user, waiting)
     waiting.tickets.push(ticket)
@@ -64,7 +71,7 @@ export class UserQueues {
         await Promise.race([work, woken(ticket)])
       } else {
         await sleep(ticket)
-        if (waiting.leader !== null && systemNow() - waiting.since > LEASE) takeOver(waiting, ticket)
+        if (waiting.leader !== null && systemNow() - waiting.since > waiting.lease) takeOver(waiting, ticket)
       }
     }
     if ('error' in ticket.end) throw ticket.end.error
@@ -73,7 +80,7 @@ export class UserQueues {
 
   /** Commits the first that wait, tells them, and hands on. */
   async #lead(user: string, waiting: Waiting, leader: Ticket, commit: CommitGroup): Promise<void> {
-    const group = waiting.tickets.splice(0, GROUP)
+    const group = waiting.tickets.splice(0, GROUP).filter(({ end }) => end === null)
     waiting.group = group
     const mayWrite = () => {
       const leads = waiting.leader === leader
@@ -84,14 +91,15 @@ export class UserQueues {
     const deposed = waiting.leader !== leader
     for (const [index, ticket] of group.entries()) {
       const end = ends[index]
-      // One who was taken over before he wrote has nothing to say of the group.
-      if (deposed && (end === undefined || 'error' in end)) continue
+      // One who was taken over can only tell what stands in the log: all else is decided anew by the successor.
+      if (deposed && !isRecorded(end)) continue
       ticket.end ??= end ?? { error: new Error('a commit left a command without an end') }
       ticket.wake()
     }
     if (deposed) return
     waiting.group = []
-    const next = waiting.tickets[0]
+    waiting.lease = LEASE
+    const next = waiting.tickets.find(({ end }) => end === null)
     if (next === undefined) {
       waiting.leader = null
       this.#users.delete(user)
@@ -114,6 +122,16 @@ function sleep(ticket: Ticket): Promise<void> {
   return Promise.race([woken(ticket), wait(WATCH)])
 }
 
+/** Whether the end of a command is that its event is in the log. */
+function isRecorded(end: End | undefined): boolean {
+  return (
+    end !== undefined &&
+    'settlement' in end &&
+    end.settlement.kind === 'event' &&
+    end.settlement.status === 201
+  )
+}
+
 function appoint(waiting: Waiting, leader: Ticket): void {
   waiting.leader = leader
   waiting.since = systemNow()
@@ -124,6 +142,7 @@ function takeOver(waiting: Waiting, ticket: Ticket): void {
   const unfinished = waiting.group.filter(({ end }) => end === null)
   waiting.tickets.unshift(...unfinished)
   waiting.group = []
+  waiting.lease = Math.min(2 * waiting.lease, LONGEST_LEASE)
   appoint(waiting, ticket)
 }
 

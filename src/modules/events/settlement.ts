@@ -62,8 +62,9 @@ export function userReply(settlement: Settlement): z.infer<typeof User> {
   throw new Error(settlement.kind === 'failed' ? settlement.message : 'a user was settled as something else')
 }
 
-/** The end of a command that failed by a fault of ours. */
+/** The end of a command whose commit threw: a refusal, or a fault of ours. */
 export function failedSettlement(error: unknown): Settlement {
+  if (error instanceof Refusal) return { kind: 'refused', status: error.status, message: error.message }
   return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 

@@ -1,9 +1,9 @@
-import { and, asc, eq, isNull } from 'drizzle-orm'
+import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Context } from '../../context'
 import type { Database } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
-import { among, groupsOf } from '../configuration/items.repository'
+import { among, groupsOf, ofTenant } from '../configuration/items.repository'
 import type { KeyRecord } from './keys.rules'
 import { apiKeys } from './keys.table'
 
@@ -75,6 +75,13 @@ const ownedBy = (owner: KeyOwner) =>
     owner.kind === 'admin' ? isNull(apiKeys.tenantId) : eq(apiKeys.tenantId, owner.tenantId),
   )
 
+/** The same where keys are asked for by id: the tenant's index would lead through all of them. */
+const ownedById = (owner: KeyOwner) =>
+  and(
+    eq(apiKeys.kind, owner.kind),
+    owner.kind === 'admin' ? sql`+${apiKeys.tenantId} IS NULL` : ofTenant(apiKeys.tenantId, owner.tenantId),
+  )
+
 /** Stores new keys, all or none. */
 export async function insertKeys(db: Database, rows: readonly KeyRow[]): Promise<void> {
   await db.batch(groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(apiKeys).values(group))))
@@ -119,7 +126,7 @@ export async function deleteKeys(
 ): Promise<z.infer<typeof DeletedRows>> {
   const query = db.orm
     .delete(apiKeys)
-    .where(and(ownedBy(owner), among(apiKeys.id, ids)))
+    .where(and(among(apiKeys.id, ids), ownedById(owner)))
     .returning({ id: apiKeys.id, prefix: apiKeys.prefix })
   return DeletedRows.parse(await db.rows(db.built(query)))
 }

@@ -1,6 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Scope } from '../../context'
+import { bothUnchanged } from '../../db/guard'
 import type { Boost } from '../configuration/configuration'
 import { BOOST_COLUMNS, BoostRow } from '../configuration/configuration.repository'
 import { groupsOf } from '../configuration/items.repository'
@@ -13,15 +14,36 @@ const PAGE = `
 
 const SOME = `
   SELECT ${BOOST_COLUMNS} FROM points_boosts
-  WHERE tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND id IN (SELECT value FROM json_each(?3))`
+  WHERE +tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND id IN (SELECT value FROM json_each(?3))`
+
+const PERSON_COLUMNS = `id, iid, seq, tz, (SELECT count(*) FROM points_boosts b
+  WHERE b.user_iid = users.iid AND b."end" >= date(?3 / 1000, 'unixepoch') AND b.deleted IS NULL) AS boosts`
 
 const PEOPLE = `
-  SELECT id, iid, tz FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`
+  SELECT ${PERSON_COLUMNS} FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`
 
-const Person = z.object({ id: z.string(), iid: z.string(), tz: z.string().nullable() })
+const PEOPLE_OF_SOME = `
+  SELECT ${PERSON_COLUMNS} FROM users WHERE tenant_id = ?1 AND id IN (
+    SELECT user_id FROM points_boosts WHERE +tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2)))`
 
-/** A user whom a boost may be for: our id, and the zone whose midnights count (P5). */
+const Person = z.object({
+  id: z.string(),
+  iid: z.string(),
+  seq: z.number(),
+  tz: z.string().nullable(),
+  boosts: z.number(),
+})
+
+/** A user whom a boost may be for: the zone whose midnights count (P5), and how many own boosts are not over. */
 export type Person = z.infer<typeof Person>
+
+const byId = (rows: readonly unknown[]) =>
+  new Map(
+    z
+      .array(Person)
+      .parse(rows)
+      .map((person) => [person.id, person]),
+  )
 
 /** A page of a system's boosts, users' own among them, oldest first (G7). */
 export async function boostPage(
@@ -32,29 +54,38 @@ export async function boostPage(
   return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, tenant.id, systemId, limit, skip)))
 }
 
-/** The living boosts of a system with these ids. */
+/** The living boosts of a system with these ids, and the users whom some of them are for, as of one moment. */
 export async function boostsWithIds(
-  { db, tenant }: Scope,
+  { db, tenant, now }: Scope,
   systemId: string,
   ids: readonly string[],
-): Promise<Boost[]> {
-  const rows = await db.rows(db.statement(SOME, tenant.id, systemId, JSON.stringify(ids)))
-  return z.array(BoostRow).parse(rows)
+): Promise<{ boosts: Boost[]; people: Map<string, Person> }> {
+  const asked = JSON.stringify(ids)
+  const [boosts, people] = await db.batch([
+    db.statement(SOME, tenant.id, systemId, asked),
+    db.statement(PEOPLE_OF_SOME, tenant.id, asked, now),
+  ])
+  return { boosts: z.array(BoostRow).parse(boosts?.results ?? []), people: byId(people?.results ?? []) }
 }
 
 /** Those of these users who exist, by the caller's ids. */
 export async function peopleWithIds(
-  { db, tenant }: Scope,
+  { db, tenant, now }: Scope,
   ids: readonly string[],
 ): Promise<Map<string, Person>> {
   if (ids.length === 0) return new Map()
-  const rows = await db.rows(db.statement(PEOPLE, tenant.id, JSON.stringify(ids)))
-  return new Map(
-    z
-      .array(Person)
-      .parse(rows)
-      .map((person) => [person.id, person]),
-  )
+  return byId(await db.rows(db.statement(PEOPLE, tenant.id, JSON.stringify(ids), now)))
+}
+
+/** Holds while the users of own boosts are as they were read, and so their boosts are. */
+export function ownersUnchanged(
+  { db, tenant }: Scope,
+  version: number,
+  boosts: readonly Boost[],
+  people: ReadonlyMap<string, Person>,
+): D1PreparedStatement[] {
+  const owners = new Set(boosts.flatMap(({ userId }) => people.get(userId ?? '') ?? []))
+  return [...owners].map((owner) => bothUnchanged(db, tenant.id, version, owner.id, owner))
 }
 
 /** The columns that an insert fills. */

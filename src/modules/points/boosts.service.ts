@@ -2,11 +2,11 @@ import type { z } from 'zod'
 import type { Scope } from '../../context'
 import { refusals } from '../../errors'
 import { newId } from '../../shared/ids'
-import { type Boost, type Configuration, roomFor } from '../configuration/configuration'
+import { type Boost, type Configuration, MOST_OWN_BOOSTS, roomFor } from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
 import { createEach, Draft, deleteEach, revised, updateEach } from '../configuration/items'
 import * as repository from './boosts.repository'
-import { boostPage, boostsWithIds, type Person, peopleWithIds } from './boosts.repository'
+import { boostPage, boostsWithIds, ownersUnchanged, type Person, peopleWithIds } from './boosts.repository'
 import { OPEN_END } from './boosts.rules'
 import { presentSystem } from './lookup'
 import { adminBoost } from './points.admin.answers'
@@ -38,6 +38,9 @@ export function boostFrom(
 ): Boost | string {
   const person = item.userId == null ? null : people.get(item.userId)
   if (person === undefined) return 'This user does not exist. Create the user first.'
+  if (person !== null && person.boosts >= MOST_OWN_BOOSTS) {
+    return `This user has ${MOST_OWN_BOOSTS} own boosts that are not over, which is the most. Delete some first.`
+  }
   const userAttributes = item.userAttributes ?? []
   const boost: Boost = {
     id: newId(scope.now),
@@ -75,9 +78,9 @@ export async function listBoosts(scope: Scope, systemId: string, query: { limit:
 
 /** One boost. Throws 404. */
 export async function getBoost(scope: Scope, systemId: string, id: string) {
-  const [boost] = await boostsWithIds(scope, systemId, [id])
+  const { boosts, people } = await boostsWithIds(scope, systemId, [id])
+  const [boost] = boosts
   if (boost === undefined) throw refusals.notFound('This boost')
-  const people = await peopleIn(scope, [boost])
   return adminBoost(boost, scope.now, zoneOf(people, boost))
 }
 
@@ -110,8 +113,8 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
   return configure(scope, async (config) => {
     presentSystem(config, systemId)
     const ids = items.map(({ id }) => id)
-    const draft = new Draft(await boostsWithIds(scope, systemId, ids))
-    const people = await peopleIn(scope, draft.list)
+    const { boosts, people } = await boostsWithIds(scope, systemId, ids)
+    const draft = new Draft(boosts)
     const change = (boost: Boost, item: PatchItem) => {
       const next = patched(boost, item, scope)
       return patchObjection(config, next) ?? next
@@ -119,6 +122,7 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
     const { updated, issues } = updateEach(draft, items, WHAT, change, alsoBoost)
     return {
       ...stored(scope, draft.changed, repository.updateBoosts),
+      guards: ownersUnchanged(scope, config.version, draft.changed, people),
       result: {
         updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
         issues,
@@ -148,9 +152,10 @@ function patchObjection(config: Configuration, boost: Boost): string | null {
 export async function deleteBoosts(scope: Scope, systemId: string, ids: readonly string[]) {
   return configure(scope, async (config) => {
     presentSystem(config, systemId)
-    const found = await boostsWithIds(scope, systemId, ids)
-    const result = deleteEach(new Draft(found), ids, WHAT, () => null, alsoBoost)
-    return { ...stored(scope, found, repository.deleteBoosts), result }
+    const { boosts, people } = await boostsWithIds(scope, systemId, ids)
+    const result = deleteEach(new Draft(boosts), ids, WHAT, () => null, alsoBoost)
+    const guards = ownersUnchanged(scope, config.version, boosts, people)
+    return { ...stored(scope, boosts, repository.deleteBoosts), guards, result }
   })
 }
 

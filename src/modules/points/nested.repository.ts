@@ -1,6 +1,6 @@
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, isNull } from 'drizzle-orm'
 import type { Scope } from '../../context'
-import { among } from '../configuration/items.repository'
+import { among, ofTenant } from '../configuration/items.repository'
 import type { pointsBoosts, pointsLevels, pointsTriggers } from './points.table'
 
 type Nested = typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts
@@ -12,6 +12,6 @@ export function deleteNested(
   ids: readonly string[],
 ): D1PreparedStatement[] {
   if (ids.length === 0) return []
-  const its = and(eq(table.tenantId, tenant.id), among(table.id, ids), isNull(table.deleted))
+  const its = and(ofTenant(table.tenantId, tenant.id), among(table.id, ids), isNull(table.deleted))
   return [db.built(db.orm.update(table).set({ deleted: now }).where(its))]
 }

@@ -10,12 +10,15 @@ const BOOK = `
   SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
     value ->> 8, value ->> 9, value ->> 10 FROM json_each(?2)`
 
-/** Books awards of one user in the ledger: one row each. */
+/** Characters of JSON in one parameter; D1 takes 2 MB. */
+const MOST_CHARACTERS = 300_000
+
+/** Books awards of one user in the ledger: one row each. One statement, unless many boosts make the awards very large. */
 export function bookAwards(
   db: Database,
   userIid: string,
   awards: readonly AwardRecord[],
-): D1PreparedStatement {
+): D1PreparedStatement[] {
   const rows = awards.map((award) => [
     award.systemId,
     award.at,
@@ -29,7 +32,19 @@ export function bookAwards(
     award.triggerVersion,
     award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
   ])
-  return db.statement(BOOK, userIid, JSON.stringify(rows))
+  const parameters: string[] = []
+  let size = MOST_CHARACTERS
+  for (const row of rows.map((one) => JSON.stringify(one))) {
+    const last = parameters.length - 1
+    if (size + row.length >= MOST_CHARACTERS) {
+      parameters.push(row)
+      size = row.length
+    } else {
+      parameters[last] += `,${row}`
+      size += row.length
+    }
+  }
+  return parameters.map((list) => db.statement(BOOK, userIid, `[${list}]`))
 }
 
 const NEWEST = `

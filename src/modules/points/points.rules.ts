@@ -61,7 +61,8 @@ export function awardPoints(
   const points = living(ledger.points, config.systems)
   const { counters, awards } = ledger
   const triggers = counters.size === 0 ? [] : config.systems.flatMap((system) => system.triggers)
-  return { after: { ...user, points, counters: living(counters, triggers) }, awards }
+  const counting = triggers.map(({ counterId }) => ({ id: counterId }))
+  return { after: { ...user, points, counters: living(counters, counting) }, awards }
 }
 
 /** How often a trigger fires (P1, U6); it counts on its own where it has filters on event attributes. */
@@ -72,9 +73,9 @@ function countFirings(trigger: Trigger, occasion: Occasion, ledger: Ledger): num
   const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
   if (trigger.eventAttributes.length === 0) return crossings(event.before, event.after, threshold)
   if (!meets(trigger.eventAttributes, event.attributes)) return 0
-  const before = ledger.counters.get(trigger.id) ?? NEW_COUNTER
+  const before = ledger.counters.get(trigger.counterId) ?? NEW_COUNTER
   const after = count(before, event.value)
-  ledger.counters.set(trigger.id, after)
+  ledger.counters.set(trigger.counterId, after)
   return crossings(before, after, threshold)
 }
 

@@ -30,7 +30,7 @@ export const pointsLevels = sqliteTable(
   },
   (table) => [
     uniqueIndex('points_levels_key').on(table.systemId, table.key).where(living),
-    index('points_levels_by_tenant').on(table.tenantId),
+    index('points_levels_by_tenant').on(table.tenantId).where(living),
   ],
 )
 
@@ -54,10 +54,12 @@ export const pointsTriggers = sqliteTable(
     timeUnit: text('time_unit', { enum: ['hours', 'days'] }),
     timeInterval: integer('time_interval'),
     blockIfOutOfPoints: integer('block_if_out_of_points', { mode: 'boolean' }).notNull(),
+    /** Under which users' own counters of it stand: another one once it counts something else (P1). */
+    counterId: text('counter_id').notNull(),
     /** Counts the forms in which the trigger has been shown; awards name the one that they fired in (P10). */
     version: integer('version').notNull(),
   },
-  (table) => [index('points_triggers_by_tenant').on(table.tenantId)],
+  (table) => [index('points_triggers_by_tenant').on(table.tenantId).where(living)],
 )
 
 /** Every form in which a trigger has been shown, so that an award can show the one it was made by (P10). */
@@ -92,8 +94,11 @@ export const pointsBoosts = sqliteTable(
     userAttributes: text('user_attributes').notNull(),
   },
   (table) => [
-    index('points_boosts_by_user').on(table.userIid, table.end).where(sql`user_iid IS NOT NULL`),
-    index('points_boosts_by_system').on(table.tenantId, table.systemId),
+    index('points_boosts_by_user')
+      .on(table.userIid, table.end)
+      .where(sql`user_iid IS NOT NULL AND deleted IS NULL`),
+    index('points_boosts_for_all').on(table.tenantId).where(sql`user_iid IS NULL AND deleted IS NULL`),
+    index('points_boosts_by_system').on(table.tenantId, table.systemId).where(living),
   ],
 )
 

@@ -5,26 +5,31 @@ import type { Filter, Level } from '../configuration/configuration'
 /** Users above whom a summary is kept for a minute (P11). */
 const KEPT_ABOVE = 10_000
 const KEPT_FOR = 60_000
-const DAY = 86_400_000
 
-/** The users who meet ?3, a JSON array of paths and values, with their totals in the system whose path is ?2. */
+/** All users' totals in the system whose path is ?2, and whether they meet ?3, a JSON array of paths and values. */
 const TOTALS = `
-  totals AS (SELECT coalesce(u.points ->> ?2, 0) AS total FROM users u WHERE u.tenant_id = ?1
-    AND NOT EXISTS (SELECT 1 FROM json_each(?3) f WHERE u.attributes ->> (f.value ->> 0) IS NOT f.value ->> 1))`
+  totals AS (SELECT coalesce(u.points ->> ?2, 0) AS total,
+    NOT EXISTS (SELECT 1 FROM json_each(?3) f WHERE u.attributes ->> (f.value ->> 0) IS NOT f.value ->> 1) AS meets
+    FROM users u WHERE u.tenant_id = ?1)`
+
+/** The place of users who don't meet the filters: they were looked at all the same. */
+const NOT_MET = -1
 
 /** Counts by range: 0 alone, then ten equal ones up to the next power of ten (P11). */
 const RANGES = `
-  WITH ${TOTALS}, most AS (SELECT coalesce(max(total), 0) AS total FROM totals),
+  WITH ${TOTALS}, most AS (SELECT coalesce(max(total), 0) AS total FROM totals WHERE meets),
   width AS (SELECT max(1, CASE
     WHEN total <= 10 THEN 1 WHEN total <= 100 THEN 10 WHEN total <= 1000 THEN 100 WHEN total <= 10000 THEN 1000
     WHEN total <= 100000 THEN 10000 WHEN total <= 1000000 THEN 100000 WHEN total <= 10000000 THEN 1000000
     WHEN total <= 100000000 THEN 10000000 WHEN total <= 1000000000 THEN 100000000 ELSE 1000000000 END) AS w FROM most)
-  SELECT (totals.total + width.w - 1) / width.w AS place, count(*) AS users, width.w AS width FROM totals, width GROUP BY place`
+  SELECT CASE WHEN meets THEN (totals.total + width.w - 1) / width.w ELSE ${NOT_MET} END AS place,
+    count(*) AS users, width.w AS width FROM totals, width GROUP BY place`
 
 /** Counts by the index of the level that a total reaches; null where it reaches none. ?4 are the levels' points, ascending. */
 const LEVELS = `
   WITH ${TOTALS}
-  SELECT (SELECT max(l.key) FROM json_each(?4) l WHERE l.value <= totals.total) AS place, count(*) AS users, 0 AS width
+  SELECT CASE WHEN meets THEN (SELECT max(l.key) FROM json_each(?4) l WHERE l.value <= totals.total) ELSE ${NOT_MET} END
+    AS place, count(*) AS users, 0 AS width
   FROM totals GROUP BY place`
 
 const Rows = z.array(z.object({ place: z.number().nullable(), users: z.number(), width: z.number() }))
@@ -96,11 +101,12 @@ async function kept(
   const key = [tenant.id, systemId, kind, filter, tenant.configVersion] as const
   const [found] = await db.rows(db.statement(FIND, ...key, now - KEPT_FOR, now))
   if (found !== undefined) return Found.parse(found).document
-  const places = await count()
-  if (places.reduce((sum, { users }) => sum + users, 0) > KEPT_ABOVE) {
+  const counted = await count()
+  const places = counted.filter(({ place }) => place !== NOT_MET)
+  if (counted.reduce((sum, { users }) => sum + users, 0) > KEPT_ABOVE) {
     await db.batch([
       db.statement(KEEP, ...key, now, JSON.stringify(places)),
-      db.statement(FORGET, tenant.id, now - DAY),
+      db.statement(FORGET, tenant.id, now - KEPT_FOR),
     ])
   }
   return places

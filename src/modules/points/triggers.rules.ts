@@ -25,12 +25,21 @@ export function triggerFrom(id: string, now: Instant, systemId: string, item: Cr
     timeUnit: item.timeUnit ?? null,
     timeInterval: item.timeInterval ?? null,
     blockIfOutOfPoints: item.blockIfOutOfPoints,
+    counterId: id,
     version: 1,
   })
 }
 
-/** The trigger after a change: the very same object where nothing changes, else at its next version (P10). */
-export function triggerPatched(trigger: Trigger, item: PatchItem, now: Instant): Trigger {
+/**
+ * The trigger after a change: the very same object where nothing changes, else at its next version (P10). One that counts something
+ * else from now on counts from 0, under the new id (P1).
+ */
+export function triggerPatched(
+  trigger: Trigger,
+  item: PatchItem,
+  now: Instant,
+  newCounterId: string,
+): Trigger {
   const next = ofItsType({
     ...trigger,
     type: item.type ?? trigger.type,
@@ -48,7 +57,13 @@ export function triggerPatched(trigger: Trigger, item: PatchItem, now: Instant):
     blockIfOutOfPoints: item.blockIfOutOfPoints ?? trigger.blockIfOutOfPoints,
   })
   if (JSON.stringify(next) === JSON.stringify(trigger)) return trigger
-  return { ...next, updated: now, version: trigger.version + 1 }
+  const counterId = countsTheSame(trigger, next) ? trigger.counterId : newCounterId
+  return { ...next, counterId, updated: now, version: trigger.version + 1 }
+}
+
+function countsTheSame(before: Trigger, after: Trigger): boolean {
+  const basis = ({ metricId, eventAttributes }: Trigger) => JSON.stringify([metricId, eventAttributes])
+  return basis(before) === basis(after)
 }
 
 /** Drops the fields that belong to other types. */

@@ -21,7 +21,7 @@ type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
 const WHAT = 'a trigger of this points system'
 
 /** The columns that an insert of a trigger, and of one of its versions, fills. */
-const COLUMNS = { trigger: 19, version: 3 }
+const COLUMNS = { trigger: 20, version: 3 }
 
 /** Stores new triggers, and how they are shown (P10). */
 export function insertTriggers(
@@ -119,7 +119,7 @@ export function updateTriggers(scope: Scope, systemId: string, items: readonly P
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).triggers)
     const { updated, issues } = updateEach(draft, items, WHAT, (trigger, item) => {
-      const next = triggerPatched(trigger, item, scope.now)
+      const next = triggerPatched(trigger, item, scope.now, newId(scope.now))
       return triggerObjection(config, next) ?? next
     })
     const statements = [

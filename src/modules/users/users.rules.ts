@@ -1,7 +1,7 @@
 import type { Profile, UserState } from '../../engine/state'
 import { refusals } from '../../errors'
 import type { Instant } from '../../shared/clock'
-import { type Attribute, attributeByKey, type Configuration } from '../configuration/configuration'
+import { type Attribute, attributeByKey, type Configuration, living } from '../configuration/configuration'
 
 /** The fields that a call passes of a user: undefined ones stay, null clears (U2). */
 export type ProfileChange = {
@@ -65,7 +65,7 @@ export function applyProfile(
 ): UserState {
   const given = passed.attributes ?? new Map<string, string | null>()
   const attributes = resolveAttributes(config, 'user', given, faults)
-  const profile = merge(state?.profile ?? NOBODY, passed, attributes)
+  const profile = merge(state?.profile ?? NOBODY, passed, attributes, config.attributes)
   if (passed.subscribeToEmails === true && profile.email === null) {
     faults.push(
       'subscribeToEmails: this user has no email address to subscribe. Pass email too, or leave this out.',
@@ -92,6 +92,7 @@ function merge(
   profile: Profile,
   passed: ProfileChange,
   attributes: ReadonlyMap<string, string | null>,
+  configured: Configuration['attributes'],
 ): Profile {
   return {
     email: passed.email ?? profile.email,
@@ -99,7 +100,10 @@ function merge(
     tz: passed.tz === undefined ? profile.tz : passed.tz,
     subscribeToEmails: passed.subscribeToEmails ?? profile.subscribeToEmails,
     deviceTokens: passed.deviceTokens === undefined ? profile.deviceTokens : passed.deviceTokens,
-    attributes: attributes.size === 0 ? profile.attributes : mergeAttributes(profile.attributes, attributes),
+    attributes:
+      attributes.size === 0
+        ? profile.attributes
+        : living(mergeAttributes(profile.attributes, attributes), configured),
   }
 }
 

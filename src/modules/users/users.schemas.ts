@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Email, NullableAttributeMap, optional, Timestamp, TimeZone, text, UserId } from '../../http/fields'
 
 const DEVICE_TOKENS_MAX = 25
-const DEVICE_TOKEN_LENGTH_MAX = 4_096
+const DEVICE_TOKEN_LENGTH_MAX = 2_048
 
 /** What identify and update pass of a user: absent fields stay, and null clears `tz` and `deviceTokens` (U2). */
 export const UpdatedUser = z

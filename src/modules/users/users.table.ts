@@ -34,7 +34,7 @@ export const users = sqliteTable(
     metrics: text('metrics').notNull(),
     /** JSON: points system id → total. */
     points: text('points').notNull(),
-    /** JSON: `[[trigger id, total, highest total]]` of the triggers that count on their own (P1), in millionths. */
+    /** JSON: `[[counter id, total, highest total]]` of the triggers that count on their own (P1), in millionths. */
     counters: text('counters').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
