@@ -23,6 +23,29 @@ function nameOf({ command }: Job): string {
 /** The end of the command with that name; every refusal is as good as another here. */
 const settled = (name: string): Settlement => ({ kind: 'refused', status: 422, message: name })
 
+/** The end of a command whose event is in the log. */
+const recorded = (name: string): Settlement => ({
+  kind: 'event',
+  status: 201,
+  body: {
+    eventId: name,
+    metricId: 'metric',
+    total: 1,
+    achievements: [],
+    currentStreak: {
+      length: 0,
+      frequency: 'daily',
+      started: null,
+      periodStart: null,
+      periodEnd: null,
+      expires: null,
+      extended: false,
+    },
+    points: {},
+    leaderboards: {},
+  },
+})
+
 const settleAll = (jobs: readonly Job[]) => jobs.map((job) => settled(nameOf(job)))
 
 /** A commit that the test ends when it likes. */
@@ -252,10 +275,39 @@ describe('E3: a leader that never comes back', () => {
     const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
     const other = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
-    at(0).done([settled('as the first saw it')])
-    expect(await dead).toEqual(settled('as the first saw it'))
+    at(0).done([recorded('as the first wrote it')])
+    expect(await dead).toEqual(recorded('as the first wrote it'))
     at(1).done([settled('as the second saw it'), settled('1')])
     expect(await other).toEqual(settled('1'))
+  })
+
+  test('that only saw something is not believed once it was replaced: the successor decides anew', async () => {
+    const queues = new UserQueues()
+    const { commit, at } = heldCommits()
+    const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
+    const other = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
+    await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
+    at(0).done([settled('as the first saw it')])
+    await settle()
+    at(1).done([settled('as the second saw it'), settled('1')])
+    expect(await dead).toEqual(settled('as the second saw it'))
+    expect(await other).toEqual(settled('1'))
+  })
+
+  test('is waited for longer with each takeover, so that a slow database is not taken for dead leaders', async () => {
+    const queues = new UserQueues()
+    const slow = 12_000
+    let commits = 0
+    const commit: CommitGroup = async (jobs, mayWrite) => {
+      commits += 1
+      await scheduler.wait(slow)
+      if (!mayWrite()) throw new Deposed()
+      return settleAll(jobs)
+    }
+    const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
+    await vi.advanceTimersByTimeAsync(10 * slow)
+    expect(await Promise.all(ends)).toEqual(numbered(3).map(settled))
+    expect(commits).toBeLessThan(8)
   })
 
   test('whose command others have settled is told so, although its own commit never ends', async () => {
@@ -289,7 +341,8 @@ describe('E3: a leader that never comes back', () => {
     const queues = new UserQueues()
     const { commit, held, at } = heldCommits()
     const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
-    await vi.advanceTimersByTimeAsync(2 * (LEASE + 2 * WATCH))
+    await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
+    await vi.advanceTimersByTimeAsync(2 * LEASE + 2 * WATCH)
     expect(held.map(({ names }) => names)).toEqual([['0'], ['0', '1', '2'], ['0', '1', '2']])
     expect(held.map(({ mayWrite }) => mayWrite())).toEqual([false, false, true])
     at(2).done()

@@ -1,0 +1,185 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { at, newApp, newTenant } from './harness'
+
+/** A D1 that holds back its n-th batch that writes until it is let go. */
+function holding(isHeld: (sql: string) => boolean) {
+  const held = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  const texts = new WeakMap<object, string>()
+  let once = true
+  const DB = new Proxy(env.DB, {
+    get(target, name) {
+      if (name === 'prepare') {
+        return (sql: string) => {
+          const statement = target.prepare(sql)
+          const bind = statement.bind.bind(statement)
+          statement.bind = (...values) => {
+            const bound = bind(...values)
+            texts.set(bound, sql)
+            return bound
+          }
+          return statement
+        }
+      }
+      if (name === 'batch') {
+        return async (statements: D1PreparedStatement[]) => {
+          if (once && statements.some((one) => isHeld(texts.get(one) ?? ''))) {
+            once = false
+            reached.resolve()
+            await held.promise
+          }
+          return target.batch(statements)
+        }
+      }
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  return { DB, reached: reached.promise, release: held.resolve }
+}
+
+describe('time zones', () => {
+  it('U1: a name that the run time knows and that is no IANA zone is 422, on users and on events', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    for (const tz of ['PST', 'IST', 'ACT']) {
+      expect((await tenant.app('PUT', '/users/zoned', { tz })).status).toBe(422)
+      expect((await tenant.event('words', { id: 'zoned', tz }, 1)).status).toBe(422)
+    }
+    expect((await tenant.app('GET', '/users/zoned')).status).toBe(404)
+  })
+})
+
+describe('a trigger with filters', () => {
+  it('P1: counts from 0 when it is changed to count something else', async () => {
+    const tenant = await newTenant()
+    const [words, pages] = [await tenant.metric('words'), await tenant.metric('pages')]
+    const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const trigger = await tenant.create(`/points/${system}/triggers`, {
+      type: 'metric',
+      points: 1,
+      status: 'active',
+      metricId: words,
+      metricThreshold: 10,
+      eventAttributes: [{ attributeId: kind, attributeValue: 'x' }],
+    })
+    const send = (metric: string, value: number) =>
+      tenant.event(metric, 'ada', value, { attributes: { kind: 'x' } })
+    await send('words', 9)
+    await tenant.admin('PATCH', `/points/${system}/triggers`, [{ id: trigger, metricId: pages }])
+    expect((await send('pages', 1)).body).toMatchObject({ points: {} })
+    expect((await send('pages', 9)).body).toMatchObject({ points: { xp: { added: 1 } } })
+  })
+})
+
+describe("users' own boosts", () => {
+  it('G3, P5: of two changes at once neither is lost, and a deleted one is not updated', async () => {
+    const patch = holding((sql) => sql.startsWith('update "points_boosts"'))
+    const tenant = await newTenant()
+    const slow = tenant.through(newApp({ DB: patch.DB }))
+    await tenant.app('POST', '/users', { id: 'ada' })
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const path = `/points/${system}/boosts`
+    const boost = await tenant.create(path, { userId: 'ada', name: 'n', start: '2026-01-01', multiplier: 2 })
+    const first = slow.admin('PATCH', path, [{ id: boost, multiplier: 3 }])
+    await patch.reached
+    await tenant.admin('PATCH', path, [{ id: boost, name: 'renamed' }])
+    patch.release()
+    await first
+    expect((await tenant.admin('GET', `${path}/${boost}`)).body).toMatchObject({
+      name: 'renamed',
+      multiplier: 3,
+    })
+
+    const late = holding((sql) => sql.startsWith('update "points_boosts"'))
+    const second = tenant.through(newApp({ DB: late.DB })).admin('PATCH', path, [{ id: boost, name: 'late' }])
+    await late.reached
+    await tenant.admin('DELETE', `${path}?ids=${boost}`)
+    late.release()
+    expect((await second).body).toMatchObject({ updated: [], issues: [{ id: boost, boostId: boost }] })
+  })
+
+  it('are 100 at most that are not over; one more is an issue', async () => {
+    const tenant = await newTenant()
+    await tenant.app('POST', '/users', { id: 'ada' })
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const item = { userId: 'ada', name: 'n', start: '2026-01-01', multiplier: 2 }
+    const full = await tenant.admin('POST', `/points/${system}/boosts`, Array(100).fill(item))
+    expect(full.status).toBe(201)
+    const over = await tenant.admin('POST', `/points/${system}/boosts`, [{ ...item, end: '2026-01-02' }])
+    expect([over.status, at(over.body, 'issues', 0, 'index')]).toEqual([200, 0])
+  })
+})
+
+describe('summaries of many users', () => {
+  it('P11: above 10,000 users one is kept for a minute, also where the filters match nobody', async () => {
+    const tenant = await newTenant()
+    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    const system = await tenant.create('/points', {
+      key: 'xp',
+      name: 'XP',
+      levels: [{ key: 'one', name: 'One', points: 1 }],
+    })
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
+       INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+         metrics, points, counters)
+       SELECT ?1, 'u' || i, ?1 || i, 1, 0, 1, '{}', 0, 0, 0, '[]', json_object(?2, i), '{}' FROM n`,
+    )
+      .bind(tenant.id, system)
+      .run()
+    for (const path of ['summary', 'level-summary', 'summary?userAttributes=plan:pro']) {
+      const before = await tenant.app('GET', `/points/xp/${path}`)
+      await env.DB.prepare("UPDATE users SET points = '{}' WHERE tenant_id = ?1").bind(tenant.id).run()
+      expect((await tenant.app('GET', `/points/xp/${path}`)).body).toEqual(before.body)
+    }
+    const rows = await env.DB.prepare('SELECT kind, filter FROM points_summaries WHERE tenant_id = ?1')
+      .bind(tenant.id)
+      .all()
+    expect(rows.results).toHaveLength(3)
+  })
+})
+
+describe('wrong variables', () => {
+  it('G2: are an opaque 500 with X-Request-Id, not an exception', async () => {
+    const response = await newApp({ MULTI_TENANCY: 'yes' })(new Request('http://laurel.test/health'))
+    expect(response.status).toBe(500)
+    expect(await response.text()).toContain(response.headers.get('x-request-id'))
+  })
+})
+
+describe('the demo', () => {
+  const demo = async (overrides: Record<string, string>) => {
+    const { default: worker } = await import('../../src/index')
+    const before = await env.DB.prepare('SELECT count(*) AS n FROM metrics').first('n')
+    const ctx = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} }
+    await worker.scheduled?.(
+      Object.create(null),
+      { ...env, ...overrides },
+      Object.assign(Object.create(null), ctx),
+    )
+    const after = await env.DB.prepare('SELECT count(*) AS n FROM metrics').first('n')
+    return Number(after) - Number(before)
+  }
+
+  it('is not loaded with MULTI_TENANCY=on, nor with DEMO=off; once loaded, not again; its keys begin with demo-', async () => {
+    expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'on' })).toBe(0)
+    expect(await demo({ DEMO: 'off', MULTI_TENANCY: 'off' })).toBe(0)
+    expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(2)
+    expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(0)
+    const implicit = '00000000-0000-7000-8000-000000000000'
+    const keys = await env.DB.prepare(
+      'SELECT key FROM metrics WHERE tenant_id = ?1 UNION ALL SELECT key FROM points_systems WHERE tenant_id = ?1',
+    )
+      .bind(implicit)
+      .all()
+    expect(keys.results).toHaveLength(4)
+    for (const { key } of keys.results) expect(key).toMatch(/^demo-/)
+    const types = await env.DB.prepare('SELECT DISTINCT type FROM points_triggers WHERE tenant_id = ?1')
+      .bind(implicit)
+      .all()
+    expect(types.results.map(({ type }) => type)).not.toContain('user_creation')
+  })
+})
