@@ -34,6 +34,8 @@ type Waiting = {
   since: number
   /** How long the leader may be silent, in ms. */
   lease: number
+  /** Counts the leaders: a request may lead again while a commit of its earlier term is still on its way. */
+  term: number
 }
 
 /**
@@ -58,14 +60,21 @@ export class UserQueues {
     waitUntil: (work: Promise<unknown>) => void,
   ): Promise<Settlement> {
     const ticket: Ticket = { job, end: null, wake: () => undefined }
-    const waiting = this.#users.get(user) ?? { tickets: [], leader: null, group: [], since: 0, lease: LEASE }
+    const waiting = this.#users.get(user) ?? {
+      tickets: [],
+      leader: null,
+      group: [],
+      since: 0,
+      lease: LEASE,
+      term: 0,
+    }
     if (waiting.tickets.length >= MOST_WAITING) return first(await commit([job], () => true))
     this.#users.set(user, waiting)
     waiting.tickets.push(ticket)
     if (waiting.leader === null) appoint(waiting, ticket)
     while (ticket.end === null) {
       if (waiting.leader === ticket) {
-        const work = this.#lead(user, waiting, ticket, commit)
+        const work = this.#lead(user, waiting, commit)
         waitUntil(work)
         // If somebody else has taken over and settled it, the command is done although the work here hangs.
         await Promise.race([work, woken(ticket)])
@@ -79,16 +88,17 @@ export class UserQueues {
   }
 
   /** Commits the first that wait, tells them, and hands on. */
-  async #lead(user: string, waiting: Waiting, leader: Ticket, commit: CommitGroup): Promise<void> {
+  async #lead(user: string, waiting: Waiting, commit: CommitGroup): Promise<void> {
+    const { term } = waiting
     const group = waiting.tickets.splice(0, GROUP).filter(({ end }) => end === null)
     waiting.group = group
     const mayWrite = () => {
-      const leads = waiting.leader === leader
+      const leads = waiting.term === term
       if (leads) waiting.since = systemNow()
       return leads
     }
-    const ends = await commitEach(group, commit, mayWrite)
-    const deposed = waiting.leader !== leader
+    const ends = group.length === 0 ? [] : await commitEach(group, commit, mayWrite)
+    const deposed = waiting.term !== term
     for (const [index, ticket] of group.entries()) {
       const end = ends[index]
       // One who was taken over can only tell what stands in the log: all else is decided anew by the successor.
@@ -134,6 +144,7 @@ function isRecorded(end: End | undefined): boolean {
 
 function appoint(waiting: Waiting, leader: Ticket): void {
   waiting.leader = leader
+  waiting.term += 1
   waiting.since = systemNow()
 }
 
