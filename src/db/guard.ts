@@ -1,8 +1,8 @@
 import type { Database } from './database'
 
 /**
- * Guards open a write batch. A guard writes nothing; it raises an error, which undoes the whole batch, unless what the
- * decision was made from still holds. SQLite can raise an error of ours in a query only by way of a function that
+ * Guards open a write batch, but for that of an event, whose guard stands in the statement that stores the user. A guard writes
+ * nothing; it raises an error, which undoes the whole batch, unless what the decision was made from still holds. SQLite can raise an error of ours in a query only by way of a function that
  * fails: `json()` on a text that is no JSON.
  */
 const CONFIGURATION_UNCHANGED = `

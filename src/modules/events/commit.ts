@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database'
-import { bothUnchanged, isConflict } from '../../db/guard'
+import { isConflict } from '../../db/guard'
 import { type Change, type Command, type Decision, evaluate } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
 import { Refusal, refusals } from '../../errors'
@@ -272,8 +272,7 @@ function statementsOf(
   const events = changes.flatMap(({ event }) => event ?? [])
   const awards = changes.flatMap((change) => change.awards)
   return [
-    bothUnchanged(db, line.tenantId, config.version, line.userId, found),
-    storeUser(db, line.tenantId, last.after),
+    storeUser(db, line.tenantId, last.after, config.version, found),
     ...(events.length === 0 ? [] : [logEvents(db, iid, events)]),
     ...bookAwards(db, iid, awards),
     ...(newlyUsed.length === 0 ? [] : [useKeys(db, iid, newlyUsed)]),

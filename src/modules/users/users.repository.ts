@@ -84,15 +84,29 @@ export function parseUser(result: D1Result | undefined): UserState | null {
   }
 }
 
+/** The guard (see db/guard.ts) stands in the statement itself: a user is stored on what was read, or nothing is. */
+const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?18
+    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?19`
+
 const STORE = `
   INSERT INTO users (tenant_id, id, iid, seq, changed, email, name, tz, subscribe_to_emails, device_tokens, attributes,
     control, created, updated, metrics, points, counters)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
-  ON CONFLICT DO UPDATE SET seq = ?4, changed = ?5, email = ?6, name = ?7, tz = ?8, subscribe_to_emails = ?9,
+  VALUES (?1, ?2, ?3, CASE WHEN ${CONDITION} THEN ?4 ELSE json('conflict') END, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+    ?12, ?13, ?14, ?15, ?16, ?17)
+  ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = ?5, email = ?6, name = ?7, tz = ?8, subscribe_to_emails = ?9,
     device_tokens = ?10, attributes = ?11, updated = ?14, metrics = ?15, points = ?16, counters = ?17`
 
-/** Stores the whole of a user's state: one row written. The batch's guard says that it may. */
-export function storeUser(db: Database, tenantId: string, user: UserState): D1PreparedStatement {
+/**
+ * Stores the whole of a user's state: one row written. Raises a conflict, which undoes the batch, unless the configuration is at
+ * this version and the user is as it was read, or, where null, absent.
+ */
+export function storeUser(
+  db: Database,
+  tenantId: string,
+  user: UserState,
+  version: number,
+  was: Pick<UserState, 'iid' | 'seq'> | null,
+): D1PreparedStatement {
   const { profile } = user
   return db.statement(
     STORE,
@@ -113,6 +127,8 @@ export function storeUser(db: Database, tenantId: string, user: UserState): D1Pr
     countersJson(user.metrics),
     JSON.stringify(Object.fromEntries(user.points)),
     countersJson(user.counters),
+    version,
+    was === null ? '' : `${was.iid}:${was.seq}`,
   )
 }
 
