@@ -190,6 +190,7 @@ CREATE TABLE `tenants` (
 	`name` text NOT NULL,
 	`status` text DEFAULT 'active' NOT NULL,
 	`config_version` integer DEFAULT 0 NOT NULL,
+	`config_change` text,
 	`control_ratio` real DEFAULT 0 NOT NULL,
 	`recap_frequency` text DEFAULT 'weekly' NOT NULL,
 	`created` integer NOT NULL,

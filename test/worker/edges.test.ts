@@ -142,6 +142,30 @@ describe('summaries of many users', () => {
   })
 })
 
+describe('a change of the configuration', () => {
+  it("G3: is answered as done where it was stored and D1's answer was lost", async () => {
+    let lost = 0
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        if (name === 'batch') {
+          return async (statements: D1PreparedStatement[]) => {
+            const results = await target.batch(statements)
+            if (lost > 0 || !results.some(({ meta }) => meta.rows_written > 0)) return results
+            lost += 1
+            throw new Error('D1_ERROR: Network connection lost.')
+          }
+        }
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const tenant = await newTenant()
+    const id = await tenant.through(newApp({ DB })).metric('words')
+    expect(lost).toBe(1)
+    expect((await tenant.admin('GET', '/metrics')).body).toMatchObject([{ id, key: 'words' }])
+  })
+})
+
 describe('wrong variables', () => {
   it('G2: are an opaque 500 with X-Request-Id, not an exception', async () => {
     const response = await newApp({ MULTI_TENANCY: 'yes' })(new Request('http://laurel.test/health'))
@@ -181,5 +205,21 @@ describe('the demo', () => {
       .bind(implicit)
       .all()
     expect(types.results.map(({ type }) => type)).not.toContain('user_creation')
+  })
+})
+
+describe('the tables', () => {
+  it('that are keyed by user and thing have no rowid, which would cost a second row a write', async () => {
+    const tables = await env.DB.prepare(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%WITHOUT ROWID%' ORDER BY name",
+    ).all()
+    expect(tables.results.map(({ name }) => name)).toEqual([
+      'awards',
+      'events',
+      'idempotency_keys',
+      'points_summaries',
+      'trigger_versions',
+      'users',
+    ])
   })
 })

@@ -23,7 +23,9 @@ export function configurationOf(scope: Scope): Promise<Configuration> {
 
 const sourceOf = ({ db, instance }: Scope) => ({ db, configurations: instance.configurations })
 
-const RAISE_VERSION = 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1'
+const RAISE_VERSION =
+  'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'
+const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
 
 /** Tries that a change gets before it gives up; each failed one means that somebody else's change went through. */
 const TRIES = 50
@@ -31,7 +33,8 @@ const TRIES = 50
 /**
  * Changes the configuration: `decide` looks at the present one and returns the statements; they are stored only if no
  * other change came in between, and raise the version, so that no event that was evaluated before can land after.
- * On a conflict `decide` is asked again with the newer configuration.
+ * On a conflict `decide` is asked again with the newer configuration. Where D1's answer is lost, the tenant's row tells whether
+ * the change was the last that went through.
  */
 export async function configure<T>(
   scope: Scope,
@@ -42,17 +45,22 @@ export async function configure<T>(
   for (let tries = 0; tries < TRIES; tries += 1) {
     const { statements, beside = [], guards = [], result } = await decide(config)
     if (statements.length + beside.length === 0) return result
+    const change = crypto.randomUUID()
     try {
       await db.batch([
         configurationUnchanged(db, config.tenantId, config.version),
         ...guards,
         ...statements,
         ...beside,
-        ...(statements.length === 0 ? [] : [db.statement(RAISE_VERSION, config.tenantId)]),
+        ...(statements.length === 0 ? [] : [db.statement(RAISE_VERSION, config.tenantId, change)]),
       ])
       return result
     } catch (error) {
-      if (!isConflict(error)) throw error
+      if (!isConflict(error)) {
+        const rows = await db.rows(db.statement(LAST_CHANGE, config.tenantId, change))
+        if (rows.length > 0) return result
+        throw error
+      }
       config = await loadConfiguration(sourceOf(scope), config.tenantId)
     }
   }

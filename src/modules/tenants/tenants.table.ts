@@ -11,6 +11,8 @@ export const tenants = sqliteTable('tenants', {
     .default('active'),
   /** Counts the changes to the tenant's configuration; 0 means that nothing was ever configured. */
   configVersion: integer('config_version').notNull().default(0),
+  /** Which change raised it last: a random name, by which a change whose answer was lost finds out that it went through. */
+  configChange: text('config_change'),
   controlRatio: real('control_ratio').notNull().default(0),
   recapFrequency: text('recap_frequency', { enum: ['none', 'weekly', 'monthly'] })
     .notNull()
