@@ -53,11 +53,3 @@ export function bucketStart(date: CivilDate, aggregation: Aggregation): CivilDat
   if (aggregation === 'monthly') return civilDate(plain.with({ day: 1 }).toString())
   return date
 }
-
-/** The first day of the bucket after the one that starts on `start`. */
-export function nextBucket(start: CivilDate, aggregation: Aggregation): CivilDate {
-  if (aggregation === 'monthly') {
-    return civilDate(Temporal.PlainDate.from(start).add({ months: 1 }).toString())
-  }
-  return addDays(start, aggregation === 'weekly' ? 7 : 1)
-}

@@ -28,17 +28,20 @@ export function peopleOf(scope: Scope, items: readonly CreateItem[]): Promise<Ma
   )
 }
 
-/** The boost that an item asks for, or why it can't be. */
+/** The boost that an item asks for, or why it can't be; `made` are those that the same request has made before it. */
 export function boostFrom(
   scope: Scope,
   config: Configuration,
   people: People,
   systemId: string,
   item: CreateItem,
+  made: readonly Boost[],
 ): Boost | string {
   const person = item.userId == null ? null : people.get(item.userId)
   if (person === undefined) return 'This user does not exist. Create the user first.'
-  if (person !== null && person.boosts >= MOST_OWN_BOOSTS) {
+  const others =
+    person === null ? 0 : person.boosts + made.filter(({ userId }) => userId === person.id).length
+  if (others >= MOST_OWN_BOOSTS) {
     return `This user has ${MOST_OWN_BOOSTS} own boosts that are not over, which is the most. Delete some first.`
   }
   const userAttributes = item.userAttributes ?? []
@@ -93,7 +96,7 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
     const { created, issues } = createEach(
       draft,
       items,
-      (item) => room(draft.added.length + 1) ?? boostFrom(scope, config, people, systemId, item),
+      (item) => room(draft.added.length + 1) ?? boostFrom(scope, config, people, systemId, item, draft.added),
     )
     return {
       ...stored(scope, draft.added, repository.insertBoosts),

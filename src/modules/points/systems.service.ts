@@ -38,6 +38,7 @@ function systemFrom(
   config: Configuration,
   people: ReadonlyMap<string, Person>,
   item: CreateItem,
+  made: readonly Boost[],
 ): System | string {
   const id = newId(scope.now)
   const triggers = (item.triggers ?? []).map((one) => triggerFrom(newId(scope.now), scope.now, id, one))
@@ -54,7 +55,7 @@ function systemFrom(
     levels.push(level)
   }
   for (const [index, one] of (item.boosts ?? []).entries()) {
-    const boost = boostFrom(scope, config, people, id, one)
+    const boost = boostFrom(scope, config, people, id, one, [...made, ...boosts])
     if (typeof boost === 'string') return `boosts.${index}: ${boost}`
     boosts.push(boost)
   }
@@ -83,7 +84,8 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
     const draft = new Draft(config.systems)
     const answers: z.input<typeof CreatedAdminPointsSystem>[] = []
     const { issues } = createEach(draft, items, (item) => {
-      const system = systemFrom(scope, config, people, item)
+      const made = draft.added.flatMap((one) => one.boosts)
+      const system = systemFrom(scope, config, people, item, made)
       if (typeof system === 'string') return system
       const objection = systemObjection(system, draft.list)
       if (objection === null) answers.push(withNested(scope, people, system, item))
