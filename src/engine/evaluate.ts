@@ -97,7 +97,8 @@ function evaluateUser(
     created: state === null,
     event: null,
   })
-  return { kind: 'changed', change: { before: state, after, event: null, awards }, metric: null }
+  const change = { before: state, after: touch(config, after, null, awards), event: null, awards }
+  return { kind: 'changed', change, metric: null }
 }
 
 function evaluateEvent(
@@ -136,7 +137,22 @@ function evaluateEvent(
     created: state === null,
     event: { metricId: metric.id, value: command.value, attributes, before, after: total },
   })
-  return { kind: 'changed', change: { before: state, after, event, awards }, metric }
+  const change = { before: state, after: touch(config, after, event, awards), event, awards }
+  return { kind: 'changed', change, metric }
+}
+
+/** The user with a note of which totals this change was about, so that whoever follows them sees a gap. */
+export function touch(
+  config: Configuration,
+  user: UserState,
+  event: Pick<EventRecord, 'metricId'> | null,
+  awards: readonly Pick<AwardRecord, 'systemId'>[],
+): UserState {
+  if (event === null && awards.length === 0) return user
+  const touched = new Map(user.touched)
+  if (event !== null) touched.set(event.metricId, user.seq)
+  for (const { systemId } of awards) touched.set(systemId, user.seq)
+  return { ...user, touched: living(touched, [...config.metrics, ...config.systems]) }
 }
 
 /**

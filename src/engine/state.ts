@@ -36,6 +36,8 @@ export type UserState = {
   points: ReadonlyMap<string, number>
   /** By counter id, for triggers that count on their own (P1). */
   counters: ReadonlyMap<string, Counter>
+  /** By metric or points system id: `seq` of the last change of the user's total in it. */
+  touched: ReadonlyMap<string, number>
   /** The user's own boosts that are not over. */
   boosts: readonly Boost[]
 }

@@ -266,6 +266,7 @@ function configuredTrigger(systemId: string, one: OracleTrigger): Trigger {
     counterId: one.id,
     blockIfOutOfPoints: one.blocks,
     version: 1,
+    anchor: null,
   }
 }
 
@@ -297,6 +298,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
   return {
     tenantId: TENANT,
     version: 1,
+    leaderboards: [],
     settings: { controlRatio: 0, recapFrequency: 'weekly' },
     attributes: [...USER_KEYS.map(attribute('user')), ...EVENT_KEYS.map(attribute('event'))],
     metrics: METRICS.map((key) => ({

@@ -220,6 +220,7 @@ describe('the tables', () => {
     ).all()
     expect(tables.results.map(({ name }) => name)).toEqual([
       'awards',
+    'due_work',
       'events',
       'idempotency_keys',
       'points_summaries',

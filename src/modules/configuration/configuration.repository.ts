@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Database } from '../../db/database'
-import type { Boost, Configuration, Level, Trigger } from './configuration'
+import type { Boost, Configuration, Leaderboard, Level, Trigger } from './configuration'
 import type { ConfigurationCache } from './configuration.cache'
 
 const filters = z
@@ -62,6 +62,29 @@ const TriggerRow = z.object({
   blockIfOutOfPoints: z.number().transform((n) => n === 1),
   counterId: z.string(),
   version: z.number(),
+  anchor: z.number().nullable(),
+})
+const LeaderboardRow = z.object({
+  ...resource,
+  key: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  status: z.enum(['inactive', 'scheduled', 'active', 'finished']),
+  rankBy: z.enum(['metric', 'points', 'streak']),
+  metricId: z.string().nullable(),
+  systemId: z.string().nullable(),
+  maxParticipants: z.number(),
+  start: z.string(),
+  end: z.string().nullable(),
+  startTime: z.string().nullable(),
+  endTime: z.string().nullable(),
+  breakdown: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(z.string())),
+  runUnit: z.enum(['day', 'month', 'year']).nullable(),
+  runInterval: z.number().nullable(),
+  finished: z.number().nullable(),
 })
 /** A boost's row, of those for everyone and of users' own. */
 export const BoostRow = z.object({
@@ -95,10 +118,14 @@ const LOAD = [
   `SELECT id, created, updated, system_id AS systemId, type, points, status, user_attributes AS userAttributes,
      event_attributes AS eventAttributes, metric_id AS metricId, metric_threshold AS metricThreshold,
      achievement_id AS achievementId, streak_length AS streakLength, time_unit AS timeUnit,
-     time_interval AS timeInterval, block_if_out_of_points AS blockIfOutOfPoints, counter_id AS counterId, version
+     time_interval AS timeInterval, block_if_out_of_points AS blockIfOutOfPoints, counter_id AS counterId, version, anchor
      FROM points_triggers WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
   `SELECT ${BOOST_COLUMNS} FROM points_boosts
      WHERE tenant_id = ?1 AND user_iid IS NULL AND deleted IS NULL ORDER BY no`,
+  `SELECT id, created, updated, key, name, description, status, rank_by AS rankBy, metric_id AS metricId,
+     system_id AS systemId, max_participants AS maxParticipants, start, "end", start_time AS startTime,
+     end_time AS endTime, breakdown, run_unit AS runUnit, run_interval AS runInterval, finished
+     FROM leaderboards WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
 ] as const
 
 type Source = { db: Database; configurations: ConfigurationCache }
@@ -121,7 +148,8 @@ export async function loadConfiguration(source: Source, tenantId: string): Promi
   }))
   const attributes = rows(1, AttributeRow)
   const metrics = rows(2, MetricRow)
-  const config = { tenantId, version, settings, attributes, metrics, systems }
+  const leaderboards: Leaderboard[] = rows(7, LeaderboardRow)
+  const config = { tenantId, version, settings, attributes, metrics, systems, leaderboards }
   source.configurations.set(tenantId, config)
   return config
 }

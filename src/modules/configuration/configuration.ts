@@ -42,6 +42,8 @@ export type Trigger = Resource & {
   counterId: string
   /** Counts the forms in which it has been shown (P10). */
   version: number
+  /** From when a time trigger's ticks are counted, in milliseconds; null while it has none (P4). */
+  anchor: number | null
 }
 
 /** A boost; `start` and `end` are local dates, `end` is `9999-12-31` where there is none. */
@@ -71,6 +73,30 @@ export type System = Resource & {
   boosts: readonly Boost[]
 }
 
+/** A leaderboard; dates are local dates, times of day `HH:MM` or `HH:MM:SS`. */
+export type Leaderboard = Resource & {
+  key: string
+  name: string
+  description: string | null
+  /** As it was set: what it has become by itself since then, `statusOf` tells (L7). */
+  status: 'inactive' | 'scheduled' | 'active' | 'finished'
+  rankBy: 'metric' | 'points' | 'streak'
+  metricId: string | null
+  systemId: string | null
+  maxParticipants: number
+  start: string
+  end: string | null
+  startTime: string | null
+  endTime: string | null
+  /** The ids of the user attributes by whose values users are grouped (L6). */
+  breakdown: readonly string[]
+  /** Null where it is perpetual. */
+  runUnit: 'day' | 'month' | 'year' | null
+  runInterval: number | null
+  /** When it was finished by hand, in milliseconds (L7). */
+  finished: number | null
+}
+
 export type Settings = { controlRatio: number; recapFrequency: 'none' | 'weekly' | 'monthly' }
 
 /** All that a tenant has configured, as of one version; resources in order of creation. */
@@ -81,12 +107,15 @@ export type Configuration = {
   attributes: readonly Attribute[]
   metrics: readonly Metric[]
   systems: readonly System[]
+  leaderboards: readonly Leaderboard[]
 }
 
 /** The most resources of one kind that a tenant may have, in all systems together, so that a configuration fits an isolate. */
 export const MOST_RESOURCES = 1_000
 /** The most attributes of a tenant: each may stand in a user's row, 6 kB at worst, which D1 holds to 2 MB. */
 export const MOST_ATTRIBUTES = 200
+/** The most leaderboards of a tenant that are active or scheduled: each that an event touches is a call. */
+export const MOST_RUNNING_LEADERBOARDS = 100
 /** The most own boosts of a user that are not over: all of them are read with the user. */
 export const MOST_OWN_BOOSTS = 100
 
@@ -122,6 +151,11 @@ export function metricByKey(config: Configuration, key: string): Metric | undefi
 /** The points system by its key, or undefined. */
 export function systemByKey(config: Configuration, key: string): System | undefined {
   return config.systems.find((system) => system.key === key)
+}
+
+/** The leaderboard by its key, or undefined. */
+export function leaderboardByKey(config: Configuration, key: string): Leaderboard | undefined {
+  return config.leaderboards.find((leaderboard) => leaderboard.key === key)
 }
 
 /** Whether values by attribute id meet all filters (P2). */

@@ -58,6 +58,8 @@ export const pointsTriggers = sqliteTable(
     counterId: text('counter_id').notNull(),
     /** Counts the forms in which the trigger has been shown; awards name the one that they fired in (P10). */
     version: integer('version').notNull(),
+    /** From when a time trigger's ticks are counted, in milliseconds; null while it has none (P4). */
+    anchor: integer('anchor'),
   },
   (table) => [index('points_triggers_by_tenant').on(table.tenantId).where(living)],
 )

@@ -27,6 +27,7 @@ export function triggerFrom(id: string, now: Instant, systemId: string, item: Cr
     blockIfOutOfPoints: item.blockIfOutOfPoints,
     counterId: id,
     version: 1,
+    anchor: null,
   })
 }
 

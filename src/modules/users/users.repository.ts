@@ -33,6 +33,7 @@ const UserRow = z.object({
   metrics: counters,
   points: json(z.record(z.string(), z.number())),
   counters,
+  touched: json(z.record(z.string(), z.number())),
   boosts: json(z.array(BoostRow)),
 })
 
@@ -73,6 +74,7 @@ export function parseUser(result: D1Result | undefined): UserState | null {
     boosts,
     control: rest.control === 1,
     points: new Map(Object.entries(rest.points)),
+    touched: new Map(Object.entries(rest.touched)),
     profile: {
       email: rest.email,
       name: rest.name,
@@ -85,16 +87,16 @@ export function parseUser(result: D1Result | undefined): UserState | null {
 }
 
 /** The guard (see db/guard.ts) stands in the statement itself: a user is stored on what was read, or nothing is. */
-const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?18
-    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?19`
+const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?19
+    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?20`
 
 const STORE = `
   INSERT INTO users (tenant_id, id, iid, seq, changed, email, name, tz, subscribe_to_emails, device_tokens, attributes,
-    control, created, updated, metrics, points, counters)
+    control, created, updated, metrics, points, counters, touched)
   VALUES (?1, ?2, ?3, CASE WHEN ${CONDITION} THEN ?4 ELSE json('conflict') END, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-    ?12, ?13, ?14, ?15, ?16, ?17)
+    ?12, ?13, ?14, ?15, ?16, ?17, ?18)
   ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = ?5, email = ?6, name = ?7, tz = ?8, subscribe_to_emails = ?9,
-    device_tokens = ?10, attributes = ?11, updated = ?14, metrics = ?15, points = ?16, counters = ?17`
+    device_tokens = ?10, attributes = ?11, updated = ?14, metrics = ?15, points = ?16, counters = ?17, touched = ?18`
 
 /**
  * Stores the whole of a user's state: one row written. Raises a conflict, which undoes the batch, unless the configuration is at
@@ -127,6 +129,7 @@ export function storeUser(
     countersJson(user.metrics),
     JSON.stringify(Object.fromEntries(user.points)),
     countersJson(user.counters),
+    JSON.stringify(Object.fromEntries(user.touched)),
     version,
     was === null ? '' : `${was.iid}:${was.seq}`,
   )

@@ -84,6 +84,7 @@ export function applyProfile(
     metrics: new Map(),
     points: new Map(),
     counters: new Map(),
+    touched: new Map(),
     boosts: [],
   }
 }

@@ -36,6 +36,8 @@ export const users = sqliteTable(
     points: text('points').notNull(),
     /** JSON: `[[counter id, total, highest total]]` of the triggers that count on their own (P1), in millionths. */
     counters: text('counters').notNull(),
+    /** JSON: metric or points system id → `seq` of the last change of the user's total in it. */
+    touched: text('touched').notNull().default('{}'),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )

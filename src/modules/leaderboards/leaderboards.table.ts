@@ -1,0 +1,33 @@
+import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { living, resource } from '../../db/columns'
+
+/** Leaderboards as they are configured. The scores stand in an object each, which can be made anew from the log. */
+export const leaderboards = sqliteTable(
+  'leaderboards',
+  {
+    ...resource(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    description: text('description'),
+    /** As it was set; what it becomes by itself is computed from the dates (L7). */
+    status: text('status', { enum: ['inactive', 'scheduled', 'active', 'finished'] }).notNull(),
+    rankBy: text('rank_by', { enum: ['metric', 'points', 'streak'] }).notNull(),
+    metricId: text('metric_id'),
+    systemId: text('system_id'),
+    maxParticipants: integer('max_participants').notNull(),
+    /** First and last local date. */
+    start: text('start').notNull(),
+    end: text('end'),
+    /** The daily window in users' local time. */
+    startTime: text('start_time'),
+    endTime: text('end_time'),
+    /** JSON: the ids of the breakdown attributes. */
+    breakdown: text('breakdown').notNull(),
+    /** Null where it is perpetual. */
+    runUnit: text('run_unit', { enum: ['day', 'month', 'year'] }),
+    runInterval: integer('run_interval'),
+    /** When it was finished by hand, in milliseconds. */
+    finished: integer('finished'),
+  },
+  (table) => [uniqueIndex('leaderboards_key').on(table.tenantId, table.key).where(living)],
+)

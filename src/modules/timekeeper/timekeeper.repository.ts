@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import type { Database } from '../../db/database'
+import { type Instant, instant } from '../../shared/clock'
+
+/** What kind of work falls due (see timekeeper.table.ts). */
+export type DueKind = 'ticks' | 'leaderboard'
+
+const DueRow = z.object({
+  kind: z.enum(['ticks', 'leaderboard']),
+  subject: z.string(),
+  dueAt: z.number().transform(instant),
+  progress: z.string().nullable(),
+})
+
+/** One piece of due work as D1 has it; `progress` is JSON of its own kind. */
+export type DueWork = z.infer<typeof DueRow>
+
+const MAKE_DUE = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, ?3, ?4)
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at)`
+
+/** Makes something due at a moment, unless it is due before. Part of the batch that stores why it is due. */
+export function makeDue(
+  db: Database,
+  tenantId: string,
+  kind: DueKind,
+  subject: string,
+  at: Instant,
+): D1PreparedStatement {
+  return db.statement(MAKE_DUE, tenantId, kind, subject, at)
+}
+
+const DUE = `
+  SELECT kind, subject, due_at AS dueAt, progress FROM due_work WHERE tenant_id = ?1 ORDER BY due_at, kind DESC, subject`
+
+/** All that is due of a tenant, or will be, in order of due time; ticks before leaderboards. */
+export async function dueWorkOf(db: Database, tenantId: string): Promise<DueWork[]> {
+  return z.array(DueRow).parse(await db.rows(db.statement(DUE, tenantId)))
+}

@@ -1,0 +1,21 @@
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/**
+ * What falls due, and when: the truth that the Timekeepers' alarms only follow. A row is written in the same batch as the
+ * configuration that calls for it. WITHOUT ROWID.
+ */
+export const dueWork = sqliteTable(
+  'due_work',
+  {
+    tenantId: text('tenant_id').notNull(),
+    /** What is due: the ticks of time triggers, or the upkeep of a leaderboard. */
+    kind: text('kind', { enum: ['ticks', 'leaderboard'] }).notNull(),
+    /** The leaderboard's id; empty for ticks, which all triggers of a tenant share. */
+    subject: text('subject').notNull(),
+    /** In milliseconds, by the service's clock. */
+    dueAt: integer('due_at').notNull(),
+    /** JSON: how far the work has got; null where it has not begun. */
+    progress: text('progress'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.kind, table.subject] })],
+)
