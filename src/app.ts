@@ -12,6 +12,8 @@ import { attributeRoutes } from './modules/attributes/attributes.routes'
 import { clockRoutes } from './modules/clock/clock.routes'
 import { eventRoutes } from './modules/events/events.routes'
 import { keyRoutes } from './modules/keys/keys.routes'
+import { leaderboardAdminRoutes } from './modules/leaderboards/leaderboards.admin.routes'
+import { leaderboardRoutes } from './modules/leaderboards/leaderboards.routes'
 import { metricRoutes } from './modules/metrics/metrics.routes'
 import { userMetricRoutes } from './modules/metrics/user-metrics.routes'
 import { pointsAdminRoutes } from './modules/points/points.admin.routes'
@@ -26,9 +28,11 @@ const MODULES = [
   userRoutes,
   userMetricRoutes,
   pointsRoutes,
+  leaderboardRoutes,
   attributeRoutes,
   metricRoutes,
   pointsAdminRoutes,
+  leaderboardAdminRoutes,
   settingsRoutes,
   keyRoutes,
   clockRoutes,

@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import type { UserLane } from './modules/events/lane.object'
+import type { LeaderboardObject } from './modules/leaderboards/board.object'
+import type { Repair } from './modules/leaderboards/delivery.service'
+import type { Timekeeper } from './modules/timekeeper/timekeeper.object'
 
 const onOff = z.enum(['on', 'off']).default('off')
 
@@ -23,6 +26,9 @@ export type Bindings = {
   DB: D1Database
   KEYS: KVNamespace
   USER_LANE: DurableObjectNamespace<UserLane>
+  LEADERBOARD: DurableObjectNamespace<LeaderboardObject>
+  TIMEKEEPER: DurableObjectNamespace<Timekeeper>
+  REPAIRS: Queue<Repair>
 } & Partial<Record<keyof Variables, string>>
 
 /** Parsed variables by the bindings they came from: one entry for each isolate. */

@@ -3,9 +3,13 @@ import type { Bindings } from './env'
 import { enter } from './http/access'
 import { Instance } from './instance'
 import { loadDemo } from './modules/configuration/demo'
+import { repair } from './modules/leaderboards/repair.service'
 import { IMPLICIT_TENANT_ID } from './modules/tenants/tenants.repository'
+import { wakeAll } from './modules/timekeeper/timekeeper.service'
 
 export { UserLane } from './modules/events/lane.object'
+export { LeaderboardObject } from './modules/leaderboards/board.object'
+export { Timekeeper } from './modules/timekeeper/timekeeper.object'
 
 /** What this isolate remembers; see Instance for the bounds. */
 const instance = new Instance()
@@ -16,8 +20,15 @@ export default {
 
   async scheduled(_controller, env, ctx) {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
-    if (context.variables.DEMO === 'off' || context.variables.MULTI_TENANCY === 'on') return
-    const claim = { access: { kind: 'admin' }, prefix: null, tenantId: IMPLICIT_TENANT_ID } as const
-    await loadDemo(await enter(context, 'admin', claim))
+    if (context.variables.DEMO === 'on' && context.variables.MULTI_TENANCY === 'off') {
+      const claim = { access: { kind: 'admin' }, prefix: null, tenantId: IMPLICIT_TENANT_ID } as const
+      await loadDemo(await enter(context, 'admin', claim))
+    }
+    await wakeAll(context)
+  },
+
+  async queue(batch, env, ctx) {
+    const context = newContext(instance, env, (work) => ctx.waitUntil(work))
+    await Promise.all(batch.messages.map((message) => repair(context, message)))
   },
 } satisfies ExportedHandler<Bindings>

@@ -3,6 +3,8 @@ import { attributeOperations } from './modules/attributes/attributes.routes'
 import * as clock from './modules/clock/clock.routes'
 import * as events from './modules/events/events.routes'
 import * as keys from './modules/keys/keys.routes'
+import { leaderboardAdminOperations } from './modules/leaderboards/leaderboards.admin.routes'
+import * as leaderboards from './modules/leaderboards/leaderboards.routes'
 import { metricOperations } from './modules/metrics/metrics.routes'
 import * as userMetrics from './modules/metrics/user-metrics.routes'
 import { pointsAdminOperations } from './modules/points/points.admin.routes'
@@ -21,6 +23,9 @@ export const applicationOperations: readonly OperationSpec[] = [
   userMetrics.usersSingleMetric,
   userMetrics.usersMetricEventSummary,
   ...pointsOperations,
+  leaderboards.usersLeaderboard,
+  leaderboards.leaderboardsAll,
+  leaderboards.leaderboardsGet,
 ]
 
 /** The operations of the admin interface, in the order of its document. */
@@ -28,6 +33,7 @@ export const adminOperations: readonly OperationSpec[] = [
   ...attributeOperations,
   ...metricOperations,
   ...pointsAdminOperations,
+  ...leaderboardAdminOperations,
   settings.adminSettingsGet,
   settings.adminSettingsUpdate,
   keys.adminApplicationApiKeysList,

@@ -142,12 +142,12 @@ function evaluateEvent(
 }
 
 /** The user with a note of which totals this change was about, so that whoever follows them sees a gap. */
-export function touch(
+export function touch<U extends Pick<UserState, 'seq' | 'touched'>>(
   config: Configuration,
-  user: UserState,
+  user: U,
   event: Pick<EventRecord, 'metricId'> | null,
   awards: readonly Pick<AwardRecord, 'systemId'>[],
-): UserState {
+): U {
   if (event === null && awards.length === 0) return user
   const touched = new Map(user.touched)
   if (event !== null) touched.set(event.metricId, user.seq)

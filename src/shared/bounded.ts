@@ -28,4 +28,8 @@ export class BoundedMap<K, V> {
   delete(key: K): void {
     this.#entries.delete(key)
   }
+
+  clear(): void {
+    this.#entries.clear()
+  }
 }

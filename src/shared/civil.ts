@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill'
-import { type Instant, instant } from './clock'
+import { type Instant, instant, iso, parseIso } from './clock'
 
 /** A date of the calendar, `YYYY-MM-DD`, in no zone (G4). */
 export type CivilDate = string & { readonly civilDate: unique symbol }
@@ -7,17 +7,13 @@ export type CivilDate = string & { readonly civilDate: unique symbol }
 export type Aggregation = 'daily' | 'weekly' | 'monthly'
 
 const DAY = 86_400_000
-const epoch = Temporal.PlainDate.from('1970-01-01')
 
 /** Whether the text is a date of the calendar between the years 0001 and 9999, written `YYYY-MM-DD`. */
 export function isCivilDate(text: string): text is CivilDate {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false
-  try {
-    Temporal.PlainDate.from(text)
-    return true
-  } catch {
-    return false
-  }
+  const midnight = parseIso(`${text}T00:00:00Z`)
+  // The platform takes the 30th of February for the 2nd of March.
+  return midnight !== null && iso(midnight).startsWith(text)
 }
 
 /** Brands a date; throws a RangeError on anything that is none. */
@@ -28,12 +24,12 @@ export function civilDate(text: string): CivilDate {
 
 /** Days from 1970-01-01 to the date; negative before. */
 export function dayOf(date: CivilDate): number {
-  return epoch.until(Temporal.PlainDate.from(date), { largestUnit: 'days' }).days
+  return (parseIso(`${date}T00:00:00Z`) ?? 0) / DAY
 }
 
-/** The date so many days after 1970-01-01. */
+/** The date so many days after 1970-01-01. Throws a RangeError outside the years 0001 to 9999. */
 export function civilDateOfDay(day: number): CivilDate {
-  return civilDate(epoch.add({ days: day }).toString())
+  return civilDate(iso(instant(day * DAY)).slice(0, 10))
 }
 
 /** The date so many days later; earlier where negative. */

@@ -19,3 +19,9 @@ export function childId(id: string, n: number): string {
   const counter = (Number.parseInt(id.slice(15, 18), 16) + n + 1) & 0xfff
   return `${id.slice(0, 15)}${counter.toString(16).padStart(3, '0')}${id.slice(18)}`
 }
+
+/** The UUID v7 of the moment `at` that is otherwise this one: many ids of different times for the price of one. */
+export function retimed(id: string, at: Instant): string {
+  const time = at.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}`
+}

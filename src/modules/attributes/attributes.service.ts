@@ -10,6 +10,7 @@ import {
 } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'
 import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../configuration/items'
+import { statusOf } from '../leaderboards/runs.rules'
 import { boostStatus } from '../points/boosts.rules'
 import { storeAttributes } from './attributes.repository'
 import type {
@@ -79,7 +80,7 @@ export function updateAttributes(
   })
 }
 
-/** Deletes attributes; one that something active uses is an issue (G9). */
+/** Deletes attributes; one that something active or a leaderboard that isn't finished uses is an issue (G9). */
 export function deleteAttributes(scope: Scope, ids: readonly string[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
@@ -92,7 +93,7 @@ export function deleteAttributes(scope: Scope, ids: readonly string[]) {
   })
 }
 
-/** The attributes that something active uses, by id, with one thing that does (G9). */
+/** The attributes that are in use, by id, with one thing that uses it (G9). */
 function attributesInUse(config: Configuration, now: Instant): ReadonlyMap<string, string> {
   const used = new Map<string, string>()
   const mark = (filters: readonly Filter[], user: string) => {
@@ -107,6 +108,10 @@ function attributesInUse(config: Configuration, now: Instant): ReadonlyMap<strin
       if (boostStatus(boost, now, null) === 'finished') continue
       mark(boost.userAttributes, `the boost ${boost.id} of the points system ${key}, which is not finished`)
     }
+  }
+  for (const board of config.leaderboards) {
+    if (statusOf(board, now) === 'finished') continue
+    for (const id of board.breakdown) used.set(id, `the leaderboard ${board.key}, which is not finished`)
   }
   return used
 }

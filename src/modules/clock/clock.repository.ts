@@ -15,7 +15,14 @@ export async function moveTestClock(db: Database, to: Instant): Promise<Instant>
   return Row.parse(row).now
 }
 
+/** Where the test clock stands; null where it is not set, or may not be (C1). */
+export async function readTestClock(db: Database): Promise<Instant | null> {
+  if (!db.testClock) return null
+  const [row] = await db.rows(db.statement('SELECT now FROM test_clock'))
+  return row === undefined ? null : Row.parse(row).now
+}
+
 /** Takes the test clock away, so that real time counts (C1). */
-export async function removeTestClock(db: Database): Promise<void> {
-  await db.batch([db.statement('DELETE FROM test_clock')])
+export function removeTestClock(db: Database): D1PreparedStatement {
+  return db.statement('DELETE FROM test_clock')
 }

@@ -2,6 +2,8 @@ import type { z } from 'zod'
 import type { Scope } from '../../context'
 import { refusals } from '../../errors'
 import { type Instant, iso, systemNow } from '../../shared/clock'
+import { restartTicks } from '../points/ticks.repository'
+import { catchUpAll, wake } from '../timekeeper/timekeeper.service'
 import { moveTestClock, removeTestClock } from './clock.repository'
 import type { ClockResponse } from './clock.schemas'
 
@@ -24,22 +26,26 @@ export function readClock({ now }: Scope): Clock {
  * Moves the test clock forward, and answers when everything is done that falls due on the way (C1). Throws 422 where the
  * move is backward, also as seen after a parallel one, or too far.
  */
-export async function moveClock({ db, now }: Scope, to: Instant): Promise<Clock> {
+export async function moveClock(scope: Scope, to: Instant): Promise<Clock> {
+  const { db, now } = scope
   if (to < now) throw backward(now)
   if (to - now > MOST_DAYS_AHEAD * DAY) {
     throw refusals.unprocessable(
       `now: must be at most ${MOST_DAYS_AHEAD} days ahead of the present ${iso(now)}. Move in smaller steps.`,
     )
   }
-  // What falls due up to `to` is done here, in order of due time, each with the clock at its own due time.
   const present = await moveTestClock(db, to)
   if (present > to) throw backward(present)
+  await catchUpAll(scope, to)
   return { now: iso(to) }
 }
 
-/** Returns to real time (C1). */
-export async function resetClock({ db }: Scope): Promise<Clock> {
-  await removeTestClock(db)
+/** Returns to real time, in which time triggers begin anew (C1, P4). */
+export async function resetClock(scope: Scope): Promise<Clock> {
+  const { db } = scope
+  const now = systemNow()
+  await db.batch([...restartTicks(db, now), removeTestClock(db)])
+  await wake(scope)
   return { now: iso(systemNow()) }
 }
 

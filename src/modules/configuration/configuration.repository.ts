@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Database } from '../../db/database'
+import { civilDate } from '../../shared/civil'
 import type { Boost, Configuration, Leaderboard, Level, Trigger } from './configuration'
 import type { ConfigurationCache } from './configuration.cache'
 
@@ -64,6 +65,7 @@ const TriggerRow = z.object({
   version: z.number(),
   anchor: z.number().nullable(),
 })
+const StoredDate = z.string().transform(civilDate)
 const LeaderboardRow = z.object({
   ...resource,
   key: z.string(),
@@ -74,8 +76,8 @@ const LeaderboardRow = z.object({
   metricId: z.string().nullable(),
   systemId: z.string().nullable(),
   maxParticipants: z.number(),
-  start: z.string(),
-  end: z.string().nullable(),
+  start: StoredDate,
+  end: StoredDate.nullable(),
   startTime: z.string().nullable(),
   endTime: z.string().nullable(),
   breakdown: z

@@ -1,6 +1,7 @@
-import type { Scope } from '../../context'
+import type { Context, Scope } from '../../context'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import { refusals } from '../../errors'
+import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import type { Configuration } from './configuration'
 import { configurationAt, loadConfiguration } from './configuration.repository'
 
@@ -21,7 +22,18 @@ export function configurationOf(scope: Scope): Promise<Configuration> {
   return configurationAt(sourceOf(scope), scope.tenant.id, scope.tenant.configVersion)
 }
 
-const sourceOf = ({ db, instance }: Scope) => ({ db, configurations: instance.configurations })
+/** A tenant's present configuration, for work that no request has asked for: it costs a round trip to learn the version. */
+export async function presentConfiguration(context: Context, tenantId: string): Promise<Configuration> {
+  const [result] = await context.db.batch([standingStatement(context.db, tenantId, [])])
+  const { tenant } = parseStanding(result)
+  if (tenant === null) throw new Error('the tenant is gone')
+  return configurationAt(sourceOf(context), tenantId, tenant.configVersion)
+}
+
+const sourceOf = ({ db, instance }: Pick<Context, 'db' | 'instance'>) => ({
+  db,
+  configurations: instance.configurations,
+})
 
 const RAISE_VERSION =
   'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'

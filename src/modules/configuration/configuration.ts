@@ -1,3 +1,4 @@
+import type { CivilDate } from '../../shared/civil'
 import type { Rounding } from '../../shared/decimal'
 
 /** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
@@ -84,8 +85,8 @@ export type Leaderboard = Resource & {
   metricId: string | null
   systemId: string | null
   maxParticipants: number
-  start: string
-  end: string | null
+  start: CivilDate
+  end: CivilDate | null
   startTime: string | null
   endTime: string | null
   /** The ids of the user attributes by whose values users are grouped (L6). */

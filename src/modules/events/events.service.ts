@@ -7,7 +7,7 @@ import type { ProfileChange } from '../users/users.rules'
 import { eventCommand, messageOf } from './commands'
 import { Contention, commit, Deposed, isPlaceOf, type Job, type Line } from './commit'
 import type { EventRequest } from './events.schemas'
-import { LaneReply, type Settlement, settle } from './settlement'
+import { LaneReply, type Settlement, settle, settleAll } from './settlement'
 
 /** How long a lane may take before others are let in, in seconds. */
 const LANE_PATIENCE = 10
@@ -94,7 +94,10 @@ async function commitOrHandOver(
   }
   try {
     const outcomes = await commit(means, line, jobs)
-    return jobs.map(({ command }, index) => settle(command, outcomes[index]))
+    // Whoever leads tells the leaderboards before it hands on, so that a user's changes reach them in their order.
+    mayWrite()
+    const commands = jobs.map(({ command }) => command)
+    return await settleAll(ctx, commands, outcomes)
   } catch (error) {
     if (!(error instanceof Contention)) throw error
     if (!mayWrite()) throw new Deposed()

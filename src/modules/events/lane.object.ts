@@ -5,7 +5,7 @@ import { type Bindings, variables } from '../../env'
 import { Instance } from '../../instance'
 import { Commands } from './commands'
 import { commit, type Job, type Line } from './commit'
-import { failedSettlement, type LaneReply, type Settlement, settle } from './settlement'
+import { failedSettlement, type LaneReply, type Settlement, settleAll } from './settlement'
 
 /**
  * A user's lane: one object for all isolates, through which that user's commands go once isolates have got into each
@@ -41,7 +41,9 @@ export class UserLane extends DurableObject<Bindings> {
           line,
           jobs,
         )
-        return jobs.map(({ command }, index) => settle(command, outcomes[index]))
+        const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work)
+        const commands = jobs.map((one) => one.command)
+        return settleAll({ env: this.env, notes: {}, waitUntil }, commands, outcomes)
       },
       (work) => this.ctx.waitUntil(work),
     )

@@ -4,6 +4,8 @@ import type { UserState } from '../../engine/state'
 import { Refusal } from '../../errors'
 import { fromMicros } from '../../shared/decimal'
 import type { Metric } from '../configuration/configuration'
+import { type Carrier, deliver, type Placements } from '../leaderboards/delivery.service'
+import { leaderboardChanges } from '../leaderboards/leaderboards.answers'
 import { NEW_COUNTER } from '../metrics/metrics.rules'
 import { pointsChanges } from '../points/points.answers'
 import { userAnswer } from '../users/users.answers'
@@ -68,8 +70,29 @@ export function failedSettlement(error: unknown): Settlement {
   return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
+/** Tells the leaderboards of what is committed, and makes each command's answer. */
+export async function settleAll(
+  carrier: Carrier,
+  commands: readonly Command[],
+  outcomes: readonly Outcome[],
+): Promise<Settlement[]> {
+  const changed = outcomes.flatMap(({ decision, config }, index) =>
+    decision.kind === 'changed' && config !== null ? [{ index, change: decision.change, config }] : [],
+  )
+  const last = changed.at(-1)
+  if (last === undefined) return commands.map((command, index) => settle(command, outcomes[index]))
+  const changes = changed.map(({ change }) => change)
+  const placements = await deliver(carrier, last.config, changes, last.change.after.changed)
+  const byCommand = new Map(changed.map(({ index }, nth) => [index, placements[nth]]))
+  return commands.map((command, index) => settle(command, outcomes[index], byCommand.get(index)))
+}
+
 /** Makes the answer from what happened, never from a second read. */
-export function settle(command: Command, outcome: Outcome | undefined): Settlement {
+export function settle(
+  command: Command,
+  outcome: Outcome | undefined,
+  placements: Placements = new Map(),
+): Settlement {
   if (outcome === undefined) throw new Error('a commit left a command without an outcome')
   const { decision, config } = outcome
   if (decision.kind === 'failed') return failedSettlement(decision.error)
@@ -92,8 +115,13 @@ export function settle(command: Command, outcome: Outcome | undefined): Settleme
   if (decision.kind !== 'changed' || decision.metric === null)
     throw new Error('an event that changed nothing')
   const { change, metric } = decision
-  const body = eventAnswer(command.eventId, metric, change.after, pointsChanges(config, change))
-  return { kind: 'event', status: 201, body: { ...body, ...idempotency(key, false) } }
+  const { after } = change
+  const body = {
+    ...eventAnswer(command.eventId, metric, after, pointsChanges(config, change)),
+    leaderboards: leaderboardChanges(config, placements, after.profile, after.changed),
+    ...idempotency(key, false),
+  }
+  return { kind: 'event', status: 201, body }
 }
 
 function lost(

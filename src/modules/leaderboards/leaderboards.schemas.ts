@@ -1,8 +1,18 @@
 import { z } from 'zod'
-import { DateAnswer } from '../../http/fields'
+import { DateAnswer, DateField, INT32_MAX, Timestamp, UserId } from '../../http/fields'
+import { booleanQuery, integerQuery, UserAttributesQuery } from '../../http/queries'
 import { AttributeFilterAnswer } from '../achievements/achievements.schemas'
 
-const TimeOfDay = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$/)
+/** By what a leaderboard ranks (L3). */
+export const RankBy = z.enum(['points', 'streak', 'metric'])
+/** In what the length of a run is counted (L2). */
+export const RunUnit = z.enum(['day', 'month', 'year'])
+/** A time of day, `HH:MM` or `HH:MM:SS` (L1). */
+export const TimeOfDay = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$/, {
+  error: 'must be a time of day written HH:MM or HH:MM:SS',
+})
+/** The statuses in which the application interface shows a leaderboard: an inactive one is hidden from it (L7). */
+const ShownStatus = z.enum(['active', 'scheduled', 'finished'])
 
 /** A leaderboard as configured (seed 2.11); the singular `breakdownAttribute` carries the first of the plural (G10). */
 export const LeaderboardResponse = z
@@ -10,7 +20,7 @@ export const LeaderboardResponse = z
     id: z.string(),
     name: z.string(),
     key: z.string(),
-    rankBy: z.enum(['points', 'streak', 'metric']),
+    rankBy: RankBy,
     breakdownAttribute: z.string().nullable(),
     breakdownAttributes: z.array(z.string()),
     metricKey: z.string().optional(),
@@ -23,13 +33,74 @@ export const LeaderboardResponse = z
     startTime: TimeOfDay.nullable(),
     endTime: TimeOfDay.nullable(),
     maxParticipants: z.int32().nullable(),
-    runUnit: z.enum(['day', 'month', 'year']).nullable(),
+    runUnit: RunUnit.nullable(),
     runInterval: z.int32().nullable(),
   })
   .meta({ id: 'LeaderboardResponse' })
 
-/** What an event did to the user's place on a leaderboard; `start` and `end` are those of the run (L2, L5). */
-export const MetricEventLeaderboardResponse = LeaderboardResponse.extend({
+/** A leaderboard with its present status (L7). */
+export const LeaderboardResponseWithStatus = LeaderboardResponse.extend({ status: ShownStatus })
+
+export const LeaderboardsResponse = z.array(LeaderboardResponseWithStatus)
+
+/** A place on a leaderboard; `value` is the score, rounded down (L3, L4). */
+export const LeaderboardRanking = z
+  .object({
+    userId: z.string(),
+    userName: z.string().nullable(),
+    rank: z.int32(),
+    value: z.int32(),
+  })
+  .meta({ id: 'LeaderboardRanking' })
+
+/** A leaderboard with a page of the rankings of one of its runs (L9). */
+export const LeaderboardResponseWithRankings = LeaderboardResponseWithStatus.extend({
+  rankings: z.array(LeaderboardRanking),
+}).meta({ id: 'LeaderboardResponseWithRankings' })
+
+/** A date on which a user's rank or value became another one (L10). */
+export const LeaderboardEvent = z
+  .object({
+    date: DateAnswer,
+    timestamp: Timestamp,
+    previousRank: z.int32().nullable(),
+    rank: z.int32().nullable(),
+    previousValue: z.int32().nullable(),
+    value: z.int32().nullable(),
+  })
+  .meta({ id: 'LeaderboardEvent' })
+
+/** A leaderboard with a user's place on it; null where the user has none (L10). */
+export const UserLeaderboardResponse = LeaderboardResponse.extend({
+  rank: z.int32().nullable(),
+  value: z.int32().nullable(),
+}).meta({ id: 'UserLeaderboardResponse' })
+
+/** A user's place, and how it came about, oldest first (L10). */
+export const UserLeaderboardResponseWithHistory = UserLeaderboardResponse.extend({
+  history: z.array(LeaderboardEvent),
+}).meta({ id: 'UserLeaderboardResponseWithHistory' })
+
+/** Which leaderboards are listed. */
+export const LeaderboardsQuery = z.object({ includeFinished: booleanQuery(false) })
+
+/** The run, the group and the page of rankings (L2, L6, L9); what `limit` is without, and at most, depends on the leaderboard. */
+export const LeaderboardQuery = z.object({
+  offset: integerQuery({ min: 0, max: INT32_MAX, fallback: 0 }),
+  limit: integerQuery({ min: 0, max: INT32_MAX, fallback: undefined }),
+  run: DateField.optional(),
+  userId: UserId.optional(),
+  userAttributes: UserAttributesQuery.optional(),
+})
+
+/** The run, and how much of the user's history (L2, L10). */
+export const UserLeaderboardQuery = z.object({
+  run: DateField.optional(),
+  numEvents: integerQuery({ min: 0, max: 100, fallback: 10 }),
+})
+
+/** What an event did to the user's place on a leaderboard; `start` and `end` are those of the run (L2, L5, L11). */
+export const MetricEventLeaderboardResponse = LeaderboardResponseWithStatus.extend({
   rank: z.int32().nullable(),
   previousRank: z.int32().nullable(),
   threshold: z.int32(),

@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill'
-import { civilDateOfDay, dayOf, isCivilDate } from '../../shared/civil'
+import { civilDateOfDay, dayOf } from '../../shared/civil'
 import { type Instant, instant } from '../../shared/clock'
 import type { Leaderboard } from '../configuration/configuration'
 
@@ -9,7 +9,7 @@ const DAY = 24 * HOUR
 const EARLIEST = 14
 const LATEST = 12
 /** 9999-12-31: the last date that can be written. */
-const LAST_DAY = 2_932_896
+export const LAST_DAY = 2_932_896
 
 /** One instance of a leaderboard: first and last local date, as days since 1970-01-01; null where it has no end. */
 export type Run = { start: number; end: number | null }
@@ -20,15 +20,16 @@ export type Schedule = Pick<Leaderboard, 'start' | 'end' | 'runUnit' | 'runInter
 /** The local day of a moment, at an offset of so many minutes ahead of UTC, as days since 1970-01-01. */
 export const localDay = (at: number, utcOffset: number) => Math.floor((at + utcOffset * 60_000) / DAY)
 
-const lastDayOf = ({ end }: Schedule) => dayOrNull(end)
-const dayOrNull = (date: string | null) => (date !== null && isCivilDate(date) ? dayOf(date) : null)
-const firstDayOf = ({ start }: Schedule) => dayOrNull(start) ?? 0
+/** The last local day of a leaderboard; null where it has no end. */
+export const lastDayOf = ({ end }: Pick<Schedule, 'end'>) => (end === null ? null : dayOf(end))
+/** The first local day of a leaderboard. */
+export const firstDayOf = ({ start }: Pick<Schedule, 'start'>) => dayOf(start)
 
 /** The run that holds a local day; null before the first and after the last (L2). */
 export function runHolding(schedule: Schedule, day: number): Run | null {
   const first = firstDayOf(schedule)
   const last = lastDayOf(schedule)
-  if (day < first || (last !== null && day > last)) return null
+  if (day < first || day > (last ?? LAST_DAY)) return null
   const { runUnit, runInterval } = schedule
   if (runUnit === null || runInterval === null) return { start: first, end: last }
   let k = runUnit === 'day' ? Math.floor((day - first) / runInterval) : wholeMonths(first, day, schedule)
@@ -73,6 +74,17 @@ export const beginsAt = ({ start }: Pick<Run, 'start'>): Instant => instant(star
 /** When a run is final: 12 hours after its end in UTC (L8); null where it has no end. */
 export const finalAt = ({ end }: Run): Instant | null =>
   end === null ? null : instant((end + 1) * DAY + LATEST * HOUR)
+
+/** The last day of the last run that is final by now; null where none can be yet (L8). */
+export function finalUntil(schedule: Schedule, now: Instant): number | null {
+  const over = localDay(now, -LATEST * 60) - 1
+  const last = lastDayOf(schedule)
+  const run = runHolding(schedule, last === null ? over : Math.min(over, last))
+  if (run === null) return null
+  const { start, end } = run
+  if (end !== null && end <= over) return end
+  return start > firstDayOf(schedule) ? start - 1 : null
+}
 
 /** The runs whose scores may matter at some moment: those that have begun somewhere, oldest first, from a day on. */
 export function runsBegun(schedule: Schedule, from: number, now: Instant): Run[] {

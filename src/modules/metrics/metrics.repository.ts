@@ -3,13 +3,14 @@ import type { Scope } from '../../context'
 import type { Metric } from '../configuration/configuration'
 import type { Draft } from '../configuration/items'
 import { among, groupsOf } from '../configuration/items.repository'
+import { deleteBoards } from '../leaderboards/leaderboards.repository'
 import { pointsTriggers } from '../points/points.table'
 import { metrics } from './metrics.table'
 
 /** The columns that an insert fills. */
 const COLUMNS = 8
 
-/** Stores what an admin write made of the tenant's metrics; a deleted one takes its triggers along (G5, G9). */
+/** Stores what an admin write made of the tenant's metrics; a deleted one takes its triggers and leaderboards along (G5, G9). */
 export function storeMetrics(scope: Scope, draft: Draft<Metric>): D1PreparedStatement[] {
   const { db, tenant } = scope
   const inserts = groupsOf(draft.added, COLUMNS).map((group) =>
@@ -23,11 +24,12 @@ export function storeMetrics(scope: Scope, draft: Draft<Metric>): D1PreparedStat
   )
   return [
     ...[...inserts, ...updates].map((query) => db.built(query)),
-    ...(draft.removed.length === 0 ? [] : deleteWithTriggers(scope, draft.removed)),
+    ...(draft.removed.length === 0 ? [] : deleteWithUses(scope, draft.removed)),
   ]
 }
 
-function deleteWithTriggers({ db, tenant, now }: Scope, ids: readonly string[]): D1PreparedStatement[] {
+function deleteWithUses(scope: Scope, ids: readonly string[]): D1PreparedStatement[] {
+  const { db, tenant, now } = scope
   const ofMetrics = db.orm
     .update(metrics)
     .set({ deleted: now })
@@ -42,5 +44,5 @@ function deleteWithTriggers({ db, tenant, now }: Scope, ids: readonly string[]):
         among(pointsTriggers.metricId, ids),
       ),
     )
-  return [db.built(ofMetrics), db.built(ofTriggers)]
+  return [db.built(ofMetrics), db.built(ofTriggers), ...deleteBoards(scope, 'metricId', ids)]
 }

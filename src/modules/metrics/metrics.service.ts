@@ -4,6 +4,7 @@ import { newId } from '../../shared/ids'
 import { type Metric, MOST_RESOURCES } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'
 import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../configuration/items'
+import { configureWithUpkeep } from '../leaderboards/upkeep.service'
 import { retitledTriggers } from '../points/triggers.service'
 import { storeMetrics } from './metrics.repository'
 import type { CreatedMetric, CreateMetricRequestItem, UpdateMetricRequestItem } from './metrics.schemas'
@@ -79,11 +80,14 @@ function changed(
   }
 }
 
-/** Deletes metrics, with their triggers (G9). */
+/** Deletes metrics, with their triggers and leaderboards (G9). */
 export function deleteMetrics(scope: Scope, ids: readonly string[]) {
-  return configure(scope, (config) => {
+  return configureWithUpkeep(scope, (config) => {
     const draft = new Draft(config.metrics)
     const result = deleteEach(draft, ids, WHAT)
-    return { statements: storeMetrics(scope, draft), result }
+    const boards = config.leaderboards.filter(
+      ({ metricId }) => metricId !== null && draft.removed.includes(metricId),
+    )
+    return { statements: storeMetrics(scope, draft), boards: boards.map(({ id }) => id), result }
   })
 }

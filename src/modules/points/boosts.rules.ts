@@ -1,4 +1,4 @@
-import type { AppliedBoost, LocalTime, UserState } from '../../engine/state'
+import type { AppliedBoost, LocalTime, Profile, UserState } from '../../engine/state'
 import { addDays, type CivilDate, civilDate, utcMidnight } from '../../shared/civil'
 import { type Instant, instant } from '../../shared/clock'
 import { multiply, type Rounding } from '../../shared/decimal'
@@ -13,17 +13,16 @@ const HOUR = 3_600_000
 /** Points after boosts, and the boosts that made them. */
 export type Boosted = { points: number; boosts: readonly AppliedBoost[] }
 
+/** What of a user decides which boosts apply. */
+export type Boostable = Pick<UserState, 'boosts'> & { profile: Pick<Profile, 'attributes'> }
+
 /** Whether a boost applies on a local date (P5). */
 function covers(boost: Boost, date: CivilDate): boolean {
   return boost.start <= date && date <= boost.end
 }
 
 /** The boosts of a system that apply to a user on a local date: everyone's, matching ones, the user's own (P5). */
-export function boostsFor(
-  system: System,
-  user: Pick<UserState, 'profile' | 'boosts'>,
-  date: CivilDate,
-): Boost[] {
+export function boostsFor(system: System, user: Boostable, date: CivilDate): Boost[] {
   const forAll = system.boosts.filter((boost) => meets(boost.userAttributes, user.profile.attributes))
   const own = user.boosts.filter((boost) => boost.systemId === system.id)
   return [...forAll, ...own].filter((boost) => covers(boost, date))
@@ -32,7 +31,7 @@ export function boostsFor(
 /** A positive award after all boosts that apply, multiplied together and rounded once (P5). */
 export function boost(
   system: System,
-  user: UserState,
+  user: Boostable,
   { at, utcOffset }: LocalTime,
   points: number,
 ): Boosted {

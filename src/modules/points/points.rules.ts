@@ -54,7 +54,10 @@ export function awardPoints(
       if (trigger.status !== 'active') continue
       const firings = countFirings(trigger, occasion, ledger)
       if (firings > 0 && meets(trigger.userAttributes, user.profile.attributes)) {
-        award(system, trigger, trigger.points * firings, user, occasion, ledger)
+        const points = trigger.points * firings
+        const boosted = () => boost(system, user, occasion.local, points)
+        const id = (position: number) => childId(occasion.id, position)
+        award(system, trigger, points, { local: occasion.local, seq: user.seq, id, boosted }, ledger)
       }
     }
   }
@@ -84,14 +87,28 @@ function crossings(before: Counter, after: Counter, threshold: number): number {
   return Math.floor(after.highest / threshold) - Math.floor(before.highest / threshold)
 }
 
-/** Books one award: boosts and rounding, cap, floor (P6); nothing where it comes to 0. */
-function award(
+/** What an award is made from, besides its points; what costs something is asked for only where it is needed. */
+export type Making = {
+  /** When and where it counts. */
+  local: LocalTime
+  /** The user's `seq` with the change that it is part of. */
+  seq: number
+  /** Its id, by its place in that change. */
+  id: (position: number) => string
+  /** Its points after the boosts that apply, where they are positive (P5). */
+  boosted: () => Boosted
+}
+
+/**
+ * Books one award: boosts and rounding, cap, floor (P6); nothing where it comes to 0. Throws 422 where the trigger blocks the
+ * event (P7).
+ */
+export function award(
   system: System,
   trigger: Trigger,
   points: number,
-  user: UserState,
-  { local, id }: Occasion,
-  ledger: Ledger,
+  making: Making,
+  ledger: Pick<Ledger, 'points' | 'awards'>,
 ): void {
   const total = ledger.points.get(system.id) ?? 0
   if (trigger.type === 'metric' && trigger.blockIfOutOfPoints && total + points < 0) {
@@ -99,22 +116,28 @@ function award(
       `This event would take ${-points} points from ${system.name}, and the user has ${total}. Award points first.`,
     )
   }
-  const boosted: Boosted = points > 0 ? boost(system, user, local, points) : { points, boosts: [] }
+  const boosted: Boosted = points > 0 ? making.boosted() : { points, boosts: [] }
   const next = bound(system, total, total + boosted.points)
   if (next === total) return
+  const position = ledger.awards.length
   ledger.points.set(system.id, next)
   ledger.awards.push({
-    ...local,
-    id: childId(id, ledger.awards.length),
+    ...making.local,
+    id: making.id(position),
     systemId: system.id,
-    seq: user.seq,
-    position: ledger.awards.length,
+    seq: making.seq,
+    position,
     awarded: next - total,
     total: next,
     triggerId: trigger.id,
     triggerVersion: trigger.version,
     boosts: boosted.boosts,
   })
+}
+
+/** Whether points have nowhere to go: up at the cap, or down at 0 (P6). */
+export function isExhausted(system: System, total: number, points: number): boolean {
+  return bound(system, total, total + points) === total
 }
 
 /** A new total within the cap and the floor; a cap that was lowered takes nothing away (P6, G11). */

@@ -13,6 +13,9 @@ import {
 import { configure } from '../configuration/configuration.service'
 import { createEach, Draft, deleteEach, revised, updateEach } from '../configuration/items'
 import { groupsOf } from '../configuration/items.repository'
+import { deleteBoards } from '../leaderboards/leaderboards.repository'
+import { configureWithUpkeep } from '../leaderboards/upkeep.service'
+import { wake } from '../timekeeper/timekeeper.service'
 import { insertBoosts, type Person } from './boosts.repository'
 import { boostFrom, peopleOf, stored, zoneOf } from './boosts.service'
 import { insertLevels, levelFrom, levelObjection } from './levels.service'
@@ -23,7 +26,8 @@ import type {
   UpdatePointsSystemRequestItem,
 } from './points.admin.schemas'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from './points.table'
-import { triggerFrom, triggerObjection } from './triggers.rules'
+import { settleTicks } from './schedule.service'
+import { isTicking, triggerFrom, triggerObjection } from './triggers.rules'
 import { insertTriggers } from './triggers.service'
 
 type CreateItem = z.output<typeof CreatePointsSystemRequestItem>
@@ -80,7 +84,7 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
     scope,
     items.flatMap(({ boosts }) => boosts ?? []),
   )
-  return configure(scope, (config) => {
+  const result = await configure(scope, (config) => {
     const draft = new Draft(config.systems)
     const answers: z.input<typeof CreatedAdminPointsSystem>[] = []
     const { issues } = createEach(draft, items, (item) => {
@@ -102,6 +106,9 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
       result: { created: answers, issues },
     }
   })
+  const triggers = result.created.flatMap((system) => system.triggers ?? [])
+  if (triggers.some(isTicking)) await wake(scope)
+  return result
 }
 
 function withNested(
@@ -185,12 +192,24 @@ function patched(system: System, item: UpdateItem, { now }: Scope): System {
   return revised(system, { ...system, name, description, badgeUrl, maxPoints }, now)
 }
 
-/** Deletes points systems with their levels, boosts and triggers; what users earned stays in their history (G9). */
+/** Deletes points systems with their levels, boosts, triggers and leaderboards; what users earned stays in their history (G9). */
 export function deleteSystems(scope: Scope, ids: readonly string[]) {
-  return configure(scope, (config) => {
+  return configureWithUpkeep(scope, async (config) => {
     const draft = new Draft(config.systems)
     const result = deleteEach(draft, ids, WHAT)
-    return { statements: draft.removed.flatMap((id) => deleteSystem(scope, id)), result }
+    const removed = config.systems.filter(({ id }) => draft.find(id) === undefined)
+    const guards = await settleTicks(
+      scope,
+      removed.flatMap(({ triggers }) => triggers),
+    )
+    const boards = config.leaderboards.filter(
+      ({ systemId }) => systemId !== null && draft.removed.includes(systemId),
+    )
+    const statements = [
+      ...draft.removed.flatMap((id) => deleteSystem(scope, id)),
+      ...deleteBoards(scope, 'systemId', draft.removed),
+    ]
+    return { statements, boards: boards.map(({ id }) => id), guards, result }
   })
 }
 

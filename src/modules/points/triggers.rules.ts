@@ -8,7 +8,7 @@ type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
 
 /** The trigger that an item asks for, at its first version. */
 export function triggerFrom(id: string, now: Instant, systemId: string, item: CreateItem): Trigger {
-  return ofItsType({
+  const trigger = ofItsType({
     id,
     created: now,
     updated: now,
@@ -29,11 +29,25 @@ export function triggerFrom(id: string, now: Instant, systemId: string, item: Cr
     version: 1,
     anchor: null,
   })
+  return { ...trigger, anchor: anchorOf(null, trigger, now) }
+}
+
+/** Whether a trigger has ticks: it is a time trigger, and active (P4). */
+export function isTicking(trigger: Pick<Trigger, 'type' | 'status'>): boolean {
+  return trigger.type === 'time' && trigger.status === 'active'
+}
+
+/** From when a trigger's ticks count, in milliseconds: anew at each activation and with another interval (P4). */
+function anchorOf(before: Trigger | null, after: Trigger, now: Instant): number | null {
+  if (!isTicking(after)) return null
+  const interval = ({ timeUnit, timeInterval }: Trigger) => `${timeInterval} ${timeUnit}`
+  const goesOn = before !== null && isTicking(before) && interval(before) === interval(after)
+  return goesOn ? before.anchor : now
 }
 
 /**
  * The trigger after a change: the very same object where nothing changes, else at its next version (P10). One that counts something
- * else from now on counts from 0, under the new id (P1).
+ * else from now on counts from 0, under the new id (P1); one that ticks from now on has a new anchor (P4).
  */
 export function triggerPatched(
   trigger: Trigger,
@@ -59,7 +73,8 @@ export function triggerPatched(
   })
   if (JSON.stringify(next) === JSON.stringify(trigger)) return trigger
   const counterId = countsTheSame(trigger, next) ? trigger.counterId : newCounterId
-  return { ...next, counterId, updated: now, version: trigger.version + 1 }
+  const anchor = anchorOf(trigger, next, now)
+  return { ...next, anchor, counterId, updated: now, version: trigger.version + 1 }
 }
 
 function countsTheSame(before: Trigger, after: Trigger): boolean {

@@ -6,13 +6,15 @@ import { type Configuration, type Metric, roomFor, type Trigger } from '../confi
 import { configure } from '../configuration/configuration.service'
 import { createEach, Draft, deleteEach, updateEach } from '../configuration/items'
 import { groupsOf } from '../configuration/items.repository'
+import { wake } from '../timekeeper/timekeeper.service'
 import { presentSystem } from './lookup'
 import { deleteNested } from './nested.repository'
 import { adminTrigger } from './points.admin.answers'
 import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from './points.admin.schemas'
 import { triggerAnswer } from './points.answers'
 import { pointsTriggers, triggerVersions } from './points.table'
-import { triggerFrom, triggerObjection, triggerPatched } from './triggers.rules'
+import { scheduleTicks, settleTicks } from './schedule.service'
+import { isTicking, triggerFrom, triggerObjection, triggerPatched } from './triggers.rules'
 
 type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>
 type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
@@ -21,9 +23,9 @@ type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
 const WHAT = 'a trigger of this points system'
 
 /** The columns that an insert of a trigger, and of one of its versions, fills. */
-const COLUMNS = { trigger: 20, version: 3 }
+const COLUMNS = { trigger: 21, version: 3 }
 
-/** Stores new triggers, and how they are shown (P10). */
+/** Stores new triggers, how they are shown (P10), and when their ticks are due (P4). */
 export function insertTriggers(
   scope: Scope,
   config: Configuration,
@@ -34,6 +36,7 @@ export function insertTriggers(
   return [
     ...groupsOf(rows, COLUMNS.trigger).map((group) => db.built(db.orm.insert(pointsTriggers).values(group))),
     ...rememberVersions(scope, config, triggers),
+    ...scheduleTicks(scope, triggers),
   ]
 }
 
@@ -99,8 +102,8 @@ export function retitledTriggers(
 }
 
 /** Creates triggers (G7, P3). */
-export function createTriggers(scope: Scope, systemId: string, items: readonly CreateItem[]) {
-  return configure(scope, (config) => {
+export async function createTriggers(scope: Scope, systemId: string, items: readonly CreateItem[]) {
+  const result = await configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).triggers)
     const room = roomFor('triggers', config)
     const { created, issues } = createEach(draft, items, (item) => {
@@ -112,29 +115,50 @@ export function createTriggers(scope: Scope, systemId: string, items: readonly C
       result: { created: created.map(adminTrigger), issues },
     }
   })
+  if (result.created.some(isTicking)) await wake(scope)
+  return result
 }
 
 /** Changes triggers (G7). */
-export function updateTriggers(scope: Scope, systemId: string, items: readonly PatchItem[]) {
-  return configure(scope, (config) => {
-    const draft = new Draft(presentSystem(config, systemId).triggers)
+export async function updateTriggers(scope: Scope, systemId: string, items: readonly PatchItem[]) {
+  const result = await configure(scope, async (config) => {
+    const before = presentSystem(config, systemId).triggers
+    const draft = new Draft(before)
     const { updated, issues } = updateEach(draft, items, WHAT, (trigger, item) => {
       const next = triggerPatched(trigger, item, scope.now, newId(scope.now))
       return triggerObjection(config, next) ?? next
     })
+    const { changed } = draft
+    const anchors = new Map(before.map(({ id, anchor }) => [id, anchor]))
     const statements = [
-      ...draft.changed.map((trigger) => updateTrigger(scope, trigger)),
-      ...rememberVersions(scope, config, draft.changed),
+      ...changed.map((trigger) => updateTrigger(scope, trigger)),
+      ...rememberVersions(scope, config, changed),
+      ...scheduleTicks(
+        scope,
+        changed.filter(({ id, anchor }) => anchor !== anchors.get(id)),
+      ),
     ]
-    return { statements, result: { updated: updated.map(adminTrigger), issues } }
+    const ids = changed.map(({ id }) => id)
+    const guards = await settleTicks(scope, among(before, ids))
+    return { statements, guards, result: { updated: updated.map(adminTrigger), issues } }
   })
+  if (result.updated.some(isTicking)) await wake(scope)
+  return result
 }
 
 /** Deletes triggers (G7, G9). */
 export function deleteTriggers(scope: Scope, systemId: string, ids: readonly string[]) {
-  return configure(scope, (config) => {
-    const draft = new Draft(presentSystem(config, systemId).triggers)
+  return configure(scope, async (config) => {
+    const before = presentSystem(config, systemId).triggers
+    const draft = new Draft(before)
     const result = deleteEach(draft, ids, WHAT)
-    return { statements: deleteNested(scope, pointsTriggers, draft.removed), result }
+    const guards = await settleTicks(scope, among(before, draft.removed))
+    return { statements: deleteNested(scope, pointsTriggers, draft.removed), guards, result }
   })
+}
+
+/** Those of the triggers that have these ids. */
+function among(triggers: readonly Trigger[], ids: readonly string[]): Trigger[] {
+  const named = new Set(ids)
+  return triggers.filter(({ id }) => named.has(id))
 }

@@ -37,3 +37,29 @@ const DUE = `
 export async function dueWorkOf(db: Database, tenantId: string): Promise<DueWork[]> {
   return z.array(DueRow).parse(await db.rows(db.statement(DUE, tenantId)))
 }
+
+const RESCHEDULED = `
+  UPDATE due_work SET due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND due_at = ?4`
+const DONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND due_at = ?4'
+
+/** Notes when a piece of work is due next, or that it never is again; not where it has become due anew meanwhile. */
+export function rescheduled(
+  db: Database,
+  tenantId: string,
+  { kind, subject, dueAt }: DueWork,
+  next: Instant | null,
+): D1PreparedStatement {
+  const its = [tenantId, kind, subject, dueAt] as const
+  return next === null ? db.statement(DONE, ...its) : db.statement(RESCHEDULED, ...its, next)
+}
+
+const OVERDUE = 'SELECT DISTINCT tenant_id AS tenantId FROM due_work WHERE due_at <= ?1'
+
+/** The tenants for whom something is due by a moment. */
+export async function tenantsWithDueWork(db: Database, by: Instant): Promise<string[]> {
+  const rows = await db.rows(db.statement(OVERDUE, by))
+  return z
+    .array(z.object({ tenantId: z.string() }))
+    .parse(rows)
+    .map(({ tenantId }) => tenantId)
+}

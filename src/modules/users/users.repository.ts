@@ -5,7 +5,8 @@ import { type Instant, instant } from '../../shared/clock'
 import { micros } from '../../shared/decimal'
 import { BoostRow } from '../configuration/configuration.repository'
 
-const json = <S extends z.ZodType>(schema: S) =>
+/** A column of JSON text. */
+export const json = <S extends z.ZodType>(schema: S) =>
   z
     .string()
     .transform((text): unknown => JSON.parse(text))
@@ -37,10 +38,13 @@ const UserRow = z.object({
   boosts: json(z.array(BoostRow)),
 })
 
+/** The boosts `b` as a list of what makes a `BoostRow`. */
+export const BOOST_LIST = `json_group_array(json_object('id', b.id, 'created', b.created, 'updated', b.updated,
+     'systemId', b.system_id, 'userId', b.user_id, 'userIid', b.user_iid, 'name', b.name, 'start', b.start, 'end', b."end",
+     'multiplier', b.multiplier, 'rounding', b.rounding, 'userAttributes', b.user_attributes))`
+
 const BOOSTS = `
-  (SELECT json_group_array(json_object('id', b.id, 'created', b.created, 'updated', b.updated, 'systemId', b.system_id,
-     'userId', b.user_id, 'userIid', b.user_iid, 'name', b.name, 'start', b.start, 'end', b."end",
-     'multiplier', b.multiplier, 'rounding', b.rounding, 'userAttributes', b.user_attributes))
+  (SELECT ${BOOST_LIST}
    FROM points_boosts b WHERE b.user_iid = u.iid
      AND b."end" >= date(coalesce((SELECT now FROM test_clock WHERE ?4), ?3) / 1000 - 172800, 'unixepoch')
      AND b.deleted IS NULL) AS boosts`
@@ -137,4 +141,19 @@ export function storeUser(
 
 function countersJson(counters: ReadonlyMap<string, Counter>): string {
   return JSON.stringify([...counters].map(([id, { total, highest }]) => [id, total, highest]))
+}
+
+const NAMES = `
+  SELECT u.iid, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+/** The names of users by our own ids; those without a name, or who are gone, are not among them. */
+export async function namesOf(
+  db: Database,
+  tenantId: string,
+  userIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (userIds.length === 0) return new Map()
+  const rows = await db.rows(db.statement(NAMES, tenantId, JSON.stringify(userIds)))
+  const named = z.array(z.object({ iid: z.string(), name: z.string().nullable() })).parse(rows)
+  return new Map(named.flatMap(({ iid, name }) => (name === null ? [] : [[iid, name]])))
 }

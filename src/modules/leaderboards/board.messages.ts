@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import { civilDate } from '../../shared/civil'
+import { instant } from '../../shared/clock'
+import type { Configuration, Leaderboard } from '../configuration/configuration'
+
+const date = z.string().transform(civilDate)
+const moment = z.number().transform(instant)
+
+/** What of a leaderboard its object needs to know; it comes with each call, so that the object is never behind for long. */
+export const Definition = z.object({
+  id: z.string(),
+  tenantId: z.string(),
+  /** The version of the configuration that it is as of. */
+  version: z.number(),
+  status: z.enum(['inactive', 'scheduled', 'active', 'finished']),
+  rankBy: z.enum(['metric', 'points', 'streak']),
+  /** The id of the metric or points system that is counted; null where it is neither. */
+  input: z.string().nullable(),
+  maxParticipants: z.number(),
+  start: date,
+  end: date.nullable(),
+  startTime: z.string().nullable(),
+  endTime: z.string().nullable(),
+  breakdown: z.array(z.string()).readonly(),
+  runUnit: z.enum(['day', 'month', 'year']).nullable(),
+  runInterval: z.number().nullable(),
+  finished: moment.nullable(),
+})
+export type Definition = z.output<typeof Definition>
+
+/** A leaderboard as its object is told of it. */
+export function definitionOf(config: Configuration, board: Leaderboard): z.input<typeof Definition> {
+  const { id, status, rankBy, metricId, systemId, maxParticipants, start, end, startTime, endTime } = board
+  const { breakdown, runUnit, runInterval, finished } = board
+  return {
+    id,
+    tenantId: config.tenantId,
+    version: config.version,
+    status,
+    rankBy,
+    input: metricId ?? systemId,
+    maxParticipants,
+    start,
+    end,
+    startTime,
+    endTime,
+    breakdown,
+    runUnit,
+    runInterval,
+    finished,
+  }
+}
+
+/** The group of someone with these values of the breakdown attributes, as JSON; null where one is lacking (L6). */
+export const groupOf = (values: readonly (string | null | undefined)[]): string | null =>
+  values.every((value) => typeof value === 'string') ? JSON.stringify(values) : null
+
+/** What was counted at one moment: when (ms), minutes ahead of UTC there, and how much, in the board's unit. */
+export const Amount = z.tuple([z.number(), z.number(), z.number()])
+export type Amount = z.infer<typeof Amount>
+
+/** A change of a user, as far as it concerns one leaderboard. */
+export const ScoreChange = z.object({
+  userId: z.string(),
+  iid: z.string(),
+  /** The user's `seq` of the change. */
+  seq: z.number(),
+  /** The user's group as of that change (L6): JSON of the values in the breakdown's order; null where one is lacking. */
+  group: z.string().nullable(),
+  /** What was counted, and the `seq` of the change of the same input before; null where only the group changed. */
+  input: z.object({ previous: z.number().nullable(), amounts: z.array(Amount) }).nullable(),
+})
+export type ScoreChange = z.infer<typeof ScoreChange>
+
+/** Tells a leaderboard of changes, a user's in their order; `at` is the day on which ranks move by them. */
+export const Delivery = z.object({ definition: Definition, at: moment, changes: z.array(ScoreChange) })
+
+/** Where a change has put its user (L11): the run as days since 1970-01-01, ranks from 1, null while outside. */
+export const Placement = z.object({
+  run: z.object({ start: z.number(), end: z.number().nullable() }),
+  rank: z.number().nullable(),
+  previousRank: z.number().nullable(),
+  /** The last score of a full ranking as served, else 0 (L5). */
+  threshold: z.number(),
+})
+export type Placement = z.infer<typeof Placement>
+
+/** A placement for each change; null where the change altered no score. */
+export const DeliveryReply = z.object({ placements: z.array(Placement.nullable()), rowsWritten: z.number() })
+
+/** Asks for a page of the ranking of one run, by its first day. */
+export const PageRequest = z.object({
+  definition: Definition,
+  now: moment,
+  run: z.number(),
+  /** Values of breakdown attributes that must match, by place in the breakdown (L6). */
+  group: z.array(z.string().nullable()),
+  offset: z.number(),
+  limit: z.number(),
+  /** The user at whose place the page begins (L9). */
+  userId: z.string().nullable(),
+})
+export const PageReply = z.array(
+  z.object({ userId: z.string(), iid: z.string(), rank: z.number(), value: z.number() }),
+)
+
+/** Asks for a user's place in one run and how it came about (L10). */
+export const PlaceRequest = z.object({
+  definition: Definition,
+  now: moment,
+  run: z.number(),
+  userId: z.string(),
+  iid: z.string(),
+  numEvents: z.number(),
+})
+const Rank = z.number().nullable()
+export const PlaceReply = z.object({
+  rank: Rank,
+  value: Rank,
+  /** Days since 1970-01-01, oldest first. */
+  history: z.array(
+    z.object({ day: z.number(), rank: Rank, value: Rank, previousRank: Rank, previousValue: Rank }),
+  ),
+})
+
+/** Has a leaderboard count users anew from D1, after changes of theirs could not be delivered. */
+export const RecountRequest = z.object({ definition: Definition, now: moment, userIds: z.array(z.string()) })
+
+/** Has a leaderboard do what is due by `now`; what is only overdue is done once, as of `until`. */
+export const TendRequest = z.object({ definition: Definition, now: moment, until: moment })
+/** When it wants to be called next; null where never. */
+export const TendReply = z.object({ dueAt: moment.nullable() })

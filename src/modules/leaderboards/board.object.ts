@@ -1,0 +1,101 @@
+import { DurableObject } from 'cloudflare:workers'
+import type { z } from 'zod'
+import { Database, noCost } from '../../db/database'
+import { type Bindings, variables } from '../../env'
+import type { Instant } from '../../shared/clock'
+import { Board } from './board'
+import {
+  type Definition,
+  Delivery,
+  type DeliveryReply,
+  type PageReply,
+  PageRequest,
+  type PlaceReply,
+  PlaceRequest,
+  RecountRequest,
+  type TendReply,
+  TendRequest,
+} from './board.messages'
+import { readPage, readPlace } from './board.reads'
+import { BoardStore } from './board.store'
+import { tend } from './board.upkeep'
+import { marksAfter, recountUsers } from './recount.repository'
+
+/**
+ * One object a leaderboard, named by its id: it puts the changes of its scores in one order. A thin shell; what it does is in
+ * board.ts and its neighbours. All that it keeps can be made anew from D1, but the day-end history and the final rankings.
+ */
+export class LeaderboardObject extends DurableObject<Bindings> {
+  #store = new BoardStore(this.ctx.storage.sql)
+  readonly #db = new Database(this.env.DB, noCost(), variables(this.env).TEST_CLOCK === 'on')
+  #board: Board | null = null
+  /** The upkeep that is under way: one at a time. */
+  #upkeep: Promise<unknown> = Promise.resolve()
+
+  /** The board as the caller knows it to be configured. */
+  #at(definition: Definition, now: Instant): Board {
+    this.#board ??= new Board(
+      this.#store,
+      {
+        recount: (board, userIds, extent) => recountUsers(this.#db, board, userIds, extent),
+        marksAfter: (board, after, since, limit) => marksAfter(this.#db, board, after, since, limit),
+      },
+      definition,
+    )
+    this.#board.adopt(definition, now)
+    return this.#board
+  }
+
+  /** Runs what may change memory and store together; if it throws, memory is read anew from the store. */
+  async #changing<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#board = null
+      throw error
+    }
+  }
+
+  /** Applies changes of users (L11). */
+  async deliver(request: z.input<typeof Delivery>): Promise<z.input<typeof DeliveryReply>> {
+    const { definition, at, changes } = Delivery.parse(request)
+    const before = this.#store.rowsWritten
+    const placements = await this.#changing(() => this.#at(definition, at).apply(at, changes))
+    return { placements, rowsWritten: this.#store.rowsWritten - before }
+  }
+
+  /** A page of a ranking (L9). */
+  page(request: z.input<typeof PageRequest>): z.input<typeof PageReply> {
+    const { definition, now, ...rest } = PageRequest.parse(request)
+    return readPage(this.#at(definition, now), rest)
+  }
+
+  /** A user's place (L10). */
+  place(request: z.input<typeof PlaceRequest>): z.input<typeof PlaceReply> {
+    const { definition, now, ...rest } = PlaceRequest.parse(request)
+    return readPlace(this.#at(definition, now), rest)
+  }
+
+  /** Does what is due. */
+  async tend(request: z.input<typeof TendRequest>): Promise<z.input<typeof TendReply>> {
+    const { definition, now, until } = TendRequest.parse(request)
+    const work = this.#upkeep.then(() =>
+      this.#changing(async () => ({ dueAt: await tend(this.#at(definition, now), now, until) })),
+    )
+    this.#upkeep = work.catch(() => undefined)
+    return work
+  }
+
+  /** Counts users anew from D1. */
+  async recount(request: z.input<typeof RecountRequest>): Promise<void> {
+    const { definition, now, userIds } = RecountRequest.parse(request)
+    await this.#changing(() => this.#at(definition, now).recountNow(now, userIds))
+  }
+
+  /** Forgets everything: the leaderboard was deleted. */
+  async forget(): Promise<void> {
+    this.#board = null
+    await this.ctx.storage.deleteAll()
+    this.#store = new BoardStore(this.ctx.storage.sql)
+  }
+}

@@ -1,0 +1,85 @@
+import type { z } from 'zod'
+import type { Board } from './board'
+import {
+  groupOf,
+  type PageReply,
+  type PageRequest,
+  type PlaceReply,
+  type PlaceRequest,
+} from './board.messages'
+
+type Page = z.output<typeof PageReply>
+type Place = z.output<typeof PlaceReply>
+type Ranked = { userId: string; iid: string; rank: number; score: number }
+
+/** A page of the ranking of one run: of one group, or of all groups that match together (L6, L9). */
+export function readPage(
+  board: Board,
+  request: Pick<z.output<typeof PageRequest>, 'run' | 'group' | 'offset' | 'limit' | 'userId'>,
+): Page {
+  const { offset, limit, userId } = request
+  const ranked = rankedIn(board, request)
+  const place = userId === null ? 0 : ranked.findIndex((one) => one.userId === userId)
+  if (place < 0) return []
+  return ranked
+    .slice(place + offset, place + offset + limit)
+    .map((one) => ({ userId: one.userId, iid: one.iid, rank: one.rank, value: board.served(one.score) }))
+}
+
+function rankedIn(
+  board: Board,
+  { run, group }: Pick<z.output<typeof PageRequest>, 'run' | 'group'>,
+): Ranked[] {
+  const { store, definition } = board
+  const whole = groupOf(group)
+  const together = <T>(entries: readonly T[]) =>
+    entries.map((entry, index) => ({ ...entry, rank: index + 1 }))
+  if (!board.isFinal(run)) {
+    const max = definition.maxParticipants
+    return together(whole === null ? store.bestMatching(run, group, max) : board.ranking(run, whole).entries)
+  }
+  const finals =
+    whole === null
+      ? together(store.finalsMatching(run, group, definition.maxParticipants))
+      : store.finalGroup(run, whole)
+  // An erased user's place stays empty, so that the others keep theirs (U8).
+  return finals.flatMap(({ userId, iid, ...rest }) =>
+    userId === null || iid === null ? [] : [{ userId, iid, ...rest }],
+  )
+}
+
+/** A user's place in one run, and the last days on which it had changed (L10). */
+export function readPlace(
+  board: Board,
+  {
+    run,
+    userId,
+    iid,
+    numEvents,
+  }: Pick<z.output<typeof PlaceRequest>, 'run' | 'userId' | 'iid' | 'numEvents'>,
+): Place {
+  const { store, progress } = board
+  const value = (score: number | null) => (score === null ? null : board.served(score))
+  const past = store.history(run, iid, numEvents).map(({ score, previousScore, ...rest }) => ({
+    ...rest,
+    value: value(score),
+    previousValue: value(previousScore),
+  }))
+  if (board.isFinal(run)) {
+    const end = store.finalOf(run, iid)
+    return { rank: end?.rank ?? null, value: value(end?.score ?? null), history: past.reverse() }
+  }
+  const row = store.ofUser(userId, iid).find((one) => one.run === run) ?? null
+  const rank = board.rankOf(row)
+  const now = { rank, value: rank === null || row === null ? null : value(row.score) }
+  const last = store.standing(run, iid)
+  const before = { rank: last?.rank ?? null, value: value(last?.score ?? null) }
+  const isNews = now.rank !== before.rank || now.value !== before.value
+  const today =
+    isNews && progress.day !== null
+      ? [{ day: progress.day, ...now, previousRank: before.rank, previousValue: before.value }]
+      : []
+  return { ...now, history: newest([...past.reverse(), ...today], numEvents) }
+}
+
+const newest = <T>(list: readonly T[], count: number) => list.slice(Math.max(0, list.length - count))

@@ -1,0 +1,233 @@
+import { z } from 'zod'
+import type { Entry } from './ranking'
+
+/** What a leaderboard's object keeps: docs/storage.md lists it. */
+const SCHEMA = [
+  `CREATE TABLE IF NOT EXISTS scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached INTEGER,
+     cursor INTEGER, grouped INTEGER, PRIMARY KEY (user_id, iid, run)) WITHOUT ROWID`,
+  `CREATE INDEX IF NOT EXISTS scores_by_rank ON scores (run, grp, score DESC, reached, user_id)
+     WHERE score > 0 AND grp IS NOT NULL`,
+  `CREATE TABLE IF NOT EXISTS finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score INTEGER,
+     reached INTEGER, PRIMARY KEY (run, grp, rank)) WITHOUT ROWID`,
+  `CREATE TABLE IF NOT EXISTS standings (run INTEGER, iid TEXT, rank INTEGER, score INTEGER,
+     PRIMARY KEY (run, iid)) WITHOUT ROWID`,
+  `CREATE TABLE IF NOT EXISTS history (run INTEGER, iid TEXT, day INTEGER, rank INTEGER, score INTEGER,
+     previous_rank INTEGER, previous_score INTEGER, PRIMARY KEY (run, iid, day)) WITHOUT ROWID`,
+  'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+] as const
+
+/** A user's score in one run, as stored. */
+const Row = z.object({
+  userId: z.string(),
+  iid: z.string(),
+  run: z.number(),
+  /** JSON of the values of the breakdown attributes; null where one is lacking. */
+  group: z.string().nullable(),
+  score: z.number(),
+  reached: z.number(),
+  /** The `seq` of the last change of the board's input that the scores know. */
+  cursor: z.number(),
+  /** The `seq` as of which the group is known. */
+  grouped: z.number(),
+})
+export type Row = z.infer<typeof Row>
+
+const EntryRow = z.object({ userId: z.string(), iid: z.string(), score: z.number(), reached: z.number() })
+const FinalRow = EntryRow.extend({
+  rank: z.number(),
+  userId: z.string().nullable(),
+  iid: z.string().nullable(),
+})
+/** A place in a final ranking; without a user where that one was erased, so that the others keep theirs (U8). */
+export type FinalEntry = z.infer<typeof FinalRow>
+
+const Rank = z.number().nullable()
+const HistoryRow = z.object({
+  day: z.number(),
+  rank: Rank,
+  score: Rank,
+  previousRank: Rank,
+  previousScore: Rank,
+})
+/** Where a user stood at the end of a UTC day on which that had changed (L10). */
+export type HistoryEntry = z.infer<typeof HistoryRow>
+
+const COLUMNS = 'user_id AS userId, iid, run, grp AS "group", score, reached, cursor, grouped'
+const ENTRY = 'user_id AS userId, iid, score, reached'
+/** Whether a group has all asked values: ?2 is JSON of values by place, null where any will do. */
+const MATCHES = `NOT EXISTS (SELECT 1 FROM json_each(?2) asked
+  WHERE asked.value IS NOT NULL AND grp ->> asked.key IS NOT asked.value)`
+
+const SQL = {
+  ofUser: `SELECT ${COLUMNS} FROM scores WHERE user_id = ?1 AND iid = ?2 ORDER BY run`,
+  put: `INSERT INTO scores (user_id, iid, run, grp, score, reached, cursor, grouped) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT DO UPDATE SET grp = ?4, score = ?5, reached = ?6, cursor = ?7, grouped = ?8`,
+  best: `SELECT ${ENTRY} FROM scores WHERE run = ?1 AND grp = ?2 AND score > 0 AND grp IS NOT NULL
+    ORDER BY score DESC, reached, user_id LIMIT ?3`,
+  bestMatching: `SELECT ${ENTRY} FROM scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL AND ${MATCHES}
+    ORDER BY score DESC, reached, user_id LIMIT ?3`,
+  between: `SELECT DISTINCT user_id AS userId, iid FROM scores WHERE user_id > ?1 AND (?2 IS NULL OR user_id <= ?2)`,
+  finalsOf: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp IS NOT NULL AND ${MATCHES}
+    ORDER BY score DESC, reached, user_id LIMIT ?3`,
+  finalGroup: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp = ?2 ORDER BY rank`,
+  finalOf: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND iid = ?2`,
+  finish: `INSERT OR REPLACE INTO finals (run, grp, rank, user_id, iid, score, reached)
+    SELECT run, grp, rank, user_id, iid, score, reached FROM (SELECT *, row_number() OVER
+      (PARTITION BY grp ORDER BY score DESC, reached, user_id) AS rank FROM scores
+      WHERE run = ?1 AND score > 0 AND grp IS NOT NULL) WHERE rank <= ?2`,
+  openRuns: 'SELECT DISTINCT run FROM scores WHERE run >= ?1 ORDER BY run',
+  snapshot: `WITH present AS (SELECT iid, rank, score FROM (SELECT iid, score, row_number() OVER
+      (PARTITION BY grp ORDER BY score DESC, reached, user_id) AS rank FROM scores
+      WHERE run = ?1 AND score > 0 AND grp IS NOT NULL) WHERE rank <= ?2)
+    INSERT OR REPLACE INTO history (run, iid, day, rank, score, previous_rank, previous_score)
+    SELECT ?1, p.iid, ?3, p.rank, p.score, s.rank, s.score FROM present p
+      LEFT JOIN standings s ON s.run = ?1 AND s.iid = p.iid
+      WHERE s.rank IS NOT p.rank OR s.score / CAST(?4 AS INTEGER) IS NOT p.score / CAST(?4 AS INTEGER)
+    UNION ALL
+    SELECT ?1, s.iid, ?3, NULL, NULL, s.rank, s.score FROM standings s
+      WHERE s.run = ?1 AND s.iid NOT IN (SELECT iid FROM present)`,
+  stand: `INSERT INTO standings (run, iid, rank, score)
+    SELECT run, iid, rank, score FROM history WHERE run = ?1 AND day = ?2 AND rank IS NOT NULL
+    ON CONFLICT DO UPDATE SET rank = excluded.rank, score = excluded.score`,
+  leave: `DELETE FROM standings WHERE run = ?1
+    AND iid IN (SELECT iid FROM history WHERE run = ?1 AND day = ?2 AND rank IS NULL)`,
+  standing: 'SELECT rank, score FROM standings WHERE run = ?1 AND iid = ?2',
+  history: `SELECT day, rank, score, previous_rank AS previousRank, previous_score AS previousScore FROM history
+    WHERE run = ?1 AND iid = ?2 ORDER BY day DESC LIMIT ?3`,
+  unsettle: 'UPDATE scores SET cursor = -1',
+  dropScores: 'DELETE FROM scores WHERE run >= ?1',
+  dropStandings: 'DELETE FROM standings WHERE run >= ?1',
+  dropHistory: 'DELETE FROM history WHERE run >= ?1',
+  dropFinals: 'DELETE FROM finals',
+  dropFinished: 'DELETE FROM scores WHERE run < ?1',
+  dropFinishedStandings: 'DELETE FROM standings WHERE run <= ?1',
+  eraseScores: 'DELETE FROM scores WHERE user_id = ?1 AND iid = ?2',
+  eraseStandings: 'DELETE FROM standings WHERE iid = ?1',
+  eraseHistory: 'DELETE FROM history WHERE iid = ?1',
+  eraseFinals: 'UPDATE finals SET user_id = NULL, iid = NULL WHERE iid = ?1',
+  note: 'SELECT value FROM notes WHERE name = ?1',
+  setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
+} as const
+
+type Value = string | number | null
+
+/** The tables of one leaderboard's object. Everything is synchronous: what happens without an await in between is one transaction. */
+export class BoardStore {
+  readonly #sql: SqlStorage
+  /** Rows written since this was made; an index entry is a row too. */
+  rowsWritten = 0
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql
+    for (const statement of SCHEMA) this.#run(statement)
+  }
+
+  #run(statement: string, ...values: Value[]): unknown[] {
+    const cursor = this.#sql.exec(statement, ...values)
+    const rows = cursor.toArray()
+    this.rowsWritten += cursor.rowsWritten
+    return rows
+  }
+
+  #rows<S extends z.ZodType>(schema: S, statement: string, ...values: Value[]): z.output<S>[] {
+    return z.array(schema).parse(this.#run(statement, ...values))
+  }
+
+  /** A user's scores, by run. */
+  ofUser(userId: string, iid: string): Row[] {
+    return this.#rows(Row, SQL.ofUser, userId, iid)
+  }
+
+  put({ userId, iid, run, group, score, reached, cursor, grouped }: Row): void {
+    this.#run(SQL.put, userId, iid, run, group, score, reached, cursor, grouped)
+  }
+
+  /** The best of a run and group, in L4's order. */
+  best(run: number, group: string, limit: number): Entry[] {
+    return this.#rows(EntryRow, SQL.best, run, group, limit)
+  }
+
+  /** The best of all groups that match, in L4's order: values by place in the breakdown, null where any will do (L6). */
+  bestMatching(run: number, group: readonly (string | null)[], limit: number): Entry[] {
+    return this.#rows(EntryRow, SQL.bestMatching, run, JSON.stringify(group), limit)
+  }
+
+  /** Everyone who has scores, by user id, after the first one and up to the last one; null: to the end. */
+  usersBetween(after: string, last: string | null): { userId: string; iid: string }[] {
+    return this.#rows(z.object({ userId: z.string(), iid: z.string() }), SQL.between, after, last)
+  }
+
+  /** The final ranking of a group, by rank. */
+  finalGroup(run: number, group: string): FinalEntry[] {
+    return this.#rows(FinalRow, SQL.finalGroup, run, group)
+  }
+
+  /** The final rankings of all groups that match, in L4's order. */
+  finalsMatching(run: number, group: readonly (string | null)[], limit: number): FinalEntry[] {
+    return this.#rows(FinalRow, SQL.finalsOf, run, JSON.stringify(group), limit)
+  }
+
+  /** Where a user ended in a final run. */
+  finalOf(run: number, iid: string): FinalEntry | undefined {
+    return this.#rows(FinalRow, SQL.finalOf, run, iid)[0]
+  }
+
+  /** Freezes the ranking of a run, and lets the scores of the runs before it go (L8). */
+  finish(run: number, max: number): void {
+    this.#run(SQL.finish, run, max)
+    this.#run(SQL.dropFinishedStandings, run)
+    this.#run(SQL.dropFinished, run)
+  }
+
+  /** The runs from this one on that somebody has a score in. */
+  openRuns(from: number): number[] {
+    return this.#rows(z.object({ run: z.number() }), SQL.openRuns, from).map(({ run }) => run)
+  }
+
+  /** Writes down who stands elsewhere than at the end of the last day written down (L10); `unit` is that of the scores. */
+  snapshot(run: number, day: number, max: number, unit: number): void {
+    this.#run(SQL.snapshot, run, max, day, unit)
+    this.#run(SQL.stand, run, day)
+    this.#run(SQL.leave, run, day)
+  }
+
+  /** Where a user stood when that was last written down. */
+  standing(run: number, iid: string): { rank: number; score: number } | undefined {
+    return this.#rows(z.object({ rank: z.number(), score: z.number() }), SQL.standing, run, iid)[0]
+  }
+
+  /** A user's last days on which rank or value had changed, newest first (L10). */
+  history(run: number, iid: string, limit: number): HistoryEntry[] {
+    return this.#rows(HistoryRow, SQL.history, run, iid, limit)
+  }
+
+  /** Makes every user one to be counted again. */
+  unsettle(): void {
+    this.#run(SQL.unsettle)
+  }
+
+  /** Forgets the runs from this one on. */
+  forgetFrom(run: number): void {
+    for (const statement of [SQL.dropScores, SQL.dropStandings, SQL.dropHistory]) this.#run(statement, run)
+  }
+
+  /** Forgets all final rankings. */
+  forgetFinals(): void {
+    this.#run(SQL.dropFinals)
+  }
+
+  /** Takes a user out of everything; in final rankings an empty place stays (U8). */
+  erase(userId: string, iid: string): void {
+    this.#run(SQL.eraseScores, userId, iid)
+    for (const statement of [SQL.eraseStandings, SQL.eraseHistory, SQL.eraseFinals]) this.#run(statement, iid)
+  }
+
+  note(name: 'board' | 'progress'): unknown {
+    const [row] = this.#rows(z.object({ value: z.string() }), SQL.note, name)
+    return row === undefined ? null : JSON.parse(row.value)
+  }
+
+  setNote(name: 'board' | 'progress', value: unknown): void {
+    this.#run(SQL.setNote, name, JSON.stringify(value))
+  }
+}

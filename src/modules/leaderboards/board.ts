@@ -1,0 +1,366 @@
+import { z } from 'zod'
+import { BoundedMap } from '../../shared/bounded'
+import type { Instant } from '../../shared/clock'
+import { MICROS_PER_UNIT } from '../../shared/decimal'
+import { Definition, type Placement, type ScoreChange } from './board.messages'
+import type { BoardStore, Row } from './board.store'
+import { Ranking } from './ranking'
+import type { Extent, Mark, Recounted } from './recount.repository'
+import { firstDayOf, isInside, LAST_DAY, lastDayOf, localDay, type Run, runHolding, windowOf } from './runs.rules'
+
+const DAY = 86_400_000
+const INT32_MAX = 2_147_483_647
+/** Rankings that are held in memory, of at most 1,000 entries each; the one used longest ago goes first. */
+const MOST_RANKINGS = 200
+
+/** How far the upkeep of a board has got. */
+export const Progress = z.object({
+  /** Runs that start before this day are final. */
+  openFrom: z.number(),
+  /** The UTC day on which ranks last moved; null where they never did. */
+  day: z.number().nullable(),
+  /** A comparison with D1 that is under way: since when users must have changed (0: all), when it began, and how far it is. */
+  comparison: z.object({ since: z.number(), began: z.number(), after: z.string() }).nullable(),
+  /** Whether all must be compared before anything else. */
+  mustCompareAll: z.boolean(),
+  /** When the last comparison began, in milliseconds. */
+  compared: z.number(),
+})
+export type Progress = z.infer<typeof Progress>
+
+/** What a board asks D1. */
+export type Source = {
+  recount: (definition: Definition, userIds: readonly string[], extent: Extent) => Promise<Recounted[]>
+  marksAfter: (definition: Definition, after: string, since: number, limit: number) => Promise<Mark[]>
+}
+
+/**
+ * One leaderboard: the scores of its runs, in order. An index of D1's log: it applies each user's changes exactly once and in
+ * their order, whatever happens to the messages, and counts a user anew from the log where one is missing (L12).
+ */
+export class Board {
+  readonly store: BoardStore
+  readonly #source: Source
+  readonly #rankings = new BoundedMap<string, Ranking>(MOST_RANKINGS)
+  /** While a comparison waits for D1: users whose scores have moved meanwhile, whom its page may not know of. */
+  moved: Set<string> | null = null
+  #definition: Definition
+  #progress: Progress
+  #lastRun: Run | null = null
+
+  /** Opens what the store holds; `definition` is taken where it holds nothing yet. */
+  constructor(store: BoardStore, source: Source, definition: Definition) {
+    const [known, progress] = [store.note('board'), store.note('progress')]
+    this.store = store
+    this.#source = source
+    this.#definition = known === null ? definition : Definition.parse(known)
+    this.#progress = progress === null ? newProgress(definition) : Progress.parse(progress)
+    if (known === null) store.setNote('board', definition)
+  }
+
+  get definition(): Definition {
+    return this.#definition
+  }
+
+  get progress(): Progress {
+    return this.#progress
+  }
+
+  set progress(progress: Progress) {
+    this.#progress = progress
+    this.store.setNote('progress', progress)
+  }
+
+  /** A score as it is served: rounded down, within 32 bits (L3, G11). */
+  served(score: number): number {
+    return Math.min(Math.floor(score / this.#unit), INT32_MAX)
+  }
+
+  get #unit(): number {
+    return this.#definition.rankBy === 'metric' ? MICROS_PER_UNIT : 1
+  }
+
+  /** The run that holds a local day; most days are asked for over and over. */
+  #runHolding(day: number): Run | null {
+    const last = this.#lastRun
+    if (last !== null && last.start <= day && day <= (last.end ?? LAST_DAY)) return last
+    this.#lastRun = runHolding(this.#definition, day)
+    return this.#lastRun
+  }
+
+  isFinal(run: number): boolean {
+    return run < this.#progress.openFrom
+  }
+
+  /** What of the log the runs that aren't final count. */
+  get extent(): Extent {
+    const { end, finished, runUnit } = this.#definition
+    const window = windowOf(this.#definition)
+    return {
+      from: this.#progress.openFrom,
+      to: lastDayOf({ end }) ?? LAST_DAY,
+      window: window && [window.from * 1_000, window.to * 1_000],
+      until: finished ?? Number.MAX_SAFE_INTEGER,
+      byDay: runUnit !== null,
+    }
+  }
+
+  /** Takes over how the leaderboard is configured now, and forgets what that makes untrue. */
+  adopt(next: Definition, now: Instant): void {
+    const before = this.#definition
+    if (next.version <= before.version) return
+    const differs = (...names: (keyof Definition)[]) =>
+      names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(next[name]))
+    this.#definition = next
+    if (!Object.keys(next).some((name) => isKeyOf(name, next) && name !== 'version' && differs(name))) return
+    this.#definition = before
+    this.roll(utcDay(now))
+    this.#definition = next
+    this.#rankings.clear()
+    this.#lastRun = null
+    if (differs('start', 'runUnit', 'runInterval', 'breakdown')) {
+      this.store.forgetFrom(Number.MIN_SAFE_INTEGER)
+      this.store.forgetFinals()
+      this.#progress = newProgress(next)
+    } else if (differs('rankBy', 'input', 'startTime', 'endTime')) {
+      this.store.forgetFrom(this.#progress.openFrom)
+      this.store.unsettle()
+    } else if (differs('end', 'finished')) this.store.unsettle()
+    const mustCompareAll = this.#progress.mustCompareAll || next.status !== 'inactive'
+    this.progress = { ...this.#progress, comparison: null, mustCompareAll }
+    this.store.setNote('board', next)
+  }
+
+  /** Writes down the day's end where a new UTC day has begun since ranks last moved (L10). */
+  roll(day: number): void {
+    const { day: last } = this.#progress
+    if (last !== null && day <= last) return
+    if (last !== null)
+      for (const run of this.store.openRuns(this.#progress.openFrom)) this.snapshot(run, last)
+    this.progress = { ...this.#progress, day }
+  }
+
+  /** Writes down where everyone stands in a run at the end of a day. */
+  snapshot(run: number, day: number): void {
+    this.store.snapshot(run, day, this.#definition.maxParticipants, this.#unit)
+  }
+
+  /** The ranking of a group in a run that isn't final. */
+  ranking(run: number, group: string): Ranking {
+    const key = `${run} ${group}`
+    const known = this.#rankings.get(key)
+    if (known !== undefined && !known.isStale) return known
+    const max = this.#definition.maxParticipants
+    const ranking = new Ranking(this.store.best(run, group, max), max)
+    this.#rankings.set(key, ranking)
+    return ranking
+  }
+
+  rankOf(row: Row | null): number | null {
+    return row === null || row.group === null ? null : this.ranking(row.run, row.group).rankOf(row)
+  }
+
+  /**
+   * Applies changes, each user's in their order, and tells where each has put its user; null where it altered no score, or can't
+   * be told. Users of whom a change is missing are counted anew from D1.
+   */
+  async apply(at: Instant, changes: readonly ScoreChange[]): Promise<(Placement | null)[]> {
+    if (this.#definition.status === 'inactive') return changes.map(() => null)
+    this.roll(utcDay(at))
+    const behind = new Map<string, number[]>()
+    const placements = changes.map((change, index) => {
+      const waiting = behind.get(change.iid)
+      const rows = this.store.ofUser(change.userId, change.iid)
+      if (waiting === undefined && follows(change, rows)) return this.#applyOne(change, rows)
+      behind.set(change.iid, [...(waiting ?? []), index])
+      return null
+    })
+    if (behind.size === 0) return placements
+    const ids = [...behind.values()].flatMap(([first]) => changes[first ?? 0]?.userId ?? [])
+    for (const truth of await this.recount(ids)) {
+      for (const [nth, index] of (behind.get(truth.iid) ?? []).entries()) {
+        const change = changes[index]
+        if (change !== undefined) placements[index] = this.#applyTruth(change, nth === 0 ? truth : null)
+      }
+    }
+    return placements
+  }
+
+  /** Asks D1 for the scores of users, in one query. */
+  recount(userIds: readonly string[]): Promise<Recounted[]> {
+    return this.#source.recount(this.#definition, userIds, this.extent)
+  }
+
+  /** Counts users anew from D1. */
+  async recountNow(now: Instant, userIds: readonly string[]): Promise<void> {
+    if (this.#definition.status === 'inactive') return
+    const truths = await this.recount(userIds)
+    this.roll(utcDay(now))
+    for (const truth of truths) this.settle(truth)
+  }
+
+  marksAfter(after: string, since: number, limit: number): Promise<Mark[]> {
+    return this.#source.marksAfter(this.#definition, after, since, limit)
+  }
+
+  /** Applies one change that follows what is known of its user. */
+  #applyOne(change: ScoreChange, rows: readonly Row[]): Placement | null {
+    const { userId, iid, seq } = change
+    const known = cursorOf(rows)
+    const grouped = Math.max(-1, ...rows.map((row) => row.grouped))
+    const group = seq >= grouped ? change.group : (rows.at(-1)?.group ?? null)
+    const isNew = change.input !== null && (known === null || seq > known)
+    const sums = this.#sums(change)
+    const run = this.#alteredRun(sums)
+    const rowIn = (list: readonly Row[]) => list.find((row) => row.run === run?.start) ?? null
+    const previousRank = this.rankOf(rowIn(rows))
+    const open = rows.filter((row) => !this.isFinal(row.run))
+    // A group that changed moves all runs that aren't final (L6).
+    const moved = open.filter((row) => row.group !== group || change.input === null).map((row) => row.run)
+    const after: Row[] = []
+    for (const start of new Set([...(isNew ? sums.keys() : []), ...moved])) {
+      const old = open.find((row) => row.run === start) ?? null
+      const sum = isNew ? sums.get(start) : undefined
+      after.push({
+        userId,
+        iid,
+        run: start,
+        group,
+        score: (old?.score ?? 0) + (sum?.amount ?? 0),
+        reached: Math.max(old?.reached ?? 0, sum?.reached ?? 0),
+        cursor: isNew ? seq : (old?.cursor ?? known ?? -1),
+        grouped: Math.max(grouped, seq),
+      })
+    }
+    const newest = rows.at(-1)
+    // Outside of all runs the change counts nowhere, but the next one follows it.
+    if (isNew && after.length === 0 && newest !== undefined) after.push({ ...newest, cursor: seq })
+    for (const row of after) this.#put(rows.find(({ run }) => run === row.run) ?? null, row)
+    return run && this.#placement(run, rowIn(after) ?? rowIn(rows), previousRank)
+  }
+
+  /** Tells where a change has put its user that came after a gap: by what the log says, unless that was done already. */
+  #applyTruth(change: ScoreChange, truth: Recounted | null): Placement | null {
+    const run = this.#alteredRun(this.#sums(change))
+    const row = () =>
+      this.store.ofUser(change.userId, change.iid).find((one) => one.run === run?.start) ?? null
+    const previousRank = this.rankOf(row())
+    if (truth !== null) this.settle(truth)
+    return run && this.#placement(run, row(), previousRank)
+  }
+
+  /** What a change adds to each run that isn't final, by first day: 0 to those that the daily window shuts it out of (L1). */
+  #sums({ input }: ScoreChange): Map<number, Sum> {
+    const sums = new Map<number, Sum>()
+    const window = windowOf(this.#definition)
+    const byMoment = new Map<number, { utcOffset: number; amount: number }>()
+    for (const [at, utcOffset, amount] of input?.amounts ?? []) {
+      byMoment.set(at, { utcOffset, amount: (byMoment.get(at)?.amount ?? 0) + amount })
+    }
+    for (const [at, { utcOffset, amount }] of byMoment) {
+      const run = this.#runHolding(localDay(at, utcOffset))
+      if (run === null || this.isFinal(run.start)) continue
+      const sum = sums.get(run.start) ?? { amount: 0, reached: 0 }
+      const counts = amount !== 0 && isInside(window, at, utcOffset)
+      sums.set(run.start, {
+        amount: sum.amount + (counts ? amount : 0),
+        reached: counts ? Math.max(sum.reached, at) : sum.reached,
+      })
+    }
+    return sums
+  }
+
+  /** The run whose score a change altered; null where it altered none. Of several, the last. */
+  #alteredRun(sums: ReadonlyMap<number, Sum>): Run | null {
+    const altered = [...sums].filter(([, { amount }]) => amount !== 0).map(([start]) => start)
+    return altered.length === 0 ? null : this.#runHolding(Math.max(...altered))
+  }
+
+  #placement(run: Run, row: Row | null, previousRank: number | null): Placement {
+    const group = row?.group ?? null
+    const threshold = group === null ? null : this.ranking(run.start, group).threshold
+    return {
+      run,
+      rank: this.rankOf(row),
+      previousRank,
+      threshold: threshold === null ? 0 : this.served(threshold),
+    }
+  }
+
+  /** Stores a score, and moves it in the rankings that are in memory. */
+  #put(before: Row | null, after: Row): void {
+    this.moved?.add(after.iid)
+    if (before !== null && JSON.stringify(before) === JSON.stringify(after)) return
+    this.store.put(after)
+    const held = (group: string | null) =>
+      group === null ? undefined : this.#rankings.get(`${after.run} ${group}`)
+    if (before?.group === after.group) held(after.group)?.replace(before, after)
+    else {
+      held(before?.group ?? null)?.replace(before, null)
+      held(after.group)?.replace(null, after)
+    }
+  }
+
+  /** Puts what the log says of a user in the place of what was known, unless that is ahead. */
+  settle({ userId, iid, seq, cursor, group, days }: Recounted): void {
+    const rows = this.store.ofUser(userId, iid)
+    if ((cursor ?? 0) < (cursorOf(rows) ?? -1)) return
+    const sums = new Map<number, Sum>()
+    const { byDay, from } = this.extent
+    for (const [day, amount, reached] of days) {
+      const run = this.#runHolding(byDay ? day : from)
+      if (run === null || this.isFinal(run.start)) continue
+      const sum = sums.get(run.start) ?? { amount: 0, reached: 0 }
+      sums.set(run.start, { amount: sum.amount + amount, reached: Math.max(sum.reached, reached ?? 0) })
+    }
+    const grouped = Math.max(-1, ...rows.map((row) => row.grouped))
+    const open = rows.filter((row) => !this.isFinal(row.run))
+    for (const run of new Set([...sums.keys(), ...open.map((row) => row.run)])) {
+      const old = open.find((row) => row.run === run) ?? null
+      const { amount, reached } = sums.get(run) ?? { amount: 0, reached: 0 }
+      this.#put(old, {
+        userId,
+        iid,
+        run,
+        group: seq >= grouped ? group : (rows.at(-1)?.group ?? null),
+        score: amount,
+        reached,
+        cursor: cursor ?? 0,
+        grouped: Math.max(grouped, seq),
+      })
+    }
+  }
+
+  /** Takes users out (U8). */
+  erase(users: readonly { userId: string; iid: string }[]): void {
+    for (const { userId, iid } of users) this.store.erase(userId, iid)
+    if (users.length > 0) this.#rankings.clear()
+  }
+}
+
+/** Whether a change comes right after the last one that was applied of its user, or was applied already. */
+function follows({ seq, input }: ScoreChange, rows: readonly Row[]): boolean {
+  if (input === null) return true
+  const known = cursorOf(rows)
+  return known === null ? input.previous === null : seq <= known || input.previous === known
+}
+
+/** What a change adds to a run, and when it last altered the score. */
+type Sum = { amount: number; reached: number }
+
+/** The last change of a user that the scores know; null where they know none. */
+export const cursorOf = (rows: readonly Row[]): number | null =>
+  rows.length === 0 ? null : Math.max(...rows.map(({ cursor }) => cursor))
+
+/** A UTC day as days since 1970-01-01. */
+export const utcDay = (at: number) => Math.floor(at / DAY)
+
+const newProgress = ({ start }: Definition): Progress => ({
+  openFrom: firstDayOf({ start }),
+  day: null,
+  comparison: null,
+  mustCompareAll: true,
+  compared: 0,
+})
+
+const isKeyOf = (name: string, definition: Definition): name is keyof Definition => name in definition

@@ -1,0 +1,126 @@
+import { type Instant, instant } from '../../shared/clock'
+import type { Board } from './board'
+import { cursorOf, utcDay } from './board'
+import type { Mark } from './recount.repository'
+import { beginsAt, finalAt, LAST_DAY, nearestRun, runHolding, statusOf } from './runs.rules'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+/** Users that are compared at once, and how many times over in one call. */
+const CHUNK = 1_000
+const CHUNKS = 10
+/** By how much clocks and the ends of changes may differ: users who changed so long before a comparison are in the next one too. */
+const MARGIN = 10 * 60_000
+
+/**
+ * Does what is due of a board by `now`, or a part of it: compares it with D1 hourly (L12), and makes runs final after a full
+ * comparison (L8). Answers when it wants to be called next, with what is overdue by `until` done once; null for never.
+ */
+export async function tend(board: Board, now: Instant, until: Instant): Promise<Instant | null> {
+  const { definition } = board
+  const status = statusOf(definition, now)
+  if (status === 'inactive') return null
+  if (status === 'scheduled') return beginsAt(nearestRun(definition, 0))
+  for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
+    if (board.progress.comparison === null && !beginComparison(board, now)) return nextDue(board, until)
+    board.roll(utcDay(now))
+    await compareChunk(board)
+  }
+  return now
+}
+
+/** When a board that has nothing left to do by now is due again: at the next full hour, or when the next run is final. */
+function nextDue(board: Board, until: Instant): Instant | null {
+  if (isOver(board)) return null
+  const hour = (Math.floor(until / HOUR) + 1) * HOUR
+  return instant(Math.min(hour, nextFinal(board) ?? hour))
+}
+
+/** Whether all runs are final. */
+function isOver({ definition, progress }: Board): boolean {
+  return runHolding(definition, progress.openFrom) === null
+}
+
+/** When the oldest run that isn't final will be; at once where the board was finished by hand (L7). */
+function nextFinal({ definition, progress }: Board): Instant | null {
+  const run = runHolding(definition, progress.openFrom)
+  if (run === null) return null
+  return definition.finished ?? finalAt(run)
+}
+
+/** Begins the comparison that is due, if any: of all users before a run is final, else of those who have changed. */
+function beginComparison(board: Board, now: Instant): boolean {
+  const { progress } = board
+  const final = nextFinal(board)
+  const mustCompareAll = progress.mustCompareAll || (final !== null && final <= now)
+  if (isOver(board) || !(mustCompareAll || hourOf(now) !== hourOf(progress.compared))) return false
+  const since = mustCompareAll || now < progress.compared ? 0 : Math.max(0, progress.compared - MARGIN)
+  board.progress = { ...progress, comparison: { since, began: now, after: '' } }
+  return true
+}
+
+const hourOf = (at: number) => Math.floor(at / HOUR)
+
+/** Compares the next users in order of id with what D1 has, and counts anew those who differ. */
+async function compareChunk(board: Board): Promise<void> {
+  const { comparison } = board.progress
+  if (comparison === null) return
+  const { since, after } = comparison
+  const moved = new Set<string>()
+  board.moved = moved
+  const marks = board.definition.input === null ? [] : await board.marksAfter(after, since, CHUNK)
+  const last = marks.length < CHUNK ? null : (marks.at(-1)?.userId ?? null)
+  if (since === 0) eraseGone(board, after, last, marks, moved)
+  const behind = marks.filter((mark) => isBehind(board, mark)).map(({ userId }) => userId)
+  for (const truth of behind.length === 0 ? [] : await board.recount(behind)) board.settle(truth)
+  board.moved = null
+  // A change of the configuration may have called for another comparison meanwhile.
+  if (board.progress.comparison !== comparison) return
+  if (last === null) endComparison(board, comparison)
+  else board.progress = { ...board.progress, comparison: { ...comparison, after: last } }
+}
+
+/** Takes out the users of this range of ids whom D1 no longer has (U8). */
+function eraseGone(
+  board: Board,
+  after: string,
+  last: string | null,
+  marks: readonly Mark[],
+  moved: ReadonlySet<string>,
+): void {
+  const present = new Set(marks.map(({ iid }) => iid))
+  const known = board.store.usersBetween(after, last)
+  board.erase(known.filter(({ iid }) => !present.has(iid) && !moved.has(iid)))
+}
+
+function isBehind(board: Board, { userId, iid, seq, cursor, group }: Mark): boolean {
+  const rows = board.store.ofUser(userId, iid)
+  if (cursor !== null && cursor > (cursorOf(rows) ?? -1)) return true
+  const open = rows.filter(({ run }) => !board.isFinal(run))
+  return open.some((row) => row.group !== group && row.grouped <= seq)
+}
+
+/** Makes the runs final that were due when the comparison began (L8). */
+function endComparison(board: Board, { since, began }: { since: number; began: number }): void {
+  const { definition, progress } = board
+  const mustCompareAll = since !== 0 && progress.mustCompareAll
+  const openFrom = since === 0 ? firstOpen(board, began) : progress.openFrom
+  if (openFrom > progress.openFrom) {
+    for (const run of board.store.openRuns(progress.openFrom)) {
+      if (run >= openFrom) continue
+      if (progress.day !== null) board.snapshot(run, progress.day)
+      board.store.finish(run, definition.maxParticipants)
+    }
+  }
+  board.progress = { ...progress, comparison: null, mustCompareAll, compared: began, openFrom }
+}
+
+/** The first day of the oldest run that isn't final at a moment; the day after the last one where all are. */
+function firstOpen({ definition, progress }: Board, at: number): number {
+  const over = (last: number) => Math.max(progress.openFrom, last + 1)
+  if (definition.finished !== null) return over(LAST_DAY)
+  const day = Math.floor((at - 12 * HOUR) / DAY)
+  const nearest = nearestRun(definition, day)
+  if (day > (nearest.end ?? LAST_DAY)) return over(nearest.end ?? LAST_DAY)
+  return Math.max(progress.openFrom, nearest.start)
+}

@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import type { Context } from '../../context'
+import type { AwardRecord, EventRecord, Profile, UserState } from '../../engine/state'
+import { type Instant, wait } from '../../shared/clock'
+import type { Configuration, Leaderboard } from '../configuration/configuration'
+import {
+  type Amount,
+  DeliveryReply,
+  definitionOf,
+  groupOf,
+  type Placement,
+  type ScoreChange,
+} from './board.messages'
+import type { LeaderboardObject } from './board.object'
+import { statusOf } from './runs.rules'
+
+/** How long an event waits for a leaderboard before it answers without it, in milliseconds. */
+const PATIENCE = 3_000
+
+type Attributes = { profile: Pick<Profile, 'attributes'> }
+
+/** What of a user's change leaderboards may follow. */
+export type InputChange = {
+  before: (Pick<UserState, 'touched'> & Attributes) | null
+  after: Pick<UserState, 'id' | 'iid' | 'seq'> & Attributes
+  event: EventRecord | null
+  awards: readonly AwardRecord[]
+}
+
+/** What a delivery needs of a request, or of an object that acts for many. */
+export type Carrier = Pick<Context, 'env' | 'notes' | 'waitUntil'>
+
+/** Where one change has put its user, by leaderboard id. */
+export type Placements = ReadonlyMap<string, Placement>
+
+/** The object of a leaderboard. */
+export function boardObject(
+  { env }: Pick<Carrier, 'env'>,
+  boardId: string,
+): DurableObjectStub<LeaderboardObject> {
+  return env.LEADERBOARD.getByName(boardId)
+}
+
+/**
+ * Tells the leaderboards of changes that are in D1, all of them at once: one call for each that the changes touch. Answers
+ * where each change has put its user. One that can't be reached is left out, and is told later by the queue (L11).
+ */
+export async function deliver(
+  carrier: Carrier,
+  config: Configuration,
+  changes: readonly InputChange[],
+  at: Instant,
+): Promise<Placements[]> {
+  const placements = changes.map(() => new Map<string, Placement>())
+  const calls = config.leaderboards.flatMap((board) => {
+    if (board.rankBy === 'streak' || statusOf(board, at) !== 'active') return []
+    const concerned = changes.flatMap((change, index) => {
+      const score = scoreChange(board, change)
+      return score === null ? [] : [{ score, index }]
+    })
+    return concerned.length === 0 ? [] : [{ board, concerned }]
+  })
+  if (calls.length === 0) return placements
+  count(carrier, 'objectWaves', 1)
+  count(carrier, 'objectCalls', calls.length)
+  await Promise.all(
+    calls.map(async ({ board, concerned }) => {
+      const scores = concerned.map(({ score }) => score)
+      for (const [nth, placement] of (await call(carrier, config, board, scores, at)).entries()) {
+        const index = concerned[nth]?.index
+        if (placement !== null && index !== undefined) placements[index]?.set(board.id, placement)
+      }
+    }),
+  )
+  return placements
+}
+
+/** Adds to a figure of the log line. */
+function count({ notes }: Carrier, name: string, added: number): void {
+  notes[name] = Number(notes[name] ?? 0) + added
+}
+
+async function call(
+  carrier: Carrier,
+  config: Configuration,
+  board: Leaderboard,
+  changes: ScoreChange[],
+  at: Instant,
+): Promise<(Placement | null)[]> {
+  const work = boardObject(carrier, board.id).deliver({
+    definition: definitionOf(config, board),
+    at,
+    changes,
+  })
+  try {
+    const reply = await Promise.race([work, wait(PATIENCE)])
+    if (reply === undefined) throw new Error('the leaderboard is too slow')
+    const { placements, rowsWritten } = DeliveryReply.parse(reply)
+    count(carrier, 'objectRows', rowsWritten)
+    return placements
+  } catch (error) {
+    console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
+    work.catch(() => undefined)
+    const userIds = [...new Set(changes.map(({ userId }) => userId))]
+    const repair: Repair = { tenantId: config.tenantId, leaderboardId: board.id, userIds }
+    // If this is lost too, the hourly comparison finds it (L12).
+    carrier.waitUntil(carrier.env.REPAIRS.send(repair).catch(() => undefined))
+    return []
+  }
+}
+
+/** The message that has a leaderboard count users anew. */
+export const Repair = z.object({
+  tenantId: z.string(),
+  leaderboardId: z.string(),
+  userIds: z.array(z.string()),
+})
+export type Repair = z.infer<typeof Repair>
+
+/** A change as far as it concerns a leaderboard; null where it doesn't. */
+function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | null {
+  const { before, after } = change
+  const amounts = amountsOf(board, change)
+  const hasMoved =
+    before !== null &&
+    board.breakdown.some((id) => before.profile.attributes.get(id) !== after.profile.attributes.get(id))
+  if (amounts === null && !hasMoved) return null
+  const previous = before?.touched.get(board.metricId ?? board.systemId ?? '') ?? null
+  return {
+    userId: after.id,
+    iid: after.iid,
+    seq: after.seq,
+    group: groupOf(board.breakdown.map((id) => after.profile.attributes.get(id))),
+    input: amounts && { previous, amounts },
+  }
+}
+
+/** What a leaderboard counts of a change; null where its input is not touched. */
+function amountsOf(board: Leaderboard, { event, awards }: InputChange): Amount[] | null {
+  if (board.rankBy === 'metric') {
+    return event?.metricId === board.metricId && event !== null
+      ? [[event.at, event.utcOffset, event.value]]
+      : null
+  }
+  const counted = awards.filter(({ systemId }) => systemId === board.systemId)
+  return counted.length === 0 ? null : counted.map(({ at, utcOffset, awarded }) => [at, utcOffset, awarded])
+}

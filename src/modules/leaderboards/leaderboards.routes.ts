@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import type { App } from '../../http/app'
+import { UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { findUser } from '../users/users.service'
+import {
+  LeaderboardQuery,
+  LeaderboardResponseWithRankings,
+  LeaderboardsQuery,
+  LeaderboardsResponse,
+  UserLeaderboardQuery,
+  UserLeaderboardResponseWithHistory,
+} from './leaderboards.schemas'
+import { findLeaderboard, listLeaderboards, readLeaderboard, readUserPlace } from './leaderboards.service'
+
+export const leaderboardsAll = operation({
+  id: 'leaderboards_all',
+  surface: 'application',
+  method: 'get',
+  path: '/leaderboards',
+  summary: 'List the active leaderboards',
+  query: LeaderboardsQuery,
+  answers: { 200: { description: 'The leaderboards, in order of creation.', body: LeaderboardsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const leaderboardsGet = operation({
+  id: 'leaderboards_get',
+  surface: 'application',
+  method: 'get',
+  path: '/leaderboards/{key}',
+  summary: 'Get a leaderboard with a page of its rankings',
+  params: z.object({ key: z.string() }),
+  query: LeaderboardQuery,
+  answers: { 200: { description: 'The page, best first.', body: LeaderboardResponseWithRankings } },
+  refuses: [403, 404, 422],
+})
+
+export const usersLeaderboard = operation({
+  id: 'users_leaderboard',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/leaderboards/{key}',
+  summary: "Get a user's place on a leaderboard, and how it came about",
+  params: z.object({ id: UserId, key: z.string() }),
+  query: UserLeaderboardQuery,
+  answers: {
+    200: { description: 'The place; null where there is none.', body: UserLeaderboardResponseWithHistory },
+  },
+  refuses: [403, 404, 422],
+})
+
+/** Serves the leaderboards to users. */
+export function leaderboardRoutes(app: App): void {
+  mount(app, leaderboardsAll, {}, async (scope, { query }) => ok(await listLeaderboards(scope, query)))
+  mount(
+    app,
+    leaderboardsGet,
+    { find: (scope, param) => findLeaderboard(scope, param('key')) },
+    async (scope, { query }, found) => ok(await readLeaderboard(scope, found, query)),
+  )
+  mount(
+    app,
+    usersLeaderboard,
+    {
+      subject: (_json, param) => param('id'),
+      find: async (scope, param) => ({
+        user: await findUser(scope, param('id')),
+        shown: await findLeaderboard(scope, param('key')),
+      }),
+    },
+    async (scope, { query }, { user, shown }) => ok(await readUserPlace(scope, shown, user, query)),
+  )
+}

@@ -1,0 +1,179 @@
+import { z } from 'zod'
+import type { Scope } from '../../context'
+import type { UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import { type CivilDate, dayOf, utcMidnight } from '../../shared/civil'
+import { iso } from '../../shared/clock'
+import { offsetMinutes } from '../../shared/zone'
+import { type Configuration, type Leaderboard, leaderboardByKey } from '../configuration/configuration'
+import { configurationOf } from '../configuration/configuration.service'
+import { namesOf } from '../users/users.repository'
+import { definitionOf, PageReply, PlaceReply } from './board.messages'
+import type { LeaderboardObject } from './board.object'
+import { boardObject } from './delivery.service'
+import { leaderboardFields } from './leaderboards.answers'
+import type {
+  LeaderboardQuery,
+  LeaderboardResponseWithRankings,
+  LeaderboardsResponse,
+  UserLeaderboardQuery,
+  UserLeaderboardResponseWithHistory,
+} from './leaderboards.schemas'
+import { dateOf, localDay, nearestRun, type Run, runHolding, statusOf } from './runs.rules'
+
+/** Calls of an object that are made before it counts as out of reach: each on a new stub, as the platform advises. */
+const TRIES = 3
+/** The page without a `limit` (L9). */
+const PAGE = 10
+
+type Shown = { board: Leaderboard; status: 'active' | 'finished' }
+
+/** The leaderboards that users see (L7, L9). */
+export async function listLeaderboards(
+  scope: Scope,
+  { includeFinished }: { includeFinished: boolean },
+): Promise<z.infer<typeof LeaderboardsResponse>> {
+  const config = await configurationOf(scope)
+  return config.leaderboards.flatMap((board) => {
+    const status = statusOf(board, scope.now)
+    const isShown = status === 'active' || (status === 'finished' && includeFinished)
+    return isShown ? [{ ...leaderboardFields(config, board), status }] : []
+  })
+}
+
+/** The leaderboard with this key. Throws 404, also where it is inactive or scheduled (L9). */
+export async function findLeaderboard(scope: Scope, key: string): Promise<Shown> {
+  const board = leaderboardByKey(await configurationOf(scope), key)
+  const status = board && statusOf(board, scope.now)
+  if (board === undefined || (status !== 'active' && status !== 'finished')) {
+    throw refusals.notFound(`The leaderboard ${JSON.stringify(key)}`)
+  }
+  return { board, status }
+}
+
+/** A page of the ranking of a run (L2, L6, L9). Throws 404 for a date in no run, 422 for a group or page that can't be. */
+export async function readLeaderboard(
+  scope: Scope,
+  { board, status }: Shown,
+  query: z.output<typeof LeaderboardQuery>,
+): Promise<z.infer<typeof LeaderboardResponseWithRankings>> {
+  const config = await configurationOf(scope)
+  const { maxParticipants } = board
+  const limit = query.limit ?? Math.min(PAGE, maxParticipants)
+  if (limit > maxParticipants) {
+    throw refusals.unprocessable(
+      `limit: must be at most ${maxParticipants}, the most participants of this leaderboard.`,
+    )
+  }
+  const group = groupAsked(config, board, query.userAttributes)
+  const run = runAsked(board, query.run, localDay(scope.now, 0))
+  const page = await asked(scope, board, PageReply, (object) =>
+    object.page({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      run: run.start,
+      group,
+      offset: query.offset,
+      limit,
+      userId: query.userId ?? null,
+    }),
+  )
+  const names = await namesOf(
+    scope.db,
+    scope.tenant.id,
+    page.map(({ userId }) => userId),
+  )
+  return {
+    ...leaderboardFields(config, board),
+    status,
+    rankings: page.map(({ userId, iid, rank, value }) => ({
+      userId,
+      userName: names.get(iid) ?? null,
+      rank,
+      value,
+    })),
+  }
+}
+
+/** A user's place in a run, and how it came about (L10). Throws 404 for a date in no run. */
+export async function readUserPlace(
+  scope: Scope,
+  { board }: Shown,
+  user: UserState,
+  query: z.output<typeof UserLeaderboardQuery>,
+): Promise<z.infer<typeof UserLeaderboardResponseWithHistory>> {
+  const config = await configurationOf(scope)
+  const today = localDay(scope.now, offsetMinutes(user.profile.tz ?? 'UTC', scope.now))
+  const run = runAsked(board, query.run, today)
+  const { rank, value, history } = await asked(scope, board, PlaceReply, (object) =>
+    object.place({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      run: run.start,
+      userId: user.id,
+      iid: user.iid,
+      numEvents: query.numEvents,
+    }),
+  )
+  return {
+    ...leaderboardFields(config, board),
+    rank,
+    value,
+    history: history.map(({ day, ...rest }) => {
+      const date = dateOf(day)
+      return { date, timestamp: iso(utcMidnight(date)), ...rest }
+    }),
+  }
+}
+
+/** The run that holds the date, or, without one, the run of today: the first one before it, the last one after it (L2). */
+function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number): Run {
+  if (date === undefined) return nearestRun(board, Math.min(today, lastDayPlayed(board)))
+  const run = runHolding(board, dayOf(date))
+  if (run === null) throw refusals.notFound(`A run of this leaderboard that holds ${date}`)
+  return run
+}
+
+/** The UTC day on which a leaderboard was finished by hand; without one, no limit. */
+const lastDayPlayed = ({ finished }: Leaderboard): number =>
+  finished === null ? Number.POSITIVE_INFINITY : localDay(finished, 0)
+
+/** The values that the group must have, in the order of the breakdown; null where any will do (L6). */
+function groupAsked(
+  config: Configuration,
+  board: Leaderboard,
+  filters: ReadonlyMap<string, string> | undefined,
+): (string | null)[] {
+  const keys = board.breakdown.map((id) => config.attributes.find((one) => one.id === id)?.key)
+  if (keys.length === 0 && filters !== undefined) {
+    throw refusals.unprocessable('userAttributes: this leaderboard has no breakdown. Leave them out.')
+  }
+  if (keys.length > 0 && filters === undefined) {
+    throw refusals.unprocessable(
+      `userAttributes: name a group of this leaderboard, which is broken down by ${keys.join(', ')}.`,
+    )
+  }
+  const unknown = [...(filters?.keys() ?? [])].filter((key) => !keys.includes(key))
+  if (unknown.length > 0) {
+    throw refusals.unprocessable(
+      `userAttributes: this leaderboard is not broken down by ${unknown.join(', ')}, but by ${keys.join(', ')}.`,
+    )
+  }
+  return keys.map((key) => filters?.get(key ?? '') ?? null)
+}
+
+/** Asks the object of a leaderboard; once more, on a new stub, where it could not be reached. */
+async function asked<S extends z.ZodType>(
+  scope: Scope,
+  board: Leaderboard,
+  reply: S,
+  ask: (object: DurableObjectStub<LeaderboardObject>) => Promise<unknown>,
+): Promise<z.output<S>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return reply.parse(await ask(boardObject(scope, board.id)))
+    } catch (error) {
+      if (tries === TRIES || error instanceof z.ZodError) throw error
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import type { Database } from '../../db/database'
+import { type Definition, groupOf } from './board.messages'
+
+/** A user as D1 has it, as far as a leaderboard can be behind it. */
+const Mark = z.object({
+  userId: z.string(),
+  iid: z.string(),
+  seq: z.number(),
+  /** `seq` of the last change of the board's input; null where there was none. */
+  cursor: z.number().nullable(),
+  /** JSON of the values of the breakdown attributes, null where one is lacking. */
+  group: z.string().transform((text) => groupOf(z.array(z.string().nullable()).parse(JSON.parse(text)))),
+})
+export type Mark = z.output<typeof Mark>
+
+/** A user's marks with what the log says: sums by local day, or one sum (day 0) where the board has but one run. */
+const Recounted = z.intersection(
+  Mark,
+  z.object({
+    days: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(z.array(z.tuple([z.number(), z.number(), z.number().nullable()]))),
+  }),
+)
+/** `days` are `[local day, sum, when a change last altered it]`. */
+export type Recounted = z.output<typeof Recounted>
+
+const MARK = `u.id AS userId, u.iid, u.seq, u.touched ->> ('$."' || ?3 || '"') AS cursor,
+  (SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b) AS "group"`
+
+const MARKS = `
+  SELECT ${MARK} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.changed >= ?5 ORDER BY u.id LIMIT ?6`
+
+/**
+ * A page of the tenant's users in order of id, after one of them, of those who have changed since a moment (0: all), as a board
+ * would have to know them.
+ */
+export async function marksAfter(
+  db: Database,
+  { tenantId, breakdown, input }: Definition,
+  after: string,
+  since: number,
+  limit: number,
+): Promise<Mark[]> {
+  const statement = db.statement(MARKS, tenantId, JSON.stringify(breakdown), input, after, since, limit)
+  return z.array(Mark).parse(await db.rows(statement))
+}
+
+/** What is counted: changes with their local day and seconds since local midnight, one row a change of the user. */
+const EVENTS = `
+  SELECT at, value AS amount, (at + utc_offset * 60000) / 86400000 AS day,
+    (at + utc_offset * 60000) % 86400000 AS time FROM events
+  WHERE user_iid = u.iid AND metric_id = ?3 AND at >= ?5 AND at < ?6`
+const AWARDS = `
+  SELECT at, sum(awarded) AS amount, (at + utc_offset * 60000) / 86400000 AS day,
+    (at + utc_offset * 60000) % 86400000 AS time FROM awards
+  WHERE user_iid = u.iid AND system_id = ?3 AND at >= ?5 AND at < ?6 GROUP BY at, seq`
+
+/** Sums by local day (or, where ?9 is 0, at all) inside the dates from ?7 on and the window ?8, as `[from, to]` in ms. */
+const recountOf = (log: string) => `
+  SELECT ${MARK}, (SELECT json_group_array(json_array(day, amount, reached)) FROM (
+    SELECT CASE WHEN ?9 THEN day ELSE 0 END AS day, sum(amount) AS amount, max(CASE WHEN amount <> 0 THEN at END) AS reached
+    FROM (${log}) WHERE day >= ?7 AND day <= ?10 AND (?8 IS NULL OR CASE WHEN ?8 ->> 0 <= ?8 ->> 1
+      THEN time >= ?8 ->> 0 AND time < ?8 ->> 1 ELSE time >= ?8 ->> 0 OR time < ?8 ->> 1 END)
+    GROUP BY 1)) AS days
+  FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+const RECOUNT_EVENTS = recountOf(EVENTS)
+const RECOUNT_AWARDS = recountOf(AWARDS)
+
+/** What of the log is counted. */
+export type Extent = {
+  /** First and last local day. */
+  from: number
+  to: number
+  /** The daily window in milliseconds since local midnight, or null. */
+  window: readonly [number, number] | null
+  /** Nothing from this moment on counts, in milliseconds: a board that was finished by hand. */
+  until: number
+  /** Whether sums are wanted by day. */
+  byDay: boolean
+}
+
+/** How far a local time may be ahead of UTC, in milliseconds. */
+const MOST_AHEAD = 15 * 3_600_000
+
+/** Counts users' scores from the log, as of one moment (L12). Users who are gone are not among the answers. */
+export async function recountUsers(
+  db: Database,
+  { tenantId, breakdown, input, rankBy }: Definition,
+  userIds: readonly string[],
+  { from, to, window, until, byDay }: Extent,
+): Promise<Recounted[]> {
+  const statement = db.statement(
+    rankBy === 'metric' ? RECOUNT_EVENTS : RECOUNT_AWARDS,
+    tenantId,
+    JSON.stringify(breakdown),
+    input,
+    JSON.stringify(userIds),
+    from * 86_400_000 - MOST_AHEAD,
+    until,
+    from,
+    window === null ? null : JSON.stringify(window),
+    byDay ? 1 : 0,
+    to,
+  )
+  return z.array(Recounted).parse(await db.rows(statement))
+}

@@ -1,0 +1,30 @@
+import type { Scope } from '../../context'
+import type { Configuration } from '../configuration/configuration'
+import { configure, type Decision } from '../configuration/configuration.service'
+import { makeDue } from '../timekeeper/timekeeper.repository'
+import { wake } from '../timekeeper/timekeeper.service'
+
+/** A change of the configuration, with the ids of the leaderboards whose scores have to follow it. */
+type BoardDecision<T> = Decision<T> & { boards: readonly string[] }
+
+/**
+ * Changes the configuration as `configure` does. The upkeep of leaderboards that the change concerns becomes due in the same batch, and
+ * is begun as soon as that is stored (L3, L7).
+ */
+export async function configureWithUpkeep<T>(
+  scope: Scope,
+  decide: (config: Configuration) => BoardDecision<T> | Promise<BoardDecision<T>>,
+): Promise<T> {
+  const { db, tenant, now } = scope
+  const { result, isDue } = await configure(scope, async (config) => {
+    const { boards, statements, ...decision } = await decide(config)
+    const due = boards.map((id) => makeDue(db, tenant.id, 'leaderboard', id, now))
+    return {
+      ...decision,
+      statements: [...statements, ...due],
+      result: { result: decision.result, isDue: due.length > 0 },
+    }
+  })
+  if (isDue) await wake(scope)
+  return result
+}

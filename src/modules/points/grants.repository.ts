@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import type { Database } from '../../db/database'
+import { type Instant, instant } from '../../shared/clock'
+import { BoostRow } from '../configuration/configuration.repository'
+import { BOOST_LIST, json } from '../users/users.repository'
+import type { TicksRow } from './ticks.repository'
+import type { TickChange, TickUser } from './ticks.rules'
+
+const Moment = z.number().transform(instant)
+
+const COLUMNS = `u.id, u.iid, u.seq, u.changed, u.tz, u.created, u.attributes, u.points, u.touched,
+    (SELECT ${BOOST_LIST} FROM points_boosts b
+     WHERE b.user_iid = u.iid AND b."end" >= date(?3 / 1000 - 172800, 'unixepoch') AND b.deleted IS NULL) AS boosts`
+
+const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
+const CHUNK = `SELECT ${COLUMNS} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?4`
+const NAMED = `
+  SELECT ${COLUMNS} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+const Version = z.object({ version: z.number() })
+const UserRows = z.array(
+  z.object({
+    id: z.string(),
+    iid: z.string(),
+    seq: z.number(),
+    changed: Moment,
+    tz: z.string().nullable(),
+    created: Moment,
+    attributes: json(z.record(z.string(), z.string())),
+    points: json(z.record(z.string(), z.number())),
+    touched: json(z.record(z.string(), z.number())),
+    boosts: json(z.array(BoostRow)),
+  }),
+)
+
+/** Which users to read: the next so many in order of their ids, or those with these ids. */
+export type Asked = { after: string | null; limit: number } | { ids: readonly string[] }
+
+/**
+ * Reads users for ticks, with their own boosts that were not over two days before `from`, and the version of the tenant's
+ * configuration, in one round trip.
+ */
+export async function readTickUsers(
+  db: Database,
+  tenantId: string,
+  asked: Asked,
+  from: Instant,
+): Promise<{ version: number; users: TickUser[] }> {
+  const read =
+    'ids' in asked
+      ? db.statement(NAMED, tenantId, JSON.stringify(asked.ids), from)
+      : db.statement(CHUNK, tenantId, asked.after ?? '', from, asked.limit)
+  const [version, rows] = await db.batch([db.statement(VERSION, tenantId), read])
+  const users = UserRows.parse(rows?.results).map(({ tz, attributes, points, touched, ...user }) => ({
+    ...user,
+    points: new Map(Object.entries(points)),
+    touched: new Map(Object.entries(touched)),
+    profile: { tz, attributes: new Map(Object.entries(attributes)) },
+  }))
+  return { ...Version.parse(version?.results[0]), users }
+}
+
+/** The row skips users who have changed since they were read, in the very batch that writes the others. */
+const ADVANCE = `
+  UPDATE due_work SET
+    progress = CASE skipped WHEN '[]' THEN ?3 ELSE json_set(?5, '$.pass.skipped', json(skipped)) END,
+    due_at = CASE skipped WHEN '[]' THEN ?4 ELSE ?6 END
+  FROM (
+    SELECT json_group_array(asked.value ->> 0) AS skipped FROM json_each(?2) asked WHERE NOT EXISTS (
+      SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0
+        AND u.iid = asked.value ->> 1 AND u.seq = asked.value ->> 2))
+  WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = ''
+  RETURNING due_at AS dueAt, progress`
+
+const BOOK = `
+  INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id, trigger_version,
+    boosts)
+  SELECT u.iid, a.value ->> 0, a.value ->> 1, u.seq + 1, a.value ->> 2, a.value ->> 3, a.value ->> 4, a.value ->> 5,
+    a.value ->> 6, a.value ->> 7, a.value ->> 8, a.value ->> 9
+  FROM json_each(?2) asked
+  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0 AND u.iid = asked.value ->> 1
+    AND u.seq = asked.value ->> 2
+  CROSS JOIN json_each(asked.value, '$[3]') a`
+
+// Materialised, so that each user is found by the key; else SQLite walks all of the tenant's users with the whole list for each.
+const STORE = `
+  WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS iid, value ->> 2 AS seq, value ->> 3 AS points,
+    value ->> 4 AS touched FROM json_each(?2))
+  UPDATE users SET seq = users.seq + 1, changed = max(changed, ?3), points = asked.points, touched = asked.touched
+  FROM asked
+  WHERE users.tenant_id = ?1 AND users.id = asked.id AND users.iid = asked.iid AND users.seq = asked.seq`
+
+/** Characters of JSON in one parameter; D1 takes 2 MB, and a character is at most 3 bytes. */
+const MOST_CHARACTERS = 500_000
+
+/** Lists as JSON, as few as their length allows. */
+function packed(items: readonly string[]): string[] {
+  const lists: string[][] = []
+  let size = MOST_CHARACTERS
+  for (const item of items) {
+    if (size + item.length >= MOST_CHARACTERS) {
+      lists.push([])
+      size = 0
+    }
+    lists.at(-1)?.push(item)
+    size += item.length + 1
+  }
+  return lists.map((list) => `[${list.join(',')}]`)
+}
+
+/** A user with some of the awards, as `BOOK` takes them; so many at a time that none is too long for a parameter. */
+function bookings({ before, awards }: TickChange): string[] {
+  const rows = awards.map((award) =>
+    JSON.stringify([
+      award.systemId,
+      award.at,
+      award.position,
+      award.id,
+      award.awarded,
+      award.total,
+      award.utcOffset,
+      award.triggerId,
+      award.triggerVersion,
+      award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
+    ]),
+  )
+  const who = JSON.stringify([before.id, before.iid, before.seq]).slice(0, -1)
+  return packed(rows).map((list) => `${who},${list}]`)
+}
+
+/**
+ * What writes ticks' changes of users, and how the row stands: as `done` if all of them are still as they were read, else as
+ * `open`, with the ids of those who are not, and who are left alone. The first
+ * result is the row, for `parseRow`.
+ */
+export function writeTicks(
+  db: Database,
+  tenantId: string,
+  changes: readonly TickChange[],
+  changed: Instant,
+  row: { done: TicksRow; open: TicksRow },
+): D1PreparedStatement[] {
+  const seen = changes.map(({ before }) => [before.id, before.iid, before.seq])
+  const { done, open } = row
+  const states = changes.map(({ before, after }) =>
+    JSON.stringify([
+      before.id,
+      before.iid,
+      before.seq,
+      Object.fromEntries(after.points),
+      Object.fromEntries(after.touched),
+    ]),
+  )
+  return [
+    db.statement(
+      ADVANCE,
+      tenantId,
+      JSON.stringify(seen),
+      done.progress,
+      done.dueAt,
+      open.progress,
+      open.dueAt,
+    ),
+    ...packed(changes.flatMap(bookings)).map((list) => db.statement(BOOK, tenantId, list)),
+    ...packed(states).map((list) => db.statement(STORE, tenantId, list, changed)),
+  ]
+}

@@ -1,0 +1,65 @@
+import { DurableObject } from 'cloudflare:workers'
+import { newContext } from '../../app'
+import type { Bindings } from '../../env'
+import { Instance } from '../../instance'
+import { type Instant, instant, systemNow } from '../../shared/clock'
+import { readTestClock } from '../clock/clock.repository'
+import { dueWorkOf } from './timekeeper.repository'
+import { workOff } from './work.service'
+
+/** Steps of work that one alarm does before it lets others in. */
+const STEPS_AN_ALARM = 500
+/** When work that has failed is tried again, in milliseconds. */
+const PAUSE = 60_000
+
+/**
+ * A tenant's Timekeeper: it does what falls due, and sets its alarm for what will. What is due stands in D1 (due_work), so that
+ * an alarm that is lost or runs twice costs time and never work; the cron trigger wakes it where one was lost (C2).
+ */
+export class Timekeeper extends DurableObject<Bindings> {
+  readonly #instance = new Instance()
+  /** The work that is under way: one piece after another, in order of due time. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Does what is due, or so many steps of it, and sees to the rest by alarm. */
+  async wake(tenantId: string, steps: number): Promise<void> {
+    await this.ctx.storage.put('tenantId', tenantId)
+    await this.#inTurn(() => this.#run(tenantId, null, steps))
+  }
+
+  /** Does everything that is due by a moment. Throws what keeps it from that. */
+  async catchUp(tenantId: string, to: Instant): Promise<void> {
+    await this.ctx.storage.put('tenantId', tenantId)
+    await this.#inTurn(() => this.#run(tenantId, to, Number.POSITIVE_INFINITY))
+  }
+
+  /** Does what the alarm was set for; the platform runs it at least once. */
+  override async alarm(): Promise<void> {
+    const tenantId = await this.ctx.storage.get<string>('tenantId')
+    if (tenantId === undefined) return
+    try {
+      await this.#inTurn(() => this.#run(tenantId, null, STEPS_AN_ALARM))
+    } catch (error) {
+      console.error(JSON.stringify({ level: 'error', tenantId, error: String(error) }))
+      await this.ctx.storage.setAlarm(systemNow() + PAUSE)
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Works off what is due by a moment (null: by now), and sets the alarm for what comes next. */
+  async #run(tenantId: string, to: Instant | null, steps: number): Promise<void> {
+    const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
+    const clock = await readTestClock(context.db)
+    const now = clock ?? systemNow()
+    await workOff(context, tenantId, to ?? now, steps)
+    const [next] = await dueWorkOf(context.db, tenantId)
+    // A test clock that is set moves only when it is told to, and then whoever moves it does what is due.
+    if (next === undefined || (clock !== null && next.dueAt > now)) return
+    await this.ctx.storage.setAlarm(instant(Math.max(next.dueAt, systemNow())))
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Zones, local dates and the runs of leaderboards (E8, L1, L2, L8), written from the rules alone: it imports nothing of the
+ * service. Offsets come from `Intl`, and civil dates are counted with `Date` in UTC.
+ */
+
+export const MINUTE = 60_000
+export const DAY = 86_400_000
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** The minutes by which the clocks of a zone are ahead of UTC at a moment. */
+export function offsetAt(zone: string, at: number): number {
+  let format = formats.get(zone)
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
+    formats.set(zone, format)
+  }
+  const name = format.formatToParts(new Date(at)).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  if (name === 'GMT') return 0
+  const match = /^GMT([+-])(\d\d):(\d\d)$/.exec(name)
+  if (match === null) throw new Error(`not an offset: ${name}`)
+  const [, sign, hours, minutes] = match
+  const size = Number(hours) * 60 + Number(minutes)
+  return sign === '-' ? -size : size
+}
+
+/** A moment's date in UTC. */
+export const utcDate = (at: number) => new Date(at).toISOString().slice(0, 10)
+
+/** The midnight, in UTC, with which a date begins. */
+export const midnight = (date: string) => Date.parse(`${date}T00:00:00Z`)
+
+/** What calendars and clocks show at a moment, so many minutes ahead of UTC. */
+export function localAt(at: number, offset: number): { date: string; time: string } {
+  const shown = new Date(at + offset * MINUTE).toISOString()
+  return { date: shown.slice(0, 10), time: shown.slice(11, 23) }
+}
+
+export const plusDays = (date: string, days: number) => utcDate(midnight(date) + days * DAY)
+
+/** So many months later; a day that the month doesn't have becomes its last one. */
+export function plusMonths(date: string, months: number): string {
+  const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
+  const lastDay = new Date(Date.UTC(year, month - 1 + months + 1, 0)).getUTCDate()
+  return utcDate(Date.UTC(year, month - 1 + months, Math.min(day, lastDay)))
+}
+
+/** When a leaderboard runs. */
+export type OracleSchedule = {
+  start: string
+  end: string | null
+  /** Null where it is perpetual. */
+  unit: 'day' | 'month' | 'year' | null
+  interval: number
+}
+
+/** First and last local date; null where it has no end. */
+export type OracleRun = { start: string; end: string | null }
+
+/** Ways of counting runs that are wrong. */
+export type WrongRuns = 'months from the run before' | 'a run ends a day late'
+
+/** The runs that begin up to a date, oldest first (L2). */
+export function runsUpTo(schedule: OracleSchedule, date: string, wrong?: WrongRuns): OracleRun[] {
+  const { start, end, unit, interval } = schedule
+  if (unit === null) return start <= date ? [{ start, end }] : []
+  const runs: OracleRun[] = []
+  let from = start
+  for (let k = 0; from <= date && (end === null || from <= end); k += 1) {
+    const base = wrong === 'months from the run before' ? { from, steps: 1 } : { from: start, steps: k + 1 }
+    const count = base.steps * interval
+    const next = unit === 'day' ? plusDays(base.from, count) : plusMonths(base.from, count * MONTHS[unit])
+    const last = plusDays(next, wrong === 'a run ends a day late' ? 0 : -1)
+    runs.push({ start: from, end: end !== null && end < last ? end : last })
+    from = next
+  }
+  return runs
+}
+
+const MONTHS = { month: 1, year: 12 }
+
+/** Whether a run holds a date. */
+export const holds = ({ start, end }: OracleRun, date: string) =>
+  start <= date && (end === null || date <= end)
+
+/** The run that holds a date; the first one before it, the last one after it (L2). */
+export function runNear(schedule: OracleSchedule, date: string): OracleRun {
+  const { start, end } = schedule
+  const near = date < start ? start : end !== null && date > end ? end : date
+  const run = runsUpTo(schedule, near).at(-1)
+  if (run === undefined) throw new Error('a leaderboard that ends before it starts')
+  return run
+}
+
+/** When the first zone on Earth, 14 hours ahead of UTC, enters a date (L7). */
+export const beginsAt = (date: string) => midnight(date) - 14 * 60 * MINUTE
+
+/** When a run is final: 12 hours after its end in UTC (L8); null where it has no end. */
+export const finalAt = ({ end }: OracleRun): number | null =>
+  end === null ? null : midnight(end) + DAY + 12 * 60 * MINUTE

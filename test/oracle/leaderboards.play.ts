@@ -1,0 +1,176 @@
+import { beginsAt, DAY, finalAt, MINUTE, midnight, offsetAt, utcDate } from './calendar.oracle'
+import type { Mutant, OracleBoard, Status, View } from './leaderboards.oracle'
+import { type Economy, Ledger, type Passed } from './ledger.oracle'
+
+/** A leaderboard of a random world: created active or scheduled, or inactive and moved later. */
+export type WorldBoard = OracleBoard & { max: number; opens: 'at once' | 'later' }
+
+export type WorldEvent = { user: number; metric: string; value: string; passed: Passed }
+
+/** A step of a random history; all numbers are taken modulo what there is. */
+export type Step = { look: number } & (
+  | { do: 'events'; events: WorldEvent[] }
+  | { do: 'identify'; user: number; passed: Passed }
+  | { do: 'wait'; minutes: number }
+  | { do: 'wait until'; what: 'midnight' | 'edge' | 'noon'; user: number; board: number; plus: number }
+  | { do: 'max'; board: number; max: number }
+  | { do: 'switch'; board: number }
+  | { do: 'finish'; board: number }
+)
+
+export type World = {
+  begins: number
+  users: { id: string; passed: Passed }[]
+  economy: Economy
+  boards: WorldBoard[]
+  steps: Step[]
+}
+
+/** What is to be asked of the service. */
+export type Action =
+  | { do: 'events'; events: { user: string; passed: Passed; metric: string; value: string; done: boolean }[] }
+  | { do: 'identify'; user: string; passed: Passed }
+  | { do: 'clock'; to: number }
+  | { do: 'board'; key: string; status?: Status; maxParticipants?: number }
+
+/** A world as it is being played: steps become actions, and the ledger writes down what they do. */
+export class Play {
+  readonly world: World
+  readonly ledger: Ledger
+  private readonly set = new Map<string, { status: Status; max: number }>()
+
+  constructor(world: World) {
+    this.world = world
+    this.ledger = new Ledger(world.begins, world.economy)
+    for (const board of world.boards) this.put(board, this.firstStatus(board), board.max)
+  }
+
+  view(mutant?: Mutant): View {
+    return { ...this.ledger.view, mutant }
+  }
+
+  /** The status with which a leaderboard is created. */
+  firstStatus({ start, opens }: WorldBoard): Status {
+    if (start > utcDate(this.world.begins)) return 'scheduled'
+    return opens === 'later' ? 'inactive' : 'active'
+  }
+
+  /** The status that a leaderboard has by now, by itself or by its last move (L7). */
+  statusOf(board: WorldBoard): Status {
+    const { status } = this.setOf(board)
+    if (status === 'inactive' || status === 'finished') return status
+    if (status === 'scheduled' && this.ledger.now < beginsAt(board.start)) return 'scheduled'
+    const final = finalAt({ start: board.start, end: board.end })
+    return final !== null && this.ledger.now >= final ? 'finished' : 'active'
+  }
+
+  maxOf(board: WorldBoard): number {
+    return this.setOf(board).max
+  }
+
+  /** Plays a step; null where it comes to nothing. */
+  step(step: Step): Action | null {
+    if (step.do === 'events') return this.events(step.events)
+    if (step.do === 'identify') {
+      const { id } = this.userAt(step.user)
+      const passed = this.passedBy(step.user, step.passed)
+      this.ledger.identify(id, passed)
+      return { do: 'identify', user: id, passed }
+    }
+    if (step.do === 'wait' || step.do === 'wait until') {
+      const to = step.do === 'wait' ? this.ledger.now + step.minutes * MINUTE : this.moment(step)
+      if (to < this.ledger.now) return null
+      this.ledger.moveTo(to)
+      return { do: 'clock', to }
+    }
+    const board = this.boardAt(step.board)
+    if (board === undefined) return null
+    if (step.do === 'max') {
+      // Nothing of a finished one can change what is final.
+      if (this.statusOf(board) === 'finished') return null
+      this.put(board, this.setOf(board).status, step.max)
+      return { do: 'board', key: board.key, maxParticipants: step.max }
+    }
+    const status = step.do === 'finish' ? this.finished(board) : this.switched(board)
+    if (status === null) return null
+    this.put(board, status, this.maxOf(board))
+    return { do: 'board', key: board.key, status }
+  }
+
+  private events(list: readonly WorldEvent[]): Action {
+    const users = new Set<string>()
+    const events = list.flatMap(({ user, metric, value, passed: given }) => {
+      const { id } = this.userAt(user)
+      // One for each user, since parallel events of a user could come in any order.
+      if (users.has(id)) return []
+      users.add(id)
+      const passed = this.passedBy(user, given)
+      return [{ user: id, passed, metric, value, done: this.ledger.event(id, passed, metric, value) }]
+    })
+    return { do: 'events', events }
+  }
+
+  /** Who comes for the first time brings a zone and attributes. */
+  private passedBy(index: number, passed: Passed): Passed {
+    const { id, passed: first } = this.userAt(index)
+    if (this.ledger.zoneOf(id) !== undefined) return passed
+    const tz = passed.tz === undefined ? first.tz : passed.tz
+    return { tz, attributes: { ...first.attributes, ...passed.attributes } }
+  }
+
+  /** L7: the move that there is, back and forth; null where there is none. */
+  private switched(board: WorldBoard): Status | null {
+    const status = this.statusOf(board)
+    if (status === 'finished') return null
+    if (status !== 'inactive') return 'inactive'
+    const final = finalAt({ start: board.start, end: board.end })
+    if (final !== null && this.ledger.now >= final) return 'finished'
+    if (board.start <= utcDate(this.ledger.now)) return 'active'
+    // On the last hours before its date, it has begun in some zones and is still ahead in UTC: left alone.
+    return this.ledger.now < beginsAt(board.start) ? 'scheduled' : null
+  }
+
+  /** L7: only an active one can be finished early. */
+  private finished(board: WorldBoard): Status | null {
+    if (this.ledger.log.some((one) => one.kind === 'change' && one.at === this.ledger.now)) return null // TEMP
+    return this.statusOf(board) === 'active' ? 'finished' : null
+  }
+
+  /** The next moment at which something turns over for a user, and some milliseconds more or less. */
+  private moment({ what, user, board, plus }: Extract<Step, { do: 'wait until' }>): number {
+    const { now } = this.ledger
+    if (what === 'noon') return next(now, 12 * 60 * MINUTE) + plus
+    const zone = this.ledger.zoneOf(this.userAt(user).id) ?? 'UTC'
+    const ahead = offsetAt(zone, now) * MINUTE
+    const { from = null, to = null } = this.boardAt(board) ?? {}
+    const edge = what === 'midnight' ? '00:00' : ((user % 2 === 0 ? from : to) ?? from ?? to ?? '00:00')
+    return next(now + ahead, Date.parse(`1970-01-01T${edge}Z`)) - ahead + plus
+  }
+
+  userAt(index: number): World['users'][number] {
+    const user = this.world.users[index % this.world.users.length]
+    if (user === undefined) throw new Error('a world without users')
+    return user
+  }
+
+  boardAt(index: number): WorldBoard | undefined {
+    return this.world.boards[index % this.world.boards.length]
+  }
+
+  private setOf({ key }: WorldBoard) {
+    const set = this.set.get(key)
+    if (set === undefined) throw new Error(`no leaderboard ${key}`)
+    return set
+  }
+
+  private put({ key }: WorldBoard, status: Status, max: number): void {
+    this.set.set(key, { status, max })
+    this.ledger.board(key, status, max)
+  }
+}
+
+/** The next moment after another at which so many milliseconds of a day have passed. */
+function next(after: number, ofDay: number): number {
+  const today = midnight(utcDate(after)) + ofDay
+  return today > after ? today : today + DAY
+}

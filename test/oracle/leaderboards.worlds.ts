@@ -1,0 +1,225 @@
+import fc from 'fast-check'
+import { plusDays, plusMonths, utcDate } from './calendar.oracle'
+import type { Step, World, WorldBoard, WorldEvent } from './leaderboards.play'
+import { type Economy, type Passed, POINTS } from './ledger.oracle'
+
+/** Days on which something turns over soon: short months, the year, and clocks that change. */
+const BEGINNINGS = ['01-29', '02-27', '03-10', '03-24', '03-31', '09-29', '10-27', '11-03', '12-29']
+const FAR_APART = ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Etc/GMT+12'] as const
+const ZONES = [
+  ...FAR_APART,
+  'Asia/Kathmandu',
+  'America/New_York',
+  'Europe/Berlin',
+  'Asia/Tokyo',
+  'Australia/Lord_Howe',
+  'UTC',
+] as const
+/** The last two change places where characters are told apart by halves of 16 bits. */
+const IDS = ['ada', 'bob', 'B', 'b/2', 'eve', 'grâce 1', '__proto__', '10', '9', 'z', 'ﬀ', '𝒂'] as const
+const METRICS = ['m0', 'm1'] as const
+const TEAMS = ['red', 'blue'] as const
+const PLANS = ['a', 'b:1'] as const
+
+const tz: fc.Arbitrary<string | null | undefined> = fc.oneof(
+  { weight: 9, arbitrary: fc.constant(undefined) },
+  { weight: 2, arbitrary: fc.constantFrom(...ZONES) },
+  { weight: 1, arbitrary: fc.constant(null) },
+)
+const attributes = (weight: number, most: string | null): fc.Arbitrary<Record<string, string | null>> => {
+  const value = (values: readonly string[]) =>
+    fc.oneof(
+      { weight, arbitrary: fc.constant(undefined) },
+      { weight: 4, arbitrary: fc.constantFrom(...values) },
+      { weight: 1, arbitrary: fc.constant(most) },
+    )
+  return fc.tuple(value(TEAMS), value(PLANS)).map(([team, plan]) => ({
+    ...(team !== undefined && { team }),
+    ...(plan !== undefined && { plan }),
+  }))
+}
+const passed: fc.Arbitrary<Passed> = fc.record({ attributes: attributes(30, null), tz })
+
+/** What events of a world are worth: for ties, for parts of one that no sum of floats keeps, and of every size. */
+const VALUES = [
+  ['1', '1', '1', '2', '0', '-1'],
+  ['0.1', '0.2', '0.7', '0.3', '-0.1', '1'],
+  ['1', '2', '0', '-2', '0.5', '-0.5', '0.333333', '0.000001', '17', '60', '1000000000', '999999999.999999'],
+] as const
+type Values = (typeof VALUES)[number]
+
+/** The first ones most of the time, so that they meet. */
+const index = fc.oneof(
+  { weight: 3, arbitrary: fc.nat({ max: 2 }) },
+  { weight: 1, arbitrary: fc.nat({ max: 11 }) },
+)
+const eventOf = (values: Values): fc.Arbitrary<WorldEvent> =>
+  fc.record({
+    user: index,
+    metric: fc.constantFrom('m0', 'm0', ...METRICS),
+    value: fc.constantFrom(...values),
+    passed,
+  })
+const max = fc.oneof(fc.integer({ min: 1, max: 4 }), fc.constantFrom(2, 3, 1_000))
+
+type Pace = 'hours' | 'months'
+
+const minutes = (pace: Pace) =>
+  fc.oneof(
+    fc.integer({ min: 1, max: 60 }),
+    fc.integer({ min: 60, max: 1_440 }),
+    pace === 'hours'
+      ? fc.integer({ min: 1_440, max: 4_320 })
+      : fc.constantFrom(10, 28, 31, 45, 200, 366).map((days) => days * 1_440),
+  )
+
+const look = fc.nat({ max: 999 })
+const is = <const T extends string>(name: T) => fc.constant(name)
+const events = (list: fc.Arbitrary<WorldEvent[]>): fc.Arbitrary<Step> =>
+  fc.record({ look, do: is('events'), events: list })
+const moment = fc.record({
+  look,
+  do: is('wait until'),
+  what: fc.constantFrom('midnight', 'edge', 'edge', 'noon'),
+  user: index,
+  board: index,
+  plus: fc.constantFrom(-1, 0, 0, 60_000),
+})
+
+/** A step, or two that belong together. */
+const stepsAt = (pace: Pace, values: Values): fc.Arbitrary<Step[]> => {
+  const event = eventOf(values)
+  const single: fc.Arbitrary<Step> = fc.oneof(
+    { weight: 30, arbitrary: events(fc.tuple(event)) },
+    { weight: 15, arbitrary: events(fc.array(event, { minLength: 2, maxLength: 6, size: 'max' })) },
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        look,
+        do: is('identify'),
+        user: index,
+        passed: fc.record({ attributes: attributes(2, null), tz }),
+      }),
+    },
+    { weight: 12, arbitrary: fc.record({ look, do: is('wait'), minutes: minutes(pace) }) },
+    { weight: 6, arbitrary: moment },
+    { weight: 6, arbitrary: fc.record({ look, do: is('max'), board: index, max }) },
+    { weight: 6, arbitrary: fc.record({ look, do: is('switch'), board: index }) },
+    { weight: 1, arbitrary: fc.record({ look, do: is('finish'), board: index }) },
+  )
+  // Who waits for a moment does something then.
+  const awaited = fc
+    .tuple(moment, event)
+    .chain(([until, one]) =>
+      fc.tuple(fc.constant(until), events(fc.constant([{ ...one, user: until.user }]))),
+    )
+  return fc.oneof({ weight: 8, arbitrary: fc.tuple(single) }, { weight: 1, arbitrary: awaited })
+}
+
+const economyAt = (pace: Pace): fc.Arbitrary<Economy> =>
+  fc.record({
+    max: fc.constantFrom(20, 50, 90, null),
+    gain: fc.record({
+      metric: fc.constant('m0'),
+      threshold: fc.integer({ min: 1, max: 3 }),
+      points: fc.integer({ min: 2, max: 9 }),
+    }),
+    price: fc.record({
+      metric: fc.constant('m1'),
+      threshold: fc.integer({ min: 1, max: 3 }),
+      points: fc.integer({ min: -9, max: -2 }),
+    }),
+    tick: fc.record({
+      unit: fc.constant(pace === 'hours' ? ('hours' as const) : ('days' as const)),
+      interval: pace === 'hours' ? fc.constantFrom(1, 5) : fc.constantFrom(10, 40),
+      points: fc.constantFrom(1, 2, 7, -1),
+      team: fc.constantFrom(null, null, 'red'),
+    }),
+  })
+
+const RUNS = {
+  hours: [null, null, ['day', 1], ['day', 2], ['day', 7]],
+  months: [null, ['day', 7], ['month', 1], ['month', 1], ['month', 5], ['year', 1]],
+} as const
+
+const WINDOWS = [
+  ...[['09:00', '17:00'] as const, ['22:00', '06:00'] as const, ['23:30:30', '00:15'] as const],
+  ...[[null, '12:00'] as const, ['12:00', null] as const, ['18:00', '00:00'] as const],
+]
+
+const boardAt = (begins: number, pace: Pace): fc.Arbitrary<Omit<WorldBoard, 'key'>> => {
+  const today = utcDate(begins)
+  const lately =
+    pace === 'hours'
+      ? fc.constantFrom(-9, -3, -1, 0, 0, 0, 2, 3).map((days) => plusDays(today, days))
+      : fc.oneof(
+          fc.constantFrom(-40, 0, 5, 33).map((days) => plusDays(today, days)),
+          // The 31st, or the last day before it, of an earlier month.
+          fc.integer({ min: 1, max: 14 }).map((back) => plusMonths(`${today.slice(0, 4)}-01-31`, -back)),
+          fc.constant('2024-02-29'),
+        )
+  return fc
+    .record({
+      of: fc.constantFrom('m0', 'm0', 'm1', POINTS, POINTS),
+      start: lately,
+      lasts: fc.option(pace === 'hours' ? fc.integer({ min: 0, max: 5 }) : fc.integer({ min: 5, max: 90 })),
+      runs: fc.constantFrom(...RUNS[pace]),
+      window: fc.oneof(
+        { weight: 2, arbitrary: fc.constant([null, null] as const) },
+        { weight: 1, arbitrary: fc.constantFrom(...WINDOWS) },
+      ),
+      breakdown: fc.constantFrom([], [], [], ['team'], ['team', 'plan']),
+      max,
+      opens: fc.constantFrom('at once' as const, 'at once' as const, 'later' as const),
+    })
+    .map(({ start, lasts, runs, window: [from, to], ...rest }) => ({
+      ...rest,
+      ...{ start, from, to },
+      end: lasts === null ? null : plusDays([start, today].toSorted().at(-1) ?? start, lasts),
+      unit: runs?.[0] ?? null,
+      interval: runs?.[1] ?? 1,
+    }))
+}
+
+const usersAt: fc.Arbitrary<World['users']> = fc
+  .tuple(
+    fc.oneof(
+      fc.shuffledSubarray([...IDS], { minLength: 2, maxLength: 5 }),
+      fc.shuffledSubarray([...IDS], { minLength: 1 }),
+    ),
+    fc.array(
+      fc.record({
+        attributes: attributes(1, 'red'),
+        tz: fc.oneof(fc.constantFrom(...FAR_APART), fc.constantFrom(undefined, ...ZONES)),
+      }),
+      { minLength: IDS.length, maxLength: IDS.length },
+    ),
+  )
+  .map(([ids, firsts]) => ids.map((id, at) => ({ id, passed: firsts[at] ?? { attributes: {}, tz: null } })))
+
+const moods = fc.record({
+  day: fc.constantFrom(...BEGINNINGS),
+  minute: fc.nat({ max: 1_439 }),
+  pace: fc.constantFrom<Pace[]>('hours', 'months'),
+  values: fc.constantFrom<Values[]>(...VALUES),
+})
+
+/** Random worlds that begin in a year. */
+export const worldsOf = (year: number): fc.Arbitrary<World> =>
+  fc.noBias(
+    // Other moods make other worlds, not smaller ones; and of a world, it is its steps that are to become few first.
+    fc.noShrink(moods).chain(({ day, minute, pace, values }) => {
+      const begins = Date.parse(`${year}-${day}T00:00:00Z`) + minute * 60_000
+      return fc.record({
+        begins: fc.constant(begins),
+        steps: fc
+          .array(stepsAt(pace, values), { minLength: 1, maxLength: 32, size: 'max' })
+          .map((steps) => steps.flat()),
+        boards: fc
+          .array(boardAt(begins, pace), { minLength: 1, maxLength: 4, size: 'max' })
+          .map((boards) => boards.map((board, at) => ({ ...board, key: `board-${at}` }))),
+        users: fc.noShrink(usersAt),
+        economy: fc.noShrink(economyAt(pace)),
+      })
+    }),
+  )

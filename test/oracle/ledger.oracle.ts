@@ -1,0 +1,129 @@
+import { DAY, MINUTE, offsetAt } from './calendar.oracle'
+import type { Happening, Status, View } from './leaderboards.oracle'
+import { millionths } from './points.oracle'
+
+/** What of a user is passed along; undefined leaves the zone, null clears it. */
+export type Passed = { attributes: Readonly<Record<string, string | null>>; tz: string | null | undefined }
+
+/** A points system of three triggers, active from the beginning: one that gives, one that takes, one that ticks. */
+export type Economy = {
+  max: number | null
+  gain: { metric: string; threshold: number; points: number }
+  price: { metric: string; threshold: number; points: number }
+  tick: {
+    unit: 'hours' | 'days'
+    interval: number
+    points: number
+    /** The value of `team` that it asks for; null where everyone gets it. */
+    team: string | null
+  }
+}
+
+export const POINTS = 'xp'
+
+type User = {
+  zone: string
+  attributes: Record<string, string>
+  totals: Map<string, bigint>
+  highest: Map<string, bigint>
+  points: bigint
+}
+
+const HOUR = 60 * MINUTE
+const INT32 = 2_147_483_647n
+/** E1: |total| stays within 9,007,199,254, here in millionths. */
+const FARTHEST = 9_007_199_254_000_000n
+
+/** Keeps the log of what happens in a small world, awards included (E1, E8, P1, P4, P6, U2), from the rules alone. */
+export class Ledger {
+  readonly log: Happening[] = []
+  now: number
+  private readonly begins: number
+  private readonly economy: Economy
+  private readonly users = new Map<string, User>()
+
+  constructor(begins: number, economy: Economy) {
+    this.now = begins
+    this.begins = begins
+    this.economy = economy
+  }
+
+  get view(): View {
+    return { log: this.log, now: this.now }
+  }
+
+  /** The zone of a user; undefined for one who isn't there. */
+  zoneOf(id: string): string | undefined {
+    return this.users.get(id)?.zone
+  }
+
+  identify(id: string, { attributes, tz }: Passed): User {
+    const fresh: User = {
+      zone: 'UTC',
+      attributes: {},
+      totals: new Map(),
+      highest: new Map(),
+      points: 0n,
+    }
+    const user = this.users.get(id) ?? fresh
+    this.users.set(id, user)
+    if (tz !== undefined) user.zone = tz ?? 'UTC'
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value === null) delete user.attributes[key]
+      else user.attributes[key] = value
+    }
+    this.log.push({ at: this.now, kind: 'profile', user: id, attributes, tz })
+    return user
+  }
+
+  /** False where it is refused, and nothing of it happens. */
+  event(id: string, passed: Passed, metric: string, value: string): boolean {
+    const amount = millionths(value)
+    const total = (this.users.get(id)?.totals.get(metric) ?? 0n) + amount
+    if (total > FARTHEST || total < -FARTHEST) return false
+    const user = this.identify(id, passed)
+    user.totals.set(metric, total)
+    this.change(id, user, metric, amount, this.now)
+    const before = user.highest.get(metric) ?? 0n
+    const after = total > before ? total : before
+    user.highest.set(metric, after)
+    for (const trigger of [this.economy.gain, this.economy.price]) {
+      if (trigger.metric !== metric) continue
+      const threshold = BigInt(trigger.threshold) * 1_000_000n
+      this.award(id, user, BigInt(trigger.points) * (after / threshold - before / threshold), this.now)
+    }
+    return true
+  }
+
+  /** Moves the clock, and lets the ticks on the way happen, in order. */
+  moveTo(to: number): void {
+    const { unit, interval, points, team } = this.economy.tick
+    const step = interval * (unit === 'hours' ? HOUR : DAY)
+    let due = this.begins + (Math.floor((this.now - this.begins) / step) + 1) * step
+    for (; due <= to; due += step) {
+      for (const [id, user] of this.users) {
+        if (team === null || user.attributes.team === team) this.award(id, user, BigInt(points), due)
+      }
+    }
+    this.now = to
+  }
+
+  board(board: string, status: Status, max: number): void {
+    this.log.push({ at: this.now, kind: 'board', board, status, max })
+  }
+
+  /** P6: a rise ends at the cap, a fall at zero; what comes to nothing is no award. */
+  private award(id: string, user: User, points: bigint, at: number): void {
+    const { max } = this.economy
+    const cap = max === null ? INT32 : BigInt(max)
+    const wanted = user.points + points
+    const total = wanted < 0n ? 0n : points > 0n && wanted > cap ? cap : wanted
+    if (total === user.points) return
+    this.change(id, user, POINTS, (total - user.points) * 1_000_000n, at)
+    user.points = total
+  }
+
+  private change(id: string, { zone }: User, of: string, amount: bigint, at: number): void {
+    this.log.push({ at, kind: 'change', user: id, of, millionths: amount, offset: offsetAt(zone, at) })
+  }
+}

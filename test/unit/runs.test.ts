@@ -1,0 +1,272 @@
+import { describe, expect, test } from 'vitest'
+import * as rules from '../../src/modules/leaderboards/runs.rules'
+import { civilDate, dayOf } from '../../src/shared/civil'
+import { instant, iso } from '../../src/shared/clock'
+
+const DAY = 86_400_000
+const day = (date: string) => dayOf(civilDate(date))
+const moment = (text: string) => instant(Date.parse(text))
+
+const schedule = (
+  start: string,
+  runUnit: rules.Schedule['runUnit'] = null,
+  runInterval: number | null = null,
+  end: string | null = null,
+): rules.Schedule => ({
+  start: civilDate(start),
+  end: end === null ? null : civilDate(end),
+  runUnit,
+  runInterval,
+})
+
+/** A run as two dates; null where it has no end, or where there is no run. */
+const dates = (run: rules.Run | null) =>
+  run && [rules.dateOf(run.start), run.end === null ? null : rules.dateOf(run.end)]
+const holding = (of: rules.Schedule, date: string) => dates(rules.runHolding(of, day(date)))
+const nearest = (of: rules.Schedule, date: string) => dates(rules.nearestRun(of, day(date)))
+
+/** The first so many runs, one after another. */
+function firstRuns(of: rules.Schedule, count: number) {
+  const runs: (rules.Run | null)[] = [rules.runHolding(of, day(of.start))]
+  while (runs.length < count) {
+    const last = runs.at(-1)
+    runs.push(last ? rules.runAfter(of, last) : null)
+  }
+  return runs.map(dates)
+}
+
+describe('L2: runs', () => {
+  test('L2: a perpetual one has one run, from its start to its end, if any', () => {
+    expect(holding(schedule('2026-03-10'), '2026-03-10')).toEqual(['2026-03-10', null])
+    expect(holding(schedule('2026-03-10'), '2099-01-01')).toEqual(['2026-03-10', null])
+    expect(holding(schedule('2026-03-10'), '2026-03-09')).toBeNull()
+    const ending = schedule('2026-03-10', null, null, '2026-03-12')
+    expect(holding(ending, '2026-03-12')).toEqual(['2026-03-10', '2026-03-12'])
+    expect(holding(ending, '2026-03-13')).toBeNull()
+    expect(firstRuns(ending, 2)).toEqual([['2026-03-10', '2026-03-12'], null])
+    expect(firstRuns(schedule('2026-03-10'), 2)).toEqual([['2026-03-10', null], null])
+    expect(holding(schedule('2026-03-10', null, null, '2026-03-10'), '2026-03-10')).toEqual([
+      '2026-03-10',
+      '2026-03-10',
+    ])
+  })
+
+  test('L2: months are counted from the anchor, with the day clamped: 31 Jan, 28 Feb, 31 Mar', () => {
+    expect(firstRuns(schedule('2026-01-31', 'month', 1), 5)).toEqual([
+      ['2026-01-31', '2026-02-27'],
+      ['2026-02-28', '2026-03-30'],
+      ['2026-03-31', '2026-04-29'],
+      ['2026-04-30', '2026-05-30'],
+      ['2026-05-31', '2026-06-29'],
+    ])
+    expect(firstRuns(schedule('2024-01-30', 'month', 1), 3)).toEqual([
+      ['2024-01-30', '2024-02-28'],
+      ['2024-02-29', '2024-03-29'],
+      ['2024-03-30', '2024-04-29'],
+    ])
+    expect(firstRuns(schedule('2025-10-31', 'month', 4), 4)).toEqual([
+      ['2025-10-31', '2026-02-27'],
+      ['2026-02-28', '2026-06-29'],
+      ['2026-06-30', '2026-10-30'],
+      ['2026-10-31', '2027-02-27'],
+    ])
+    expect(firstRuns(schedule('2026-12-01', 'month', 1), 2)).toEqual([
+      ['2026-12-01', '2026-12-31'],
+      ['2027-01-01', '2027-01-31'],
+    ])
+  })
+
+  test('L2: years from a leap day begin on 28 Feb, and on 29 Feb in leap years', () => {
+    expect(firstRuns(schedule('2024-02-29', 'year', 1), 5)).toEqual([
+      ['2024-02-29', '2025-02-27'],
+      ['2025-02-28', '2026-02-27'],
+      ['2026-02-28', '2027-02-27'],
+      ['2027-02-28', '2028-02-28'],
+      ['2028-02-29', '2029-02-27'],
+    ])
+    // 1900 and 2100 are no leap years, 2000 is.
+    expect(firstRuns(schedule('1896-02-29', 'year', 4), 3)).toEqual([
+      ['1896-02-29', '1900-02-27'],
+      ['1900-02-28', '1904-02-28'],
+      ['1904-02-29', '1908-02-28'],
+    ])
+    expect(holding(schedule('2000-02-29', 'year', 100), '2100-02-28')).toEqual(['2100-02-28', '2200-02-27'])
+  })
+
+  test('L2: days count days, over months, years and leap days', () => {
+    expect(firstRuns(schedule('2024-02-26', 'day', 7), 3)).toEqual([
+      ['2024-02-26', '2024-03-03'],
+      ['2024-03-04', '2024-03-10'],
+      ['2024-03-11', '2024-03-17'],
+    ])
+    expect(holding(schedule('2024-02-26', 'day', 7), '2026-11-23')).toEqual(['2026-11-23', '2026-11-29'])
+    expect(firstRuns(schedule('2026-03-10', 'day', 1), 2)).toEqual([
+      ['2026-03-10', '2026-03-10'],
+      ['2026-03-11', '2026-03-11'],
+    ])
+    expect(holding(schedule('1969-12-25', 'day', 10), '1970-01-03')).toEqual(['1969-12-25', '1970-01-03'])
+  })
+
+  test('L2: the end cuts the last run short', () => {
+    const of = schedule('2026-01-31', 'month', 1, '2026-03-05')
+    expect(firstRuns(of, 3)).toEqual([['2026-01-31', '2026-02-27'], ['2026-02-28', '2026-03-05'], null])
+    expect(holding(of, '2026-03-06')).toBeNull()
+    expect(holding(of, '2026-01-30')).toBeNull()
+  })
+
+  test('L2: without a run: the one that holds the day, the first one before it, the last one after it', () => {
+    const of = schedule('2026-03-02', 'day', 7, '2026-03-18')
+    expect(nearest(of, '2020-01-01')).toEqual(['2026-03-02', '2026-03-08'])
+    expect(nearest(of, '2026-03-01')).toEqual(['2026-03-02', '2026-03-08'])
+    expect(nearest(of, '2026-03-09')).toEqual(['2026-03-09', '2026-03-15'])
+    expect(nearest(of, '2026-03-18')).toEqual(['2026-03-16', '2026-03-18'])
+    expect(nearest(of, '2026-03-19')).toEqual(['2026-03-16', '2026-03-18'])
+    expect(nearest(of, '2030-01-01')).toEqual(['2026-03-16', '2026-03-18'])
+    expect(nearest(schedule('2026-03-02'), '2020-01-01')).toEqual(['2026-03-02', null])
+    expect(() => nearest(schedule('2026-03-02', null, null, '2026-03-01'), '2026-03-02')).toThrow()
+  })
+
+  test('L2: the calendar ends with the year 9999', () => {
+    const of = schedule('9999-12-30', 'day', 1)
+    expect(firstRuns(of, 3)).toEqual([['9999-12-30', '9999-12-30'], ['9999-12-31', '9999-12-31'], null])
+    expect(holding(schedule('9999-02-28', 'year', 1_000), '9999-12-31')).toEqual(['9999-02-28', '9999-12-31'])
+    expect(holding(schedule('0001-01-01', 'month', 1), '9999-12-31')).toEqual(['9999-12-01', '9999-12-31'])
+  })
+
+  test('L2: every day from the start on is in one run, and the runs follow each other without a gap', () => {
+    for (const [unit, interval] of [
+      ['day', 1],
+      ['day', 13],
+      ['month', 1],
+      ['month', 5],
+      ['year', 1],
+    ] as const) {
+      for (const start of ['2023-12-31', '2024-01-29', '2024-02-29', '2023-08-30', '2024-03-01']) {
+        const of = schedule(start, unit, interval)
+        let run: rules.Run | null = rules.runHolding(of, day(start))
+        expect(run?.start).toBe(day(start))
+        for (let d = day(start); d < day('2025-03-02'); d += 1) {
+          const found = rules.runHolding(of, d)
+          if (run?.end != null && d > run.end) {
+            expect([start, unit, interval, found?.start]).toEqual([start, unit, interval, d])
+            expect(rules.runAfter(of, run)).toEqual(found)
+            run = found
+          }
+          expect(found).toEqual(run)
+        }
+      }
+    }
+  })
+})
+
+describe('L7, L8: when runs begin and are final', () => {
+  const run = { start: day('2026-03-10'), end: day('2026-03-12') }
+
+  test('L8: a run begins at its first midnight in UTC+14, and is final 12 hours after its end in UTC', () => {
+    expect(iso(rules.beginsAt(run))).toBe('2026-03-09T10:00:00.000Z')
+    expect(rules.finalAt(run)).toBe(moment('2026-03-13T12:00:00Z'))
+    expect(rules.finalAt({ start: run.start, end: null })).toBeNull()
+    expect(iso(rules.beginsAt({ start: day('0001-01-01') }))).toBe('0000-12-31T10:00:00.000Z')
+  })
+
+  test('L8: the runs that have begun somewhere, from a day on', () => {
+    const of = schedule('2026-03-02', 'day', 7, '2026-03-18')
+    const begun = (from: string, at: string) => rules.runsBegun(of, day(from), moment(at)).map(dates)
+    const [first, second, third] = firstRuns(of, 3)
+    expect(begun('2026-03-02', '2026-03-01T09:59:59.999Z')).toEqual([])
+    expect(begun('2020-01-01', '2026-03-01T10:00:00Z')).toEqual([first])
+    expect(begun('2026-03-08', '2026-03-08T09:59:59.999Z')).toEqual([first])
+    expect(begun('2026-03-08', '2026-03-08T10:00:00Z')).toEqual([first, second])
+    expect(begun('2026-03-09', '2026-03-15T10:00:00Z')).toEqual([second, third])
+    expect(begun('2026-03-02', '2030-01-01T00:00:00Z')).toEqual([first, second, third])
+    expect(begun('2026-03-19', '2030-01-01T00:00:00Z')).toEqual([])
+    expect(rules.runsBegun(schedule('2026-03-02'), 0, moment('2030-01-01T00:00:00Z')).map(dates)).toEqual([
+      ['2026-03-02', null],
+    ])
+  })
+
+  test('L8: until when runs are final', () => {
+    const until = (of: rules.Schedule, at: string) => {
+      const last = rules.finalUntil(of, moment(at))
+      return last === null ? null : rules.dateOf(last)
+    }
+    const weekly = schedule('2026-03-02', 'day', 7)
+    expect(until(weekly, '2026-03-01T00:00:00Z')).toBeNull()
+    expect(until(weekly, '2026-03-09T11:59:59.999Z')).toBeNull()
+    expect(until(weekly, '2026-03-09T12:00:00Z')).toBe('2026-03-08')
+    expect(until(weekly, '2026-03-16T11:59:59.999Z')).toBe('2026-03-08')
+    expect(until(weekly, '2026-03-16T12:00:00Z')).toBe('2026-03-15')
+    const ending = schedule('2026-03-02', 'day', 7, '2026-03-18')
+    expect(until(ending, '2026-03-19T11:59:59.999Z')).toBe('2026-03-15')
+    expect(until(ending, '2026-03-19T12:00:00Z')).toBe('2026-03-18')
+    expect(until(ending, '2030-01-01T00:00:00Z')).toBe('2026-03-18')
+    expect(until(schedule('2026-03-02'), '2030-01-01T00:00:00Z')).toBeNull()
+  })
+
+  test('L7: a status is the one that was set, until time moves it on', () => {
+    const of = schedule('2026-03-10', null, null, '2026-03-12')
+    const statusAt = (status: Parameters<typeof rules.statusOf>[0]['status'], at: string, more = {}) =>
+      rules.statusOf({ ...of, status, ...more }, moment(at))
+    expect(statusAt('scheduled', '2026-03-09T09:59:59.999Z')).toBe('scheduled')
+    expect(statusAt('scheduled', '2026-03-09T10:00:00Z')).toBe('active')
+    for (const status of ['scheduled', 'active'] as const) {
+      expect(statusAt(status, '2026-03-13T11:59:59.999Z')).toBe('active')
+      expect(statusAt(status, '2026-03-13T12:00:00Z')).toBe('finished')
+      expect(statusAt(status, '2030-01-01T00:00:00Z', { end: null })).toBe('active')
+      expect(statusAt(status, '2026-03-13T12:00:00Z', { runUnit: 'day', runInterval: 7 })).toBe('finished')
+    }
+    for (const at of ['2026-03-01T00:00:00Z', '2026-03-11T00:00:00Z', '2030-01-01T00:00:00Z']) {
+      expect(statusAt('inactive', at)).toBe('inactive')
+      expect(statusAt('finished', at)).toBe('finished')
+    }
+  })
+})
+
+describe('L1: the daily window', () => {
+  const at = (time: string) => Date.parse(`2026-03-10T${time}Z`)
+  const inside = (
+    startTime: string | null,
+    endTime: string | null,
+    times: readonly string[],
+    utcOffset = 0,
+  ) => times.map((time) => rules.isInside(rules.windowOf({ startTime, endTime }), at(time), utcOffset))
+
+  test('L1: holds its start, and not its end', () => {
+    expect(rules.windowOf({ startTime: '09:00', endTime: '17:30:15' })).toEqual({ from: 32_400, to: 63_015 })
+    const times = ['08:59:59.999', '09:00:00', '12:00:00', '17:30:14.999', '17:30:15', '23:59:59.999']
+    expect(inside('09:00', '17:30:15', times)).toEqual([false, true, true, true, false, false])
+  })
+
+  test('L1: one side alone reaches to midnight; none is the whole day', () => {
+    const times = ['00:00:00', '08:59:59.999', '09:00:00', '23:59:59.999']
+    expect(inside('09:00', null, times)).toEqual([false, false, true, true])
+    expect(inside(null, '09:00', times)).toEqual([true, true, false, false])
+    expect(inside('00:00', null, times)).toEqual([true, true, true, true])
+    expect(inside(null, null, times)).toEqual([true, true, true, true])
+    expect(rules.windowOf({ startTime: null, endTime: null })).toBeNull()
+  })
+
+  test('L1: a start after its end crosses midnight', () => {
+    const times = ['00:00:00', '01:59:59.999', '02:00:00', '21:59:59.999', '22:00:00', '23:59:59.999']
+    expect(inside('22:00', '02:00', times)).toEqual([true, true, false, false, true, true])
+    expect(inside('22:00', '00:00', times)).toEqual([false, false, false, false, true, true])
+  })
+
+  test('L1: goes by the local time, on both sides of UTC and before 1970', () => {
+    // 10:30 UTC is 00:30 of the next day in UTC+14, 23:30 of the day before in UTC-11, and 16:15 in Kathmandu.
+    expect(inside('00:00', '01:00', ['10:30:00'], 14 * 60)).toEqual([true])
+    expect(inside('23:00', '00:00', ['10:30:00'], -11 * 60)).toEqual([true])
+    expect(inside('16:15', '16:16', ['10:30:00'], 345)).toEqual([true])
+    expect(inside('09:00', '17:00', ['10:30:00'], 14 * 60)).toEqual([false])
+    const morning = rules.windowOf({ startTime: '09:00', endTime: '12:00' })
+    expect(rules.isInside(morning, -14 * 3_600_000, 0)).toBe(true)
+    expect(rules.isInside(morning, -DAY, 0)).toBe(false)
+  })
+
+  test('L1: the part after midnight belongs to the date that it is on', () => {
+    expect(rules.dateOf(rules.localDay(at('23:59:59.999'), 0))).toBe('2026-03-10')
+    expect(rules.dateOf(rules.localDay(at('23:59:59.999'), 1))).toBe('2026-03-11')
+    expect(rules.dateOf(rules.localDay(at('10:30:00'), -11 * 60))).toBe('2026-03-09')
+    expect(rules.localDay(-1, 0)).toBe(-1)
+  })
+})

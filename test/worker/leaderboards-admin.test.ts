@@ -1,0 +1,744 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant } from './harness'
+
+const NOBODY = '018f0000-0000-7000-8000-000000000000'
+const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+const PATH = '/leaderboards'
+
+const list = (body: unknown): unknown[] => [body].flat()
+const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
+
+/** The clock is one for the whole database, so each test sets it and ends with real time. */
+const clock = (tenant: TestTenant, method: string, body?: unknown) =>
+  call(tenant.send, method, '/admin/v1/test-clock', {
+    body,
+    headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
+  })
+const move = async (tenant: TestTenant, now: string) => {
+  expect((await clock(tenant, 'PUT', { now })).status).toBe(200)
+}
+
+/** The year whose March is the next to come: the tests begin on its 10 March, at noon in UTC. */
+const Y = new Date().getUTCFullYear() + (new Date().getUTCMonth() < 2 ? 0 : 1)
+const TODAY = `${Y}-03-10`
+
+type Setup = {
+  tenant: TestTenant
+  metric: string
+  system: string
+  plan: string
+  city: string
+  page: string
+}
+
+async function setup(tenant?: TestTenant): Promise<Setup> {
+  const one = tenant ?? (await newTenant())
+  const attribute = (key: string, type: string) => one.create('/attributes', { key, name: key, type })
+  return {
+    tenant: one,
+    metric: await one.metric('words'),
+    system: await one.create('/points', { key: 'xp', name: 'XP' }),
+    plan: await attribute('plan', 'user'),
+    city: await attribute('city', 'user'),
+    page: await attribute('page', 'event'),
+  }
+}
+
+let s: Setup
+beforeEach(async () => {
+  s = await setup()
+  await move(s.tenant, `${TODAY}T12:00:00Z`)
+})
+afterEach(async () => {
+  await clock(s.tenant, 'DELETE')
+})
+
+const item = (key: string, more: object = {}) => ({
+  key,
+  name: `Board ${key}`,
+  rankBy: 'metric',
+  metricId: s.metric,
+  ...more,
+})
+const shown = (key: string, more: object = {}) => ({
+  id: UUID,
+  key,
+  name: `Board ${key}`,
+  status: 'inactive',
+  rankBy: 'metric',
+  metricId: s.metric,
+  maxParticipants: 1_000,
+  start: TODAY,
+  breakdownAttributes: [],
+  ...more,
+})
+
+const post = (...items: object[]) => s.tenant.admin('POST', PATH, items)
+const create = (key: string, more: object = {}) => s.tenant.create(PATH, item(key, more))
+const get = async (id: string) => (await s.tenant.admin('GET', `${PATH}/${id}`)).body
+const patch = async (id: string, change: object) =>
+  (await s.tenant.admin('PATCH', PATH, [{ id, ...change }])).body
+
+/** Holds that a change is an issue of two sentences, the first of which is like this, and that nothing was changed. */
+async function objects(id: string, change: object, message: RegExp) {
+  const before = await get(id)
+  const body = await patch(id, change)
+  expect(body).toEqual({
+    updated: [],
+    issues: [{ id, severity: 'error', message: expect.stringMatching(/^.+[^.]\. .+[^.]\.$/) }],
+  })
+  expect([change, at(body, 'issues', 0, 'message')]).toEqual([change, expect.stringMatching(message)])
+  expect(await get(id)).toEqual(before)
+}
+
+/** Holds that an item can't be created: the first sentence of its issue is like this. */
+async function refuses(more: object, message: RegExp) {
+  const { status, body } = await post(item(`refused-${crypto.randomUUID()}`, more))
+  expect([status, body]).toEqual([
+    200,
+    {
+      created: [],
+      issues: [{ index: 0, severity: 'error', message: expect.stringMatching(/^.+[^.]\. .+[^.]\.$/) }],
+    },
+  ])
+  expect([more, at(body, 'issues', 0, 'message')]).toEqual([more, expect.stringMatching(message)])
+}
+
+/** Holds that a change is made: what the answer and a later GET show of it. */
+async function changes(id: string, change: object, shows: object) {
+  const body = await patch(id, change)
+  expect(body).toMatchObject({ updated: [shows], issues: [] })
+  expect(await get(id)).toEqual(at(body, 'updated', 0))
+}
+
+describe('fields', () => {
+  it('G10: defaults are shown, and what is not there is left out', async () => {
+    const { status, body } = await post(item('a'), {
+      ...item('b'),
+      description: null,
+      status: null,
+      pointsSystemId: null,
+      maxParticipants: null,
+      start: null,
+      end: null,
+      startTime: null,
+      endTime: null,
+      breakdownAttributes: null,
+      runUnit: null,
+      runInterval: null,
+      unknown: 1,
+    })
+    expect(status).toBe(201)
+    expect(body).toEqual({ created: [shown('a'), shown('b')], issues: [] })
+  })
+
+  it('G10: all that is given is shown, by GET and by the list, oldest first', async () => {
+    const { plan, city, system } = s
+    const all = {
+      description: 'Who writes most',
+      maxParticipants: 3,
+      start: `${Y}-03-01`,
+      end: `${Y}-03-31`,
+      startTime: '22:00',
+      endTime: '02:30:15',
+      breakdownAttributes: [city, plan],
+      runUnit: 'day',
+      runInterval: 7,
+    }
+    const a = await create('a', all)
+    await create('b', { rankBy: 'points', pointsSystemId: system })
+    await create('c', { rankBy: 'streak', pointsSystemId: system })
+    const { metricId: _, ...plain } = shown('')
+    const documents = [
+      shown('a', all),
+      { ...plain, key: 'b', name: 'Board b', rankBy: 'points', pointsSystemId: system },
+      { ...plain, key: 'c', name: 'Board c', rankBy: 'streak' },
+    ]
+    expect(await get(a)).toEqual(documents[0])
+    expect(await get(a.toUpperCase())).toEqual(documents[0])
+    expect((await s.tenant.admin('GET', PATH)).body).toEqual(documents)
+    expect((await s.tenant.admin('GET', `${PATH}?limit=1&skip=1`)).body).toEqual([documents[1]])
+    expect((await s.tenant.admin('GET', `${PATH}/${NOBODY}`)).status).toBe(404)
+  })
+
+  it('L2: start is the day of creation in UTC, and runUnit alone means an interval of 1', async () => {
+    await move(s.tenant, `${Y}-03-10T23:59:59.999Z`)
+    expect(await get(await create('a'))).toMatchObject({ start: `${Y}-03-10` })
+    await move(s.tenant, `${Y}-03-11T00:00:00Z`)
+    expect(await get(await create('b', { runUnit: 'month' }))).toMatchObject({
+      start: `${Y}-03-11`,
+      runUnit: 'month',
+      runInterval: 1,
+    })
+  })
+
+  it('G3: a body of a wrong shape is 422, names every field at fault and stores nothing', async () => {
+    const before = await everything()
+    const { status, body } = await post(item('fine'), {
+      key: 'not a key',
+      name: '',
+      rankBy: 'luck',
+      status: 'paused',
+      metricId: 'x',
+      pointsSystemId: 'x',
+      description: 'x'.repeat(2_001),
+      maxParticipants: 1_001,
+      start: `${Y}-02-30`,
+      end: 'soon',
+      startTime: '24:00',
+      endTime: '9:00',
+      breakdownAttributes: Array.from({ length: 11 }, () => NOBODY),
+      runUnit: 'week',
+      runInterval: 1_001,
+    })
+    expect(status).toBe(422)
+    const fields = [
+      ...['key', 'name', 'rankBy', 'status', 'metricId', 'pointsSystemId', 'description', 'maxParticipants'],
+      ...['start', 'end', 'startTime', 'endTime', 'breakdownAttributes', 'runUnit', 'runInterval'],
+    ]
+    for (const field of fields) expect(at(body, 'error')).toContain(field)
+    for (const wrong of [
+      { maxParticipants: 0 },
+      { maxParticipants: 1.5 },
+      { runInterval: 0, runUnit: 'day' },
+      { runInterval: 1.5, runUnit: 'day' },
+      { startTime: '09:60' },
+      { endTime: '09:00:60' },
+      { breakdownAttributes: ['plan'] },
+      { name: null },
+      { rankBy: null },
+      { key: null },
+    ]) {
+      expect([wrong, (await post(item('a', wrong))).status]).toEqual([wrong, 422])
+    }
+    const patched = await s.tenant.admin('PATCH', PATH, [{ id: NOBODY, end: 'x', runInterval: 0, key: '' }])
+    expect(patched.status).toBe(422)
+    for (const field of ['end', 'runInterval', 'key']) expect(at(patched.body, 'error')).toContain(field)
+    expect(await everything()).toEqual(before)
+  })
+
+  it('G7: an item that cannot be done is an issue, and the others go on', async () => {
+    const mixed = await post(item('a'), item('a'), item('b', { metricId: NOBODY }), item('c'))
+    expect(mixed).toMatchObject({
+      status: 201,
+      body: { created: [{ key: 'a' }, { key: 'c' }], issues: [{ index: 1 }, { index: 2 }] },
+    })
+    const [a, c] = pick(at(mixed.body, 'created'), 'id').map(String)
+    const patched = await s.tenant.admin('PATCH', PATH, [
+      { id: NOBODY, name: 'Nobody' },
+      { id: a, key: 'c' },
+      { id: c, name: 'C' },
+    ])
+    expect(patched).toMatchObject({
+      status: 200,
+      body: { updated: [{ id: c, name: 'C' }], issues: [{ id: NOBODY }, { id: a }] },
+    })
+    const gone = await s.tenant.admin('DELETE', `${PATH}?ids=${a},${NOBODY}`)
+    expect(gone).toMatchObject({ status: 200, body: { deleted: [{ id: a }], issues: [{ id: NOBODY }] } })
+    expect(pick((await s.tenant.admin('GET', PATH)).body, 'id')).toEqual([c])
+    expect((await s.tenant.admin('GET', `${PATH}/${a}`)).status).toBe(404)
+  })
+
+  it("T3: an admin call finds, changes and deletes nothing of another tenant's, nor refers to it", async () => {
+    const theirs = await setup()
+    const id = await theirs.tenant.create(PATH, { ...item('a'), metricId: theirs.metric })
+    expect((await s.tenant.admin('GET', `${PATH}/${id}`)).status).toBe(404)
+    expect((await s.tenant.admin('GET', PATH)).body).toEqual([])
+    expect(await patch(id, { name: 'stolen' })).toMatchObject({ updated: [], issues: [{ id }] })
+    expect((await s.tenant.admin('DELETE', `${PATH}?ids=${id}`)).body).toMatchObject({ deleted: [] })
+    await refuses({ metricId: theirs.metric }, /metricId/)
+    await refuses({ rankBy: 'points', pointsSystemId: theirs.system }, /pointsSystemId/)
+    await refuses({ breakdownAttributes: [theirs.plan] }, /breakdownAttributes/)
+    expect((await theirs.tenant.admin('GET', `${PATH}/${id}`)).body).toMatchObject({ name: 'Board a' })
+    await create('a')
+  })
+
+  it('G5: a key is taken while its leaderboard lives, and within one request as in several', async () => {
+    const a = await create('a')
+    const b = await create('b')
+    await refuses({ key: 'a' }, /^The key "a" is taken/)
+    await objects(b, { key: 'a' }, /^The key "a" is taken/)
+    // Each item sees what those before it did, whichever of them is older.
+    const rotated = await s.tenant.admin('PATCH', PATH, [
+      { id: b, key: 'c' },
+      { id: a, key: 'b' },
+      { id: b, key: 'a' },
+    ])
+    expect(at(rotated.body, 'issues')).toEqual([])
+    expect(pick((await s.tenant.admin('GET', PATH)).body, 'key')).toEqual(['b', 'a'])
+    await s.tenant.admin('DELETE', `${PATH}?ids=${a}`)
+    expect(await get(await create('b'))).toEqual(shown('b'))
+  })
+
+  it('G7: a change changes what it names, and null takes away what can be', async () => {
+    const id = await create('a', {
+      description: 'D',
+      maxParticipants: 5,
+      end: `${Y}-12-31`,
+      startTime: '09:00',
+      endTime: '17:00',
+      runUnit: 'month',
+      runInterval: 3,
+      breakdownAttributes: [s.plan],
+    })
+    const before = Object(await get(id))
+    await changes(id, {}, before)
+    await changes(id, { name: null, key: null, description: null, rankBy: null, metricId: null }, before)
+    await changes(
+      id,
+      { start: null, breakdownAttributes: null, runInterval: null, pointsSystemId: null },
+      before,
+    )
+    await changes(id, { maxParticipants: null }, { ...before, maxParticipants: 1_000 })
+    await changes(id, { runUnit: 'day' }, { runUnit: 'day', runInterval: 3 })
+    await changes(
+      id,
+      { name: 'N', key: 'n', description: '', end: null, startTime: null, endTime: null, runUnit: null },
+      { name: 'N', key: 'n' },
+    )
+    const {
+      description: _d,
+      end: _e,
+      startTime: _s,
+      endTime: _t,
+      runUnit: _u,
+      runInterval: _i,
+      ...rest
+    } = before
+    expect(await get(id)).toEqual({ ...rest, name: 'N', key: 'n', maxParticipants: 1_000 })
+    await changes(
+      id,
+      { breakdownAttributes: [], runUnit: 'year' },
+      { breakdownAttributes: [], runInterval: 1 },
+    )
+  })
+})
+
+describe('what a leaderboard refers to', () => {
+  it('L3: it ranks by a metric or a points system that there is; fields of another kind are dropped', async () => {
+    const { metric, system } = s
+    await refuses({ metricId: null }, /needs metricId/)
+    await refuses({ metricId: NOBODY }, /^No metric has this metricId/)
+    await refuses({ rankBy: 'points' }, /needs pointsSystemId/)
+    await refuses({ rankBy: 'points', pointsSystemId: metric }, /^No points system has this pointsSystemId/)
+    const id = await create('a', { pointsSystemId: NOBODY })
+    expect(await get(id)).toEqual(shown('a'))
+    await objects(id, { rankBy: 'points' }, /needs pointsSystemId/)
+    await changes(
+      id,
+      { rankBy: 'points', pointsSystemId: system },
+      { rankBy: 'points', pointsSystemId: system },
+    )
+    expect(await get(id)).not.toHaveProperty('metricId')
+    await objects(id, { rankBy: 'metric' }, /needs metricId/)
+    await changes(id, { rankBy: 'streak' }, { rankBy: 'streak' })
+    expect(await get(id)).not.toHaveProperty('pointsSystemId')
+  })
+
+  it("L6: it is broken down by users' attributes, each once", async () => {
+    const { plan, city, page } = s
+    await refuses({ breakdownAttributes: [plan, NOBODY] }, /^breakdownAttributes: no user attribute/)
+    await refuses({ breakdownAttributes: [page] }, /^breakdownAttributes: no user attribute/)
+    await refuses({ breakdownAttributes: [plan, city, plan] }, /more than once/)
+    const id = await create('a', { breakdownAttributes: [plan.toUpperCase()] })
+    expect(await get(id)).toMatchObject({ breakdownAttributes: [plan] })
+    await objects(id, { breakdownAttributes: [page] }, /^breakdownAttributes/)
+    await changes(id, { breakdownAttributes: [city, plan] }, { breakdownAttributes: [city, plan] })
+  })
+
+  it('L2: it ends on its start or later, and its runs have a unit', async () => {
+    await refuses({ start: `${Y}-03-10`, end: `${Y}-03-09` }, /is before the start/)
+    await refuses({ runInterval: 2 }, /runInterval without a runUnit/)
+    const id = await create('a', { end: TODAY })
+    await objects(id, { end: `${Y}-03-09` }, /is before the start/)
+    await objects(id, { start: `${Y}-03-11` }, /is before the start/)
+    await objects(id, { runInterval: 2 }, /runInterval without a runUnit/)
+    await objects(id, { runUnit: null, runInterval: 2 }, /runInterval without a runUnit/)
+    await changes(id, { runUnit: 'year', runInterval: 1_000 }, { runUnit: 'year', runInterval: 1_000 })
+  })
+
+  it('L1: its window is not empty, and may cross midnight', async () => {
+    await refuses({ startTime: '09:00', endTime: '09:00:00' }, /window is empty/)
+    await refuses({ endTime: '00:00' }, /window is empty/)
+    const id = await create('a', { startTime: '22:00', endTime: '00:00' })
+    await objects(id, { endTime: '22:00:00' }, /window is empty/)
+    await changes(id, { endTime: null }, { startTime: '22:00' })
+  })
+
+  it('L1, L3: one that ranks by streak is perpetual and has no window', async () => {
+    await refuses({ rankBy: 'streak', runUnit: 'day', runInterval: 7 }, /has no runs/)
+    await refuses({ rankBy: 'streak', startTime: '09:00' }, /has no daily window/)
+    await refuses({ rankBy: 'streak', endTime: '09:00' }, /has no daily window/)
+    const id = await create('a', { runUnit: 'day', startTime: '09:00' })
+    await objects(id, { rankBy: 'streak', startTime: null }, /has no runs/)
+    await objects(id, { rankBy: 'streak', runUnit: null }, /has no daily window/)
+    await changes(id, { rankBy: 'streak', runUnit: null, startTime: null }, { rankBy: 'streak' })
+    expect(await get(await create('b', { rankBy: 'streak', end: `${Y}-12-31` }))).toMatchObject({
+      end: `${Y}-12-31`,
+    })
+  })
+})
+
+describe('status', () => {
+  const [PAST, YESTERDAY, FUTURE] = [`${Y}-03-01`, `${Y}-03-09`, `${Y}-03-12`]
+
+  /** A new leaderboard that has come to this status. */
+  const inStatus = async (status: string, more: object = {}) => {
+    const key = `k${crypto.randomUUID()}`
+    if (status !== 'finished') {
+      return create(key, { status, ...(status === 'scheduled' && { start: FUTURE }), ...more })
+    }
+    const id = await create(key, { status: 'active', ...more })
+    await changes(id, { status }, { status })
+    return id
+  }
+
+  it('L7: it is created inactive, with a future start scheduled by itself, and else by a move to the status', async () => {
+    for (const [given, status] of [
+      [{}, 'inactive'],
+      [{ start: PAST }, 'inactive'],
+      [{ start: FUTURE }, 'scheduled'],
+      [{ start: FUTURE, status: 'inactive' }, 'inactive'],
+      [{ start: FUTURE, status: 'scheduled' }, 'scheduled'],
+      [{ status: 'active' }, 'active'],
+      [{ start: PAST, status: 'active' }, 'active'],
+      [{ start: PAST, end: YESTERDAY, status: 'finished' }, 'finished'],
+    ] as const) {
+      const key = `k${crypto.randomUUID()}`
+      const { body } = await post(item(key, given))
+      expect([given, body]).toEqual([given, { created: [shown(key, { ...given, status })], issues: [] }])
+    }
+    const before = pick((await s.tenant.admin('GET', PATH)).body, 'id')
+    await refuses({ start: FUTURE, status: 'active' }, /in the future.*Make it scheduled/)
+    await refuses({ status: 'scheduled' }, /not in the future/)
+    await refuses({ start: PAST, status: 'scheduled' }, /not in the future/)
+    await refuses({ status: 'finished' }, /only when its end is past/)
+    await refuses({ end: TODAY, status: 'finished' }, /only when its end is past/)
+    await refuses({ start: FUTURE, status: 'finished' }, /only when its end is past/)
+    expect(pick((await s.tenant.admin('GET', PATH)).body, 'id')).toEqual(before)
+  })
+
+  it('L7: each move is legal or an issue; a move to the same status changes nothing', async () => {
+    const illegal: Record<string, RegExp> = {
+      'inactive scheduled': /not in the future/,
+      'inactive finished': /only when its end is past/,
+      'scheduled active': /by itself/,
+      'scheduled finished': /has not begun/,
+      'active scheduled': /can't become scheduled/,
+      'finished inactive': /finished for good/,
+      'finished scheduled': /finished for good/,
+      'finished active': /finished for good/,
+    }
+    for (const from of ['inactive', 'scheduled', 'active', 'finished']) {
+      for (const to of ['inactive', 'scheduled', 'active', 'finished']) {
+        const id = await inStatus(from)
+        const message = illegal[`${from} ${to}`]
+        if (message) await objects(id, { status: to }, message)
+        else await changes(id, { status: to }, { status: to })
+      }
+    }
+  })
+
+  it('L7: a move goes by the dates that the same change sets', async () => {
+    const id = await create('a')
+    await changes(id, { status: 'scheduled', start: FUTURE }, { status: 'scheduled', start: FUTURE })
+    await changes(id, { status: 'inactive' }, { status: 'inactive', start: FUTURE })
+    await objects(id, { status: 'active' }, /in the future/)
+    await changes(id, { status: 'active', start: PAST }, { status: 'active', start: PAST })
+    const other = await create('b', { start: PAST })
+    await changes(other, { status: 'finished', end: YESTERDAY }, { status: 'finished', end: YESTERDAY })
+  })
+
+  it('L7: an inactive one becomes scheduled by itself when a start in the future is set, unless a status is named', async () => {
+    const id = await create('a')
+    await changes(id, { start: PAST }, { status: 'inactive' })
+    await changes(id, { start: FUTURE, status: 'inactive' }, { status: 'inactive' })
+    await changes(id, { name: 'N' }, { status: 'inactive' })
+    await changes(id, { start: `${Y}-03-13` }, { status: 'scheduled' })
+    await changes(id, { status: 'inactive', start: FUTURE }, { status: 'inactive', start: FUTURE })
+  })
+
+  it('L7: it can be active from when its start begins in the first zone on Earth, and is so by itself', async () => {
+    await move(s.tenant, `${Y}-03-11T09:59:59.999Z`)
+    const waiting = await create('waiting', { start: FUTURE })
+    const idle = await create('idle', { start: FUTURE, status: 'inactive' })
+    await objects(idle, { status: 'active' }, /in the future/)
+    await objects(waiting, { status: 'active' }, /by itself/)
+    await move(s.tenant, `${Y}-03-11T10:00:00Z`)
+    expect(await get(waiting)).toMatchObject({ status: 'active' })
+    expect(await get(idle)).toMatchObject({ status: 'inactive' })
+    await changes(waiting, { status: 'active' }, { status: 'active' })
+    await objects(waiting, { status: 'scheduled' }, /can't become scheduled/)
+    await changes(idle, { status: 'active' }, { status: 'active' })
+    // In UTC it is still in the future, so one that sets it is scheduled, and active at once.
+    expect(await get(await create('late', { start: FUTURE }))).toMatchObject({ status: 'active' })
+    await changes(waiting, { status: 'inactive' }, { status: 'inactive' })
+  })
+
+  it('L7: it is finished by itself when its last run is final, and for good', async () => {
+    const scheduled = await create('a', { start: FUTURE, end: `${Y}-03-14` })
+    const active = await create('b', { status: 'active', end: `${Y}-03-14`, runUnit: 'day' })
+    const idle = await create('c', { end: `${Y}-03-14` })
+    await move(s.tenant, `${Y}-03-15T11:59:59.999Z`)
+    expect(pick((await s.tenant.admin('GET', PATH)).body, 'status')).toEqual(['active', 'active', 'inactive'])
+    await move(s.tenant, `${Y}-03-15T12:00:00Z`)
+    expect(pick((await s.tenant.admin('GET', PATH)).body, 'status')).toEqual([
+      'finished',
+      'finished',
+      'inactive',
+    ])
+    for (const id of [scheduled, active]) {
+      for (const status of ['inactive', 'scheduled', 'active']) await objects(id, { status }, /for good/)
+      await changes(id, { status: 'finished' }, { status: 'finished' })
+      await changes(id, { name: 'Old', description: 'Over' }, { name: 'Old', description: 'Over' })
+      await objects(id, { end: `${Y}-04-14` }, /which freezes end/)
+    }
+    await changes(idle, { status: 'finished' }, { status: 'finished' })
+  })
+
+  it('L7: what is frozen changes only on an inactive one, or with the move that makes it so', async () => {
+    const fixed = {
+      runUnit: 'day',
+      runInterval: 7,
+      startTime: '09:00',
+      endTime: '17:00',
+      breakdownAttributes: [s.plan],
+    }
+    const frozen = [
+      ['key', { key: 'other' }],
+      ['rankBy, metricId, pointsSystemId', { rankBy: 'points', pointsSystemId: s.system }],
+      ['rankBy, metricId', { rankBy: 'streak' }],
+      ['metricId', { metricId: await s.tenant.metric('lines') }],
+      ['start', { start: PAST }],
+      ['startTime', { startTime: '08:00' }],
+      ['startTime, endTime', { startTime: null, endTime: null }],
+      ['breakdownAttributes', { breakdownAttributes: [] }],
+      ['breakdownAttributes', { breakdownAttributes: [s.plan, s.city] }],
+      ['runUnit', { runUnit: 'month' }],
+      ['runInterval', { runInterval: 1 }],
+      ['runUnit, runInterval', { runUnit: null }],
+      ['key, start', { key: 'other', start: PAST, name: 'N' }],
+    ] as const
+    for (const status of ['scheduled', 'active', 'finished']) {
+      const id = await inStatus(status, fixed)
+      const { id: _, ...same } = Object(await get(id))
+      await changes(id, same, same)
+      for (const [names, change] of frozen) {
+        await objects(id, change, new RegExp(`is ${status}, which freezes ${names}\\.`))
+      }
+      await changes(id, { name: 'N', description: 'D' }, { name: 'N', description: 'D', status })
+      if (status === 'finished') {
+        await objects(id, { end: `${Y}-12-31`, maxParticipants: 5 }, /freezes end, maxParticipants\./)
+        continue
+      }
+      const key = `then-${status}`
+      await changes(
+        id,
+        { status: 'inactive', key, start: PAST, rankBy: 'points', pointsSystemId: s.system, runUnit: null },
+        { status: 'inactive', key, start: PAST, rankBy: 'points' },
+      )
+    }
+  })
+
+  it('L5: the maximum and the end may change until it is finished', async () => {
+    for (const status of ['inactive', 'scheduled', 'active']) {
+      const id = await inStatus(status)
+      await changes(
+        id,
+        { maxParticipants: 1, end: `${Y}-04-01` },
+        { maxParticipants: 1, end: `${Y}-04-01`, status },
+      )
+      await changes(
+        id,
+        { maxParticipants: null, end: `${Y}-03-20` },
+        { maxParticipants: 1_000, end: `${Y}-03-20` },
+      )
+      await changes(id, { end: null }, { status })
+      expect(await get(id)).not.toHaveProperty('end')
+      await objects(id, { end: `${Y}-02-28` }, /before the start/)
+    }
+  })
+
+  it('L8: the end does not move before that of a run that is final', async () => {
+    const weekly = { status: 'active', start: PAST, runUnit: 'day', runInterval: 7 }
+    const id = await create('weekly', weekly)
+    const perpetual = await create('perpetual', { status: 'active', start: PAST })
+    // The first run ended on the 7th, and is final since noon of the 8th; the second one runs to the 14th.
+    await objects(id, { end: `${Y}-03-06` }, new RegExp(`The run until ${Y}-03-07 is final`))
+    await changes(id, { end: FUTURE }, { end: FUTURE, status: 'active' })
+    await changes(id, { end: `${Y}-03-31` }, { end: `${Y}-03-31`, status: 'active' })
+    await move(s.tenant, `${Y}-03-15T11:59:59.999Z`)
+    await changes(id, { end: `${Y}-03-14` }, { end: `${Y}-03-14`, status: 'active' })
+    await changes(id, { end: null }, { status: 'active' })
+    await move(s.tenant, `${Y}-03-15T12:00:00Z`)
+    await objects(id, { end: `${Y}-03-13` }, new RegExp(`The run until ${Y}-03-14 is final`))
+    await objects(id, { end: `${Y}-03-13`, status: 'finished' }, /is final/)
+    await changes(id, { end: `${Y}-03-13`, status: 'inactive' }, { end: `${Y}-03-13`, status: 'inactive' })
+    // A perpetual one has no final run: ended in the past, it is over.
+    await changes(perpetual, { end: PAST }, { end: PAST, status: 'finished' })
+  })
+
+  it('L7: at most 100 are active or scheduled', async () => {
+    const items = Array.from({ length: 100 }, (_, n) =>
+      item(`k${n}`, n % 2 === 0 ? { status: 'active', end: `${Y}-03-11` } : { start: FUTURE }),
+    )
+    const { body } = await post(...items)
+    const [first, second] = pick(at(body, 'created'), 'id').map(String)
+    expect(list(at(body, 'created'))).toHaveLength(100)
+    await refuses({ status: 'active' }, /^There are 100 active or scheduled leaderboards/)
+    await refuses({ start: FUTURE }, /^There are 100 active or scheduled leaderboards/)
+    const idle = await create('idle')
+    await objects(idle, { status: 'active' }, /^There are 100/)
+    await changes(first ?? '', { name: 'N', maxParticipants: 1 }, { name: 'N' })
+    await changes(second ?? '', { status: 'inactive' }, { status: 'inactive' })
+    await changes(idle, { status: 'active' }, { status: 'active' })
+    await objects(second ?? '', { status: 'scheduled' }, /^There are 100/)
+    // Those that are finished by themselves make room.
+    await move(s.tenant, `${Y}-03-12T12:00:00Z`)
+    await create('more', { status: 'active' })
+  })
+
+  it('G7: there are at most 1,000', async () => {
+    for (let from = 0; from < 1_000; from += 100) {
+      const { body } = await post(...Array.from({ length: 100 }, (_, n) => item(`k${from + n}`)))
+      expect(list(at(body, 'issues'))).toEqual([])
+    }
+    await refuses({}, /^There are 1000 leaderboards, which is the most/)
+    const id = String(at((await s.tenant.admin('GET', PATH)).body, 0, 'id'))
+    await changes(id, { status: 'active' }, { status: 'active' })
+    await s.tenant.admin('DELETE', `${PATH}?ids=${id}`)
+    await create('another')
+  })
+})
+
+describe('what is deleted', () => {
+  it('G9: a metric or points system takes its leaderboards along, in every status', async () => {
+    const { tenant, metric, system } = s
+    const other = await tenant.metric('lines')
+    for (const status of ['inactive', 'active']) {
+      await create(`metric-${status}`, { status })
+      await create(`points-${status}`, { status, rankBy: 'points', pointsSystemId: system })
+      await create(`other-${status}`, { status, metricId: other })
+      await create(`streak-${status}`, { status, rankBy: 'streak' })
+    }
+    const keys = async () => pick((await tenant.admin('GET', PATH)).body, 'key')
+    await tenant.admin('DELETE', `/metrics?ids=${metric}`)
+    expect(await keys()).toEqual(
+      ['inactive', 'active'].flatMap((status) => [`points-${status}`, `other-${status}`, `streak-${status}`]),
+    )
+    await tenant.admin('DELETE', `/points?ids=${system}`)
+    const rest = ['inactive', 'active'].flatMap((status) => [`other-${status}`, `streak-${status}`])
+    expect(await keys()).toEqual(rest)
+    await create('metric-active', { metricId: other })
+    expect(await keys()).toEqual([...rest, 'metric-active'])
+  })
+
+  it('G9: an attribute that breaks down a leaderboard which is not finished is an issue', async () => {
+    const { tenant, plan, city } = s
+    const remove = async (id: string) => (await tenant.admin('DELETE', `/attributes?ids=${id}`)).body
+    const id = await create('a', {
+      breakdownAttributes: [city, plan],
+      start: `${Y}-03-12`,
+      status: 'inactive',
+    })
+    const isUsed = {
+      deleted: [],
+      issues: [{ id: plan, message: expect.stringMatching(/^The attribute is used by the leaderboard a/) }],
+    }
+    expect(await remove(plan)).toMatchObject(isUsed)
+    await changes(id, { status: 'scheduled' }, { status: 'scheduled' })
+    expect(await remove(plan)).toMatchObject(isUsed)
+    await move(tenant, `${Y}-03-12T00:00:00Z`)
+    expect(await remove(plan)).toMatchObject(isUsed)
+    await changes(id, { status: 'finished' }, { status: 'finished' })
+    expect(await remove(plan)).toEqual({ deleted: [{ id: plan }], issues: [] })
+    await changes(id, { name: 'Old' }, { name: 'Old', breakdownAttributes: [city, plan] })
+    const other = await create('b', { breakdownAttributes: [city] })
+    expect(await remove(city)).toMatchObject({ deleted: [] })
+    await tenant.admin('DELETE', `${PATH}?ids=${other}`)
+    expect(await remove(city)).toMatchObject({ deleted: [{ id: city }] })
+  })
+})
+
+/** D1 that notes which leaderboards each change of the configuration makes due, and when, in its own batch. */
+function notingD1() {
+  const due: unknown[][][] = []
+  const texts = new WeakMap<D1PreparedStatement, { sql: string; params: unknown[] }>()
+  const DB = new Proxy(env.DB, {
+    get(target, name) {
+      if (name === 'prepare') {
+        return (sql: string) => ({
+          bind: (...params: unknown[]) => {
+            const statement = target.prepare(sql).bind(...params)
+            texts.set(statement, { sql, params })
+            return statement
+          },
+        })
+      }
+      if (name === 'batch') {
+        return (statements: D1PreparedStatement[]) => {
+          const batch = statements.map((statement) => texts.get(statement) ?? { sql: '', params: [] })
+          if (batch.some(({ sql }) => sql.includes('config_version + 1'))) {
+            due.push(batch.filter(({ sql }) => sql.includes('due_work')).map(({ params }) => params))
+          }
+          return target.batch(statements)
+        }
+      }
+      throw new Error(`D1 was asked for ${String(name)}`)
+    },
+  })
+  return { DB, due }
+}
+
+describe('upkeep', () => {
+  it('L7: what concerns scores makes the upkeep of the leaderboard due in the same batch', async () => {
+    const { DB, due } = notingD1()
+    const noting = s.tenant.through(newApp({ DB }))
+    s = { ...s, tenant: noting }
+    const now = Date.parse(`${TODAY}T12:00:00Z`)
+    /** The leaderboards that are made due by the last change, which is the only one since the last question. */
+    const made = () => {
+      const changes = due.splice(0)
+      expect(changes).toHaveLength(1)
+      for (const params of changes[0] ?? []) {
+        expect(params).toEqual([noting.id, 'leaderboard', UUID, now])
+      }
+      return changes[0]?.map((params) => at(params, 2))
+    }
+    const idle = await create('idle')
+    expect(made()).toEqual([])
+    const active = await create('active', { status: 'active' })
+    expect(made()).toEqual([active])
+    const scheduled = await create('scheduled', {
+      start: `${Y}-03-12`,
+      rankBy: 'points',
+      pointsSystemId: s.system,
+    })
+    expect(made()).toEqual([scheduled])
+    await patch(idle, { name: 'N', start: `${Y}-03-01` })
+    expect(made()).toEqual([])
+    await patch(idle, { status: 'active' })
+    expect(made()).toEqual([idle])
+    await patch(active, { maxParticipants: 5 })
+    expect(made()).toEqual([active])
+    await patch(idle, { status: 'inactive' })
+    expect(made()).toEqual([idle])
+    await patch(active, { status: 'finished' })
+    expect(made()).toEqual([active])
+    await patch(active, { status: 'finished', name: 'Board active' })
+    expect(due).toEqual([])
+    await noting.admin('PATCH', PATH, [
+      { id: idle, status: 'active' },
+      { id: scheduled, name: 'N' },
+      { id: active, end: `${Y}-04-01` },
+    ])
+    expect(made()).toEqual([idle, scheduled])
+    await noting.admin('DELETE', `${PATH}?ids=${idle},${NOBODY}`)
+    expect(made()).toEqual([idle])
+    await noting.admin('DELETE', `/metrics?ids=${s.metric}`)
+    expect(made()).toEqual([active])
+    await noting.admin('DELETE', `/points?ids=${s.system}`)
+    expect(made()).toEqual([scheduled])
+  })
+})

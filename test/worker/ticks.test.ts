@@ -1,0 +1,581 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { newContext } from '../../src/app'
+import { Instance } from '../../src/instance'
+import { type TickStep, tickStep } from '../../src/modules/points/ticks.service'
+import { type DueWork, dueWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { type Instant, instant } from '../../src/shared/clock'
+import { at, newTenant, type TestTenant } from './harness'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/* What is configured, and how long ago */
+
+type Wanted = {
+  points?: number
+  unit?: 'hours' | 'days'
+  interval?: number
+  status?: string
+  filters?: object[]
+}
+
+const tick = ({ points = 5, unit = 'hours', interval = 1, status = 'active', filters }: Wanted = {}) => ({
+  type: 'time',
+  points,
+  status,
+  timeUnit: unit,
+  timeInterval: interval,
+  ...(filters && { userAttributes: filters }),
+})
+
+/** A tenant with a points system of time triggers, a metric whose trigger grants 1 for 1, and users. */
+async function withTicks(
+  triggers: readonly Wanted[] = [{}],
+  { users = ['ada'], maxPoints = null }: { users?: readonly string[]; maxPoints?: number | null } = {},
+) {
+  const tenant = await newTenant()
+  const metric = await tenant.metric('words')
+  const { body } = await tenant.admin('POST', '/points', [
+    {
+      key: 'xp',
+      name: 'XP',
+      maxPoints,
+      triggers: [
+        ...triggers.map(tick),
+        { type: 'metric', points: 1, status: 'active', metricId: metric, metricThreshold: 1 },
+      ],
+    },
+  ])
+  for (const id of users) await tenant.app('POST', '/users', { id })
+  const system = String(at(body, 'created', 0, 'id'))
+  const ids = triggers.map((_, n) => String(at(body, 'created', 0, 'triggers', n, 'id')))
+  return { tenant, system, ids, path: `/points/${system}/triggers` }
+}
+
+type Setup = Awaited<ReturnType<typeof withTicks>>
+
+/** Makes all of it as old as if it had been there for so long: anchors, users, what is due. */
+async function age({ tenant }: Pick<Setup, 'tenant'>, ms: number): Promise<void> {
+  const older = (sql: string) => env.DB.prepare(sql).bind(tenant.id, ms)
+  await env.DB.batch([
+    older('UPDATE points_triggers SET anchor = anchor - ?2 WHERE tenant_id = ?1'),
+    older('UPDATE users SET created = created - ?2, changed = changed - ?2 WHERE tenant_id = ?1'),
+    older(`UPDATE due_work SET due_at = due_at - ?2,
+      progress = json_set(progress, '$.through', (progress ->> '$.through') - ?2) WHERE tenant_id = ?1`),
+    older('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1 AND ?2'),
+  ])
+}
+
+const anchors = async ({ system }: Setup): Promise<(number | null)[]> => {
+  const { results } = await env.DB.prepare(
+    "SELECT anchor FROM points_triggers WHERE system_id = ?1 AND type = 'time' AND deleted IS NULL ORDER BY no",
+  )
+    .bind(system)
+    .all<{ anchor: number | null }>()
+  return results.map(({ anchor }) => anchor)
+}
+
+/** The anchor of the only time trigger. */
+async function anchorOf(setup: Setup): Promise<number> {
+  const [anchor] = await anchors(setup)
+  if (typeof anchor !== 'number') throw new Error('no anchor')
+  return anchor
+}
+
+/* Steps, one by one */
+
+const contextWith = (DB: D1Database = env.DB) => newContext(new Instance(), { ...env, DB }, () => undefined)
+
+async function ticksDue({ tenant }: Pick<Setup, 'tenant'>): Promise<DueWork | undefined> {
+  return (await dueWorkOf(contextWith().db, tenant.id)).find(({ kind }) => kind === 'ticks')
+}
+
+const now = () => instant(Date.now())
+
+/** One step of what is due by now. */
+async function step(setup: Pick<Setup, 'tenant'>, DB = env.DB): Promise<TickStep> {
+  const work = await ticksDue(setup)
+  if (work === undefined) throw new Error('nothing is due')
+  return tickStep(contextWith(DB), setup.tenant.id, work, now())
+}
+
+/** Steps until nothing is due. */
+async function allSteps(setup: Pick<Setup, 'tenant'>, to: Instant = now(), DB = env.DB): Promise<TickStep[]> {
+  const context = contextWith(DB)
+  const steps: TickStep[] = []
+  let work = await ticksDue(setup)
+  while (work !== undefined && work.dueAt <= to) {
+    const done = await tickStep(context, setup.tenant.id, work, to)
+    steps.push(done)
+    const { dueAt, progress } = done
+    work = dueAt === null ? undefined : { ...work, dueAt, progress }
+    expect(await ticksDue(setup)).toEqual(work)
+  }
+  return steps
+}
+
+/* What is stored */
+
+const AwardRow = z.object({
+  user: z.string(),
+  at: z.number(),
+  seq: z.number(),
+  position: z.number(),
+  id: z.string(),
+  awarded: z.number(),
+  total: z.number(),
+  utc_offset: z.number(),
+  trigger_id: z.string(),
+})
+const UserRow = z.object({ id: z.string(), seq: z.number(), points: z.string(), touched: z.string() })
+
+/** All awards in the system in the order in which they were made, once it is sure that totals are their sums (P8). */
+async function ledger({ tenant, system }: Setup): Promise<z.infer<typeof AwardRow>[]> {
+  const [awardRows, userRows] = await env.DB.batch([
+    env.DB.prepare(
+      `SELECT u.id AS user, a.* FROM awards a JOIN users u ON u.iid = a.user_iid
+       WHERE u.tenant_id = ?1 AND a.system_id = ?2 ORDER BY u.id, a.seq, a.position`,
+    ).bind(tenant.id, system),
+    env.DB.prepare('SELECT id, seq, points, touched FROM users WHERE tenant_id = ?1').bind(tenant.id),
+  ])
+  const awards = z.array(AwardRow).parse(awardRows?.results)
+  for (const user of z.array(UserRow).parse(userRows?.results)) {
+    let total = 0
+    let last = 0
+    for (const award of awards.filter((one) => one.user === user.id)) {
+      total += award.awarded
+      expect(award.total).toBe(total)
+      last = award.seq
+    }
+    expect(at(JSON.parse(user.points), system) ?? 0).toBe(total)
+    expect(at(JSON.parse(user.touched), system) ?? 0).toBe(last)
+    expect(user.seq).toBeGreaterThanOrEqual(last)
+  }
+  expect(new Set(awards.map(({ id }) => id)).size).toBe(awards.length)
+  return awards
+}
+
+/** The due times of a user's awards by time triggers. */
+const duesOf = async (setup: Setup, user = 'ada') =>
+  (await ledger(setup))
+    .filter((one) => one.user === user && setup.ids.includes(one.trigger_id))
+    .map((a) => a.at)
+
+/** anchor + k × interval. */
+const dues = (anchor: number, interval: number, from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, n) => anchor + (from + n) * interval)
+
+/** The real D1; what a step writes goes through `fault`, which is told how often that was before. */
+function faulty(fault: (run: () => Promise<D1Result[]>, writes: number) => Promise<D1Result[]>) {
+  const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
+  const texts = new WeakMap<D1PreparedStatement, string>()
+  const prepare = (sql: string) => ({
+    bind: (...params: unknown[]) => {
+      const statement = env.DB.prepare(sql).bind(...params)
+      texts.set(statement, sql)
+      return statement
+    },
+  })
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const run = async () => {
+      const results = await env.DB.batch(statements)
+      for (const { meta } of results) {
+        seen.rowsWritten += meta.rows_written
+        seen.rowsRead += meta.rows_read
+      }
+      return results
+    }
+    if (!statements.some((one) => texts.get(one)?.includes('UPDATE due_work'))) return run()
+    seen.writes += 1
+    return fault(run, seen.writes - 1)
+  }
+  const DB = new Proxy(env.DB, {
+    get: (target, name) =>
+      name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
+  })
+  return { DB, seen }
+}
+
+/** Makes many users at once, as the service would store them. */
+async function manyUsers({ tenant }: Setup, count: number): Promise<void> {
+  await env.DB.prepare(
+    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+       metrics, points, counters)
+     SELECT ?1, printf('user%05d', value), ?1 || value, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]'
+     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
+  )
+    .bind(tenant.id, count, Date.now())
+    .run()
+}
+
+const add = (tenant: TestTenant, value: number, user = 'ada') => tenant.event('words', user, value)
+
+describe('ticks (P4)', () => {
+  it('grant hourly and daily, in order of due time and creation, with the offset of the due time', async () => {
+    const setup = await withTicks([{ unit: 'days', points: 100 }, { points: 5 }])
+    await setup.tenant.app('POST', '/users', { id: 'bob', tz: 'Asia/Kathmandu' })
+    expect(await ticksDue(setup)).toMatchObject({
+      dueAt: Number((await anchors(setup))[1]) + HOUR,
+      progress: null,
+    })
+    await age(setup, 49 * HOUR + 30 * MINUTE)
+    const [anchor = null] = await anchors(setup)
+    if (anchor === null) throw new Error('no anchor')
+    await allSteps(setup)
+    const awards = await ledger(setup)
+    const [daily, hourly] = setup.ids
+    const expected = dues(anchor, HOUR, 1, 49).flatMap((due, n) => [
+      ...((n + 1) % 24 === 0 ? [[due, daily, 100]] : []),
+      [due, hourly, 5],
+    ])
+    for (const [user, offset] of [['ada', 0] as const, ['bob', 345] as const]) {
+      const own = awards.filter((award) => award.user === user)
+      expect(own.map((award) => [award.at, award.trigger_id, award.awarded])).toEqual(expected)
+      expect(own.every((award) => award.utc_offset === offset)).toBe(true)
+    }
+    expect((await ticksDue(setup))?.dueAt).toBe(anchor + 50 * HOUR)
+    const { body } = await setup.tenant.app('GET', '/users/ada/points/xp?awards=1')
+    expect(body).toMatchObject({ total: 49 * 5 + 200 })
+    expect(at(body, 'awards', 0)).toMatchObject({
+      awarded: 5,
+      date: new Date(anchor + 49 * HOUR).toISOString(),
+    })
+  })
+
+  it('are caught up in passes that never go over a UTC midnight, one change of a user each', async () => {
+    const setup = await withTicks()
+    await age(setup, 60 * HOUR + MINUTE)
+    const anchor = await anchorOf(setup)
+    const steps = await allSteps(setup)
+    const passes = steps.map(({ changes }) =>
+      changes.flatMap(({ awards }) => awards.map((award) => award.at)),
+    )
+    expect(passes.flat()).toEqual(dues(anchor, HOUR, 1, 60))
+    for (const pass of passes) {
+      expect(new Set(pass.map((due) => Math.floor(due / DAY))).size).toBe(1)
+    }
+    expect(new Set(passes.map(([first = 0]) => Math.floor(first / DAY))).size).toBe(passes.length)
+    const awards = await ledger(setup)
+    expect(new Set(awards.map(({ seq }) => seq)).size).toBe(passes.length)
+    expect(steps.map(({ changes }) => changes[0]?.after.seq)).toEqual([
+      ...new Set(awards.map(({ seq }) => seq)),
+    ])
+  })
+
+  it('go to matching users who were there, and to nobody else', async () => {
+    const tenant = await newTenant()
+    const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    const system = await tenant.create('/points', {
+      key: 'xp',
+      name: 'XP',
+      triggers: [tick({ filters: [{ attributeId: plan, attributeValue: 'pro' }] })],
+    })
+    const setup = { tenant, system, ids: [], path: '' }
+    await tenant.app('POST', '/users', { id: 'free' })
+    await tenant.app('POST', '/users', { id: 'pro', attributes: { plan: 'pro' } })
+    await age(setup, 2 * HOUR + MINUTE)
+    await tenant.app('POST', '/users', { id: 'new', attributes: { plan: 'pro' } })
+    // Attributes count as they are when the tick runs.
+    await tenant.app('PATCH', '/users/free', { attributes: { plan: 'pro' } })
+    await allSteps(setup)
+    const awards = await ledger(setup)
+    expect(awards.map(({ user, awarded }) => [user, awarded])).toEqual([
+      ['free', 5],
+      ['free', 5],
+      ['pro', 5],
+      ['pro', 5],
+    ])
+  })
+
+  it('are boosted by the due time, by own boosts too', async () => {
+    const setup = await withTicks([{ points: 3 }])
+    await age(setup, 3 * DAY)
+    const anchor = await anchorOf(setup)
+    const day = new Date(anchor + DAY).toISOString().slice(0, 10)
+    const { body } = await setup.tenant.admin('POST', `/points/${setup.system}/boosts`, [
+      { name: 'Double', start: day, end: day, multiplier: 2, rounding: 'down' },
+    ])
+    expect(at(body, 'issues')).toEqual([])
+    await setup.tenant.admin('POST', `/points/${setup.system}/boosts`, [
+      {
+        userId: 'ada',
+        name: 'Own',
+        start: day,
+        end: day,
+        multiplier: 1.5,
+        rounding: 'down',
+      },
+    ])
+    await allSteps(setup)
+    for (const { at: due, awarded } of await ledger(setup)) {
+      expect(awarded).toBe(new Date(due).toISOString().startsWith(day) ? 9 : 3)
+    }
+  })
+
+  it('stop at the cap, and cost a user who is there no write (P6)', async () => {
+    const setup = await withTicks([{ points: 4 }], { users: ['ada', 'bob'], maxPoints: 10 })
+    await age(setup, 5 * HOUR + MINUTE)
+    await allSteps(setup)
+    const awards = await ledger(setup)
+    expect(awards.map(({ user, awarded }) => [user, awarded])).toEqual(
+      ['ada', 'bob'].flatMap((user) => [4, 4, 2].map((awarded) => [user, awarded])),
+    )
+    await age(setup, 30 * HOUR)
+    const { DB, seen } = faulty((run) => run())
+    const steps = await allSteps(setup, now(), DB)
+    expect(steps.flatMap(({ changes }) => changes)).toEqual([])
+    // The row of due work, once a step.
+    expect(seen.rowsWritten).toBe(seen.writes)
+    expect(await ledger(setup)).toEqual(awards.map((award) => expect.objectContaining({ id: award.id })))
+  })
+
+  it('read and write as many rows as there are users and awards, in chunks of a thousand', async () => {
+    const setup = await withTicks([{}], { users: [] })
+    await manyUsers(setup, 2_300)
+    await age(setup, HOUR + MINUTE)
+    const { DB, seen } = faulty((run) => run())
+    const steps = await allSteps(setup, now(), DB)
+    expect(steps.map(({ changes }) => changes.length)).toEqual([1_000, 1_000, 300])
+    const awards = await ledger(setup)
+    expect(awards).toHaveLength(2_300)
+    expect(new Set(awards.map(({ user }) => user)).size).toBe(2_300)
+    expect(seen.rowsWritten).toBe(2 * 2_300 + steps.length)
+    expect(seen.rowsRead).toBeLessThan(2_300 * 12)
+  })
+})
+
+describe('a step of ticks, done badly (P4, C2)', () => {
+  it('done again with what was due before, does nothing', async () => {
+    const setup = await withTicks()
+    await age(setup, 2 * HOUR + MINUTE)
+    const work = await ticksDue(setup)
+    if (work === undefined) throw new Error('nothing is due')
+    const context = contextWith()
+    const first = await tickStep(context, setup.tenant.id, work, now())
+    const before = await ledger(setup)
+    expect(before).toHaveLength(2)
+    const again = await tickStep(context, setup.tenant.id, work, now())
+    expect(again).toMatchObject({ dueAt: first.dueAt, progress: first.progress, changes: [] })
+    expect(await ledger(setup)).toEqual(before)
+    // Six at once come to the same.
+    await age(setup, 2 * HOUR)
+    const later = await ticksDue(setup)
+    if (later === undefined) throw new Error('nothing is due')
+    const all = await Promise.all(
+      Array.from({ length: 6 }, () => tickStep(contextWith(), setup.tenant.id, later, now())),
+    )
+    expect(all.filter(({ changes }) => changes.length > 0)).toHaveLength(1)
+    expect(await ledger(setup)).toHaveLength(4)
+  })
+
+  it('with events of some users between read and write: each tick once, and the events count', async () => {
+    const setup = await withTicks([{}], { users: ['ada', 'bob', 'cleo'] })
+    await age(setup, 3 * HOUR + MINUTE)
+    const anchor = await anchorOf(setup)
+    const { DB, seen } = faulty(async (run, writes) => {
+      if (writes < 2)
+        await Promise.all([add(setup.tenant, 7, 'ada'), writes === 0 ? add(setup.tenant, 1, 'cleo') : null])
+      return run()
+    })
+    const steps = await allSteps(setup, now(), DB)
+    expect(steps.map(({ changes }) => changes.map(({ after }) => after.id))).toEqual([
+      ['bob'],
+      ['cleo'],
+      ['ada'],
+      [],
+    ])
+    expect(seen.writes).toBe(4)
+    for (const user of ['ada', 'bob', 'cleo'])
+      expect(await duesOf(setup, user)).toEqual(dues(anchor, HOUR, 1, 3))
+    for (const [user, total] of [['ada', 29] as const, ['bob', 15] as const, ['cleo', 16] as const]) {
+      expect((await setup.tenant.app('GET', `/users/${user}/points/xp`)).body).toMatchObject({ total })
+    }
+  })
+
+  it('with users gone or somebody else by the time of the write: theirs is nothing', async () => {
+    const setup = await withTicks([{}], { users: ['ada', 'bob', 'cleo'] })
+    await age(setup, 2 * HOUR + MINUTE)
+    const { DB } = faulty(async (run, writes) => {
+      if (writes === 0) {
+        const mine = (sql: string) => env.DB.prepare(sql).bind(setup.tenant.id)
+        await mine("DELETE FROM users WHERE tenant_id = ?1 AND id IN ('ada', 'bob')").run()
+        await setup.tenant.app('POST', '/users', { id: 'bob' })
+      }
+      return run()
+    })
+    await allSteps(setup, now(), DB)
+    expect((await ledger(setup)).map(({ user }) => user)).toEqual(['cleo', 'cleo'])
+  })
+
+  it('whose answer is lost after it was done: nothing is done twice', async () => {
+    const setup = await withTicks([{}], { users: ['ada', 'bob'] })
+    await age(setup, 30 * HOUR)
+    const anchor = await anchorOf(setup)
+    const { DB, seen } = faulty(async (run) => {
+      await run()
+      throw new Error('D1_ERROR: Network connection lost.')
+    })
+    const steps = await allSteps(setup, now(), DB)
+    expect(seen.writes).toBe(steps.length)
+    expect(steps.flatMap(({ changes }) => changes)).toEqual([])
+    for (const user of ['ada', 'bob']) expect(await duesOf(setup, user)).toEqual(dues(anchor, HOUR, 1, 30))
+  })
+
+  it('that was not done at all: it throws, and can be done later', async () => {
+    const setup = await withTicks()
+    await age(setup, HOUR + MINUTE)
+    const lost = new Error('D1_ERROR: Network connection lost.')
+    const { DB } = faulty(() => Promise.reject(lost))
+    await expect(step(setup, DB)).rejects.toBe(lost)
+    expect(await ledger(setup)).toEqual([])
+    await allSteps(setup)
+    expect(await ledger(setup)).toHaveLength(1)
+  })
+
+  it('that a change of the configuration overtook: nothing happens, and the next goes by the new one', async () => {
+    const setup = await withTicks()
+    await age(setup, 2 * HOUR + MINUTE)
+    const before = await ticksDue(setup)
+    const { DB } = faulty(async (run, writes) => {
+      if (writes === 0) await setup.tenant.admin('PATCH', '/points', [{ id: setup.system, maxPoints: 7 }])
+      return run()
+    })
+    const [first, second] = await allSteps(setup, now(), DB)
+    expect(first).toMatchObject({ dueAt: before?.dueAt, progress: before?.progress, changes: [] })
+    expect(second?.changes).toHaveLength(1)
+    expect((await ledger(setup)).map(({ awarded }) => awarded)).toEqual([5, 2])
+  })
+
+  it('with nothing left to be due: the row goes', async () => {
+    const setup = await withTicks()
+    await env.DB.prepare("UPDATE points_triggers SET deleted = 1 WHERE system_id = ?1 AND type = 'time'")
+      .bind(setup.system)
+      .run()
+    await age(setup, 2 * HOUR + MINUTE)
+    expect(await allSteps(setup)).toMatchObject([{ dueAt: null, progress: null, changes: [] }])
+    expect(await ticksDue(setup)).toBeUndefined()
+  })
+})
+
+describe('changes of time triggers (P4, G9)', () => {
+  it('deactivation and deletion: what was due before is granted, then there are no ticks', async () => {
+    for (const change of ['deactivate', 'delete', 'delete system'] as const) {
+      const setup = await withTicks()
+      const [id] = setup.ids
+      await age(setup, 3 * HOUR + MINUTE)
+      const anchor = await anchorOf(setup)
+      if (change === 'deactivate') await setup.tenant.admin('PATCH', setup.path, [{ id, status: 'inactive' }])
+      if (change === 'delete') await setup.tenant.admin('DELETE', `${setup.path}?ids=${id}`)
+      if (change === 'delete system') await setup.tenant.admin('DELETE', `/points?ids=${setup.system}`)
+      expect(await duesOf(setup)).toEqual(dues(anchor, HOUR, 1, 3))
+      await age(setup, 5 * HOUR)
+      await allSteps(setup)
+      expect(await duesOf(setup)).toHaveLength(3)
+      expect(await ticksDue(setup)).toBeUndefined()
+    }
+  })
+
+  it('activation again and another interval begin anew', async () => {
+    const setup = await withTicks([{ status: 'inactive' }])
+    const [id] = setup.ids
+    expect([await anchors(setup), await ticksDue(setup)]).toEqual([[null], undefined])
+    await setup.tenant.admin('PATCH', setup.path, [{ id, status: 'active' }])
+    expect((await ticksDue(setup))?.dueAt).toBe((await anchorOf(setup)) + HOUR)
+    await age(setup, HOUR + 40 * MINUTE)
+    const first = await anchorOf(setup)
+    await setup.tenant.admin('PATCH', setup.path, [{ id, status: 'inactive' }])
+    await setup.tenant.admin('PATCH', setup.path, [{ id, status: 'active' }])
+    const second = await anchorOf(setup)
+    expect(Math.abs(second - Date.now())).toBeLessThan(30_000)
+    await allSteps(setup)
+    expect(await duesOf(setup)).toEqual([first + HOUR])
+    await age(setup, 100 * MINUTE)
+    await setup.tenant.admin('PATCH', setup.path, [{ id, timeInterval: 2 }])
+    const third = await anchorOf(setup)
+    expect(Math.abs(third - Date.now())).toBeLessThan(30_000)
+    expect(await duesOf(setup)).toHaveLength(2)
+    await age(setup, 5 * HOUR)
+    await allSteps(setup)
+    expect((await duesOf(setup)).slice(2)).toEqual(dues(third - 5 * HOUR, 2 * HOUR, 1, 2))
+  })
+
+  it('a change in the middle of a pass waits for its end: nobody gets what others do not', async () => {
+    const setup = await withTicks([{}], { users: [] })
+    await manyUsers(setup, 1_500)
+    await age(setup, HOUR + MINUTE)
+    const [id] = setup.ids
+    expect((await step(setup)).changes).toHaveLength(1_000)
+    const answer = await setup.tenant.admin('PATCH', setup.path, [{ id, points: 50 }])
+    expect(at(answer.body, 'updated', 0, 'points')).toBe(50)
+    const awards = await ledger(setup)
+    expect(awards.map(({ awarded }) => awarded)).toEqual(Array(1_500).fill(5))
+    const versions = await env.DB.prepare(
+      'SELECT count(DISTINCT trigger_version) AS n FROM awards WHERE system_id = ?1',
+    )
+      .bind(setup.system)
+      .first('n')
+    expect(versions).toBe(1)
+  })
+
+  it('a second trigger has its own ticks beside those that went on before', async () => {
+    const setup = await withTicks()
+    await age(setup, 90 * MINUTE)
+    await setup.tenant.create(setup.path, tick({ points: 2 }))
+    await allSteps(setup)
+    await age(setup, 2 * HOUR)
+    const [first = 0, second = 0] = await anchors(setup)
+    await allSteps(setup)
+    const awards = await ledger(setup)
+    expect(awards.map((award) => [award.at, award.awarded])).toEqual(
+      [
+        ...dues(Number(first), HOUR, 1, 3).map((due) => [due, 5]),
+        ...dues(Number(second), HOUR, 1, 2).map((due) => [due, 2]),
+      ].sort(([a = 0], [b = 0]) => a - b),
+    )
+  })
+})
+
+describe('ticks by the test clock (C1, P4)', () => {
+  const clock = (tenant: TestTenant, method: string, body?: unknown) =>
+    tenant.admin(method, '/test-clock', body)
+  const move = async (tenant: TestTenant, to: number) => {
+    const answer = await clock(tenant, 'PUT', { now: new Date(to).toISOString() })
+    expect(answer.status).toBe(200)
+  }
+
+  afterEach(async () => {
+    await clock(await newTenant(), 'DELETE')
+  })
+
+  it('moving it does all that is due, exactly, however far', async () => {
+    const setup = await withTicks([{ points: 5 }, { unit: 'days', interval: 7, points: 1 }])
+    const [hourly = 0, weekly = 0] = (await anchors(setup)).map(Number)
+    await move(setup.tenant, hourly + HOUR - 1)
+    expect(await duesOf(setup)).toEqual([])
+    await move(setup.tenant, hourly + HOUR)
+    expect(await duesOf(setup)).toEqual([hourly + HOUR])
+    await move(setup.tenant, hourly + 20 * DAY)
+    const expected = [...dues(hourly, HOUR, 1, 480), ...dues(weekly, 7 * DAY, 1, 2)]
+    expect((await duesOf(setup)).sort()).toEqual(expected.sort())
+    const answer = await add(setup.tenant, 3)
+    expect(answer.body).toMatchObject({ points: { xp: { total: 480 * 5 + 2 + 3 } } })
+  })
+
+  it('a reset has triggers begin anew, and what is granted stays', async () => {
+    const setup = await withTicks()
+    await move(setup.tenant, (await anchorOf(setup)) + 10 * HOUR)
+    expect(await duesOf(setup)).toHaveLength(10)
+    const other = await withTicks()
+    await clock(setup.tenant, 'DELETE')
+    for (const one of [setup, other]) {
+      expect(Math.abs((await anchorOf(one)) - Date.now())).toBeLessThan(30_000)
+      expect((await ticksDue(one))?.dueAt).toBeLessThanOrEqual((await anchorOf(one)) + HOUR)
+    }
+    await age(setup, 2 * HOUR + MINUTE)
+    await allSteps(setup)
+    expect(await duesOf(setup)).toHaveLength(12)
+  })
+})
