@@ -30,6 +30,7 @@ CREATE TABLE `due_work` (
 	`kind` text NOT NULL,
 	`subject` text NOT NULL,
 	`due_at` integer NOT NULL,
+	`asked` integer DEFAULT 0 NOT NULL,
 	`progress` text,
 	PRIMARY KEY(`tenant_id`, `kind`, `subject`)
 ) WITHOUT ROWID;

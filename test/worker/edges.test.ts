@@ -200,11 +200,12 @@ describe('the demo', () => {
     expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(0)
     const implicit = '00000000-0000-7000-8000-000000000000'
     const keys = await env.DB.prepare(
-      'SELECT key FROM metrics WHERE tenant_id = ?1 UNION ALL SELECT key FROM points_systems WHERE tenant_id = ?1',
+      `SELECT key FROM metrics WHERE tenant_id = ?1 UNION ALL SELECT key FROM points_systems WHERE tenant_id = ?1
+       UNION ALL SELECT key FROM leaderboards WHERE tenant_id = ?1 AND status = 'active'`,
     )
       .bind(implicit)
       .all()
-    expect(keys.results).toHaveLength(4)
+    expect(keys.results).toHaveLength(6)
     for (const { key } of keys.results) expect(key).toMatch(/^demo-/)
     const types = await env.DB.prepare('SELECT DISTINCT type FROM points_triggers WHERE tenant_id = ?1')
       .bind(implicit)
@@ -220,7 +221,7 @@ describe('the tables', () => {
     ).all()
     expect(tables.results.map(({ name }) => name)).toEqual([
       'awards',
-    'due_work',
+      'due_work',
       'events',
       'idempotency_keys',
       'points_summaries',

@@ -23,7 +23,11 @@ describe('an event', () => {
   test('L11: is answered with the places that it has changed', async () => {
     const tenant = await withBoard()
     const first = await tenant.event('steps', 'ada', 5)
-    expect(at(first.body, 'leaderboards', 'board')).toMatchObject({ rank: 1, previousRank: null, threshold: 0 })
+    expect(at(first.body, 'leaderboards', 'board')).toMatchObject({
+      rank: 1,
+      previousRank: null,
+      threshold: 0,
+    })
     await tenant.event('steps', { id: 'bob', name: 'Bob' }, 7.9)
     const third = await tenant.event('steps', 'ada', 3)
     expect(at(third.body, 'leaderboards', 'board')).toMatchObject({

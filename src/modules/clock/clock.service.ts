@@ -3,7 +3,8 @@ import type { Scope } from '../../context'
 import { refusals } from '../../errors'
 import { type Instant, iso, systemNow } from '../../shared/clock'
 import { restartTicks } from '../points/ticks.repository'
-import { catchUpAll, wake } from '../timekeeper/timekeeper.service'
+import { hastenLeaderboards } from '../timekeeper/timekeeper.repository'
+import { catchUpAll, wakeAll } from '../timekeeper/timekeeper.service'
 import { moveTestClock, removeTestClock } from './clock.repository'
 import type { ClockResponse } from './clock.schemas'
 
@@ -44,8 +45,8 @@ export async function moveClock(scope: Scope, to: Instant): Promise<Clock> {
 export async function resetClock(scope: Scope): Promise<Clock> {
   const { db } = scope
   const now = systemNow()
-  await db.batch([...restartTicks(db, now), removeTestClock(db)])
-  await wake(scope)
+  await db.batch([...restartTicks(db, now), hastenLeaderboards(db, now), removeTestClock(db)])
+  await wakeAll(scope)
   return { now: iso(systemNow()) }
 }
 

@@ -1,16 +1,21 @@
 import type { Scope } from '../../context'
+import { bucketStart } from '../../shared/civil'
+import type { Instant } from '../../shared/clock'
+import { civilDateAt } from '../../shared/zone'
+import { CreateLeaderboardsRequest } from '../leaderboards/leaderboards.admin.schemas'
+import { createLeaderboards } from '../leaderboards/leaderboards.admin.service'
 import { createMetrics } from '../metrics/metrics.service'
 import { createSystems } from '../points/systems.service'
 import type { Configuration } from './configuration'
-import { configurationOf } from './configuration.service'
+import { configurationOf, presentConfiguration } from './configuration.service'
 
 const METRICS: Parameters<typeof createMetrics>[1] = [
   { key: 'demo-lessons', name: 'Lessons completed', unitType: 'number', units: 'lessons' },
   { key: 'demo-minutes', name: 'Minutes learned', unitType: 'number', units: 'minutes' },
 ]
 
-/** The demo is made by two changes of the configuration: the metrics, and then what refers to them. */
-const CHANGES = 2
+/** The demo is made by three changes of the configuration, each of which refers to the one before. */
+const CHANGES = 3
 
 /** Whether the demo is still to be loaded: nothing was ever configured but a part of the demo itself. */
 export function isDemoDue({ variables }: Pick<Scope, 'variables'>, config: Configuration): boolean {
@@ -18,50 +23,84 @@ export function isDemoDue({ variables }: Pick<Scope, 'variables'>, config: Confi
     variables.DEMO === 'on' &&
     variables.MULTI_TENANCY === 'off' &&
     config.version < CHANGES &&
-    config.systems.length === 0 &&
     config.attributes.length === 0 &&
-    config.metrics.every(({ key }) => METRICS.some((metric) => metric.key === key))
+    config.leaderboards.length === 0 &&
+    [...config.metrics, ...config.systems].every(({ key }) => key.startsWith('demo-'))
   )
 }
 
-/** Loads the demo, a learning app: two metrics, XP with levels, and energy. Takes up where an earlier try broke off. */
+/**
+ * Loads the demo, a learning app: two metrics, XP with levels, energy, and two leaderboards. Takes up where an earlier try broke off.
+ */
 export async function loadDemo(scope: Scope): Promise<void> {
   const config = await configurationOf(scope)
   if (!isDemoDue(scope, config)) return
+  const at = async () => {
+    const { version, metrics, systems } = await presentConfiguration(scope, scope.tenant.id)
+    const ids = new Map([...metrics, ...systems].map(({ key, id }) => [key, id]))
+    return { ids, scope: { ...scope, tenant: { ...scope.tenant, configVersion: version } } }
+  }
   if (config.metrics.length === 0) await createMetrics(scope, METRICS)
-  const { metrics } = await configurationOf({
-    ...scope,
-    tenant: { ...scope.tenant, configVersion: CHANGES - 1 },
-  })
-  const [lessons, minutes] = METRICS.map(({ key }) => metrics.find((metric) => metric.key === key)?.id)
-  await createSystems(scope, [
+  if (config.systems.length === 0) {
+    const { ids, scope: present } = await at()
+    await createSystems(present, systemsFor(ids.get('demo-lessons'), ids.get('demo-minutes')))
+  }
+  const { ids, scope: present } = await at()
+  await createLeaderboards(present, leaderboardsFor(ids, scope.now))
+}
+
+const systemsFor = (
+  lessons: string | undefined,
+  minutes: string | undefined,
+): Parameters<typeof createSystems>[1] => [
+  {
+    key: 'demo-xp',
+    name: 'XP',
+    description: 'Experience: 10 points a lesson, 5 more for every 10 minutes.',
+    levels: [
+      { key: 'novice', name: 'Novice', points: 0 },
+      { key: 'apprentice', name: 'Apprentice', points: 50 },
+      { key: 'scholar', name: 'Scholar', points: 200 },
+      { key: 'master', name: 'Master', points: 1_000 },
+    ].map((level) => ({ ...level, description: undefined, badge: undefined })),
+    triggers: [earn(lessons, 1, 10), earn(minutes, 10, 5)],
+    boosts: undefined,
+  },
+  {
+    key: 'demo-energy',
+    name: 'Energy',
+    description: 'One point an hour, up to 30; a lesson takes five.',
+    maxPoints: 30,
+    triggers: [
+      { ...NO_TRIGGER, type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1 },
+      earn(lessons, 1, -5),
+    ],
+    levels: undefined,
+    boosts: undefined,
+  },
+]
+
+/** A board of this week's XP, which begins anew each Monday, and one of all lessons ever. */
+const leaderboardsFor = (ids: ReadonlyMap<string, string>, now: Instant) =>
+  CreateLeaderboardsRequest.parse([
     {
-      key: 'demo-xp',
-      name: 'XP',
-      description: 'Experience: 10 points a lesson, 5 more for every 10 minutes.',
-      levels: [
-        { key: 'novice', name: 'Novice', points: 0 },
-        { key: 'apprentice', name: 'Apprentice', points: 50 },
-        { key: 'scholar', name: 'Scholar', points: 200 },
-        { key: 'master', name: 'Master', points: 1_000 },
-      ].map((level) => ({ ...level, description: undefined, badge: undefined })),
-      triggers: [earn(lessons, 1, 10), earn(minutes, 10, 5)],
-      boosts: undefined,
+      key: 'demo-weekly-xp',
+      name: 'XP this week',
+      rankBy: 'points',
+      pointsSystemId: ids.get('demo-xp'),
+      start: bucketStart(civilDateAt(now, 0), 'weekly'),
+      runUnit: 'day',
+      runInterval: 7,
+      status: 'active',
     },
     {
-      key: 'demo-energy',
-      name: 'Energy',
-      description: 'One point an hour, up to 30; a lesson takes five.',
-      maxPoints: 30,
-      triggers: [
-        { ...NO_TRIGGER, type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1 },
-        earn(lessons, 1, -5),
-      ],
-      levels: undefined,
-      boosts: undefined,
+      key: 'demo-all-time',
+      name: 'Lessons of all time',
+      rankBy: 'metric',
+      metricId: ids.get('demo-lessons'),
+      status: 'active',
     },
   ])
-}
 
 const NO_TRIGGER = {
   status: 'active',

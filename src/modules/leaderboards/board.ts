@@ -6,7 +6,16 @@ import { Definition, type Placement, type ScoreChange } from './board.messages'
 import type { BoardStore, Row } from './board.store'
 import { Ranking } from './ranking'
 import type { Extent, Mark, Recounted } from './recount.repository'
-import { firstDayOf, isInside, LAST_DAY, lastDayOf, localDay, type Run, runHolding, windowOf } from './runs.rules'
+import {
+  firstDayOf,
+  isInside,
+  LAST_DAY,
+  lastDayOf,
+  localDay,
+  type Run,
+  runHolding,
+  windowOf,
+} from './runs.rules'
 
 const DAY = 86_400_000
 const INT32_MAX = 2_147_483_647

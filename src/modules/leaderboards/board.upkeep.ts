@@ -2,10 +2,9 @@ import { type Instant, instant } from '../../shared/clock'
 import type { Board } from './board'
 import { cursorOf, utcDay } from './board'
 import type { Mark } from './recount.repository'
-import { beginsAt, finalAt, LAST_DAY, nearestRun, runHolding, statusOf } from './runs.rules'
+import { beginsAt, finalAt, finalUntil, firstDayOf, LAST_DAY, runHolding, statusOf } from './runs.rules'
 
 const HOUR = 3_600_000
-const DAY = 24 * HOUR
 /** Users that are compared at once, and how many times over in one call. */
 const CHUNK = 1_000
 const CHUNKS = 10
@@ -20,7 +19,7 @@ export async function tend(board: Board, now: Instant, until: Instant): Promise<
   const { definition } = board
   const status = statusOf(definition, now)
   if (status === 'inactive') return null
-  if (status === 'scheduled') return beginsAt(nearestRun(definition, 0))
+  if (status === 'scheduled') return beginsAt({ start: firstDayOf(definition) })
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
     if (board.progress.comparison === null && !beginComparison(board, now)) return nextDue(board, until)
     board.roll(utcDay(now))
@@ -117,10 +116,6 @@ function endComparison(board: Board, { since, began }: { since: number; began: n
 
 /** The first day of the oldest run that isn't final at a moment; the day after the last one where all are. */
 function firstOpen({ definition, progress }: Board, at: number): number {
-  const over = (last: number) => Math.max(progress.openFrom, last + 1)
-  if (definition.finished !== null) return over(LAST_DAY)
-  const day = Math.floor((at - 12 * HOUR) / DAY)
-  const nearest = nearestRun(definition, day)
-  if (day > (nearest.end ?? LAST_DAY)) return over(nearest.end ?? LAST_DAY)
-  return Math.max(progress.openFrom, nearest.start)
+  const last = definition.finished === null ? finalUntil(definition, instant(at)) : LAST_DAY
+  return last === null ? progress.openFrom : Math.max(progress.openFrom, last + 1)
 }

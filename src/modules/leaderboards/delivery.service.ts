@@ -16,6 +16,8 @@ import { statusOf } from './runs.rules'
 
 /** How long an event waits for a leaderboard before it answers without it, in milliseconds. */
 const PATIENCE = 3_000
+/** Users to one message of the queue, which takes 128 KB. */
+const MOST_REPAIRED = 100
 
 type Attributes = { profile: Pick<Profile, 'attributes'> }
 
@@ -43,13 +45,14 @@ export function boardObject(
 
 /**
  * Tells the leaderboards of changes that are in D1, all of them at once: one call for each that the changes touch. Answers
- * where each change has put its user. One that can't be reached is left out, and is told later by the queue (L11).
+ * where each change has put its user. One that can't be reached within `patience` (ms) is left out, and is told later by the queue (L11).
  */
 export async function deliver(
   carrier: Carrier,
   config: Configuration,
   changes: readonly InputChange[],
   at: Instant,
+  patience: number = PATIENCE,
 ): Promise<Placements[]> {
   const placements = changes.map(() => new Map<string, Placement>())
   const calls = config.leaderboards.flatMap((board) => {
@@ -66,7 +69,8 @@ export async function deliver(
   await Promise.all(
     calls.map(async ({ board, concerned }) => {
       const scores = concerned.map(({ score }) => score)
-      for (const [nth, placement] of (await call(carrier, config, board, scores, at)).entries()) {
+      const found = await call(carrier, config, board, scores, at, patience)
+      for (const [nth, placement] of found.entries()) {
         const index = concerned[nth]?.index
         if (placement !== null && index !== undefined) placements[index]?.set(board.id, placement)
       }
@@ -86,6 +90,7 @@ async function call(
   board: Leaderboard,
   changes: ScoreChange[],
   at: Instant,
+  patience: number,
 ): Promise<(Placement | null)[]> {
   const work = boardObject(carrier, board.id).deliver({
     definition: definitionOf(config, board),
@@ -93,7 +98,7 @@ async function call(
     changes,
   })
   try {
-    const reply = await Promise.race([work, wait(PATIENCE)])
+    const reply = await Promise.race([work, wait(patience)])
     if (reply === undefined) throw new Error('the leaderboard is too slow')
     const { placements, rowsWritten } = DeliveryReply.parse(reply)
     count(carrier, 'objectRows', rowsWritten)
@@ -101,11 +106,22 @@ async function call(
   } catch (error) {
     console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
     work.catch(() => undefined)
-    const userIds = [...new Set(changes.map(({ userId }) => userId))]
-    const repair: Repair = { tenantId: config.tenantId, leaderboardId: board.id, userIds }
-    // If this is lost too, the hourly comparison finds it (L12).
-    carrier.waitUntil(carrier.env.REPAIRS.send(repair).catch(() => undefined))
+    sendRepairs(carrier, config.tenantId, board.id, changes)
     return []
+  }
+}
+
+/** Has the queue tell a leaderboard whose changes it missed; if that is lost too, the hourly comparison finds it (L12). */
+function sendRepairs(
+  { env, waitUntil }: Carrier,
+  tenantId: string,
+  leaderboardId: string,
+  changes: readonly ScoreChange[],
+): void {
+  const missed = [...new Set(changes.map(({ userId }) => userId))]
+  for (let from = 0; from < missed.length; from += MOST_REPAIRED) {
+    const message: Repair = { tenantId, leaderboardId, userIds: missed.slice(from, from + MOST_REPAIRED) }
+    waitUntil(env.REPAIRS.send(message).catch(() => undefined))
   }
 }
 

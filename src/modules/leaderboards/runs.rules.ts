@@ -64,10 +64,6 @@ export function nearestRun(schedule: Schedule, day: number): Run {
   return run
 }
 
-/** The run after this one, or null. */
-export const runAfter = (schedule: Schedule, { end }: Run): Run | null =>
-  end === null ? null : runHolding(schedule, end + 1)
-
 /** When the first user on Earth enters a run: its first midnight in UTC+14 (L8). */
 export const beginsAt = ({ start }: Pick<Run, 'start'>): Instant => instant(start * DAY - EARLIEST * HOUR)
 
@@ -84,17 +80,6 @@ export function finalUntil(schedule: Schedule, now: Instant): number | null {
   const { start, end } = run
   if (end !== null && end <= over) return end
   return start > firstDayOf(schedule) ? start - 1 : null
-}
-
-/** The runs whose scores may matter at some moment: those that have begun somewhere, oldest first, from a day on. */
-export function runsBegun(schedule: Schedule, from: number, now: Instant): Run[] {
-  const runs: Run[] = []
-  let run: Run | null = runHolding(schedule, Math.max(from, firstDayOf(schedule)))
-  while (run !== null && beginsAt(run) <= now) {
-    runs.push(run)
-    run = runAfter(schedule, run)
-  }
-  return runs
 }
 
 /** The status that a leaderboard has by now, by itself or by the last move (L7). */

@@ -23,7 +23,7 @@ type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
 const WHAT = 'a trigger of this points system'
 
 /** The columns that an insert of a trigger, and of one of its versions, fills. */
-const COLUMNS = { trigger: 21, version: 3 }
+const COLUMNS = { trigger: 20, version: 3 }
 
 /** Stores new triggers, how they are shown (P10), and when their ticks are due (P4). */
 export function insertTriggers(

@@ -23,26 +23,32 @@ export class Timekeeper extends DurableObject<Bindings> {
 
   /** Does what is due, or so many steps of it, and sees to the rest by alarm. */
   async wake(tenantId: string, steps: number): Promise<void> {
-    await this.ctx.storage.put('tenantId', tenantId)
+    await this.#remember(tenantId)
     await this.#inTurn(() => this.#run(tenantId, null, steps))
   }
 
   /** Does everything that is due by a moment. Throws what keeps it from that. */
   async catchUp(tenantId: string, to: Instant): Promise<void> {
-    await this.ctx.storage.put('tenantId', tenantId)
+    await this.#remember(tenantId)
     await this.#inTurn(() => this.#run(tenantId, to, Number.POSITIVE_INFINITY))
   }
 
   /** Does what the alarm was set for; the platform runs it at least once. */
   override async alarm(): Promise<void> {
-    const tenantId = await this.ctx.storage.get<string>('tenantId')
-    if (tenantId === undefined) return
+    const tenantId = await this.ctx.storage.get('tenantId')
+    if (typeof tenantId !== 'string') return
     try {
       await this.#inTurn(() => this.#run(tenantId, null, STEPS_AN_ALARM))
     } catch (error) {
       console.error(JSON.stringify({ level: 'error', tenantId, error: String(error) }))
       await this.ctx.storage.setAlarm(systemNow() + PAUSE)
     }
+  }
+
+  /** Keeps whose Timekeeper this is, for the alarm. */
+  async #remember(tenantId: string): Promise<void> {
+    if ((await this.ctx.storage.get('tenantId')) === undefined)
+      await this.ctx.storage.put('tenantId', tenantId)
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -56,7 +62,7 @@ export class Timekeeper extends DurableObject<Bindings> {
     const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
     const clock = await readTestClock(context.db)
     const now = clock ?? systemNow()
-    await workOff(context, tenantId, to ?? now, steps)
+    await workOff(context, tenantId, { to: to ?? now, steps, mustAll: to !== null })
     const [next] = await dueWorkOf(context.db, tenantId)
     // A test clock that is set moves only when it is told to, and then whoever moves it does what is due.
     if (next === undefined || (clock !== null && next.dueAt > now)) return

@@ -9,6 +9,7 @@ const DueRow = z.object({
   kind: z.enum(['ticks', 'leaderboard']),
   subject: z.string(),
   dueAt: z.number().transform(instant),
+  asked: z.number(),
   progress: z.string().nullable(),
 })
 
@@ -17,7 +18,7 @@ export type DueWork = z.infer<typeof DueRow>
 
 const MAKE_DUE = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, ?3, ?4)
-  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at)`
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
 
 /** Makes something due at a moment, unless it is due before. Part of the batch that stores why it is due. */
 export function makeDue(
@@ -31,7 +32,7 @@ export function makeDue(
 }
 
 const DUE = `
-  SELECT kind, subject, due_at AS dueAt, progress FROM due_work WHERE tenant_id = ?1 ORDER BY due_at, kind DESC, subject`
+  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1 ORDER BY due_at, kind DESC, subject`
 
 /** All that is due of a tenant, or will be, in order of due time; ticks before leaderboards. */
 export async function dueWorkOf(db: Database, tenantId: string): Promise<DueWork[]> {
@@ -39,17 +40,17 @@ export async function dueWorkOf(db: Database, tenantId: string): Promise<DueWork
 }
 
 const RESCHEDULED = `
-  UPDATE due_work SET due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND due_at = ?4`
-const DONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND due_at = ?4'
+  UPDATE due_work SET due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
+const DONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4'
 
-/** Notes when a piece of work is due next, or that it never is again; not where it has become due anew meanwhile. */
+/** Notes when a piece of work is due next, or that it never is again; not where it was asked for again meanwhile. */
 export function rescheduled(
   db: Database,
   tenantId: string,
-  { kind, subject, dueAt }: DueWork,
+  { kind, subject, asked }: DueWork,
   next: Instant | null,
 ): D1PreparedStatement {
-  const its = [tenantId, kind, subject, dueAt] as const
+  const its = [tenantId, kind, subject, asked] as const
   return next === null ? db.statement(DONE, ...its) : db.statement(RESCHEDULED, ...its, next)
 }
 
@@ -62,4 +63,11 @@ export async function tenantsWithDueWork(db: Database, by: Instant): Promise<str
     .array(z.object({ tenantId: z.string() }))
     .parse(rows)
     .map(({ tenantId }) => tenantId)
+}
+
+const HASTEN = "UPDATE due_work SET due_at = ?1 WHERE kind = 'leaderboard' AND due_at > ?1"
+
+/** Has all leaderboards looked after by a moment: for when the clock went back (C1). */
+export function hastenLeaderboards(db: Database, by: Instant): D1PreparedStatement {
+  return db.statement(HASTEN, by)
 }

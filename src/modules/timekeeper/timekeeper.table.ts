@@ -14,6 +14,8 @@ export const dueWork = sqliteTable(
     subject: text('subject').notNull(),
     /** In milliseconds, by the service's clock. */
     dueAt: integer('due_at').notNull(),
+    /** How often it was asked for: whoever has done it sees whether it was asked for again meanwhile. */
+    asked: integer('asked').notNull().default(0),
     /** JSON: how far the work has got; null where it has not begun. */
     progress: text('progress'),
   },
