@@ -15,15 +15,17 @@ const PATIENCE = 20_000
 /**
  * Sends requests from so many clients at once, for so long.
  *
- * @param {{ port: number; clients: number; milliseconds: number; request: () => Buffer }} options `request` makes the
- *   next one
+ * @param {{ port: number; status: number; clients: number; milliseconds: number; request: () => Buffer }} options
+ *   `request` makes the next one, and `status` is what a good answer has
  * @returns {Promise<Round>}
  */
-export async function round({ port, clients, milliseconds, request }) {
+export async function round({ port, status, clients, milliseconds, request }) {
   const sockets = await Promise.all(Array.from({ length: clients }, () => open(port)))
   const began = performance.now()
   const deadline = began + milliseconds
-  const counts = await Promise.all(sockets.map((socket) => drive(socket, request, deadline)))
+  const counts = await Promise.all(
+    sockets.map((socket) => drive(socket, { request, status: String(status), deadline })),
+  )
   const seconds = (performance.now() - began) / 1000
   for (const socket of sockets) socket.destroy()
   const done = counts.reduce((sum, count) => sum + count.done, 0)
@@ -44,11 +46,10 @@ function open(/** @type {number} */ port) {
  * Sends one request after another until the deadline.
  *
  * @param {import('node:net').Socket} socket
- * @param {() => Buffer} request
- * @param {number} deadline
- * @returns {Promise<{ done: number; failed: number }>} those answered 201, and the others
+ * @param {{ request: () => Buffer; status: string; deadline: number }} what
+ * @returns {Promise<{ done: number; failed: number }>} those answered with that status, and the others
  */
-function drive(socket, request, deadline) {
+function drive(socket, { request, status, deadline }) {
   return new Promise((resolve, reject) => {
     let done = 0
     let failed = 0
@@ -59,7 +60,7 @@ function drive(socket, request, deadline) {
     socket.on('data', (part) => {
       held = held === null ? part : Buffer.concat([held, part])
       if (!isWhole(held)) return
-      if (held.subarray(9, 12).toString('latin1') === '201') done += 1
+      if (held.subarray(9, 12).toString('latin1') === status) done += 1
       else failed += 1
       held = null
       if (performance.now() < deadline) socket.write(request())
@@ -81,14 +82,19 @@ function isWhole(/** @type {Buffer} */ answer) {
 /**
  * A request for an event, as bytes.
  *
- * @param {{ port: number; key: string; metric: string; user: string; idempotencyKey?: string | undefined }} event
+ * @param {{ port: number; path: string; key: string; user: string; idempotencyKey?: string | undefined }} event
  * @returns {Buffer}
  */
-export function eventRequest({ port, key, metric, user, idempotencyKey }) {
+export function eventRequest({ port, path, key, user, idempotencyKey }) {
   const body = JSON.stringify({ user: { id: user }, value: 1 })
   return Buffer.from(
-    `POST /v1/metrics/${metric}/event HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n` +
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `${idempotencyKey === undefined ? '' : `Idempotency-Key: ${idempotencyKey}\r\n`}\r\n${body}`,
   )
 }
+
+/** A request to read something, as bytes. */
+export const readRequest = (
+  /** @type {{ port: number; path: string; key: string }} */ { port, path, key },
+) => Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n\r\n`)

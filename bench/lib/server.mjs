@@ -13,6 +13,8 @@ const READY = 30_000
 const GRACE = 3000
 const KILL = 1000
 const LOG = 5000
+/** How long an answer may take unless said, in milliseconds. */
+const PATIENCE = 30_000
 
 /** How much of the output is kept for when it never gets ready, in characters. */
 const KEPT = 8000
@@ -28,11 +30,19 @@ export function stopAll() {
   return Promise.all([...servers].map((server) => server.stop()))
 }
 
+/** What something cost in D1. @typedef {{ roundTrips: number; rowsRead: number; rowsWritten: number }} D1Cost */
+
 /**
- * One line of ours for one request.
+ * One line of ours for one request; what it has of leaderboards' objects is absent where none was called.
  *
- * @typedef {{ requestId: string; status: number; d1: { roundTrips: number; rowsRead: number; rowsWritten: number };
- *   conflicts?: number }} LogLine
+ * @typedef {{ requestId: string; status: number; d1: D1Cost; conflicts?: number; objectWaves?: number;
+ *   objectCalls?: number; objectRows?: number }} LogLine
+ */
+
+/**
+ * One line of ours for a chunk of time triggers' ticks.
+ *
+ * @typedef {{ work: 'ticks'; milliseconds: number; users: number; awards: number; d1: D1Cost; objectRows: number }} TickLine
  */
 
 /** An answer to one request. @typedef {{ status: number; body: any; requestId: string }} Answer */
@@ -44,6 +54,7 @@ export class Server {
   /** The rest of a line, while lines are kept. */
   #partial = ''
   #lines = /** @type {Map<string, LogLine> | undefined} */ (undefined)
+  #ticks = /** @type {TickLine[]} */ ([])
 
   /**
    * @param {{ folder: string; port: number; variables: Record<string, string>; scripts: any }} how `scripts` are the
@@ -111,10 +122,11 @@ export class Server {
    *
    * @param {string} method
    * @param {string} path
-   * @param {{ key?: string; body?: unknown; headers?: Record<string, string> }} [options]
+   * @param {{ key?: string; body?: unknown; headers?: Record<string, string>; patience?: number }} [options] `patience` in
+   *   milliseconds
    * @returns {Promise<Answer>}
    */
-  async ask(method, path, { key, body, headers = {} } = {}) {
+  async ask(method, path, { key, body, headers = {}, patience = PATIENCE } = {}) {
     const answer = await fetch(`${this.url}${path}`, {
       method,
       headers: {
@@ -123,7 +135,7 @@ export class Server {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(patience),
     })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text.slice(0, 500)}`)
@@ -135,15 +147,17 @@ export class Server {
   }
 
   /**
-   * Keeps the log while something is done, and answers with the lines of these requests, in their order. Otherwise the
-   * log is read and thrown away.
+   * Keeps the log while something is done, and answers with the lines of these requests, in their order, and those of all
+   * ticks. Otherwise the log is read and thrown away.
    *
    * @param {() => Promise<Answer[]>} work
-   * @returns {Promise<{ answers: Answer[]; lines: LogLine[] }>}
+   * @returns {Promise<{ answers: Answer[]; lines: LogLine[]; ticks: TickLine[] }>}
    */
   async logged(work) {
     const found = /** @type {Map<string, LogLine>} */ (new Map())
+    const ticks = /** @type {TickLine[]} */ ([])
     this.#lines = found
+    this.#ticks = ticks
     this.#partial = ''
     try {
       const answers = await work()
@@ -152,7 +166,7 @@ export class Server {
         if (performance.now() > deadline) throw new Error('The log has no line for some of the requests.')
         await sleep(20)
       }
-      return { answers, lines: answers.flatMap(({ requestId }) => found.get(requestId) ?? []) }
+      return { answers, lines: answers.flatMap(({ requestId }) => found.get(requestId) ?? []), ticks }
     } finally {
       this.#lines = undefined
     }
@@ -165,17 +179,20 @@ export class Server {
     this.#partial = lines.pop() ?? ''
     for (const line of lines) {
       const found = parseLine(stripVTControlCharacters(line))
-      if (found !== null) this.#lines.set(found.requestId, found)
+      if (found === null) continue
+      if ('work' in found) this.#ticks.push(found)
+      else this.#lines.set(found.requestId, found)
     }
   }
 }
 
-/** @returns {LogLine | null} null for a line that is not a request's */
+/** @returns {LogLine | TickLine | null} null for a line that is neither a request's nor one of ticks */
 function parseLine(/** @type {string} */ line) {
   if (!line.startsWith('{')) return null
   try {
     const parsed = JSON.parse(line)
-    return typeof parsed.requestId === 'string' && parsed.d1 !== undefined ? parsed : null
+    const isKnown = typeof parsed.requestId === 'string' || parsed.work === 'ticks'
+    return isKnown && parsed.d1 !== undefined ? parsed : null
   } catch {
     return null
   }

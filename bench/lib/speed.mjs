@@ -1,68 +1,115 @@
 /**
- * Events a second of ours against those of the baseline, in rounds that take turns.
+ * Requests a second of ours against those of the baseline, in rounds that take turns.
  */
 import { randomUUID } from 'node:crypto'
-import { eventRequest, round } from './load.mjs'
-import { METRIC, userId } from './scene.mjs'
+import { eventRequest, readRequest, round } from './load.mjs'
+import { BOARDS, eventPath, PAGE, userId } from './scene.mjs'
 
 const CLIENTS = 32
-const ROUNDS = 5
-const MILLISECONDS = 6000
-const WARM_UP = 3000
+const EVENTS = { turns: 5, milliseconds: 4000, warmUp: 2500 }
+const PAGES = { turns: 3, milliseconds: 2500, warmUp: 1500 }
 
-/** Events a second of each kind, and their ratio to the baseline's in the same turn.
+/** Requests a second of two kinds, and their ratio: of the medians, and the least and the most of one turn.
  * @typedef {{ ours: number; baseline: number; ratio: number; least: number; most: number; rounds: number[] }} Speed */
 
+/** One kind of request. @typedef {{ port: number; status: number; request: () => Buffer }} Kind */
+/** @typedef {import('./server.mjs').Server} Server */
+
 /**
- * Runs the rounds: in each turn the plain event, the baseline, and the event with an idempotency key. The baseline gets
- * the very same requests.
+ * Runs the rounds of events: ours on metrics with so many leaderboards, and the baseline with and without its object. All
+ * send the very same requests, but for the path.
  *
- * @param {{ ours: import('./server.mjs').Server; baseline: import('./server.mjs').Server; key: string; users: number;
- *   told: (text: string) => void }} options `told` hears of each turn
- * @returns {Promise<{ plain: Speed; keyed: Speed }>}
+ * @param {{ ours: Server; baseline: Server; key: string; users: number; told: (text: string) => void }} options `told`
+ *   hears of each turn
  */
-export async function compare({ ours, baseline, key, users, told }) {
-  const events =
-    (/** @type {{ port: number }} */ { port }, /** @type {boolean} */ isKeyed) =>
-    () =>
-      eventRequest({
-        port,
-        key,
-        metric: METRIC,
-        user: userId(Math.floor(Math.random() * users)),
-        idempotencyKey: isKeyed ? randomUUID() : undefined,
-      })
-  const run = async (
-    /** @type {import('./server.mjs').Server} */ server,
-    /** @type {boolean} */ isKeyed,
-    milliseconds = MILLISECONDS,
-  ) => {
-    const { port } = server
-    const { failed, perSecond } = await round({
-      port,
-      clients: CLIENTS,
-      milliseconds,
-      request: events(server, isKeyed),
-    })
-    if (failed > 0) throw new Error(`${failed} events of a round were not answered 201`)
+export async function compareEvents({ ours, baseline, key, users, told }) {
+  /** @returns {Kind} */
+  const events = (/** @type {Server} */ { port }, /** @type {string} */ path, isKeyed = false) => ({
+    port,
+    status: 201,
+    request: () => {
+      const user = userId(Math.floor(Math.random() * users))
+      return eventRequest({ port, path, key, user, idempotencyKey: isKeyed ? randomUUID() : undefined })
+    },
+  })
+  const [none, one, some, many] = BOARDS
+  const perSecond = await takeTurns(
+    {
+      'without boards': events(ours, eventPath(none)),
+      'bare without object': events(baseline, eventPath(none)),
+      '1 board': events(ours, eventPath(one)),
+      bare: events(baseline, `/ranked${eventPath(one)}`),
+      '1 board, keyed': events(ours, eventPath(one), true),
+      '5 boards': events(ours, eventPath(some)),
+      '20 boards': events(ours, eventPath(many)),
+    },
+    EVENTS,
+    told,
+  )
+  return {
+    plain: speed(perSecond['1 board'], perSecond.bare),
+    keyed: speed(perSecond['1 board, keyed'], perSecond.bare),
+    some: speed(perSecond['5 boards'], perSecond.bare),
+    many: speed(perSecond['20 boards'], perSecond.bare),
+    none: speed(perSecond['without boards'], perSecond['bare without object']),
+  }
+}
+
+/**
+ * Runs the rounds of pages: ours of a full leaderboard, and the baseline's, which is ready in KV.
+ *
+ * @param {{ ours: Server; baseline: Server; key: string; middle: string; told: (text: string) => void }} options `middle`
+ *   is the user at place 500
+ */
+export async function comparePages({ ours, baseline, key, middle, told }) {
+  /** @returns {Kind} */
+  const pages = (/** @type {Server} */ { port }, /** @type {string} */ path) => {
+    const request = readRequest({ port, path, key })
+    return { port, status: 200, request: () => request }
+  }
+  const perSecond = await takeTurns(
+    {
+      'page one': pages(ours, PAGE),
+      'page from a user': pages(ours, `${PAGE}&userId=${middle}`),
+      'page from an offset': pages(ours, `${PAGE}&offset=499`),
+      'page in KV': pages(baseline, '/page'),
+    },
+    PAGES,
+    told,
+  )
+  const ready = perSecond['page in KV']
+  return {
+    first: speed(perSecond['page one'], ready),
+    fromUser: speed(perSecond['page from a user'], ready),
+    fromOffset: speed(perSecond['page from an offset'], ready),
+  }
+}
+
+/**
+ * Has the kinds of requests take turns, after a round of each that doesn't count.
+ *
+ * @template {string} Name
+ * @param {Record<Name, Kind>} kinds
+ * @param {{ turns: number; milliseconds: number; warmUp: number }} how
+ * @param {(text: string) => void} told
+ * @returns {Promise<Record<Name, number[]>>} requests a second of each turn
+ */
+async function takeTurns(kinds, { turns, milliseconds, warmUp }, told) {
+  const names = /** @type {Name[]} */ (Object.keys(kinds))
+  const run = async (/** @type {Name} */ name, /** @type {number} */ span) => {
+    const { failed, perSecond } = await round({ ...kinds[name], clients: CLIENTS, milliseconds: span })
+    if (failed > 0) throw new Error(`${failed} answers of a round (${name}) were not what they should be`)
     return perSecond
   }
   told('warming up')
-  await run(ours, false, WARM_UP)
-  await run(baseline, false, WARM_UP)
-  await run(ours, true, WARM_UP)
-
-  const plain = []
-  const bare = []
-  const keyed = []
-  for (let turn = 1; turn <= ROUNDS; turn += 1) {
-    plain.push(await run(ours, false))
-    bare.push(await run(baseline, false))
-    keyed.push(await run(ours, true))
-    const [a, b, c] = [plain, bare, keyed].map((list) => (list.at(-1) ?? 0).toFixed(0))
-    told(`round ${turn} of ${ROUNDS}: ours ${a}, baseline ${b}, ours with an idempotency key ${c} events/s`)
+  for (const name of names) await run(name, warmUp)
+  const found = /** @type {Record<Name, number[]>} */ (Object.fromEntries(names.map((name) => [name, []])))
+  for (let turn = 1; turn <= turns; turn += 1) {
+    for (const name of names) found[name].push(await run(name, milliseconds))
+    const said = names.map((name) => `${name} ${found[name].at(-1)?.toFixed(0)}`)
+    told(`round ${turn} of ${turns}, each second: ${said.join('; ')}`)
   }
-  return { plain: speed(plain, bare), keyed: speed(keyed, bare) }
+  return found
 }
 
 /** @returns {Speed} */

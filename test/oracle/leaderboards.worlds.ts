@@ -15,8 +15,8 @@ const ZONES = [
   'Australia/Lord_Howe',
   'UTC',
 ] as const
-/** The last two change places where characters are told apart by halves of 16 bits. */
-const IDS = ['ada', 'bob', 'B', 'b/2', 'eve', 'grâce 1', '__proto__', '10', '9', 'z', 'ﬀ', '𝒂'] as const
+/** The first two change places where characters are told apart by halves of 16 bits. */
+const IDS = ['ﬀ', '𝒂', 'ada', 'bob', 'B', 'b/2', 'eve', 'grâce 1', '__proto__', '10', '9', 'z'] as const
 const METRICS = ['m0', 'm1'] as const
 const TEAMS = ['red', 'blue'] as const
 const PLANS = ['a', 'b:1'] as const
@@ -43,7 +43,7 @@ const passed: fc.Arbitrary<Passed> = fc.record({ attributes: attributes(30, null
 /** What events of a world are worth: for ties, for parts of one that no sum of floats keeps, and of every size. */
 const VALUES = [
   ['1', '1', '1', '2', '0', '-1'],
-  ['0.1', '0.2', '0.7', '0.3', '-0.1', '1'],
+  ['0.7', '0.2', '0.1', '0.1', '0.3', '-0.1', '1'],
   ['1', '2', '0', '-2', '0.5', '-0.5', '0.333333', '0.000001', '17', '60', '1000000000', '999999999.999999'],
 ] as const
 type Values = (typeof VALUES)[number]
@@ -89,9 +89,14 @@ const moment = fc.record({
 /** A step, or two that belong together. */
 const stepsAt = (pace: Pace, values: Values): fc.Arbitrary<Step[]> => {
   const event = eventOf(values)
+  // Several do the same at once, and are told apart by what was before, or by their ids.
+  const alike = fc
+    .tuple(event, fc.uniqueArray(fc.nat({ max: 11 }), { minLength: 2, maxLength: 8, size: 'max' }))
+    .map(([one, users]) => users.map((user) => ({ ...one, user })))
   const single: fc.Arbitrary<Step> = fc.oneof(
-    { weight: 30, arbitrary: events(fc.tuple(event)) },
-    { weight: 15, arbitrary: events(fc.array(event, { minLength: 2, maxLength: 6, size: 'max' })) },
+    { weight: 36, arbitrary: events(fc.tuple(event)) },
+    { weight: 12, arbitrary: events(fc.array(event, { minLength: 2, maxLength: 6, size: 'max' })) },
+    { weight: 10, arbitrary: events(alike) },
     {
       weight: 8,
       arbitrary: fc.record({
@@ -101,8 +106,8 @@ const stepsAt = (pace: Pace, values: Values): fc.Arbitrary<Step[]> => {
         passed: fc.record({ attributes: attributes(2, null), tz }),
       }),
     },
-    { weight: 12, arbitrary: fc.record({ look, do: is('wait'), minutes: minutes(pace) }) },
-    { weight: 6, arbitrary: moment },
+    { weight: 9, arbitrary: fc.record({ look, do: is('wait'), minutes: minutes(pace) }) },
+    { weight: 5, arbitrary: moment },
     { weight: 6, arbitrary: fc.record({ look, do: is('max'), board: index, max }) },
     { weight: 6, arbitrary: fc.record({ look, do: is('switch'), board: index }) },
     { weight: 1, arbitrary: fc.record({ look, do: is('finish'), board: index }) },
@@ -186,6 +191,7 @@ const usersAt: fc.Arbitrary<World['users']> = fc
     fc.oneof(
       fc.shuffledSubarray([...IDS], { minLength: 2, maxLength: 5 }),
       fc.shuffledSubarray([...IDS], { minLength: 1 }),
+      fc.shuffledSubarray(IDS.slice(0, 4), { minLength: 3 }),
     ),
     fc.array(
       fc.record({
@@ -213,7 +219,7 @@ export const worldsOf = (year: number): fc.Arbitrary<World> =>
       return fc.record({
         begins: fc.constant(begins),
         steps: fc
-          .array(stepsAt(pace, values), { minLength: 1, maxLength: 32, size: 'max' })
+          .array(stepsAt(pace, values), { minLength: 1, maxLength: 36, size: 'max' })
           .map((steps) => steps.flat()),
         boards: fc
           .array(boardAt(begins, pace), { minLength: 1, maxLength: 4, size: 'max' })

@@ -1,11 +1,34 @@
-import { describe, expect, test } from 'vitest'
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { at, newTenant, type TestTenant } from './harness'
 
-/** A tenant with a metric, and a leaderboard by it that is active unless said otherwise. */
-async function withBoard(more: Record<string, unknown> = {}): Promise<TestTenant> {
-  const tenant = await newTenant()
-  const metricId = await tenant.metric('steps')
-  await tenant.create('/leaderboards', {
+/** The clock of these tests only moves on: each begins on a day of its own, at noon UTC. */
+let day = 0
+const DAY = 86_400_000
+const BASE = Date.UTC(2027, 0, 1)
+/** So many days after the present test's first day. */
+const date = (days: number) => new Date(BASE + (day + days) * DAY).toISOString().slice(0, 10)
+const moment = (days: number, time: string) => `${date(days)}T${time}:00.000Z`
+
+let tenant: TestTenant
+let metricId: string
+
+const setClock = async (days: number, time: string) => {
+  const { status } = await tenant.admin('PUT', '/test-clock', { now: moment(days, time) })
+  expect(status).toBe(200)
+}
+
+beforeEach(async () => {
+  tenant = await newTenant()
+  // What the tests before have left due is not looked after on the way.
+  await env.DB.prepare('DELETE FROM due_work').run()
+  day += 100
+  await setClock(0, '12:00')
+  metricId = await tenant.metric('steps')
+})
+
+const create = (more: Record<string, unknown> = {}) =>
+  tenant.create('/leaderboards', {
     name: 'Steps',
     key: 'board',
     rankBy: 'metric',
@@ -13,31 +36,381 @@ async function withBoard(more: Record<string, unknown> = {}): Promise<TestTenant
     status: 'active',
     ...more,
   })
-  return tenant
+
+const get = (query = '') => tenant.app('GET', `/leaderboards/board${query}`)
+
+/** The ranking as `[user, rank, value]`. */
+async function ranked(query = ''): Promise<unknown[]> {
+  const { body } = await get(query)
+  const list = at(body, 'rankings')
+  return Array.isArray(list)
+    ? list.map((one) => [at(one, 'userId'), at(one, 'rank'), at(one, 'value')])
+    : [body]
 }
 
-const rankings = async (tenant: TestTenant, query = '') =>
-  at((await tenant.app('GET', `/leaderboards/board${query}`)).body, 'rankings')
+const step = async (user: string | Record<string, unknown>, value: number) =>
+  at((await tenant.event('steps', user, value)).body, 'leaderboards', 'board')
+
+describe('scores', () => {
+  test('L1: count inside the daily window of the user, which may cross midnight', async () => {
+    await create({ startTime: '22:00', endTime: '02:00:30' })
+    await step({ id: 'noon', tz: 'UTC' }, 5)
+    await step({ id: 'late', tz: 'Pacific/Auckland' }, 5)
+    expect(await ranked()).toEqual([['late', 1, 5]])
+    await setClock(1, '02:00')
+    await step('noon', 7)
+    await setClock(1, '02:01')
+    expect(await step('noon', 100)).toBeUndefined()
+    expect(await ranked()).toEqual([
+      ['noon', 1, 7],
+      ['late', 2, 5],
+    ])
+  })
+
+  test('L1, E8: belong to the run that holds the local date of the event, whatever the zone is later', async () => {
+    await create({ start: date(0), runUnit: 'day', runInterval: 1 })
+    const answer = await step({ id: 'ada', tz: 'Pacific/Kiritimati' }, 5)
+    expect(answer).toMatchObject({ start: date(1), end: date(1) })
+    await tenant.app('PUT', '/users/ada', { tz: 'UTC' })
+    await step('ada', 3)
+    expect(await ranked(`?run=${date(1)}`)).toEqual([['ada', 1, 5]])
+    expect(await ranked(`?run=${date(0)}`)).toEqual([['ada', 1, 3]])
+  })
+
+  test('L2: run= picks the run that holds a date; without it, the run of today', async () => {
+    await create({ start: date(-10), end: date(3), runUnit: 'day', runInterval: 7 })
+    await step('ada', 5)
+    expect(await ranked()).toEqual([['ada', 1, 5]])
+    expect(await ranked(`?run=${date(3)}`)).toEqual([['ada', 1, 5]])
+    expect(await ranked(`?run=${date(-4)}`)).toEqual([])
+    expect((await get(`?run=${date(4)}`)).status).toBe(404)
+    expect((await get(`?run=${date(-11)}`)).status).toBe(404)
+    expect((await get('?run=2027-02-30')).status).toBe(422)
+    await setClock(20, '00:00')
+    expect(await ranked()).toEqual([['ada', 1, 5]])
+  })
+
+  test('L3: of what happened since the start, when a leaderboard is activated later', async () => {
+    for (let i = 0; i < 5; i += 1) await tenant.event('steps', `user-${i}`, i + 1)
+    await setClock(3, '12:00')
+    await tenant.event('steps', 'user-0', 10)
+    await create({ start: date(1) })
+    expect(await ranked()).toEqual([['user-0', 1, 10]])
+    await tenant.event('steps', 'user-1', 1)
+    expect(await ranked()).toEqual([
+      ['user-0', 1, 10],
+      ['user-1', 2, 1],
+    ])
+  })
+
+  test('L3, L7: while a leaderboard is inactive it is hidden, and what happens is counted on return', async () => {
+    const id = await create()
+    await step('ada', 5)
+    await tenant.admin('PATCH', '/leaderboards', [{ id, status: 'inactive' }])
+    expect((await get()).status).toBe(404)
+    expect(await step('ada', 3)).toBeUndefined()
+    await tenant.event('steps', 'bob', 9)
+    await tenant.admin('PATCH', '/leaderboards', [{ id, status: 'active' }])
+    expect(await ranked()).toEqual([
+      ['bob', 1, 9],
+      ['ada', 2, 8],
+    ])
+  })
+
+  test('L3, P6: by points are the sums of awards as applied, those of time triggers among them', async () => {
+    const pointsSystemId = await tenant.create('/points', {
+      key: 'xp',
+      name: 'XP',
+      maxPoints: 25,
+      triggers: [
+        { type: 'metric', status: 'active', metricId, metricThreshold: 1, points: 10 },
+        { type: 'time', status: 'active', points: 2, timeUnit: 'hours', timeInterval: 6 },
+      ],
+    })
+    await create({ rankBy: 'points', metricId: undefined, pointsSystemId })
+    await step('ada', 1)
+    await step('bob', 2)
+    await setClock(1, '00:00')
+    expect(await ranked()).toEqual([
+      ['bob', 1, 24],
+      ['ada', 2, 14],
+    ])
+    await setClock(1, '12:00')
+    expect(await ranked()).toEqual([
+      ['bob', 1, 25],
+      ['ada', 2, 18],
+    ])
+  })
+
+  test('L3, G11: rank by their exact value, and are served rounded down', async () => {
+    await create()
+    await step('ada', 1.000001)
+    await step('bob', 1.000002)
+    await step('eve', 0.5)
+    await step('max', 1_000_000_000)
+    await step('max', 1_000_000_000)
+    await step('max', 1_000_000_000)
+    expect(await ranked()).toEqual([
+      ['max', 1, 2_147_483_647],
+      ['bob', 2, 1],
+      ['ada', 3, 1],
+      ['eve', 4, 0],
+    ])
+  })
+})
+
+describe('the order', () => {
+  test('L4: score, then who reached it first, then user id; only scores above 0', async () => {
+    await create()
+    for (const user of ['z', 'é', '\u{1F600}', 'ﬀ', 'a']) await step(user, 5)
+    await step('zero', 0)
+    await step('negative', -1)
+    await setClock(0, '13:00')
+    await step('later', 5)
+    await step('z', 1)
+    await step('z', -1)
+    const users = (await ranked()).map((one) => at(one, 0))
+    expect(users).toEqual(['a', 'é', 'ﬀ', '\u{1F600}', 'later', 'z'])
+  })
+
+  test('L5: a newcomer to a full group must exceed the last score; who falls out comes back', async () => {
+    await create({ maxParticipants: 2 })
+    await step('ada', 5)
+    expect(await step('bob', 3)).toMatchObject({ rank: 2, previousRank: null, threshold: 3 })
+    expect(await step('eve', 3)).toMatchObject({ rank: null, previousRank: null, threshold: 3 })
+    expect(await step('eve', 1)).toMatchObject({ rank: 2, previousRank: null, threshold: 4 })
+    expect(await step('ada', -4.5)).toMatchObject({ rank: null, previousRank: 1, threshold: 3 })
+    expect(await ranked()).toEqual([
+      ['eve', 1, 4],
+      ['bob', 2, 3],
+    ])
+  })
+
+  test('L5: a changed maximum acts at once on runs that are not final', async () => {
+    const id = await create({ maxParticipants: 1 })
+    await step('ada', 5)
+    await step('bob', 3)
+    await tenant.admin('PATCH', '/leaderboards', [{ id, maxParticipants: 2 }])
+    expect(await ranked()).toEqual([
+      ['ada', 1, 5],
+      ['bob', 2, 3],
+    ])
+    await tenant.admin('PATCH', '/leaderboards', [{ id, maxParticipants: 1 }])
+    expect(await ranked()).toEqual([['ada', 1, 5]])
+    expect((await get('?limit=2')).status).toBe(422)
+  })
+})
+
+describe('groups', () => {
+  test('L6: by the values of the breakdown attributes, which move the score when they change', async () => {
+    const attribute = (key: string) => tenant.create('/attributes', { key, name: key, type: 'user' })
+    const breakdownAttributes = [await attribute('plan'), await attribute('team')]
+    await create({ breakdownAttributes })
+    const user = (id: string, plan: string, team: string) => ({ id, attributes: { plan, team } })
+    expect(await step(user('ada', 'pro', 'red'), 5)).toMatchObject({
+      rank: 1,
+      breakdownAttribute: 'plan',
+      breakdownAttributeValue: 'pro',
+      breakdownAttributeValues: [
+        { key: 'plan', value: 'pro' },
+        { key: 'team', value: 'red' },
+      ],
+    })
+    await step(user('bob', 'pro', 'blue'), 7)
+    await step(user('eve', 'free', 'red'), 9)
+    expect(await step({ id: 'nobody', attributes: { plan: 'pro' } }, 99)).toMatchObject({ rank: null })
+    expect((await get()).status).toBe(422)
+    expect((await get('?userAttributes=plan:pro,size:xl')).status).toBe(422)
+    expect(await ranked('?userAttributes=plan:pro,team:red')).toEqual([['ada', 1, 5]])
+    expect(await ranked('?userAttributes=team:red')).toEqual([
+      ['eve', 1, 9],
+      ['ada', 2, 5],
+    ])
+    await tenant.app('PATCH', '/users/eve', { attributes: { plan: 'pro' } })
+    await tenant.app('PATCH', '/users/bob', { attributes: { team: null } })
+    expect(await ranked('?userAttributes=plan:pro,team:red')).toEqual([
+      ['eve', 1, 9],
+      ['ada', 2, 5],
+    ])
+    expect(await ranked('?userAttributes=team:blue')).toEqual([])
+  })
+
+  test('L6: userAttributes on a leaderboard without breakdown is 422', async () => {
+    await create()
+    expect((await get('?userAttributes=plan:pro')).status).toBe(422)
+  })
+})
+
+describe('runs', () => {
+  test('L8: overlap between UTC+14 and 12 hours after the end in UTC, each by the users whose date it is; then final', async () => {
+    await create({ start: date(0), runUnit: 'day', runInterval: 2 })
+    await step('utc', 1)
+    await setClock(1, '10:00')
+    await step({ id: 'east', tz: 'Pacific/Kiritimati' }, 2)
+    await setClock(2, '11:59')
+    await step({ id: 'west', tz: 'Etc/GMT+12' }, 3)
+    expect(await ranked(`?run=${date(1)}`)).toEqual([
+      ['west', 1, 3],
+      ['utc', 2, 1],
+    ])
+    expect(await ranked()).toEqual([['east', 1, 2]])
+    await setClock(2, '12:00')
+    expect(await step('west', 4)).toMatchObject({ start: date(2), rank: 1, previousRank: null })
+    expect(await ranked(`?run=${date(0)}`)).toEqual([
+      ['west', 1, 3],
+      ['utc', 2, 1],
+    ])
+    expect(await ranked()).toEqual([
+      ['west', 1, 4],
+      ['east', 2, 2],
+    ])
+  })
+
+  test('L7: a leaderboard is scheduled, active and finished by itself; finished ones stay readable', async () => {
+    await create({ start: date(2), end: date(3), status: 'scheduled' })
+    expect((await get()).status).toBe(404)
+    await setClock(1, '10:00')
+    expect((await get()).body).toMatchObject({ status: 'active', rankings: [] })
+    await step({ id: 'ada', tz: 'Pacific/Kiritimati' }, 5)
+    await setClock(4, '12:00')
+    expect(await step('ada', 5)).toBeUndefined()
+    expect((await get()).body).toMatchObject({ status: 'finished' })
+    expect(await ranked()).toEqual([['ada', 1, 5]])
+    expect((await tenant.app('GET', '/leaderboards')).body).toEqual([])
+    expect((await tenant.app('GET', '/leaderboards?includeFinished=true')).body).toMatchObject([
+      { key: 'board', status: 'finished' },
+    ])
+  })
+
+  test('L7: finishing by hand makes all runs final at once', async () => {
+    const id = await create({ runUnit: 'day', runInterval: 7 })
+    await step('ada', 5)
+    await tenant.admin('PATCH', '/leaderboards', [{ id, status: 'finished' }])
+    expect(await step('ada', 3)).toBeUndefined()
+    await setClock(30, '12:00')
+    expect(await ranked()).toEqual([['ada', 1, 5]])
+    const { body } = await tenant.admin('PATCH', '/leaderboards', [{ id, status: 'active' }])
+    expect(at(body, 'issues')).toHaveLength(1)
+  })
+
+  test('L8: an end that is moved while active recounts the run', async () => {
+    const id = await create({ start: date(-1) })
+    await step({ id: 'east', tz: 'Pacific/Kiritimati' }, 4)
+    await step('utc', 2)
+    await tenant.admin('PATCH', '/leaderboards', [{ id, end: date(0) }])
+    expect(await ranked()).toEqual([['utc', 1, 2]])
+    await tenant.admin('PATCH', '/leaderboards', [{ id, end: null }])
+    expect(await ranked()).toEqual([
+      ['east', 1, 4],
+      ['utc', 2, 2],
+    ])
+  })
+})
+
+describe('reading', () => {
+  test('L9: a page by offset and limit, or from the place of a user on', async () => {
+    await create({ maxParticipants: 12 })
+    for (let i = 1; i <= 14; i += 1) await step({ id: `u${i}`, name: `User ${i}` }, i)
+    expect(await ranked()).toHaveLength(10)
+    expect(await ranked('?limit=12')).toHaveLength(12)
+    expect(await ranked('?limit=0')).toEqual([])
+    expect((await get('?limit=13')).status).toBe(422)
+    expect((await get('?offset=-1')).status).toBe(422)
+    expect(await ranked('?offset=11')).toEqual([['u3', 12, 3]])
+    expect(await ranked('?offset=12')).toEqual([])
+    expect(await ranked('?userId=u10&limit=2')).toEqual([
+      ['u10', 5, 10],
+      ['u9', 6, 9],
+    ])
+    expect(await ranked('?userId=u10&offset=2&limit=1')).toEqual([['u8', 7, 8]])
+    expect(await ranked('?userId=u1')).toEqual([])
+    expect(await ranked('?userId=nobody')).toEqual([])
+    expect(at((await get('?limit=1')).body, 'rankings')).toEqual([
+      { userId: 'u14', userName: 'User 14', rank: 1, value: 14 },
+    ])
+    expect((await tenant.app('GET', '/leaderboards/nothing')).status).toBe(404)
+  })
+
+  test("L10: a user's place, with the days at whose end it had changed, today's live", async () => {
+    await create()
+    const place = async (query = '') =>
+      (await tenant.app('GET', `/users/ada/leaderboards/board${query}`)).body
+    expect((await tenant.app('GET', '/users/ada/leaderboards/board')).status).toBe(404)
+    await tenant.app('PUT', '/users/ada', {})
+    expect(await place()).toMatchObject({ rank: null, value: null, history: [] })
+    await step('ada', 5)
+    await step('ada', 1.5)
+    await setClock(2, '12:00')
+    await step('bob', 50)
+    await setClock(3, '12:00')
+    await step('bob', 1)
+    await setClock(5, '12:00')
+    await step('ada', 0.2)
+    await step('ada', 3)
+    const entry = (days: number, previous: [unknown, unknown], now: [unknown, unknown]) => ({
+      date: date(days),
+      timestamp: moment(days, '00:00'),
+      previousRank: previous[0],
+      previousValue: previous[1],
+      rank: now[0],
+      value: now[1],
+    })
+    const history = [entry(0, [null, null], [1, 6]), entry(2, [1, 6], [2, 6]), entry(5, [2, 6], [2, 9])]
+    expect(await place()).toMatchObject({ rank: 2, value: 9, history })
+    expect(await place('?numEvents=2')).toMatchObject({ history: history.slice(1) })
+    expect(await place('?numEvents=0')).toMatchObject({ history: [] })
+    expect((await tenant.app('GET', '/users/ada/leaderboards/board?numEvents=101')).status).toBe(422)
+    await step('ada', -9)
+    await setClock(6, '12:00')
+    await step('ada', -9)
+    expect(at(await place(), 'history', 2)).toEqual(entry(5, [2, 6], [2, 0]))
+    expect(at(await place(), 'history', 3)).toEqual(entry(6, [2, 0], [null, null]))
+  })
+
+  test('K3: an application key reads leaderboards, and the place of its own user only', async () => {
+    await create()
+    await step('ada', 5)
+    const key = await tenant.key('ada')
+    expect((await tenant.as(key, 'GET', '/leaderboards/board')).status).toBe(200)
+    expect((await tenant.as(key, 'GET', '/leaderboards')).status).toBe(200)
+    expect((await tenant.as(key, 'GET', '/users/ada/leaderboards/board')).status).toBe(200)
+    expect((await tenant.as(key, 'GET', '/users/bob/leaderboards/board')).status).toBe(403)
+  })
+})
 
 describe('an event', () => {
-  test('L11: is answered with the places that it has changed', async () => {
-    const tenant = await withBoard()
-    const first = await tenant.event('steps', 'ada', 5)
-    expect(at(first.body, 'leaderboards', 'board')).toMatchObject({
+  test('L11: is answered with each leaderboard whose score it changed, as of that moment', async () => {
+    await create()
+    await create({ key: 'small', maxParticipants: 1 })
+    await create({ key: 'off', status: 'inactive' })
+    await step('bob', 3)
+    const { body } = await tenant.event('steps', 'ada', 4)
+    expect(at(body, 'leaderboards', 'board')).toMatchObject({
+      name: 'Steps',
+      key: 'board',
+      status: 'active',
+      rankBy: 'metric',
+      metricKey: 'steps',
+      start: date(0),
+      end: null,
       rank: 1,
       previousRank: null,
       threshold: 0,
     })
-    await tenant.event('steps', { id: 'bob', name: 'Bob' }, 7.9)
-    const third = await tenant.event('steps', 'ada', 3)
-    expect(at(third.body, 'leaderboards', 'board')).toMatchObject({
+    expect(at(body, 'leaderboards', 'small')).toMatchObject({ rank: 1, previousRank: null, threshold: 4 })
+    expect(at(body, 'leaderboards', 'off')).toBeUndefined()
+    expect(at((await tenant.event('steps', 'bob', 0)).body, 'leaderboards')).toEqual({})
+    expect(at((await tenant.event('steps', 'bob', 9)).body, 'leaderboards', 'small')).toMatchObject({
       rank: 1,
-      previousRank: 2,
-      status: 'active',
+      previousRank: null,
     })
-    expect(await rankings(tenant)).toEqual([
-      { userId: 'ada', userName: null, rank: 1, value: 8 },
-      { userId: 'bob', userName: 'Bob', rank: 2, value: 7 },
-    ])
+  })
+
+  test('E4: that is a replay names no leaderboards, and moves nobody', async () => {
+    await create()
+    const send = () => tenant.event('steps', 'ada', 4, { idempotencyKey: 'k' })
+    expect(at((await send()).body, 'leaderboards', 'board', 'rank')).toBe(1)
+    expect(at((await send()).body, 'leaderboards')).toEqual({})
+    expect(await ranked()).toEqual([['ada', 1, 4]])
   })
 })

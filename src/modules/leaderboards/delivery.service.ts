@@ -92,11 +92,10 @@ async function call(
   at: Instant,
   patience: number,
 ): Promise<(Placement | null)[]> {
-  const work = boardObject(carrier, board.id).deliver({
-    definition: definitionOf(config, board),
-    at,
-    changes,
-  })
+  // What throws at once is caught like what throws later: the event has happened, and can't fail any more.
+  const tell = async () =>
+    boardObject(carrier, board.id).deliver({ definition: definitionOf(config, board), at, changes })
+  const work = tell()
   try {
     const reply = await Promise.race([work, wait(patience)])
     if (reply === undefined) throw new Error('the leaderboard is too slow')
@@ -121,7 +120,8 @@ function sendRepairs(
   const missed = [...new Set(changes.map(({ userId }) => userId))]
   for (let from = 0; from < missed.length; from += MOST_REPAIRED) {
     const message: Repair = { tenantId, leaderboardId, userIds: missed.slice(from, from + MOST_REPAIRED) }
-    waitUntil(env.REPAIRS.send(message).catch(() => undefined))
+    const send = async () => env.REPAIRS.send(message)
+    waitUntil(send().catch(() => undefined))
   }
 }
 

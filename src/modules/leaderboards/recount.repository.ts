@@ -52,11 +52,11 @@ export async function marksAfter(
 const EVENTS = `
   SELECT at, value AS amount, (at + utc_offset * 60000) / 86400000 AS day,
     (at + utc_offset * 60000) % 86400000 AS time FROM events
-  WHERE user_iid = u.iid AND metric_id = ?3 AND at >= ?5 AND at < ?6`
+  WHERE user_iid = u.iid AND metric_id = ?3 AND at >= ?5 AND at <= ?6`
 const AWARDS = `
   SELECT at, sum(awarded) AS amount, (at + utc_offset * 60000) / 86400000 AS day,
     (at + utc_offset * 60000) % 86400000 AS time FROM awards
-  WHERE user_iid = u.iid AND system_id = ?3 AND at >= ?5 AND at < ?6 GROUP BY at, seq`
+  WHERE user_iid = u.iid AND system_id = ?3 AND at >= ?5 AND at <= ?6 GROUP BY at, seq`
 
 /** Sums by local day (or, where ?9 is 0, at all) inside the dates from ?7 on and the window ?8, as `[from, to]` in ms. */
 const recountOf = (log: string) => `
@@ -77,7 +77,7 @@ export type Extent = {
   to: number
   /** The daily window in milliseconds since local midnight, or null. */
   window: readonly [number, number] | null
-  /** Nothing from this moment on counts, in milliseconds: a board that was finished by hand. */
+  /** Nothing after this moment counts, in milliseconds: the board was finished by hand. */
   until: number
   /** Whether sums are wanted by day. */
   byDay: boolean

@@ -1,9 +1,9 @@
 import type { Context } from '../../context'
-import { type Instant, instant } from '../../shared/clock'
+import { type Instant, instant, systemNow } from '../../shared/clock'
 import { presentConfiguration } from '../configuration/configuration.service'
 import { definitionOf, TendReply } from '../leaderboards/board.messages'
 import { boardObject, deliver } from '../leaderboards/delivery.service'
-import { tickStep } from '../points/ticks.service'
+import { type TickStep, tickStep } from '../points/ticks.service'
 import { type DueWork, dueWorkOf, rescheduled } from './timekeeper.repository'
 
 /** How long a leaderboard is left alone after its upkeep has failed, and how long ticks wait for one, in milliseconds. */
@@ -42,10 +42,40 @@ export async function workOff(
 
 /** Grants a chunk of ticks, and tells the leaderboards of it: one call each. */
 async function grantTicks(context: Context, tenantId: string, work: DueWork, until: Instant): Promise<void> {
+  const [began, before] = [systemNow(), spent(context)]
   const { changes, config } = await tickStep(context, tenantId, work, until)
   if (changes.length === 0) return
   const at = Math.max(...changes.flatMap(({ awards }) => awards.map((award) => award.at)))
   await deliver(context, config, changes, instant(at), PAUSE)
+  const after = spent(context)
+  console.log(stepLine(tenantId, systemNow() - began, changes, { before, after }))
+}
+
+/** What a context has cost so far; `objectRows` are those that leaderboards have written. */
+const spent = ({ cost, notes }: Context) => ({ ...cost, objectRows: Number(notes.objectRows ?? 0) })
+type Spent = ReturnType<typeof spent>
+
+/** The log line of a chunk of ticks, as JSON: how many users got how many awards, and what that cost. Nothing of a user. */
+function stepLine(
+  tenantId: string,
+  milliseconds: number,
+  changes: TickStep['changes'],
+  { before, after }: { before: Spent; after: Spent },
+): string {
+  return JSON.stringify({
+    level: 'info',
+    work: 'ticks',
+    tenant: tenantId,
+    milliseconds,
+    users: changes.length,
+    awards: changes.reduce((sum, { awards }) => sum + awards.length, 0),
+    d1: {
+      roundTrips: after.roundTrips - before.roundTrips,
+      rowsRead: after.rowsRead - before.rowsRead,
+      rowsWritten: after.rowsWritten - before.rowsWritten,
+    },
+    objectRows: after.objectRows - before.objectRows,
+  })
 }
 
 /** Has a leaderboard do what is due, and notes when it wants to be called again. */

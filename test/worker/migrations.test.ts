@@ -1,0 +1,47 @@
+import { applyD1Migrations } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+
+const TABLES = `SELECT name, sql FROM sqlite_schema
+  WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'
+  ORDER BY name`
+
+const schema = async () => (await env.DB.prepare(TABLES).all()).results.map((row) => JSON.stringify(row))
+
+/** An empty database, migrated up to (not including) the migration with this number. */
+async function migratedBefore(number: number): Promise<void> {
+  const tables = await env.DB.prepare(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
+  ).all<{ name: string }>()
+  for (const { name } of tables.results) await env.DB.prepare(`DROP TABLE ${name}`).run()
+  await applyD1Migrations(env.DB, env.MIGRATIONS.slice(0, number))
+}
+
+const first = async (sql: string) => await env.DB.prepare(sql).first()
+
+test('0001: from a database of before, users keep what they had, and active time triggers begin to tick', async () => {
+  const fresh = await schema()
+  await migratedBefore(1)
+  await env.DB.batch([
+    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+      updated, metrics, points, counters) VALUES ('t', 'ada', 'i', 7, 1, 1, '{}', 0, 1, 1, '[["m",5,5]]', '{"s":3}', '[]'),
+      ('t', 'bob', 'j', 1, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]')`),
+    env.DB.prepare(`INSERT INTO points_triggers (id, tenant_id, created, updated, system_id, type, points, status,
+      user_attributes, event_attributes, time_unit, time_interval, block_if_out_of_points, counter_id, version)
+      VALUES ('x', 't', 1, 1, 's', 'time', 1, 'active', '[]', '[]', 'hours', 1, 0, 'x', 1),
+      ('y', 't', 1, 1, 's', 'time', 1, 'inactive', '[]', '[]', 'hours', 1, 0, 'y', 1)`),
+    env.DB.prepare("INSERT INTO tenants (id, customer_id, name, created, updated) VALUES ('t', 'c', 'n', 0, 0)"),
+  ])
+  await applyD1Migrations(env.DB, env.MIGRATIONS)
+  expect(await schema()).toEqual(fresh)
+  expect(await first("SELECT touched FROM users WHERE id = 'ada'")).toEqual({ touched: '{"m":7,"s":7}' })
+  expect(await first("SELECT touched FROM users WHERE id = 'bob'")).toEqual({ touched: '{}' })
+  expect(await first("SELECT anchor > 0 AS anchored FROM points_triggers WHERE id = 'x'")).toEqual({ anchored: 1 })
+  expect(await first("SELECT anchor FROM points_triggers WHERE id = 'y'")).toEqual({ anchor: null })
+  expect(await first('SELECT tenant_id, kind, subject FROM due_work')).toEqual({
+    tenant_id: 't',
+    kind: 'ticks',
+    subject: '',
+  })
+  expect(await first("SELECT config_version FROM tenants WHERE id = 't'")).toEqual({ config_version: 1 })
+})
