@@ -1,8 +1,8 @@
 /**
- * What an event costs in D1, and how events of one user at once end; by the Worker's own log lines.
+ * What an event costs in D1 and in leaderboards' objects, and how events of one user at once end; by the Worker's own log lines.
  */
 import { randomUUID } from 'node:crypto'
-import { AWARD, METRIC, SYSTEM } from './scene.mjs'
+import { AWARD, BOARD, eventPath, METRIC, SYSTEM } from './scene.mjs'
 
 /** Events that are sent and not counted, so that everything is warm; and those that are counted. */
 const WARMING = 2
@@ -17,16 +17,24 @@ const span = (/** @type {number[]} */ figures) => ({
 })
 
 /**
+ * What events have cost: in D1, in objects, and the rows written in both together.
+ *
+ * @typedef {{ roundTrips: Span; rowsRead: Span; rowsWritten: Span; waves: Span; calls: Span; objectRows: Span;
+ *   allRows: Span }} Cost
+ */
+
+/**
  * Sends the reference event (one metric, one award, an idempotency key) several times for each user.
  *
  * @param {import('./server.mjs').Server} server
  * @param {string} key
  * @param {string[]} users
- * @returns {Promise<{ roundTrips: Span; rowsRead: Span; rowsWritten: Span }>}
+ * @param {number} [boards] leaderboards of the metric
+ * @returns {Promise<Cost>}
  */
-export async function costOfEvents(server, key, users) {
+export async function costOfEvents(server, key, users, boards = 1) {
   const send = (/** @type {string} */ user) =>
-    server.ask('POST', `/v1/metrics/${METRIC}/event`, {
+    server.ask('POST', eventPath(boards), {
       key,
       body: { user: { id: user }, value: 1 },
       headers: { 'idempotency-key': randomUUID() },
@@ -46,6 +54,10 @@ export async function costOfEvents(server, key, users) {
     roundTrips: span(lines.map(({ d1 }) => d1.roundTrips)),
     rowsRead: span(lines.map(({ d1 }) => d1.rowsRead)),
     rowsWritten: span(lines.map(({ d1 }) => d1.rowsWritten)),
+    waves: span(lines.map(({ objectWaves = 0 }) => objectWaves)),
+    calls: span(lines.map(({ objectCalls = 0 }) => objectCalls)),
+    objectRows: span(lines.map(({ objectRows = 0 }) => objectRows)),
+    allRows: span(lines.map(({ d1, objectRows = 0 }) => d1.rowsWritten + objectRows)),
   }
 }
 
@@ -65,7 +77,7 @@ export async function burst(server, key, user, count) {
   const before = await standing(server, key, user)
   const { answers, lines } = await server.logged(() =>
     Promise.all(
-      Array.from({ length: count }, () => server.ask('POST', `/v1/metrics/${METRIC}/event`, event)),
+      Array.from({ length: count }, () => server.ask('POST', eventPath(1), event)),
     ),
   )
   const after = await standing(server, key, user)
@@ -91,6 +103,7 @@ export async function burst(server, key, user, count) {
     ),
     'the metric total is right': after.metric === before.metric + count,
     'the points total is right': after.points === before.points + count * AWARD,
+    'the leaderboard is right': after.score === after.metric,
   }
   return {
     writeBatches: Math.ceil(roundTrips / 2),
@@ -106,7 +119,12 @@ async function standing(
 ) {
   const metric = await server.ask('GET', `/v1/users/${user}/metrics/${METRIC}`, { key })
   const points = await server.ask('GET', `/v1/users/${user}/points/${SYSTEM}`, { key })
-  return { metric: Number(metric.body.current), points: Number(points.body.total) }
+  const place = await server.ask('GET', `/v1/users/${user}/leaderboards/${BOARD}`, { key })
+  return {
+    metric: Number(metric.body.current),
+    points: Number(points.body.total),
+    score: Number(place.body.value),
+  }
 }
 
 /** Whether these are the same numbers, in any order. */

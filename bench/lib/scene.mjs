@@ -1,10 +1,22 @@
 /**
- * What the bench plays on: one metric, one points system in which each event earns one award, and users.
+ * What the bench plays on: a metric for each number of leaderboards, one points system in which each event earns one award,
+ * and users.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const METRIC = 'bench-lessons'
+/** How many leaderboards follow an event: as many as its metric has. */
+export const BOARDS = /** @type {const} */ ([0, 1, 5, 20])
+/** The metric with so many leaderboards. */
+const metricOf = (/** @type {number} */ boards) => `bench-lessons-${boards}`
+/** Where events of the metric with so many leaderboards go. */
+export const eventPath = (/** @type {number} */ boards) => `/v1/metrics/${metricOf(boards)}/event`
+
+/** The metric with one leaderboard, of which users have events from the beginning; and its leaderboard. */
+export const METRIC = metricOf(1)
+export const BOARD = `${METRIC}-board-1`
+/** The first page of that leaderboard. */
+export const PAGE = `/v1/leaderboards/${BOARD}?limit=10`
 export const SYSTEM = 'bench-xp'
 /** Points that each event earns. */
 export const AWARD = 10
@@ -22,58 +34,147 @@ const CHUNK = 20_000
 /** 2026-01-01: when the earlier events begin, a minute apart. */
 const FIRST = Date.UTC(2026, 0, 1)
 
-/** @typedef {{ key: string; metricId: string; systemId: string; triggerId: string }} Scene */
+/** @typedef {import('./server.mjs').Server} Server */
+/** @typedef {{ key: string; metricId: string; systemId: string; triggerId: string; metricIds: string[] }} Scene */
 
 /**
- * Configures ours through the admin interface.
+ * Creates one thing through the admin interface.
  *
- * @param {import('./server.mjs').Server} server
+ * @param {Server} server
+ * @param {string} key
+ * @param {string} path
+ * @param {unknown} item
+ * @param {number} [patience] in milliseconds
+ */
+export async function create(server, key, path, item, patience) {
+  const options = { key, body: [item], ...(patience !== undefined && { patience }) }
+  const { body } = await server.ask('POST', `/admin/v1${path}`, options)
+  const [created] = body.created
+  if (created === undefined) throw new Error(`POST ${path} created nothing: ${JSON.stringify(body)}`)
+  return created
+}
+
+/**
+ * Configures ours through the admin interface; without leaderboards so far.
+ *
+ * @param {Server} server
  * @param {string} adminKey
- * @returns {Promise<Scene>} `key` is an admin key made through the interface, as a deployment uses them
+ * @returns {Promise<Scene>} `key` is an admin key made through the interface, as a deployment uses them; `metricId` and
+ *   `triggerId` are those of the metric that users have events of
  */
 export async function configure(server, adminKey) {
-  const post = async (/** @type {string} */ path, /** @type {unknown} */ item) => {
-    const { body } = await server.ask('POST', `/admin/v1${path}`, { key: adminKey, body: [item] })
-    const [created] = body.created
-    if (created === undefined) throw new Error(`POST ${path} created nothing: ${JSON.stringify(body)}`)
-    return created
+  const post = (/** @type {string} */ path, /** @type {unknown} */ item) =>
+    create(server, adminKey, path, item)
+  const metricIds = /** @type {string[]} */ ([])
+  for (const boards of BOARDS) {
+    metricIds.push((await post('/metrics', { key: metricOf(boards), name: `Lessons ${boards}` })).id)
   }
-  const metric = await post('/metrics', { key: METRIC, name: 'Lessons' })
   const levels = [0, 100, 1000, 10_000].map((points) => ({
     key: `l${points}`,
     name: `From ${points}`,
     points,
   }))
-  const earn = { type: 'metric', status: 'active', metricId: metric.id, metricThreshold: 1, points: AWARD }
-  const system = await post('/points', { key: SYSTEM, name: 'XP', levels, triggers: [earn] })
+  const triggers = metricIds.map((metricId) => ({
+    type: 'metric',
+    status: 'active',
+    metricId,
+    metricThreshold: 1,
+    points: AWARD,
+  }))
+  const system = await post('/points', { key: SYSTEM, name: 'XP', levels, triggers })
   const { key } = await post('/admin-api-keys', { name: 'bench' })
-  return { key, metricId: metric.id, systemId: system.id, triggerId: system.triggers[0].id }
+  const one = BOARDS.indexOf(1)
+  const [metricId, triggerId] = [metricIds[one] ?? '', system.triggers[one].id]
+  return { key, metricId, systemId: system.id, triggerId, metricIds }
+}
+
+/** Creates all leaderboards, which count what users have so far. */
+export async function addBoards(/** @type {Server} */ server, /** @type {Scene} */ { key, metricIds }) {
+  for (const [index, boards] of BOARDS.entries()) {
+    const items = Array.from({ length: boards }, (_, nth) => ({
+      key: `${metricOf(boards)}-board-${nth + 1}`,
+      name: `Lessons ${boards}, board ${nth + 1}`,
+      status: 'active',
+      rankBy: 'metric',
+      metricId: metricIds[index],
+      start: '2026-01-01',
+    }))
+    if (items.length === 0) continue
+    const { body } = await server.ask('POST', '/admin/v1/leaderboards', { key, body: items })
+    if (body.created.length !== boards) throw new Error(`leaderboards are missing: ${JSON.stringify(body)}`)
+  }
+}
+
+/** The user at a place of the leaderboard that all users are on from the beginning. */
+export async function userAtPlace(
+  /** @type {Server} */ server,
+  /** @type {string} */ key,
+  /** @type {number} */ place,
+) {
+  const path = `/v1/leaderboards/${BOARD}?limit=1&offset=${place - 1}`
+  const { body } = await server.ask('GET', path, { key })
+  if (body.rankings[0]?.rank !== place) throw new Error(`nobody is at place ${place}`)
+  return String(body.rankings[0].userId)
 }
 
 /**
  * Puts users into the local database of ours, which must not run, up to the given number; at first also those with few
  * and with many events. Every total is what its events and awards add up to.
  *
- * @param {import('./server.mjs').Server} server
+ * @param {Server} server
  * @param {Scene} scene
  * @param {{ from: number; to: number }} users the numbers of those to add, `to` excluded
  */
 export async function fill(server, scene, { from, to }) {
-  const database = await openDatabase(server.folder)
-  try {
-    database.exec('PRAGMA synchronous = OFF')
-    const [tenant] = database.prepare('SELECT id FROM tenants').all()
-    const add = adder(database, { ...scene, tenantId: String(tenant?.id) })
+  await inDatabase(server, (database) => {
+    const add = adder(database, { ...scene, tenantId: tenantOf(database) })
     if (from === 0) {
       add.named(FEW.id, FEW.events)
       add.named(MANY.id, MANY.events)
     }
     for (let first = from; first < to; first += CHUNK) add.users(first, Math.min(first + CHUNK, to) - 1)
+  })
+}
+
+/** Puts users into the local database of ours, which must not run, who have nothing yet; `to` is excluded. */
+export async function fillBare(
+  /** @type {Server} */ server,
+  /** @type {{ from: number; to: number }} */ { from, to },
+) {
+  await inDatabase(server, (database) => {
+    database.prepare(BARE_USERS).run({ first: from, last: to - 1, tenant: tenantOf(database), at: FIRST })
+  })
+}
+
+/** How many awards there are in the local database of ours, which must not run. */
+export function countAwards(/** @type {Server} */ server) {
+  return inDatabase(server, (database) =>
+    Number(database.prepare('SELECT count(*) AS awards FROM awards').get()?.awards),
+  )
+}
+
+/**
+ * Works on the local database of ours, which must not run.
+ *
+ * @template T
+ * @param {Server} server
+ * @param {(database: import('node:sqlite').DatabaseSync) => T} work
+ */
+async function inDatabase({ folder }, work) {
+  const database = await openDatabase(folder)
+  try {
+    database.exec('PRAGMA synchronous = OFF')
+    const result = work(database)
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    return result
   } finally {
     database.close()
   }
 }
+
+/** The id of the only tenant. */
+const tenantOf = (/** @type {import('node:sqlite').DatabaseSync} */ database) =>
+  String(database.prepare('SELECT id FROM tenants').get()?.id)
 
 /** Opens the file of the one D1 database that the folder's project has. */
 async function openDatabase(/** @type {string} */ folder) {
@@ -95,10 +196,17 @@ const IID = (/** @type {string} */ number) => `printf('01900000-0000-7000-8000-%
 const USERS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
   INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
-    metrics, points, counters)
+    metrics, points, counters, touched)
   SELECT :tenant, coalesce(:name, 'user-' || i), ${IID('i')}, :events, :at + :events * 60000, 1, '{}', 0, :at, :at,
-    json_array(json_array(:metric, :events * 1000000, :events * 1000000)), json_object(:system, :events * :award), '[]'
+    json_array(json_array(:metric, :events * 1000000, :events * 1000000)), json_object(:system, :events * :award), '[]',
+    json_object(:metric, CAST(:events AS INTEGER), :system, CAST(:events AS INTEGER))
   FROM n`
+
+const BARE_USERS = `
+  WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
+  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+    metrics, points, counters)
+  SELECT :tenant, 'user-' || i, ${IID('i')}, 1, :at, 1, '{}', 0, :at, :at, '[]', '{}', '[]' FROM n`
 
 const EVENTS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last),

@@ -343,7 +343,7 @@ describe('ticks (P4)', () => {
     expect(awards).toHaveLength(2_300)
     expect(new Set(awards.map(({ user }) => user)).size).toBe(2_300)
     expect(seen.rowsWritten).toBe(2 * 2_300 + steps.length)
-    expect(seen.rowsRead).toBeLessThan(2_300 * 12)
+    expect(seen.rowsRead).toBeLessThan(2_300 * 14)
   })
 })
 

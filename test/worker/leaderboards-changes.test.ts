@@ -1,0 +1,291 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  agrees,
+  arrive,
+  DAY,
+  dateAt,
+  events,
+  forgetTime,
+  HOUR,
+  moveTo,
+  NOON,
+  patch,
+  ranking,
+  recount,
+  statusOfBoard,
+  through,
+  withBoard,
+} from './boards'
+
+afterEach(forgetTime)
+
+const OFF = { status: 'inactive' }
+const ON = { status: 'active' }
+
+describe('a message under an older configuration', () => {
+  it('L7: arrives after the leaderboard was made inactive: it stays hidden, and counts on return', async () => {
+    const setup = await withBoard()
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 4], ['bob', 5], ['ada', 2])
+    await arrive(calls[0])
+    await patch(setup, OFF)
+    await arrive(calls[2], calls[1])
+    expect(await statusOfBoard(setup)).toBe(404)
+    await events(setup.tenant, ['cai', 7], ['ada', 2])
+    await patch(setup, ON)
+    expect(await agrees(setup)).toEqual(['ada 8', 'cai 7', 'bob 5'])
+    await arrive(...calls)
+    expect(await agrees(setup)).toEqual(['ada 8', 'cai 7', 'bob 5'])
+  })
+
+  it('L7: events while it is inactive are counted on return', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 4], ['bob', 5])
+    await patch(setup, OFF)
+    expect(await events(setup.tenant, ['ada', 2], ['cai', 9])).toEqual([undefined, undefined])
+    await patch(setup, ON)
+    expect(await agrees(setup)).toEqual(['cai 9', 'ada 6', 'bob 5'])
+    expect(await events(setup.tenant, ['bob', 2])).toMatchObject([{ rank: 2, previousRank: 3 }])
+  })
+
+  it('L7: arrives after another metric is counted', async () => {
+    const setup = await withBoard()
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 4], ['bob', 5])
+    await patch(setup, OFF, { metricId: setup.other }, ON)
+    await setup.tenant.event('words', 'cai', 3)
+    await arrive(...calls)
+    const words = { metric: setup.other }
+    expect(await agrees(setup, words)).toEqual(['cai 3'])
+    await setup.tenant.event('words', 'ada', 1)
+    expect(await agrees(setup, words)).toEqual(['cai 3', 'ada 1'])
+  })
+
+  it('L7: arrives after points are counted instead', async () => {
+    const setup = await withBoard()
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 4], ['bob', 5])
+    await patch(setup, OFF, { rankBy: 'points', pointsSystemId: setup.system }, ON)
+    const points = { system: setup.system }
+    expect(await agrees(setup, points)).toEqual(['bob 50', 'ada 40'])
+    await arrive(...calls)
+    expect(await agrees(setup, points)).toEqual(['bob 50', 'ada 40'])
+  })
+
+  it('L7: arrives after it is broken down otherwise', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    await events(setup.tenant, ['ada', 4, { team: 'x', plan: 'y' }])
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 2], ['bob', 5, { team: 'x', plan: 'y' }])
+    await patch(setup, OFF, { breakdownAttributes: [setup.plan] }, ON)
+    await arrive(...calls)
+    expect(await agrees(setup, { group: { [setup.plan]: 'y' } })).toEqual(['ada 6', 'bob 5'])
+    expect(await agrees(setup, { group: { [setup.plan]: 'x' } })).toEqual([])
+    await patch(setup, OFF, { breakdownAttributes: [] }, ON)
+    await arrive(...calls)
+    expect(await agrees(setup)).toEqual(['ada 6', 'bob 5'])
+  })
+
+  it('L7: arrives after the daily window or the start has moved', async () => {
+    await moveTo(NOON)
+    const setup = await withBoard()
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 4], ['bob', 5])
+    await patch(setup, OFF, { startTime: '13:00' }, ON)
+    await arrive(...calls)
+    expect(await ranking(setup)).toEqual([])
+    await patch(setup, OFF, { startTime: '12:00' }, ON)
+    await arrive(...calls)
+    expect(await agrees(setup)).toEqual(['bob 5', 'ada 4'])
+    await moveTo(NOON + DAY)
+    await events(setup.tenant, ['ada', 3])
+    await patch(setup, OFF, { start: dateAt(NOON + DAY) }, ON)
+    await arrive(...calls)
+    expect(await agrees(setup, { from: dateAt(NOON + DAY) })).toEqual(['ada 3'])
+  })
+
+  it('G9: arrives after the leaderboard was deleted: 404, and another one with its key knows nothing of it', async () => {
+    const setup = await withBoard()
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 4])
+    expect((await setup.tenant.admin('DELETE', `/leaderboards?ids=${setup.board}`)).status).toBe(200)
+    await arrive(...calls)
+    expect(await statusOfBoard(setup)).toBe(404)
+    const start = dateAt(Date.now() + DAY)
+    const item = { name: 'New', key: 'board', rankBy: 'metric', metricId: setup.metric, start }
+    const board = await setup.tenant.create('/leaderboards', item)
+    await arrive(...calls)
+    expect(await statusOfBoard(setup)).toBe(404)
+    await patch({ ...setup, board }, OFF, { start: dateAt(Date.now()) }, ON)
+    await arrive(...calls)
+    expect(await agrees(setup)).toEqual(['ada 4'])
+  })
+})
+
+describe('what changes while it is active', () => {
+  it('L5: the maximum: acts at once, and lost and late changes count under it', async () => {
+    const setup = await withBoard({ maxParticipants: 2 })
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 4], ['bob', 5], ['cai', 6], ['dov', 1])
+    await arrive(calls[3], calls[0], calls[1])
+    expect(await ranking(setup, { limit: '2' })).toMatchObject([{ userId: 'bob' }, { userId: 'ada' }])
+    await patch(setup, { maxParticipants: 3 })
+    expect(await agrees(setup, { max: 3 })).toEqual(['cai 6', 'bob 5', 'ada 4'])
+    await arrive(...calls)
+    expect(await agrees(setup, { max: 3 })).toEqual(['cai 6', 'bob 5', 'ada 4'])
+    await patch(setup, { maxParticipants: 1 })
+    await arrive(...calls)
+    expect(await agrees(setup, { max: 1 })).toEqual(['cai 6'])
+    expect(await events(setup.tenant, ['dov', 4], ['cai', -4])).toMatchObject([
+      { rank: null, previousRank: null, threshold: 6 },
+      { rank: null, previousRank: 1, threshold: 5 },
+    ])
+    expect(await agrees(setup, { max: 1 })).toEqual(['bob 5'])
+    await patch(setup, { maxParticipants: null })
+    expect(await agrees(setup)).toEqual(['bob 5', 'dov 5', 'ada 4', 'cai 2'])
+  })
+
+  it('L7: the end: an earlier one takes the later days away, a later one brings them back', async () => {
+    await moveTo(NOON)
+    const [first, second, third] = [NOON, NOON + DAY, NOON + 5 * DAY].map(dateAt)
+    const setup = await withBoard({ end: third })
+    await events(setup.tenant, ['ada', 4], ['bob', 5])
+    await moveTo(NOON + DAY)
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 3], ['cai', 9], ['bob', 1])
+    await arrive(calls[1])
+    await patch(setup, { end: first })
+    expect(await agrees(setup, { to: `${first}` })).toEqual(['bob 5', 'ada 4'])
+    await arrive(calls[2], calls[1])
+    expect(await agrees(setup, { to: `${first}` })).toEqual(['bob 5', 'ada 4'])
+    await patch(setup, { end: second })
+    await arrive(calls[2])
+    expect(await agrees(setup)).toEqual(['cai 9', 'ada 7', 'bob 6'])
+    await patch(setup, { end: null })
+    await arrive(...calls)
+    expect(await agrees(setup)).toEqual(['cai 9', 'ada 7', 'bob 6'])
+  })
+
+  it('L2, L7: the end of one that repeats: runs after it are gone, and come back', async () => {
+    await moveTo(NOON)
+    const [first, second, third] = [NOON, NOON + DAY, NOON + 2 * DAY].map(dateAt)
+    const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
+    await events(setup.tenant, ['ada', 4], ['bob', 5])
+    await moveTo(NOON + DAY - 13 * HOUR)
+    await moveTo(NOON + DAY - 4 * HOUR)
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 3], ['cai', 9])
+    await patch(setup, { end: first })
+    await arrive(...calls)
+    expect(await agrees(setup, { to: `${first}` })).toEqual(['bob 5', 'ada 4'])
+    await patch(setup, { end: third })
+    await arrive(...calls)
+    const on = (date: string | undefined) => ({ from: `${date}`, to: `${date}`, query: { run: `${date}` } })
+    expect(await agrees(setup, on(first))).toEqual(['bob 5', 'ada 4'])
+    expect(await agrees(setup, on(second))).toEqual(['cai 9', 'ada 3'])
+  })
+})
+
+describe('a breakdown attribute that changes', () => {
+  const teams = async (setup: Awaited<ReturnType<typeof withBoard>>) => {
+    const of = (value: string) => agrees(setup, { group: { [setup.team]: value } })
+    return { x: await of('x'), y: await of('y'), z: await of('z') }
+  }
+  const identify = async (tenant: Parameters<typeof events>[0], id: string, team: string | null) => {
+    expect((await tenant.app('PUT', `/users/${id}`, { attributes: { team } })).status).toBe(200)
+  }
+
+  it('L6: its message is lost: right with the next change of anything', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    await events(setup.tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'x' }])
+    const { tenant, calls } = through(setup.tenant)
+    await identify(tenant, 'ada', 'y')
+    await identify(tenant, 'bob', 'y')
+    expect(calls).toHaveLength(2)
+    await events(setup.tenant, ['ada', 1])
+    await identify(setup.tenant, 'bob', 'z')
+    expect(await teams(setup)).toEqual({ x: [], y: ['ada 5'], z: ['bob 5'] })
+    await arrive(...calls)
+    expect(await teams(setup)).toEqual({ x: [], y: ['ada 5'], z: ['bob 5'] })
+  })
+
+  it('L6: its message is lost, and nothing comes after it: right within the hour', async () => {
+    await moveTo(NOON)
+    const setup = await withBoard({ breakdown: ['team'] })
+    await events(setup.tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'x' }])
+    await moveTo(NOON + HOUR)
+    const { tenant } = through(setup.tenant)
+    await identify(tenant, 'ada', 'y')
+    await identify(tenant, 'bob', null)
+    expect(await ranking(setup, { userAttributes: 'team:x' })).toHaveLength(2)
+    await moveTo(NOON + 2 * HOUR)
+    expect(await teams(setup)).toEqual({ x: [], y: ['ada 4'], z: [] })
+  })
+
+  it.each([
+    [[0, 1, 2]],
+    [[0, 2, 1]],
+    [[1, 0, 2]],
+    [[1, 2, 0]],
+    [[2, 0, 1]],
+    [[2, 1, 0]],
+    [[0, 2, 0, 1]],
+    [[2, 2, 1, 1, 0]],
+    [[0, 1, 2, 1]],
+    [[2, 1, 2, 0]],
+  ])('L6: an older group never replaces a newer one: moves in the order %j', async (order) => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    await events(setup.tenant, ['ada', 4, { team: 'x' }])
+    const { tenant, calls } = through(setup.tenant)
+    await identify(tenant, 'ada', 'y')
+    await events(tenant, ['ada', 2, { team: 'x' }])
+    await identify(tenant, 'ada', 'z')
+    await arrive(...order.map((place) => calls[place]))
+    expect(await teams(setup)).toEqual({ x: [], y: [], z: ['ada 6'] })
+  })
+
+  it('L6: comes before the first event: that one’s older group does not last', async () => {
+    await moveTo(NOON)
+    const setup = await withBoard({ breakdown: ['team'] })
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 4, { team: 'x' }], ['bob', 4, { team: 'x' }])
+    await identify(tenant, 'ada', 'y')
+    await identify(tenant, 'bob', 'y')
+    await arrive(...[2, 3, 0, 1].map((place) => calls[place]))
+    await events(setup.tenant, ['ada', 1])
+    expect(await recount(setup.tenant, { metric: setup.metric })).toHaveLength(2)
+    expect(
+      await agrees(setup, { group: { [setup.team]: 'y' }, query: { userId: 'ada' } }).catch(String),
+    ).toBeDefined()
+    await moveTo(NOON + HOUR)
+    expect(await teams(setup)).toEqual({ x: [], y: ['ada 5', 'bob 4'], z: [] })
+  })
+})
+
+describe('a metric or points system that is deleted', () => {
+  it.each([
+    ['metric', {}],
+    ['points system', { rankBy: 'points' }],
+    ['leaderboard', {}],
+  ])('G9: the %s: the leaderboard is 404 at once, and its object forgets', async (what, more) => {
+    const setup = await withBoard(more)
+    await events(setup.tenant, ['ada', 4], ['bob', 5])
+    const paths = { metric: `/metrics?ids=${setup.metric}`, 'points system': `/points?ids=${setup.system}` }
+    const path = Object.entries(paths).find(([name]) => name === what)?.[1]
+    const deleted = await setup.tenant.admin('DELETE', path ?? `/leaderboards?ids=${setup.board}`)
+    expect(deleted.status).toBe(200)
+    expect(await statusOfBoard(setup)).toBe(404)
+    expect((await setup.tenant.app('GET', '/users/ada/leaderboards/board')).status).toBe(404)
+    expect(await kept(setup.board)).toEqual([])
+  })
+})
+
+/** The tables of a leaderboard's object that hold anything. */
+async function kept(board: string): Promise<string[]> {
+  const { runInDurableObject } = await import('cloudflare:test')
+  return runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) => {
+    const tables = ['scores', 'finals', 'standings', 'history', 'notes']
+    return tables.filter((table) => storage.sql.exec(`SELECT 1 FROM ${table} LIMIT 1`).toArray().length > 0)
+  })
+}
