@@ -11,13 +11,14 @@ import { Complaint, inProject, report } from '../scripts/lib/project.mjs'
 import { burst, costOfEvents } from './lib/cost.mjs'
 import { copyBaseline, copyOurs } from './lib/project.mjs'
 import { rowsOf, tableOf } from './lib/report.mjs'
-import { configure, FEW, fill, MANY, userId } from './lib/scene.mjs'
+import { addBoards, BOARDS, configure, FEW, fill, MANY, userAtPlace, userId } from './lib/scene.mjs'
 import { stopAll } from './lib/server.mjs'
 import { workerSize } from './lib/size.mjs'
-import { compare } from './lib/speed.mjs'
+import { compareEvents, comparePages } from './lib/speed.mjs'
+import { measureTicks } from './lib/ticks.mjs'
 
 /** The whole run may take so long, in milliseconds. */
-const DEADLINE = 8 * 60_000
+const DEADLINE = 10 * 60_000
 const OLDEST_NODE = 24
 
 const USERS_FEW = 1000
@@ -41,12 +42,23 @@ async function end(/** @type {number} */ code) {
   process.exit(code)
 }
 
-/** All figures, in the order in which the users of the database become more. */
+/** Says what has come of it. */
+const told = (/** @type {string} */ text) => tell(`  ${text}`)
+
+/** @typedef {import('./lib/server.mjs').Server} Server */
+
+/**
+ * All figures; those of events and leaderboards in the order in which the users of the database become more.
+ *
+ * @returns {Promise<import('./lib/report.mjs').Found>}
+ */
 async function measure() {
   const adminKey = newAdminKey()
   tell('Copying and building…')
-  const ours = await copyOurs(folder, { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off' })
-  const baseline = await copyBaseline(folder)
+  const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off' }
+  const ours = await copyOurs(join(folder, 'ours'), variables)
+  const apart = await copyOurs(join(folder, 'ticks'), variables)
+  const baseline = await copyBaseline(join(folder, 'baseline'))
   const size = await workerSize(ours.folder)
   await ours.start()
   const scene = await configure(ours, adminKey)
@@ -61,17 +73,8 @@ async function measure() {
   const eventsMany = await costOfEvents(ours, key, [MANY.id])
   await ours.stop()
 
-  tell(`Events a second with ${USERS_IN_ROUNDS} users…`)
   await fill(ours, scene, { from: USERS_FEW, to: USERS_IN_ROUNDS })
-  await Promise.all([ours.start(), baseline.start()])
-  const told = (/** @type {string} */ text) => tell(`  ${text}`)
-  const speed = await compare({ ours, baseline, key, users: USERS_IN_ROUNDS, told })
-  await baseline.stop()
-
-  tell(`${BURST} events of one user at once…`)
-  const bursts = []
-  for (let i = 0; i < BURSTS; i += 1) bursts.push(await burst(ours, key, FEW.id, BURST))
-  await ours.stop()
+  const { ranked, speed, pages, bursts } = await measureBoards(ours, baseline, scene)
 
   tell(`Costs of an event among ${USERS_MANY} users…`)
   await fill(ours, scene, { from: USERS_IN_ROUNDS, to: USERS_MANY })
@@ -79,7 +82,42 @@ async function measure() {
   // Others, whom the rounds have given no events.
   const usersMany = await costOfEvents(ours, key, [50_000, 50_001, 74_999, 99_998, 99_999].map(userId))
   await ours.stop()
-  return { cost: { usersFew, usersMany, eventsFew, eventsMany }, bursts, speed, size }
+
+  tell('Ticks of an hourly time trigger…')
+  const ticks = await measureTicks(apart, adminKey, told)
+  return { cost: { usersFew, usersMany, eventsFew, eventsMany }, ranked, bursts, speed, pages, ticks, size }
+}
+
+/** What is measured with leaderboards: costs and speed of events, pages, and events of one user at once. */
+async function measureBoards(
+  /** @type {Server} */ ours,
+  /** @type {Server} */ baseline,
+  /** @type {import('./lib/scene.mjs').Scene} */ scene,
+) {
+  const { key } = scene
+  tell(`Leaderboards of ${USERS_IN_ROUNDS} users, and costs of an event with them…`)
+  await Promise.all([ours.start(), baseline.start()])
+  await addBoards(ours, scene)
+  const ranked = []
+  for (const boards of BOARDS) {
+    if (boards === 0) continue
+    const cost = await costOfEvents(ours, key, [0, 1, 999, 1998, 1999].map(userId), boards)
+    ranked.push({ boards, cost })
+  }
+
+  tell('Events a second…')
+  const speed = await compareEvents({ ours, baseline, key, users: USERS_IN_ROUNDS, told })
+
+  tell('Pages a second…')
+  const middle = await userAtPlace(ours, key, 500)
+  const pages = await comparePages({ ours, baseline, key, middle, told })
+  await baseline.stop()
+
+  tell(`${BURST} events of one user at once…`)
+  const bursts = []
+  for (let i = 0; i < BURSTS; i += 1) bursts.push(await burst(ours, key, FEW.id, BURST))
+  await ours.stop()
+  return { ranked, speed, pages, bursts }
 }
 
 /** Writes the figures as JSON, and answers where. */

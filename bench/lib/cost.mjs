@@ -76,9 +76,7 @@ export async function burst(server, key, user, count) {
   const event = { key, body: { user: { id: user }, value: 1 } }
   const before = await standing(server, key, user)
   const { answers, lines } = await server.logged(() =>
-    Promise.all(
-      Array.from({ length: count }, () => server.ask('POST', eventPath(1), event)),
-    ),
+    Promise.all(Array.from({ length: count }, () => server.ask('POST', eventPath(1), event))),
   )
   const after = await standing(server, key, user)
   const roundTrips = lines.reduce((sum, { d1 }) => sum + d1.roundTrips, 0)

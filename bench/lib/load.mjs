@@ -95,6 +95,5 @@ export function eventRequest({ port, path, key, user, idempotencyKey }) {
 }
 
 /** A request to read something, as bytes. */
-export const readRequest = (
-  /** @type {{ port: number; path: string; key: string }} */ { port, path, key },
-) => Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n\r\n`)
+export const readRequest = (/** @type {{ port: number; path: string; key: string }} */ { port, path, key }) =>
+  Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n\r\n`)

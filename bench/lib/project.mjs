@@ -15,16 +15,16 @@ const BASELINE = ['wrangler.toml', 'index.ts', 'migrations']
 /**
  * Copies ours as it is now, so that edits during the run change nothing.
  *
- * @param {string} folder of the run
+ * @param {string} folder
  * @param {Record<string, string>} variables what the Worker is told
  */
 export const copyOurs = (folder, variables) =>
-  copy({ folder: join(folder, 'ours'), from: inProject(), names: OURS, database: 'laurel', variables })
+  copy({ folder, from: inProject(), names: OURS, database: 'laurel', variables })
 
 /** Copies the baseline; see `copyOurs`. */
 export const copyBaseline = (/** @type {string} */ folder) =>
   copy({
-    folder: join(folder, 'baseline'),
+    folder,
     from: inProject('bench', 'baseline'),
     names: BASELINE,
     database: 'baseline',

@@ -62,6 +62,8 @@ export async function compareEvents({ ours, baseline, key, users, told }) {
  *   is the user at place 500
  */
 export async function comparePages({ ours, baseline, key, middle, told }) {
+  const { body } = await ours.ask('GET', PAGE, { key })
+  await baseline.ask('PUT', '/page', { body })
   /** @returns {Kind} */
   const pages = (/** @type {Server} */ { port }, /** @type {string} */ path) => {
     const request = readRequest({ port, path, key })
