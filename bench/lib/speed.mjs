@@ -105,7 +105,8 @@ async function takeTurns(kinds, { turns, milliseconds, warmUp }, told) {
   }
   told('warming up')
   for (const name of names) await run(name, warmUp)
-  const found = /** @type {Record<Name, number[]>} */ (Object.fromEntries(names.map((name) => [name, []])))
+  const found = /** @type {Record<Name, number[]>} */ ({})
+  for (const name of names) found[name] = []
   for (let turn = 1; turn <= turns; turn += 1) {
     for (const name of names) found[name].push(await run(name, milliseconds))
     const said = names.map((name) => `${name} ${found[name].at(-1)?.toFixed(0)}`)

@@ -64,6 +64,14 @@ export class Play {
     return final !== null && this.ledger.now >= final ? 'finished' : 'active'
   }
 
+  /** The last UTC date on which a leaderboard was played, where it was finished by hand: no run is after it. */
+  lastDateOf(board: WorldBoard): string {
+    const end = this.ledger.log.find(
+      (one) => one.kind === 'board' && one.board === board.key && one.status === 'finished',
+    )
+    return utcDate(end?.at ?? this.ledger.now + DAY)
+  }
+
   maxOf(board: WorldBoard): number {
     return this.setOf(board).max
   }
@@ -98,13 +106,14 @@ export class Play {
   }
 
   private events(list: readonly WorldEvent[]): Action {
-    const users = new Set<string>()
-    const events = list.flatMap(({ user, metric, value, passed: given }) => {
+    const first = new Map<string, WorldEvent & { isNew: boolean }>()
+    const events = list.flatMap((event) => {
+      const { user, metric, value } = event
       const { id } = this.userAt(user)
-      // One for each user, since parallel events of a user could come in any order.
-      if (users.has(id)) return []
-      users.add(id)
-      const passed = this.passedBy(user, given)
+      const earlier = first.get(id)
+      if (earlier !== undefined && !isAnyOrder(earlier, event)) return []
+      first.set(id, earlier ?? { ...event, isNew: this.ledger.zoneOf(id) === undefined })
+      const passed = this.passedBy(user, event.passed)
       return [{ user: id, passed, metric, value, done: this.ledger.event(id, passed, metric, value) }]
     })
     return { do: 'events', events }
@@ -132,7 +141,6 @@ export class Play {
 
   /** L7: only an active one can be finished early. */
   private finished(board: WorldBoard): Status | null {
-    if (this.ledger.log.some((one) => one.kind === 'change' && one.at === this.ledger.now)) return null // TEMP
     return this.statusOf(board) === 'active' ? 'finished' : null
   }
 
@@ -167,6 +175,13 @@ export class Play {
     this.set.set(key, { status, max })
     this.ledger.board(key, status, max)
   }
+}
+
+/** Whether parallel events of a user come to the same in any order: rises of one metric, by somebody who is known and doesn't change. */
+function isAnyOrder(one: WorldEvent & { isNew: boolean }, other: WorldEvent): boolean {
+  const isPlain = ({ passed: { attributes, tz }, value }: WorldEvent) =>
+    Object.keys(attributes).length === 0 && tz === undefined && !value.startsWith('-')
+  return !one.isNew && one.metric === other.metric && isPlain(one) && isPlain(other)
 }
 
 /** The next moment after another at which so many milliseconds of a day have passed. */

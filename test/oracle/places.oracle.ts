@@ -77,7 +77,8 @@ export function readingsOf(board: OracleBoard, { log, now }: View, newest: numbe
       : [
           ...groups,
           ...(board.breakdown.length > 1 ? parts.values() : []),
-          board.breakdown.map((key) => [key, 'nobody'] as const),
+          // Seldom, since there is nothing to see.
+          ...(log.length % 8 === 0 ? [board.breakdown.map((key) => [key, 'nobody'] as const)] : []),
         ]
   return runs.slice(-newest).flatMap((run, index) => {
     // By its first day, its last one, or the one after the first, which may be either.

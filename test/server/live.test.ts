@@ -116,6 +116,51 @@ describe('the npm client', () => {
     expect((await points.summary('demo-xp')).reduce((sum, { users }) => sum + users, 0)).toBeGreaterThan(0)
     expect(await points.system('demo-xp')).toMatchObject({ name: 'XP' })
   })
+
+  it('sees leaderboards move, and reads them', async () => {
+    const { metrics, users, leaderboards } = client()
+    const event = await metrics.event('demo-minutes', {
+      user: { id: 'racer', name: 'Racer' },
+      value: 1_000_000,
+    })
+    expect(event.leaderboards['demo-weekly-xp']).toMatchObject({ rank: 1, previousRank: undefined })
+    expect((await leaderboards.all()).map(({ key }) => key)).toEqual(['demo-weekly-xp', 'demo-all-time'])
+    const board = await leaderboards.get('demo-weekly-xp', { limit: 1 })
+    expect(board).toMatchObject({
+      status: 'active',
+      rankings: [{ userId: 'racer', userName: 'Racer', rank: 1 }],
+    })
+    const place = await users.leaderboard('racer', 'demo-weekly-xp')
+    expect(place).toMatchObject({ rank: 1, value: 500_000, history: [{ rank: 1, value: 500_000 }] })
+    expect((await users.leaderboard('racer', 'demo-all-time')).rank).toBeUndefined()
+  })
+
+  it('L11, L4: 100 parallel events of 50 users are ranked exactly, in a consistent sequence', async () => {
+    const users = Array.from({ length: 50 }, (_, n) => `runner-${n}`)
+    const values = users.flatMap((user, n) => [
+      { user, value: 1_000 + n },
+      { user, value: 1_000 + ((7 * n) % 50) },
+    ])
+    const replies = await Promise.all(
+      values.map(({ user, value }) =>
+        send('POST', '/v1/metrics/demo-lessons/event', { user: { id: user }, value }),
+      ),
+    )
+    const total = new Map<string, number>()
+    for (const { user, value } of values) total.set(user, (total.get(user) ?? 0) + value)
+    const { body } = await send('GET', '/v1/leaderboards/demo-all-time?limit=50')
+    const rankings = Object(body).rankings
+    expect(rankings).toHaveLength(50)
+    for (const [index, { userId, rank, value }] of rankings.entries()) {
+      expect(rank).toBe(index + 1)
+      expect(value).toBe(total.get(userId))
+      if (index > 0) expect(value).toBeLessThanOrEqual(rankings[index - 1].value)
+    }
+    const places = replies.map((reply) => Object(reply.body).leaderboards['demo-all-time'])
+    // A user's first event brings the user in, and nobody falls by an event of his own.
+    expect(places.filter(({ previousRank }) => previousRank === null)).toHaveLength(50)
+    for (const { rank, previousRank } of places) expect(rank).toBeLessThanOrEqual(previousRank ?? 50)
+  })
 })
 
 describe('the test clock', () => {

@@ -2,6 +2,7 @@ import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, expect, it } from 'vitest'
 import { holds, localAt, offsetAt, plusDays, runNear, utcDate } from '../oracle/calendar.oracle'
+import { exampleWorlds } from '../oracle/leaderboards.examples'
 import {
   attributesOf,
   ranking,
@@ -13,7 +14,7 @@ import {
 import { type Action, Play, type World, type WorldBoard } from '../oracle/leaderboards.play'
 import { worldsOf } from '../oracle/leaderboards.worlds'
 import { added, groupsOf, history, placeOf, readingsOf } from '../oracle/places.oracle'
-import { ADMIN_KEY, at, call, newTenant, type TestTenant, toApp } from './harness'
+import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
 import { clear, configure, perform, read, yearOfWorlds } from './leaderboards.world'
 
 /** How many worlds, and of which seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
@@ -22,6 +23,7 @@ const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = 
 /** What was compared, so that a property that compares nothing is noticed. */
 const seen = { readings: 0, ranked: 0, final: 0, hidden: 0, places: 0, days: 0, answers: 0, moved: 0 }
 
+const earlier = (a: string, b: string) => (a < b ? a : b)
 const isHidden = (status: string) => status === 'inactive' || status === 'scheduled'
 
 /** Holds all of a leaderboard's newest runs against the oracle. */
@@ -61,7 +63,7 @@ async function looks(tenant: TestTenant, play: Play, board: WorldBoard, look: nu
   const today = utcDate(view.now)
   const group = groupsOf(board, view)
   const wanted = group[look % Math.max(group.length, 1)] ?? board.breakdown.map((key) => [key, 'x'] as const)
-  const all = ranking(board, runNear(board, today), view, wanted)
+  const all = ranking(board, runNear(board, earlier(today, play.lastDateOf(board))), view, wanted)
   const max = play.maxOf(board)
   const [offset, limit] = [look % 3, Math.min(look % 5, max)]
   const plain = await read(tenant, board, { wanted })
@@ -93,8 +95,8 @@ async function placed(tenant: TestTenant, play: Play, board: WorldBoard, id: str
   if (zone === undefined) return
   const view = play.view()
   const date = localAt(view.now, offsetAt(zone, view.now)).date
-  const earlier = runsOf(board, date).slice(-3)
-  const chosen = earlier[look % Math.max(earlier.length, 1)]
+  const runs = runsOf(board, date).slice(-3)
+  const chosen = runs[look % Math.max(runs.length, 1)]
   const events = look % 4 === 0 ? 1 : 100
   for (const run of [null, ...(chosen === undefined ? [] : [chosen])]) {
     const query = `numEvents=${events}${run === null ? '' : `&run=${run.start}`}`
@@ -102,7 +104,7 @@ async function placed(tenant: TestTenant, play: Play, board: WorldBoard, id: str
       'GET',
       `/users/${encodeURIComponent(id)}/leaderboards/${board.key}?${query}`,
     )
-    const of = run ?? runNear(board, date)
+    const of = run ?? runNear(board, earlier(date, play.lastDateOf(board)))
     const { rank, value } = placeOf(board, of, view, id)
     expect([board.key, of, id, status, body]).toMatchObject([board.key, of, id, 200, { rank, value }])
     seen.places += 1
@@ -154,20 +156,22 @@ function answers(play: Play, user: string, before: View, body: unknown): void {
 async function holdsThrough(world: World): Promise<void> {
   const play = new Play(world)
   const { tenant, ids } = await configure(play)
+  const other = tenant.through(newApp())
   try {
     for (const step of world.steps) {
       const before: View = { log: [...play.view().log], now: play.view().now }
       const action: Action | null = play.step(step)
       if (action === null) continue
-      const [answer, ...others] = await perform(tenant, ids, action)
+      const [answer, ...others] = await perform([tenant, other], ids, action)
       if (action.do === 'events' && answer?.status === 201 && others.length === 0) {
         answers(play, action.events[0]?.user ?? '', before, answer.body)
       }
       const looked = play.boardAt(step.look)
-      for (const board of action.do === 'clock' ? world.boards : []) await agrees(tenant, play, board, 2)
+      const here = step.look % 2 === 0 ? tenant : other
+      for (const board of action.do === 'clock' ? world.boards : []) await agrees(here, play, board, 2)
       if (looked === undefined) continue
-      if (action.do !== 'clock') await agrees(tenant, play, looked, 1)
-      await looks(tenant, play, looked, step.look)
+      if (action.do !== 'clock') await agrees(here, play, looked, 1)
+      await looks(here, play, looked, step.look)
     }
     for (const board of world.boards) await agrees(tenant, play, board, 6)
   } finally {

@@ -30,13 +30,17 @@ test('0001: from a database of before, users keep what they had, and active time
       user_attributes, event_attributes, time_unit, time_interval, block_if_out_of_points, counter_id, version)
       VALUES ('x', 't', 1, 1, 's', 'time', 1, 'active', '[]', '[]', 'hours', 1, 0, 'x', 1),
       ('y', 't', 1, 1, 's', 'time', 1, 'inactive', '[]', '[]', 'hours', 1, 0, 'y', 1)`),
-    env.DB.prepare("INSERT INTO tenants (id, customer_id, name, created, updated) VALUES ('t', 'c', 'n', 0, 0)"),
+    env.DB.prepare(
+      "INSERT INTO tenants (id, customer_id, name, created, updated) VALUES ('t', 'c', 'n', 0, 0)",
+    ),
   ])
   await applyD1Migrations(env.DB, env.MIGRATIONS)
   expect(await schema()).toEqual(fresh)
   expect(await first("SELECT touched FROM users WHERE id = 'ada'")).toEqual({ touched: '{"m":7,"s":7}' })
   expect(await first("SELECT touched FROM users WHERE id = 'bob'")).toEqual({ touched: '{}' })
-  expect(await first("SELECT anchor > 0 AS anchored FROM points_triggers WHERE id = 'x'")).toEqual({ anchored: 1 })
+  expect(await first("SELECT anchor > 0 AS anchored FROM points_triggers WHERE id = 'x'")).toEqual({
+    anchored: 1,
+  })
   expect(await first("SELECT anchor FROM points_triggers WHERE id = 'y'")).toEqual({ anchor: null })
   expect(await first('SELECT tenant_id, kind, subject FROM due_work')).toEqual({
     tenant_id: 't',

@@ -1,0 +1,288 @@
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LeaderboardObject } from '../../src/index'
+import {
+  agrees,
+  DAY,
+  dateAt,
+  events,
+  forgetTime,
+  gate,
+  lost,
+  type Message,
+  moveTo,
+  NOON,
+  patch,
+  type Setup,
+  through,
+  withBoard,
+} from './boards'
+
+/** What may happen in a leaderboard's object while it waits for D1: one answer comes late, others fail, and calls go on. */
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+type Batch = () => Promise<D1Result[]>
+/** D1 as the object has it; the test changes what becomes of a batch. */
+type Faulty = { fault: (batch: Batch) => Promise<D1Result[]> }
+
+const fine = (batch: Batch) => batch()
+const failing = () => Promise.reject(lost())
+
+/** What D1 answers now, told when the test likes. */
+function late() {
+  const [read, mayTell] = [gate(), gate()]
+  const fault = async (batch: Batch) => {
+    const answer = await batch()
+    read.open()
+    await mayTell.opened
+    return answer
+  }
+  return { fault, read: read.opened, tell: mayTell.open }
+}
+
+/** An object of a leaderboard over its real storage and a D1 of the test's own; afterwards the real one knows no more than what is stored. */
+async function inObject(
+  { board }: Setup,
+  act: (object: LeaderboardObject, d1: Faulty) => Promise<void>,
+): Promise<void> {
+  const stub = env.LEADERBOARD.getByName(board)
+  await runInDurableObject(stub, async (_, state) => {
+    const d1: Faulty = { fault: fine }
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        if (name === 'batch') {
+          return (statements: D1PreparedStatement[]) => d1.fault(() => target.batch(statements))
+        }
+        if (name === 'prepare') return (sql: string) => target.prepare(sql)
+        throw new Error(`D1 was asked for ${String(name)}`)
+      },
+    })
+    await act(new LeaderboardObject(state, { ...env, DB }), d1)
+  })
+  await evictDurableObject(stub)
+}
+
+/** A leaderboard that has compared all, with changes since then that it was not told of; the first one is to say what it knows. */
+async function withheld(asked: Parameters<typeof events>[1][], more: Record<string, unknown> = {}) {
+  const setup = await withBoard({ start: dateAt(NOON), ...more })
+  const { tenant, calls } = through(setup.tenant)
+  await events(tenant, ...asked)
+  const call = (place: number): Message => {
+    const message = calls[place]
+    if (message === undefined) throw new Error('no such message')
+    return message
+  }
+  return { setup, call, definition: call(0).definition, tenant, calls }
+}
+
+const RUN = Math.floor(NOON / DAY)
+type Known = Message['definition']
+
+async function page(object: LeaderboardObject, definition: Known): Promise<string[]> {
+  const rest = { now: NOON, run: RUN, group: [], offset: 0, limit: 1_000, userId: null }
+  return (await object.page({ definition, ...rest })).map(({ userId, value }) => `${userId} ${value}`)
+}
+
+const tend = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3_600_000) =>
+  object.tend({ definition, now, until: now })
+
+describe('while the object waits for D1', () => {
+  it('L12: upkeep fails while a change is counted anew: what is served then is right', async () => {
+    const { setup, call, definition } = await withheld([
+      ['ada', 1],
+      ['ada', 2],
+      ['bob', 2],
+      ['ada', 4],
+    ])
+    await inObject(setup, async (object, d1) => {
+      await object.deliver(call(0))
+      await object.deliver(call(2))
+      const answer = late()
+      d1.fault = answer.fault
+      const delivered = object.deliver(call(3))
+      await answer.read
+      d1.fault = failing
+      await expect(tend(object, definition)).rejects.toThrow('lost')
+      expect(await page(object, definition)).toEqual(['bob 2', 'ada 1'])
+      answer.tell()
+      expect((await delivered).placements).toMatchObject([{ rank: 1, previousRank: 2 }])
+      expect(await page(object, definition)).toEqual(['ada 7', 'bob 2'])
+    })
+    await agrees(setup)
+  })
+
+  it('L12: a change can’t be counted anew while all are compared: nobody who came meanwhile is lost', async () => {
+    const { setup, call, definition, tenant, calls } = await withheld([
+      ['ada', 1],
+      ['bob', 2],
+      ['bob', 4],
+    ])
+    await inObject(setup, async (object, d1) => {
+      await object.deliver(call(0))
+      const answer = late()
+      d1.fault = answer.fault
+      const tended = tend(object, { ...definition, maxParticipants: 500, version: definition.version + 1 })
+      await answer.read
+      d1.fault = failing
+      await expect(object.deliver(call(2))).rejects.toThrow('lost')
+      d1.fault = fine
+      await events(tenant, ['cai', 3])
+      const [, , , last] = calls
+      if (last !== undefined) await object.deliver(last)
+      answer.tell()
+      await tended
+      expect(await page(object, definition)).toEqual(['bob 6', 'cai 3', 'ada 1'])
+    })
+    await agrees(setup)
+  })
+
+  it('L8: a change can’t be counted anew while a run becomes final: it stays final', async () => {
+    const { setup, call, definition } = await withheld(
+      [
+        ['ada', 1],
+        ['bob', 2],
+        ['ada', 4],
+        ['bob', 8],
+      ],
+      {
+        end: dateAt(NOON + DAY),
+      },
+    )
+    await inObject(setup, async (object, d1) => {
+      await object.deliver(call(0))
+      const answer = late()
+      d1.fault = answer.fault
+      const tended = tend(object, definition, NOON + 2 * DAY)
+      await answer.read
+      d1.fault = failing
+      await expect(object.deliver(call(3))).rejects.toThrow('lost')
+      d1.fault = fine
+      answer.tell()
+      expect(await tended).toEqual({ dueAt: null })
+      expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
+      for (const place of [0, 1, 2, 3]) await object.deliver(call(place))
+      await object.recount({ definition, now: NOON + 2 * DAY, userIds: ['ada', 'bob'] })
+      expect(await tend(object, definition, NOON + 3 * DAY)).toEqual({ dueAt: null })
+      expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
+    })
+    await inObject(setup, async (object) =>
+      expect(await page(object, definition)).toEqual(['bob 10', 'ada 5']),
+    )
+  })
+
+  it.each(['deliver', 'recount', 'tend'] as const)(
+    'L7: another metric is counted while %s waits for what the old one comes to',
+    async (how) => {
+      const { setup, call, definition } = await withheld([
+        ['ada', 1],
+        ['ada', 2],
+        ['ada', 4],
+      ])
+      for (const user of ['cai', 'bob']) await setup.tenant.event('words', user, 3)
+      await setup.tenant.event('words', 'bob', 3)
+      const next = { ...definition, input: setup.other, version: definition.version + 3 }
+      await inObject(setup, async (object, d1) => {
+        await object.deliver(call(0))
+        const answer = late()
+        // Upkeep asks for marks first, and then for those who differ.
+        d1.fault = how !== 'tend' ? answer.fault : (batch) => ((d1.fault = answer.fault), batch())
+        const waiting = {
+          deliver: () => object.deliver(call(2)),
+          recount: () => object.recount({ definition, now: NOON, userIds: ['ada'] }),
+          tend: () => tend(object, definition),
+        }[how]()
+        await answer.read
+        d1.fault = fine
+        expect(await page(object, next)).toEqual([])
+        answer.tell()
+        await waiting
+        await tend(object, next)
+        expect(await page(object, next)).toEqual(['bob 6', 'cai 3'])
+      })
+      await patch(setup, { status: 'inactive' }, { metricId: setup.other }, { status: 'active' })
+      await agrees(setup, { metric: setup.other })
+    },
+  )
+
+  it('L12: changes arrive while all are compared: none is undone, and none counted twice', async () => {
+    const asked = ['ada', 'bob', 'cai', 'dov'].map((user, n): [string, number] => [user, n + 1])
+    const { setup, call, definition, tenant, calls } = await withheld([...asked, ['ada', 10], ['eve', 7]])
+    await inObject(setup, async (object, d1) => {
+      await object.deliver(call(0))
+      await object.deliver(call(1))
+      const answers = [late(), late()]
+      let asked = 0
+      d1.fault = (batch) => (answers[asked++]?.fault ?? fine)(batch)
+      const tended = tend(object, { ...definition, maxParticipants: 500, version: definition.version + 1 })
+      for (const answer of answers) {
+        await answer.read
+        await events(tenant, ['ada', 1], ['bob', 100], ['fay', 2], ['new', 3])
+        for (const place of [4, 5, calls.length - 4, calls.length - 3, calls.length - 2, calls.length - 1]) {
+          await object.deliver(call(place))
+        }
+        answer.tell()
+      }
+      await tended
+      expect(await page(object, definition)).toEqual([
+        'bob 202',
+        'ada 13',
+        'eve 7',
+        'new 6',
+        'dov 4',
+        'fay 4',
+        'cai 3',
+      ])
+    })
+    await agrees(setup)
+  })
+
+  it('L12: an older answer of D1 comes after a newer one: the newer one counts', async () => {
+    const { setup, call, definition, tenant, calls } = await withheld([
+      ['ada', 1],
+      ['ada', 2],
+      ['ada', 4],
+    ])
+    await inObject(setup, async (object, d1) => {
+      await object.deliver(call(0))
+      const older = late()
+      d1.fault = older.fault
+      const first = object.deliver(call(2))
+      await older.read
+      d1.fault = fine
+      await events(tenant, ['ada', 8], ['ada', 16])
+      const last = calls.at(-1)
+      if (last !== undefined) await object.deliver(last)
+      expect(await page(object, definition)).toEqual(['ada 31'])
+      older.tell()
+      await first
+      expect(await page(object, definition)).toEqual(['ada 31'])
+    })
+    await agrees(setup)
+  })
+
+  it('G9: it is deleted while a change is counted anew: nothing of it is left', async () => {
+    const { setup, call } = await withheld([
+      ['ada', 1],
+      ['ada', 2],
+      ['ada', 4],
+    ])
+    await inObject(setup, async (object, d1) => {
+      await object.deliver(call(0))
+      const answer = late()
+      d1.fault = answer.fault
+      const waiting = object.deliver(call(2)).catch(() => undefined)
+      await answer.read
+      d1.fault = fine
+      await object.forget()
+      answer.tell()
+      await waiting
+    })
+    const left = await runInDurableObject(env.LEADERBOARD.getByName(setup.board), (_, { storage }) =>
+      storage.sql.exec('SELECT user_id FROM scores').toArray(),
+    )
+    expect(left).toEqual([])
+  })
+})
