@@ -142,7 +142,8 @@ export async function fillBare(
   /** @type {{ from: number; to: number }} */ { from, to },
 ) {
   await inDatabase(server, (database) => {
-    database.prepare(BARE_USERS).run({ first: from, last: to - 1, tenant: tenantOf(database), at: FIRST })
+    const span = whole({ first: from, last: to - 1, at: FIRST })
+    database.prepare(BARE_USERS).run({ ...span, tenant: tenantOf(database) })
   })
 }
 
@@ -199,7 +200,7 @@ const USERS = `
     metrics, points, counters, touched)
   SELECT :tenant, coalesce(:name, 'user-' || i), ${IID('i')}, :events, :at + :events * 60000, 1, '{}', 0, :at, :at,
     json_array(json_array(:metric, :events * 1000000, :events * 1000000)), json_object(:system, :events * :award), '[]',
-    json_object(:metric, CAST(:events AS INTEGER), :system, CAST(:events AS INTEGER))
+    json_object(:metric, :events, :system, :events)
   FROM n`
 
 const BARE_USERS = `
@@ -226,6 +227,18 @@ const KEYS = `
   SELECT user_iid, metric_id, 'key-' || seq, id FROM events
   WHERE user_iid BETWEEN ${IID(':first')} AND ${IID(':last')}`
 
+/**
+ * Numbers as SQLite's whole numbers; a plain one would be bound as a float, and the text of it be `1.0`.
+ *
+ * @template {string} Name
+ * @param {Record<Name, number>} numbers
+ */
+function whole(numbers) {
+  const entries = Object.entries(/** @type {Record<string, number>} */ (numbers))
+  const found = entries.map(([name, number]) => [name, BigInt(number)])
+  return /** @type {Record<Name, bigint>} */ (Object.fromEntries(found))
+}
+
 /** The statements that add users with their events and awards, each chunk in one transaction. */
 function adder(
   /** @type {import('node:sqlite').DatabaseSync} */ database,
@@ -233,13 +246,14 @@ function adder(
 ) {
   const add = (/** @type {{ first: number; last: number; events: number; name: string | null }} */ given) => {
     const { first, last, events, name } = given
-    const span = { first, last, events }
+    const span = whole({ first, last, events })
+    const { at, award } = whole({ at: FIRST, award: AWARD })
     database.exec('BEGIN')
-    const who = { tenant: tenantId, name, at: FIRST, metric: metricId, system: systemId, award: AWARD }
+    const who = { tenant: tenantId, name, at, metric: metricId, system: systemId, award }
     database.prepare(USERS).run({ ...span, ...who })
-    database.prepare(EVENTS).run({ ...span, at: FIRST, metric: metricId })
-    database.prepare(AWARDS).run({ ...span, at: FIRST, system: systemId, award: AWARD, trigger: triggerId })
-    database.prepare(KEYS).run({ first, last })
+    database.prepare(EVENTS).run({ ...span, at, metric: metricId })
+    database.prepare(AWARDS).run({ ...span, at, system: systemId, award, trigger: triggerId })
+    database.prepare(KEYS).run(whole({ first, last }))
     database.exec('COMMIT')
   }
   // Those with a name are numbered by their events, far from the others' numbers.

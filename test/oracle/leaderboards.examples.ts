@@ -34,38 +34,40 @@ const wait = (days: number): Step => ({ look: 0, do: 'wait', minutes: days * 1_4
 const set = (max: number): Step => ({ look: 0, do: 'max', board: 0, max })
 const within = (team: string, plan: string) => ({ attributes: { team, plan }, tz: undefined })
 
-/** The worlds, all of which begin at a noon in March. */
-export function exampleWorlds(year: number): [World][] {
-  const world = (board: Partial<WorldBoard>, ...steps: Step[]): [World] => [
-    {
-      begins: Date.parse(`${year}-03-01T12:00:00Z`),
-      users: ['ada', 'bob', 'cy', 'di'].map((id) => ({ id, passed: PLAIN })),
-      economy: ECONOMY,
-      boards: [{ ...BOARD, start: `${year}-03-01`, ...board }],
-      steps,
-    },
-  ]
+/** The worlds by what they tell; all of them begin at a noon in March. */
+export function exampleWorlds(year: number): Record<string, World> {
+  const world = (board: Partial<WorldBoard>, ...steps: Step[]): World => ({
+    begins: Date.parse(`${year}-03-01T12:00:00Z`),
+    users: ['ada', 'bob', 'cy', 'di'].map((id) => ({ id, passed: PLAIN })),
+    economy: ECONOMY,
+    boards: [{ ...BOARD, start: `${year}-03-01`, ...board }],
+    steps,
+  })
   const finish: Step = { look: 0, do: 'finish', board: 0 }
   const [a, b] = [within('red', 'a'), within('red', 'b:1')]
   const teams = at(event(0, '9', a), event(1, '8', a), event(2, '7', b), event(3, '6', b))
   const daily = { breakdown: ['team', 'plan'], unit: 'day' } as const
-  return [
-    // L7, L8: what happened in the very moment in which a leaderboard is finished, but before, counts; what happened after doesn't.
-    world({}, at(event(0, '3')), finish, at(event(1, '5')), wait(1), at(event(1, '5')), wait(2)),
-    // L5, L6, L8: a maximum that changes later changes no final run, of groups together neither.
-    world(daily, teams, wait(2), set(1_000), wait(1), set(1), wait(1)),
-    world({ ...daily, max: 3 }, teams, wait(2), set(1), wait(1)),
-    // L10, G11: where more is shown than fits, days on which only the rest changes are none.
-    world(
+  const billion = at(event(0, '1000000000'))
+  return {
+    'L7, L8: what came before the finish counts, in the same millisecond too, and nothing that came after':
+      world({}, ...[at(event(0, '3')), finish, at(event(1, '5')), wait(1), at(event(1, '5')), wait(2)]),
+    'L5, L6, L8: a maximum that is raised later changes no final run, nor groups of it that are read together':
+      world(daily, ...[teams, wait(2), set(1_000), wait(1)]),
+    'L5, L6, L8: a maximum that is lowered later changes no final run, nor groups of it that are read together':
+      world({ ...daily, max: 3 }, ...[teams, wait(2), set(1), wait(1)]),
+    'L10, G11: a day on which only what is beyond 32 bits changed is none of the history': world(
       {},
-      at(event(0, '1000000000')),
-      ...[1, 2, 3, 4].flatMap(() => [wait(1), at(event(0, '1000000000'))]),
+      ...[billion, wait(1), billion, wait(1), billion, wait(1), billion, wait(1), at(event(1, '1'))],
     ),
-    // L6, L8: who moves within the 12 hours before a run is final is moved in it, who moves then is not.
-    world(
+    'L6: who moves between two days, which are both open, moves in both': world(
+      { breakdown: ['team'], unit: 'day' },
+      ...[at(event(0, '3', a), event(1, '2', a)), wait(0.6), at(event(0, '1'), event(1, '1'))],
+      ...[at(event(0, '1', within('blue', 'a')))],
+    ),
+    'L6, L8: who moves before a run is final moves in it, who moves afterwards does not': world(
       { breakdown: ['team'], unit: 'day' },
       ...[at(event(0, '3', a), event(1, '2', a)), wait(0.99), at(event(1, '0', within('blue', 'a')))],
       ...[wait(0.02), at(event(0, '1', within('blue', 'a'))), wait(2)],
     ),
-  ]
+  }
 }

@@ -42,9 +42,23 @@ const passed: fc.Arbitrary<Passed> = fc.record({ attributes: attributes(30, null
 
 /** What events of a world are worth: for ties, for parts of one that no sum of floats keeps, and of every size. */
 const VALUES = [
-  ['1', '1', '0', '2', '-1'],
+  ['1', '1', '0', '2', '-1', '-2'],
   ['0.7', '0.2', '0.1', '0.1', '0.3', '-0.1', '1'],
-  ['1', '2', '0', '-2', '0.5', '-0.5', '0.333333', '0.000001', '17', '60', '1000000000', '999999999.999999'],
+  [
+    '1',
+    '2',
+    '0',
+    '-2',
+    '0.5',
+    '-0.5',
+    '0.333333',
+    '0.000001',
+    '17',
+    '60',
+    '-60',
+    '1000000000',
+    '999999999.999999',
+  ],
 ] as const
 type Values = (typeof VALUES)[number]
 
@@ -60,7 +74,7 @@ const eventOf = (values: Values): fc.Arbitrary<WorldEvent> =>
     value: fc.constantFrom(...values),
     passed,
   })
-const max = fc.oneof(fc.integer({ min: 1, max: 4 }), fc.constantFrom(2, 3, 1_000))
+const max = fc.constantFrom(1, 1, 2, 2, 2, 3, 4, 1_000)
 
 type Pace = 'hours' | 'months'
 
@@ -86,7 +100,15 @@ const moment = fc.record({
   plus: fc.constantFrom(-1, 0, 0, 60_000),
 })
 
-/** A step, or two that belong together. */
+const moving: fc.Arbitrary<Step> = fc.record({
+  look,
+  do: is('identify'),
+  user: index,
+  passed: fc.record({ attributes: attributes(2, null), tz }),
+})
+const maximum: fc.Arbitrary<Step> = fc.record({ look, do: is('max'), board: index, max })
+
+/** A step, or some that belong together. */
 const stepsAt = (pace: Pace, values: Values): fc.Arbitrary<Step[]> => {
   const event = eventOf(values)
   // Several do the same at once, and are told apart by what was before, or by their ids.
@@ -97,28 +119,31 @@ const stepsAt = (pace: Pace, values: Values): fc.Arbitrary<Step[]> => {
     { weight: 36, arbitrary: events(fc.tuple(event)) },
     { weight: 12, arbitrary: events(fc.array(event, { minLength: 2, maxLength: 6, size: 'max' })) },
     { weight: 10, arbitrary: events(alike) },
-    {
-      weight: 8,
-      arbitrary: fc.record({
-        look,
-        do: is('identify'),
-        user: index,
-        passed: fc.record({ attributes: attributes(2, null), tz }),
-      }),
-    },
+    { weight: 10, arbitrary: moving },
     { weight: 9, arbitrary: fc.record({ look, do: is('wait'), minutes: minutes(pace) }) },
     { weight: 5, arbitrary: moment },
-    { weight: 6, arbitrary: fc.record({ look, do: is('max'), board: index, max }) },
+    { weight: 6, arbitrary: maximum },
     { weight: 6, arbitrary: fc.record({ look, do: is('switch'), board: index }) },
     { weight: 1, arbitrary: fc.record({ look, do: is('finish'), board: index }) },
   )
-  // Who waits for a moment does something then.
+  // Who waits for a moment does something then; around the moment in which runs become final, what that has to shut out.
   const awaited = fc
     .tuple(moment, event)
     .chain(([until, one]) =>
       fc.tuple(fc.constant(until), events(fc.constant([{ ...one, user: until.user }]))),
     )
-  return fc.oneof({ weight: 8, arbitrary: fc.tuple(single) }, { weight: 1, arbitrary: awaited })
+  const closing = fc.tuple(
+    moment.map((until): Step => ({ ...until, what: 'noon' })),
+    events(fc.array(event, { maxLength: 4, size: 'max' })),
+    fc.oneof(moving, maximum),
+    single,
+    moment.map((until): Step => ({ ...until, what: 'noon', plus: 0 })),
+  )
+  return fc.oneof(
+    { weight: 16, arbitrary: fc.tuple(single) },
+    { weight: 2, arbitrary: awaited },
+    { weight: 1, arbitrary: closing },
+  )
 }
 
 const economyAt = (pace: Pace): fc.Arbitrary<Economy> =>

@@ -188,7 +188,11 @@ describe('while the object waits for D1', () => {
         await object.deliver(call(0))
         const answer = late()
         // Upkeep asks for marks first, and then for those who differ.
-        d1.fault = how !== 'tend' ? answer.fault : (batch) => ((d1.fault = answer.fault), batch())
+        const first = (batch: Batch) => {
+          d1.fault = answer.fault
+          return batch()
+        }
+        d1.fault = how === 'tend' ? first : answer.fault
         const waiting = {
           deliver: () => object.deliver(call(2)),
           recount: () => object.recount({ definition, now: NOON, userIds: ['ada'] }),

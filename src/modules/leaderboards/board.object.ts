@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { Database, noCost } from '../../db/database'
 import { type Bindings, variables } from '../../env'
 import type { Instant } from '../../shared/clock'
-import { Board } from './board'
+import { Board, type Source } from './board'
 import {
   type Definition,
   Delivery,
@@ -21,6 +21,9 @@ import { BoardStore } from './board.store'
 import { tend } from './board.upkeep'
 import { marksAfter, recountUsers } from './recount.repository'
 
+/** What is noted in the place of a leaderboard that was deleted. */
+const DELETED = 'deleted'
+
 /**
  * One object a leaderboard, named by its id: it puts the changes of its scores in one order. A thin shell; what it does is in
  * board.ts and its neighbours. All that it keeps can be made anew from D1, but the day-end history and the final rankings.
@@ -34,24 +37,26 @@ export class LeaderboardObject extends DurableObject<Bindings> {
 
   /** The board as the caller knows it to be configured. */
   #at(definition: Definition, now: Instant): Board {
-    this.#board ??= new Board(
-      this.#store,
-      {
-        recount: (board, userIds, extent) => recountUsers(this.#db, board, userIds, extent),
-        marksAfter: (board, after, since, limit) => marksAfter(this.#db, board, after, since, limit),
-      },
-      definition,
-    )
+    this.#board ??= this.#open(definition)
     this.#board.adopt(definition, now)
     return this.#board
   }
 
-  /** Runs what may change memory and store together; if it throws, memory is read anew from the store. */
+  #open(definition: Definition): Board {
+    if (this.#store.note('board') === DELETED) throw new Error('the leaderboard was deleted')
+    const source: Source = {
+      recount: (board, userIds, extent) => recountUsers(this.#db, board, userIds, extent),
+      marksAfter: (board, after, since, limit) => marksAfter(this.#db, board, after, since, limit),
+    }
+    return new Board(this.#store, source, definition)
+  }
+
+  /** Runs what may change memory and store together; if it throws, memory is read anew from the store, for all who are at work. */
   async #changing<T>(work: () => T | Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      this.#board = null
+      this.#board?.reload()
       throw error
     }
   }
@@ -60,7 +65,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   async deliver(request: z.input<typeof Delivery>): Promise<z.input<typeof DeliveryReply>> {
     const { definition, at, changes } = Delivery.parse(request)
     const before = this.#store.rowsWritten
-    const placements = await this.#changing(() => this.#at(definition, at).apply(at, changes))
+    const placements = await this.#changing(() => this.#at(definition, at).apply(at, changes, definition))
     return { placements, rowsWritten: this.#store.rowsWritten - before }
   }
 
@@ -92,10 +97,12 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     await this.#changing(() => this.#at(definition, now).recountNow(now, userIds))
   }
 
-  /** Forgets everything: the leaderboard was deleted. */
+  /** Forgets everything but that the leaderboard was deleted, so that what arrives late leaves nothing behind. */
   async forget(): Promise<void> {
+    this.#board?.close()
     this.#board = null
     await this.ctx.storage.deleteAll()
     this.#store = new BoardStore(this.ctx.storage.sql)
+    this.#store.setNote('board', DELETED)
   }
 }

@@ -10,7 +10,6 @@ import {
 
 type Page = z.output<typeof PageReply>
 type Place = z.output<typeof PlaceReply>
-type Ranked = { userId: string; iid: string; rank: number; score: number }
 
 /** A page of the ranking of one run: of one group, or of all groups that match together (L6, L9). */
 export function readPage(
@@ -18,33 +17,38 @@ export function readPage(
   request: Pick<z.output<typeof PageRequest>, 'run' | 'group' | 'offset' | 'limit' | 'userId'>,
 ): Page {
   const { offset, limit, userId } = request
-  const ranked = rankedIn(board, request)
+  const ranked = board.isFinal(request.run) ? finals(board, request) : live(board, request)
   const place = userId === null ? 0 : ranked.findIndex((one) => one.userId === userId)
   if (place < 0) return []
-  return ranked
-    .slice(place + offset, place + offset + limit)
-    .map((one) => ({ userId: one.userId, iid: one.iid, rank: one.rank, value: board.served(one.score) }))
+  const first = place + offset
+  return ranked.slice(first, first + limit).map((one, index) => ({
+    userId: one.userId,
+    iid: one.iid,
+    rank: one.rank ?? first + index + 1,
+    value: board.served(one.score),
+  }))
 }
 
-function rankedIn(
-  board: Board,
-  { run, group }: Pick<z.output<typeof PageRequest>, 'run' | 'group'>,
-): Ranked[] {
-  const { store, definition } = board
+/** Someone who is ranked; without a rank where that is the place in the list. */
+type Ranked = { userId: string; iid: string; score: number; rank?: number }
+type Asked = Pick<z.output<typeof PageRequest>, 'run' | 'group'>
+
+function live(board: Board, { run, group }: Asked): readonly Ranked[] {
   const whole = groupOf(group)
-  const together = <T>(entries: readonly T[]) =>
-    entries.map((entry, index) => ({ ...entry, rank: index + 1 }))
-  if (!board.isFinal(run)) {
-    const max = definition.maxParticipants
-    return together(whole === null ? store.bestMatching(run, group, max) : board.ranking(run, whole).entries)
-  }
-  const finals =
+  return whole === null
+    ? board.store.bestMatching(run, group, board.definition.maxParticipants)
+    : board.ranking(run, whole).entries
+}
+
+/** A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). */
+function finals({ store, definition }: Board, { run, group }: Asked): Ranked[] {
+  const whole = groupOf(group)
+  const entries =
     whole === null
-      ? together(store.finalsMatching(run, group, definition.maxParticipants))
+      ? store.finalsMatching(run, group, definition.maxParticipants)
       : store.finalGroup(run, whole)
-  // An erased user's place stays empty, so that the others keep theirs (U8).
-  return finals.flatMap(({ userId, iid, ...rest }) =>
-    userId === null || iid === null ? [] : [{ userId, iid, ...rest }],
+  return entries.flatMap(({ userId, iid, score }, index) =>
+    userId === null || iid === null ? [] : [{ userId, iid, score, rank: index + 1 }],
   )
 }
 

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { Entry } from './ranking'
 
 /** What a leaderboard's object keeps: docs/storage.md lists it. */
@@ -17,40 +16,31 @@ const SCHEMA = [
 ] as const
 
 /** A user's score in one run, as stored. */
-const Row = z.object({
-  userId: z.string(),
-  iid: z.string(),
-  run: z.number(),
+export type Row = Entry & {
+  run: number
   /** JSON of the values of the breakdown attributes; null where one is lacking. */
-  group: z.string().nullable(),
-  score: z.number(),
-  reached: z.number(),
-  /** The `seq` of the last change of the board's input that the scores know. */
-  cursor: z.number(),
+  group: string | null
+  /** The `seq` of the last change of the board's input that the scores know; -1 where that is none. */
+  cursor: number
   /** The `seq` as of which the group is known. */
-  grouped: z.number(),
-})
-export type Row = z.infer<typeof Row>
+  grouped: number
+}
 
-const EntryRow = z.object({ userId: z.string(), iid: z.string(), score: z.number(), reached: z.number() })
-const FinalRow = EntryRow.extend({
-  rank: z.number(),
-  userId: z.string().nullable(),
-  iid: z.string().nullable(),
-})
 /** A place in a final ranking; without a user where that one was erased, so that the others keep theirs (U8). */
-export type FinalEntry = z.infer<typeof FinalRow>
+export type FinalEntry = Pick<Entry, 'score' | 'reached'> & {
+  rank: number
+  userId: string | null
+  iid: string | null
+}
 
-const Rank = z.number().nullable()
-const HistoryRow = z.object({
-  day: z.number(),
-  rank: Rank,
-  score: Rank,
-  previousRank: Rank,
-  previousScore: Rank,
-})
 /** Where a user stood at the end of a UTC day on which that had changed (L10). */
-export type HistoryEntry = z.infer<typeof HistoryRow>
+export type HistoryEntry = {
+  day: number
+  rank: number | null
+  score: number | null
+  previousRank: number | null
+  previousScore: number | null
+}
 
 const COLUMNS = 'user_id AS userId, iid, run, grp AS "group", score, reached, cursor, grouped'
 const ENTRY = 'user_id AS userId, iid, score, reached'
@@ -122,20 +112,21 @@ export class BoardStore {
     for (const statement of SCHEMA) this.#run(statement)
   }
 
-  #run(statement: string, ...values: Value[]): unknown[] {
-    const cursor = this.#sql.exec(statement, ...values)
+  /** The rows of a statement: what shape they have, the statements above say. */
+  #rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
+    const cursor = this.#sql.exec<T>(statement, ...values)
     const rows = cursor.toArray()
     this.rowsWritten += cursor.rowsWritten
     return rows
   }
 
-  #rows<S extends z.ZodType>(schema: S, statement: string, ...values: Value[]): z.output<S>[] {
-    return z.array(schema).parse(this.#run(statement, ...values))
+  #run(statement: string, ...values: Value[]): void {
+    this.#rows(statement, ...values)
   }
 
   /** A user's scores, by run. */
   ofUser(userId: string, iid: string): Row[] {
-    return this.#rows(Row, SQL.ofUser, userId, iid)
+    return this.#rows<Row>(SQL.ofUser, userId, iid)
   }
 
   put({ userId, iid, run, group, score, reached, cursor, grouped }: Row): void {
@@ -144,32 +135,32 @@ export class BoardStore {
 
   /** The best of a run and group, in L4's order. */
   best(run: number, group: string, limit: number): Entry[] {
-    return this.#rows(EntryRow, SQL.best, run, group, limit)
+    return this.#rows<Entry>(SQL.best, run, group, limit)
   }
 
   /** The best of all groups that match, in L4's order: values by place in the breakdown, null where any will do (L6). */
   bestMatching(run: number, group: readonly (string | null)[], limit: number): Entry[] {
-    return this.#rows(EntryRow, SQL.bestMatching, run, JSON.stringify(group), limit)
+    return this.#rows<Entry>(SQL.bestMatching, run, JSON.stringify(group), limit)
   }
 
   /** Everyone who has scores, by user id, after the first one and up to the last one; null: to the end. */
   usersBetween(after: string, last: string | null): { userId: string; iid: string }[] {
-    return this.#rows(z.object({ userId: z.string(), iid: z.string() }), SQL.between, after, last)
+    return this.#rows<{ userId: string; iid: string }>(SQL.between, after, last)
   }
 
   /** The final ranking of a group, by rank. */
   finalGroup(run: number, group: string): FinalEntry[] {
-    return this.#rows(FinalRow, SQL.finalGroup, run, group)
+    return this.#rows<FinalEntry>(SQL.finalGroup, run, group)
   }
 
   /** The final rankings of all groups that match, in L4's order. */
   finalsMatching(run: number, group: readonly (string | null)[], limit: number): FinalEntry[] {
-    return this.#rows(FinalRow, SQL.finalsOf, run, JSON.stringify(group), limit)
+    return this.#rows<FinalEntry>(SQL.finalsOf, run, JSON.stringify(group), limit)
   }
 
   /** Where a user ended in a final run. */
   finalOf(run: number, iid: string): FinalEntry | undefined {
-    return this.#rows(FinalRow, SQL.finalOf, run, iid)[0]
+    return this.#rows<FinalEntry>(SQL.finalOf, run, iid)[0]
   }
 
   /** Freezes the ranking of a run, and lets the scores of the runs before it go (L8). */
@@ -181,7 +172,7 @@ export class BoardStore {
 
   /** The runs from this one on that somebody has a score in. */
   openRuns(from: number): number[] {
-    return this.#rows(z.object({ run: z.number() }), SQL.openRuns, from).map(({ run }) => run)
+    return this.#rows<{ run: number }>(SQL.openRuns, from).map(({ run }) => run)
   }
 
   /** Writes down who stands elsewhere than at the end of the last day written down (L10); `unit` is that of the scores. */
@@ -193,12 +184,12 @@ export class BoardStore {
 
   /** Where a user stood when that was last written down. */
   standing(run: number, iid: string): { rank: number; score: number } | undefined {
-    return this.#rows(z.object({ rank: z.number(), score: z.number() }), SQL.standing, run, iid)[0]
+    return this.#rows<{ rank: number; score: number }>(SQL.standing, run, iid)[0]
   }
 
   /** A user's last days on which rank or value had changed, newest first (L10). */
   history(run: number, iid: string, limit: number): HistoryEntry[] {
-    return this.#rows(HistoryRow, SQL.history, run, iid, limit)
+    return this.#rows<HistoryEntry>(SQL.history, run, iid, limit)
   }
 
   /** Makes every user one to be counted again. */
@@ -223,7 +214,7 @@ export class BoardStore {
   }
 
   note(name: 'board' | 'progress'): unknown {
-    const [row] = this.#rows(z.object({ value: z.string() }), SQL.note, name)
+    const [row] = this.#rows<{ value: string }>(SQL.note, name)
     return row === undefined ? null : JSON.parse(row.value)
   }
 

@@ -56,15 +56,30 @@ export class Board {
   #definition: Definition
   #progress: Progress
   #lastRun: Run | null = null
+  #isClosed = false
 
   /** Opens what the store holds; `definition` is taken where it holds nothing yet. */
   constructor(store: BoardStore, source: Source, definition: Definition) {
-    const [known, progress] = [store.note('board'), store.note('progress')]
     this.store = store
     this.#source = source
-    this.#definition = known === null ? definition : Definition.parse(known)
-    this.#progress = progress === null ? newProgress(definition) : Progress.parse(progress)
-    if (known === null) store.setNote('board', definition)
+    this.#definition = definition
+    this.#progress = newProgress(definition)
+    if (store.note('board') === null) store.setNote('board', definition)
+    this.reload()
+  }
+
+  /** Reads what is stored anew, where memory may be ahead of it. Whoever waits for D1 meanwhile goes on with this same board. */
+  reload(): void {
+    this.#rankings.clear()
+    this.#lastRun = null
+    const progress = this.store.note('progress')
+    this.#definition = Definition.parse(this.store.note('board'))
+    this.#progress = progress === null ? newProgress(this.#definition) : Progress.parse(progress)
+  }
+
+  /** Keeps whoever still waits for D1 from storing anything: the leaderboard was deleted. */
+  close(): void {
+    this.#isClosed = true
   }
 
   get definition(): Definition {
@@ -171,11 +186,21 @@ export class Board {
 
   /**
    * Applies changes, each user's in their order, and tells where each has put its user; null where it altered no score, or can't
-   * be told. Users of whom a change is missing are counted anew from D1.
+   * be told. Users of whom a change is missing are counted anew from D1. `under` is how the leaderboard was configured for whoever
+   * made the changes.
    */
-  async apply(at: Instant, changes: readonly ScoreChange[]): Promise<(Placement | null)[]> {
+  async apply(
+    at: Instant,
+    changes: readonly ScoreChange[],
+    under: Definition,
+  ): Promise<(Placement | null)[]> {
     if (this.#definition.status === 'inactive') return changes.map(() => null)
     this.roll(utcDay(at))
+    // They are about what was counted before, or by groups that are no more: only the log tells what they mean now.
+    if (under.version < this.#definition.version && meaningOf(under) !== meaningOf(this.#definition)) {
+      await this.recountNow(at, [...new Set(changes.map(({ userId }) => userId))])
+      return changes.map(() => null)
+    }
     const behind = new Map<string, number[]>()
     const placements = changes.map((change, index) => {
       const waiting = behind.get(change.iid)
@@ -197,7 +222,7 @@ export class Board {
 
   /** Asks D1 for the scores of users, in one query. */
   recount(userIds: readonly string[]): Promise<Recounted[]> {
-    return this.#source.recount(this.#definition, userIds, this.extent)
+    return this.#asked(() => this.#source.recount(this.#definition, userIds, this.extent))
   }
 
   /** Counts users anew from D1. */
@@ -209,7 +234,18 @@ export class Board {
   }
 
   marksAfter(after: string, since: number, limit: number): Promise<Mark[]> {
-    return this.#source.marksAfter(this.#definition, after, since, limit)
+    return this.#asked(() => this.#source.marksAfter(this.#definition, after, since, limit))
+  }
+
+  /** D1's answer to what the leaderboard wants to know by then: it may be configured otherwise while it waits. */
+  async #asked<T>(ask: () => Promise<T>): Promise<T> {
+    const question = () => JSON.stringify([meaningOf(this.#definition), this.extent])
+    for (;;) {
+      const before = question()
+      const answer = await ask()
+      if (this.#isClosed) throw new Error('the leaderboard was deleted')
+      if (question() === before) return answer
+    }
   }
 
   /** Applies one change that follows what is known of its user. */
@@ -353,6 +389,9 @@ function follows({ seq, input }: ScoreChange, rows: readonly Row[]): boolean {
   const known = cursorOf(rows)
   return known === null ? input.previous === null : seq <= known || input.previous === known
 }
+
+/** What decides what a change means to a leaderboard: what is counted, and by which groups. */
+const meaningOf = ({ rankBy, input, breakdown }: Definition) => JSON.stringify([rankBy, input, breakdown])
 
 /** What a change adds to a run, and when it last altered the score. */
 type Sum = { amount: number; reached: number }

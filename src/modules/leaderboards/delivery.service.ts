@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Context } from '../../context'
 import type { AwardRecord, EventRecord, Profile, UserState } from '../../engine/state'
-import { type Instant, wait } from '../../shared/clock'
+import type { Instant } from '../../shared/clock'
 import type { Configuration, Leaderboard } from '../configuration/configuration'
 import {
   type Amount,
@@ -56,12 +56,11 @@ export async function deliver(
 ): Promise<Placements[]> {
   const placements = changes.map(() => new Map<string, Placement>())
   const calls = config.leaderboards.flatMap((board) => {
-    if (board.rankBy === 'streak' || statusOf(board, at) !== 'active') return []
     const concerned = changes.flatMap((change, index) => {
       const score = scoreChange(board, change)
       return score === null ? [] : [{ score, index }]
     })
-    return concerned.length === 0 ? [] : [{ board, concerned }]
+    return concerned.length === 0 || statusOf(board, at) !== 'active' ? [] : [{ board, concerned }]
   })
   if (calls.length === 0) return placements
   count(carrier, 'objectWaves', 1)
@@ -97,9 +96,7 @@ async function call(
     boardObject(carrier, board.id).deliver({ definition: definitionOf(config, board), at, changes })
   const work = tell()
   try {
-    const reply = await Promise.race([work, wait(patience)])
-    if (reply === undefined) throw new Error('the leaderboard is too slow')
-    const { placements, rowsWritten } = DeliveryReply.parse(reply)
+    const { placements, rowsWritten } = DeliveryReply.parse(await within(patience, work))
     count(carrier, 'objectRows', rowsWritten)
     return placements
   } catch (error) {
@@ -107,6 +104,19 @@ async function call(
     work.catch(() => undefined)
     sendRepairs(carrier, config.tenantId, board.id, changes)
     return []
+  }
+}
+
+/** Waits for work, or throws where it takes too long. Leaves no timer behind: an object with one is kept awake, and paid for. */
+async function within<T>(patience: number, work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | null = null
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('the leaderboard is too slow')), patience)
+  })
+  try {
+    return await Promise.race([work, tooLong])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -153,6 +163,7 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
 
 /** What a leaderboard counts of a change; null where its input is not touched. */
 function amountsOf(board: Leaderboard, { event, awards }: InputChange): Amount[] | null {
+  if (board.rankBy === 'streak') return null
   if (board.rankBy === 'metric') {
     return event?.metricId === board.metricId && event !== null
       ? [[event.at, event.utcOffset, event.value]]

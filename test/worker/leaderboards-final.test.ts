@@ -1,0 +1,174 @@
+import { evictDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  agrees,
+  arrive,
+  DAY,
+  dateAt,
+  events,
+  forgetTime,
+  HOUR,
+  moveTo,
+  NOON,
+  patch,
+  ranking,
+  type Setup,
+  statusOfBoard,
+  through,
+  withBoard,
+} from './boards'
+import type { TestTenant } from './harness'
+
+/** The run of the first day becomes final at this moment (L8). */
+const FINAL = NOON - (NOON % DAY) + DAY + 12 * HOUR
+const [FIRST, SECOND] = [dateAt(NOON), dateAt(NOON + DAY)]
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+const DAILY = { runUnit: 'day', runInterval: 1 }
+const on = (date: string) => ({ from: date, to: date, query: { run: date } })
+
+/** Makes all changes so far too old for a comparison that asks for what is new. */
+const grown = ({ tenant }: Setup) =>
+  env.DB.prepare('UPDATE users SET changed = 1 WHERE tenant_id = ?1').bind(tenant.id).run()
+
+describe('before a run is final', () => {
+  it.each([
+    ['of one that repeats', DAILY],
+    ['of the only one', { end: FIRST }],
+  ])('L12: a lost change is found, however old: %s', async (_what, more) => {
+    const setup = await withBoard(more)
+    await events(setup.tenant, ['ada', 1], ['bob', 2])
+    await events(through(setup.tenant).tenant, ['ada', 4], ['cai', 9], ['bob', -2])
+    await grown(setup)
+    await moveTo(FINAL - 1)
+    expect(await ranking(setup, { run: FIRST })).toMatchObject([{ userId: 'bob' }, { userId: 'ada' }])
+    await moveTo(FINAL)
+    expect(await agrees(setup, on(FIRST))).toEqual(['cai 9', 'ada 5'])
+  })
+
+  it('L8: points of ticks that are due before count, also where the leaderboard was not told of them', async () => {
+    const setup = await withBoard({ ...DAILY, rankBy: 'points' })
+    const trigger = { type: 'time', points: 7, status: 'active', timeUnit: 'hours', timeInterval: 2 }
+    await setup.tenant.create(`/points/${setup.system}/triggers`, trigger)
+    await events(setup.tenant, ['ada', 1])
+    await events(through(setup.tenant).tenant, ['bob', 1])
+    await moveTo(FINAL + DAY)
+    const points = { system: setup.system }
+    expect(await agrees(setup, { ...points, ...on(FIRST) })).toEqual(['ada 45', 'bob 45'])
+    expect(await agrees(setup, { ...points, ...on(SECOND) })).toEqual(['ada 84', 'bob 84'])
+  })
+})
+
+describe('once a run is final', () => {
+  it.each([
+    ['of one that repeats', DAILY],
+    ['of the only one', { end: FIRST }],
+  ])('L8: nothing moves any more, whatever arrives: %s', async (_what, more) => {
+    const setup = await withBoard({ ...more, breakdown: ['team'] })
+    const x = { team: 'x' }
+    await events(setup.tenant, ['ada', 1, x], ['bob', 2, x])
+    const { tenant, calls, repairs } = through(setup.tenant)
+    await events(tenant, ['ada', 4], ['cai', 9, x], ['bob', 1, { team: 'y' }])
+    await moveTo(FINAL)
+    const final = () =>
+      Promise.all(['x', 'y'].map((team) => ranking(setup, { userAttributes: `team:${team}`, run: FIRST })))
+    const before = await final()
+    expect(before.flat().map(({ userId, value }) => `${userId} ${value}`)).toEqual([
+      'cai 9',
+      'ada 5',
+      'bob 3',
+    ])
+    await arrive(...calls, ...calls.toReversed())
+    expect(await final()).toEqual(before)
+    const object = env.LEADERBOARD.getByName(setup.board)
+    const [definition] = calls.map((call) => call.definition)
+    if (definition === undefined) throw new Error('no call')
+    for (const { userIds } of repairs) await object.recount({ definition, now: FINAL, userIds })
+    await env.DB.prepare('UPDATE events SET value = value * 3 WHERE metric_id = ?1').bind(setup.metric).run()
+    for (const { userIds } of repairs) await object.recount({ definition, now: FINAL, userIds })
+    await events(setup.tenant, ['ada', 100, { team: 'z' }], ['dov', 5, x])
+    await evictDurableObject(object)
+    await arrive(...calls)
+    await moveTo(FINAL + 2 * DAY)
+    await object.tend({ definition, now: FINAL + 3 * DAY, until: FINAL + 3 * DAY })
+    expect(await final()).toEqual(before)
+  })
+
+  it('L5, L8: a smaller maximum is for the runs that are not final', async () => {
+    const setup = await withBoard(DAILY)
+    await events(setup.tenant, ['ada', 1], ['bob', 2], ['cai', 3])
+    await moveTo(FINAL)
+    await events(setup.tenant, ['ada', 1], ['bob', 2], ['cai', 3])
+    await patch(setup, { maxParticipants: 2 })
+    expect(await agrees(setup, { ...on(SECOND), max: 2 })).toEqual(['cai 3', 'bob 2'])
+    await patch(setup, { maxParticipants: 1_000 })
+    expect(await agrees(setup, on(FIRST))).toEqual(['cai 3', 'bob 2', 'ada 1'])
+  })
+
+  it('L7: finished by hand: final at once, with what was lost until then and nothing that comes after', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 1])
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 2], ['bob', 2])
+    await moveTo(NOON + 1)
+    await patch(setup, { status: 'finished' })
+    expect(await agrees(setup)).toEqual(['ada 3', 'bob 2'])
+    await arrive(...calls)
+    expect(await events(setup.tenant, ['bob', 9])).toEqual([undefined])
+    await moveTo(NOON + DAY)
+    expect((await ranking(setup)).map(({ userId, value }) => `${userId} ${value}`)).toEqual([
+      'ada 3',
+      'bob 2',
+    ])
+  })
+})
+
+/** Takes a user and all that is theirs out of D1. */
+async function erase(tenant: TestTenant, id: string): Promise<void> {
+  const own = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
+  await env.DB.batch(
+    [
+      `DELETE FROM events WHERE user_iid IN (${own})`,
+      `DELETE FROM awards WHERE user_iid IN (${own})`,
+      'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2',
+    ].map((sql) => env.DB.prepare(sql).bind(tenant.id, id)),
+  )
+}
+
+describe('a user who is erased from D1', () => {
+  it('U8: leaves by the full comparison; in the run that is final the others keep their ranks', async () => {
+    const setup = await withBoard(DAILY)
+    await events(setup.tenant, ['ada', 9], ['bob', 8], ['cai', 7], ['dov', 6])
+    await moveTo(FINAL)
+    await events(setup.tenant, ['ada', 1], ['bob', 2], ['cai', 3])
+    await erase(setup.tenant, 'bob')
+    await erase(setup.tenant, 'dov')
+    expect(await events(setup.tenant, ['bob', 1])).toMatchObject([{ previousRank: null }])
+    await moveTo(FINAL + DAY)
+    expect(await agrees(setup, on(SECOND))).toEqual(['cai 3', 'ada 1', 'bob 1'])
+    expect(await ranking(setup, { run: FIRST })).toEqual([
+      { userId: 'ada', rank: 1, value: 9 },
+      { userId: 'cai', rank: 3, value: 7 },
+    ])
+    await moveTo(FINAL + 3 * DAY)
+    expect((await ranking(setup, { run: FIRST })).map(({ rank }) => rank)).toEqual([1, 3])
+  })
+
+  it('U8: a message of theirs that comes after that does not bring them back for long', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 9], ['bob', 8])
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['bob', 8], ['bob', 8], ['cai', 8])
+    await erase(setup.tenant, 'bob')
+    await erase(setup.tenant, 'cai')
+    await patch(setup, { maxParticipants: 100 })
+    expect(await agrees(setup, { max: 100 })).toEqual(['ada 9'])
+    await arrive(calls[1], calls[0], calls[2])
+    await patch(setup, { maxParticipants: 99 })
+    expect(await agrees(setup, { max: 99 })).toEqual(['ada 9'])
+    expect(await statusOfBoard(setup)).toBe(200)
+  })
+})
