@@ -87,7 +87,7 @@ async function page(object: LeaderboardObject, definition: Known): Promise<strin
 }
 
 const tend = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3_600_000) =>
-  object.tend({ definition, now, until: now })
+  object.tend({ definition, now, until: now, grace: 0 })
 
 describe('while the object waits for D1', () => {
   it('L12: upkeep fails while a change is counted anew: what is served then is right', async () => {

@@ -3,7 +3,7 @@ import { isConflict } from '../../db/guard'
 import { type Change, type Command, type Decision, evaluate } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
 import { Refusal, refusals } from '../../errors'
-import { type Instant, systemNow, wait } from '../../shared/clock'
+import { type Instant, instant, systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
 import { type Configuration, type Metric, metricByKey } from '../configuration/configuration'
 import type { ConfigurationCache } from '../configuration/configuration.cache'
@@ -68,6 +68,9 @@ export type Means = {
   /** Whether the commit may still write; not once somebody else has taken over. Asked after each answer of D1. */
   mayWrite: () => boolean
 }
+
+/** By how much an event may be older than its commit, in milliseconds: well below the grace of final runs. */
+const MOST_LATE = 20_000
 
 /** Failures of D1 itself after which a commit gives up. */
 const MOST_FAILURES = 3
@@ -204,7 +207,7 @@ function decide(
     const decision = attempt(() =>
       evaluate(config, state, job.command, {
         userId: line.userId,
-        now: clock ?? job.arrived,
+        now: clock ?? notBefore(job.arrived),
         newId,
         usedKey: (metricId, key) => used.get(`${metricId} ${key}`),
       }),
@@ -223,7 +226,15 @@ function decide(
     }
     return { decision, config }
   })
-  return { outcomes, statements: statementsOf(db, config, line, found, changes, newlyUsed) }
+  return { outcomes, statements: statementsOf(db, { config, clock }, line, found, changes, newlyUsed) }
+}
+
+/**
+ * When a command that arrived then happens, in real time: by how much that may be before it is stored is bounded, so that after a
+ * while a day is over for good (L8).
+ */
+function notBefore(arrived: Instant): Instant {
+  return instant(Math.max(arrived, systemNow() - MOST_LATE))
 }
 
 /** What a try that nobody saw the end of came to, where the log has its event; null where it has not. */
@@ -260,7 +271,7 @@ const refused = (refusal: Refusal): Outcome => ({ decision: { kind: 'refused', r
 /** The guarded write batch: the user's last state, and all events, awards and keys; nothing where nothing changed. */
 function statementsOf(
   db: Database,
-  config: Configuration,
+  { config, clock }: Pick<Found, 'config' | 'clock'>,
   line: Line,
   found: UserState | null,
   changes: readonly Change[],
@@ -272,7 +283,7 @@ function statementsOf(
   const events = changes.flatMap(({ event }) => event ?? [])
   const awards = changes.flatMap((change) => change.awards)
   return [
-    storeUser(db, line.tenantId, last.after, config.version, found),
+    storeUser(db, line.tenantId, last.after, { version: config.version, clock, was: found }),
     ...(events.length === 0 ? [] : [logEvents(db, iid, events)]),
     ...bookAwards(db, iid, awards),
     ...(newlyUsed.length === 0 ? [] : [useKeys(db, iid, newlyUsed)]),

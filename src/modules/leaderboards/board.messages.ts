@@ -28,8 +28,13 @@ export const Definition = z.object({
 })
 export type Definition = z.output<typeof Definition>
 
+/** A definition that comes with a call: the object parses it only where it doesn't know its version yet. */
+export type Told = z.input<typeof Definition>
+const told = z.custom<Told>((value) => Versioned.safeParse(value).success)
+const Versioned = z.object({ version: z.number() })
+
 /** A leaderboard as its object is told of it. */
-export function definitionOf(config: Configuration, board: Leaderboard): z.input<typeof Definition> {
+export function definitionOf(config: Configuration, board: Leaderboard): Told {
   const { id, status, rankBy, metricId, systemId, maxParticipants, start, end, startTime, endTime } = board
   const { breakdown, runUnit, runInterval, finished } = board
   return {
@@ -73,7 +78,7 @@ export const ScoreChange = z.object({
 export type ScoreChange = z.infer<typeof ScoreChange>
 
 /** Tells a leaderboard of changes, a user's in their order; `at` is the day on which ranks move by them. */
-export const Delivery = z.object({ definition: Definition, at: moment, changes: z.array(ScoreChange) })
+export const Delivery = z.object({ definition: told, at: moment, changes: z.array(ScoreChange) })
 
 /** Where a change has put its user (L11): the run as days since 1970-01-01, ranks from 1, null while outside. */
 export const Placement = z.object({
@@ -90,7 +95,7 @@ export const DeliveryReply = z.object({ placements: z.array(Placement.nullable()
 
 /** Asks for a page of the ranking of one run, by its first day. */
 export const PageRequest = z.object({
-  definition: Definition,
+  definition: told,
   now: moment,
   run: z.number(),
   /** Values of breakdown attributes that must match, by place in the breakdown (L6). */
@@ -106,7 +111,7 @@ export const PageReply = z.array(
 
 /** Asks for a user's place in one run and how it came about (L10). */
 export const PlaceRequest = z.object({
-  definition: Definition,
+  definition: told,
   now: moment,
   run: z.number(),
   userId: z.string(),
@@ -124,9 +129,15 @@ export const PlaceReply = z.object({
 })
 
 /** Has a leaderboard count users anew from D1, after changes of theirs could not be delivered. */
-export const RecountRequest = z.object({ definition: Definition, now: moment, userIds: z.array(z.string()) })
+export const RecountRequest = z.object({ definition: told, now: moment, userIds: z.array(z.string()) })
 
 /** Has a leaderboard do what is due by `now`; what is only overdue is done once, as of `until`. */
-export const TendRequest = z.object({ definition: Definition, now: moment, until: moment })
+export const TendRequest = z.object({
+  definition: told,
+  now: moment,
+  until: moment,
+  /** How long after its time a run is made final, in milliseconds, so that events that were on their way have arrived. */
+  grace: z.number(),
+})
 /** When it wants to be called next; null where never. */
 export const TendReply = z.object({ dueAt: moment.nullable() })

@@ -5,7 +5,7 @@ import { type Bindings, variables } from '../../env'
 import type { Instant } from '../../shared/clock'
 import { Board, type Source } from './board'
 import {
-  type Definition,
+  Definition,
   Delivery,
   type DeliveryReply,
   type PageReply,
@@ -15,6 +15,7 @@ import {
   RecountRequest,
   type TendReply,
   TendRequest,
+  type Told,
 } from './board.messages'
 import { readPage, readPlace } from './board.reads'
 import { BoardStore } from './board.store'
@@ -35,8 +36,15 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   /** The upkeep that is under way: one at a time. */
   #upkeep: Promise<unknown> = Promise.resolve()
 
+  /** What a call says of the configuration, parsed. */
+  #known(told: Told): Definition {
+    const known = this.#board?.definition
+    return known !== undefined && known.version === told.version ? known : Definition.parse(told)
+  }
+
   /** The board as the caller knows it to be configured. */
-  #at(definition: Definition, now: Instant): Board {
+  #at(told: Told, now: Instant): Board {
+    const definition = this.#known(told)
     this.#board ??= this.#open(definition)
     this.#board.adopt(definition, now)
     return this.#board
@@ -65,7 +73,9 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   async deliver(request: z.input<typeof Delivery>): Promise<z.input<typeof DeliveryReply>> {
     const { definition, at, changes } = Delivery.parse(request)
     const before = this.#store.rowsWritten
-    const placements = await this.#changing(() => this.#at(definition, at).apply(at, changes, definition))
+    const placements = await this.#changing(() =>
+      this.#at(definition, at).apply(at, changes, this.#known(definition)),
+    )
     return { placements, rowsWritten: this.#store.rowsWritten - before }
   }
 
@@ -83,9 +93,9 @@ export class LeaderboardObject extends DurableObject<Bindings> {
 
   /** Does what is due. */
   async tend(request: z.input<typeof TendRequest>): Promise<z.input<typeof TendReply>> {
-    const { definition, now, until } = TendRequest.parse(request)
+    const { definition, ...moments } = TendRequest.parse(request)
     const work = this.#upkeep.then(() =>
-      this.#changing(async () => ({ dueAt: await tend(this.#at(definition, now), now, until) })),
+      this.#changing(async () => ({ dueAt: await tend(this.#at(definition, moments.now), moments) })),
     )
     this.#upkeep = work.catch(() => undefined)
     return work

@@ -1,10 +1,15 @@
+import type { z } from 'zod'
 import { type Instant, instant } from '../../shared/clock'
 import type { Board } from './board'
 import { cursorOf, utcDay } from './board'
+import type { TendRequest } from './board.messages'
 import type { Mark } from './recount.repository'
 import { beginsAt, finalAt, finalUntil, firstDayOf, LAST_DAY, runHolding, statusOf } from './runs.rules'
 
 const HOUR = 3_600_000
+/** Up to when a board does what is due. */
+type Moments = Omit<z.output<typeof TendRequest>, 'definition'>
+
 /** Users that are compared at once, and how many times over in one call. */
 const CHUNK = 1_000
 const CHUNKS = 10
@@ -15,24 +20,25 @@ const MARGIN = 10 * 60_000
  * Does what is due of a board by `now`, or a part of it: compares it with D1 hourly (L12), and makes runs final after a full
  * comparison (L8). Answers when it wants to be called next, with what is overdue by `until` done once; null for never.
  */
-export async function tend(board: Board, now: Instant, until: Instant): Promise<Instant | null> {
+export async function tend(board: Board, { now, until, grace }: Moments): Promise<Instant | null> {
   const { definition } = board
   const status = statusOf(definition, now)
   if (status === 'inactive') return null
   if (status === 'scheduled') return beginsAt({ start: firstDayOf(definition) })
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
-    if (board.progress.comparison === null && !beginComparison(board, now)) return nextDue(board, until)
+    if (board.progress.comparison === null && !beginComparison(board, now, grace))
+      return nextDue(board, until, grace)
     board.roll(utcDay(now))
-    await compareChunk(board)
+    await compareChunk(board, grace)
   }
   return now
 }
 
 /** When a board that has nothing left to do by now is due again: at the next full hour, or when the next run is final. */
-function nextDue(board: Board, until: Instant): Instant | null {
+function nextDue(board: Board, until: Instant, grace: number): Instant | null {
   if (isOver(board)) return null
   const hour = (Math.floor(until / HOUR) + 1) * HOUR
-  return instant(Math.min(hour, nextFinal(board) ?? hour))
+  return instant(Math.min(hour, nextFinal(board, grace) ?? hour))
 }
 
 /** Whether all runs are final. */
@@ -40,17 +46,18 @@ function isOver({ definition, progress }: Board): boolean {
   return runHolding(definition, progress.openFrom) === null
 }
 
-/** When the oldest run that isn't final will be; at once where the board was finished by hand (L7). */
-function nextFinal({ definition, progress }: Board): Instant | null {
+/** When the oldest run that isn't final is made so; at once where the board was finished by hand (L7). */
+function nextFinal({ definition, progress }: Board, grace: number): Instant | null {
   const run = runHolding(definition, progress.openFrom)
   if (run === null) return null
-  return definition.finished ?? finalAt(run)
+  const final = finalAt(run)
+  return definition.finished ?? (final && instant(final + grace))
 }
 
 /** Begins the comparison that is due, if any: of all users before a run is final, else of those who have changed. */
-function beginComparison(board: Board, now: Instant): boolean {
+function beginComparison(board: Board, now: Instant, grace: number): boolean {
   const { progress } = board
-  const final = nextFinal(board)
+  const final = nextFinal(board, grace)
   const mustCompareAll = progress.mustCompareAll || (final !== null && final <= now)
   if (isOver(board) || !(mustCompareAll || hourOf(now) !== hourOf(progress.compared))) return false
   const since = mustCompareAll || now < progress.compared ? 0 : Math.max(0, progress.compared - MARGIN)
@@ -61,7 +68,7 @@ function beginComparison(board: Board, now: Instant): boolean {
 const hourOf = (at: number) => Math.floor(at / HOUR)
 
 /** Compares the next users in order of id with what D1 has, and counts anew those who differ. */
-async function compareChunk(board: Board): Promise<void> {
+async function compareChunk(board: Board, grace: number): Promise<void> {
   const { comparison } = board.progress
   if (comparison === null) return
   const { since, after } = comparison
@@ -75,7 +82,7 @@ async function compareChunk(board: Board): Promise<void> {
   board.moved = null
   // A change of the configuration may have called for another comparison meanwhile.
   if (board.progress.comparison !== comparison) return
-  if (last === null) endComparison(board, comparison)
+  if (last === null) endComparison(board, comparison, grace)
   else board.progress = { ...board.progress, comparison: { ...comparison, after: last } }
 }
 
@@ -100,10 +107,14 @@ function isBehind(board: Board, { userId, iid, seq, cursor, group }: Mark): bool
 }
 
 /** Makes the runs final that were due when the comparison began (L8). */
-function endComparison(board: Board, { since, began }: { since: number; began: number }): void {
+function endComparison(
+  board: Board,
+  { since, began }: { since: number; began: number },
+  grace: number,
+): void {
   const { definition, progress } = board
   const mustCompareAll = since !== 0 && progress.mustCompareAll
-  const openFrom = since === 0 ? firstOpen(board, began) : progress.openFrom
+  const openFrom = since === 0 ? firstOpen(board, began - grace) : progress.openFrom
   if (openFrom > progress.openFrom) {
     for (const run of board.store.openRuns(progress.openFrom)) {
       if (run >= openFrom) continue

@@ -12,12 +12,12 @@ const PAUSE = 60_000
 /**
  * Does what of a tenant's work is due by a moment, in order of due time, at most so many steps of it. Every step is idempotent:
  * what it has done is in D1 before the next one begins. Where a leaderboard fails it throws if that is wanted; else the
- * leaderboard waits, so that it holds up nothing else.
+ * leaderboard waits, so that it holds up nothing else. Runs are made final `grace` ms after their time.
  */
 export async function workOff(
   context: Context,
   tenantId: string,
-  { to, steps, mustAll }: { to: Instant; steps: number; mustAll: boolean },
+  { to, steps, mustAll, grace }: { to: Instant; steps: number; mustAll: boolean; grace: number },
 ): Promise<void> {
   for (let step = 0; step < steps; step += 1) {
     const [first, ...others] = await dueWorkOf(context.db, tenantId)
@@ -29,7 +29,7 @@ export async function workOff(
       continue
     }
     try {
-      await tendBoard(context, tenantId, first, to)
+      await tendBoard(context, tenantId, first, { until: to, grace })
     } catch (error) {
       if (mustAll) throw error
       console.error(
@@ -79,7 +79,12 @@ function stepLine(
 }
 
 /** Has a leaderboard do what is due, and notes when it wants to be called again. */
-async function tendBoard(context: Context, tenantId: string, work: DueWork, until: Instant): Promise<void> {
+async function tendBoard(
+  context: Context,
+  tenantId: string,
+  work: DueWork,
+  when: { until: Instant; grace: number },
+): Promise<void> {
   const config = await presentConfiguration(context, tenantId)
   const board = config.leaderboards.find(({ id }) => id === work.subject)
   const object = boardObject(context, work.subject)
@@ -88,7 +93,7 @@ async function tendBoard(context: Context, tenantId: string, work: DueWork, unti
     board === undefined
       ? null
       : TendReply.parse(
-          await object.tend({ definition: definitionOf(config, board), now: work.dueAt, until }),
+          await object.tend({ definition: definitionOf(config, board), now: work.dueAt, ...when }),
         ).dueAt
   await context.db.batch([rescheduled(context.db, tenantId, work, dueAt)])
 }

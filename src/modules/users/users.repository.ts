@@ -92,7 +92,8 @@ export function parseUser(result: D1Result | undefined): UserState | null {
 
 /** The guard (see db/guard.ts) stands in the statement itself: a user is stored on what was read, or nothing is. */
 const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?19
-    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?20`
+    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?20
+    AND coalesce((SELECT now FROM test_clock WHERE ?21), 0) = ?22`
 
 const STORE = `
   INSERT INTO users (tenant_id, id, iid, seq, changed, email, name, tz, subscribe_to_emails, device_tokens, attributes,
@@ -104,14 +105,18 @@ const STORE = `
 
 /**
  * Stores the whole of a user's state: one row written. Raises a conflict, which undoes the batch, unless the configuration is at
- * this version and the user is as it was read, or, where null, absent.
+ * this version, the test clock stands where it did (`clock`; null where it is not set), and the user is as it was read, or, where
+ * null, absent.
  */
 export function storeUser(
   db: Database,
   tenantId: string,
   user: UserState,
-  version: number,
-  was: Pick<UserState, 'iid' | 'seq'> | null,
+  {
+    version,
+    clock,
+    was,
+  }: { version: number; clock: Instant | null; was: Pick<UserState, 'iid' | 'seq'> | null },
 ): D1PreparedStatement {
   const { profile } = user
   return db.statement(
@@ -136,6 +141,8 @@ export function storeUser(
     JSON.stringify(Object.fromEntries(user.touched)),
     version,
     was === null ? '' : `${was.iid}:${was.seq}`,
+    db.testClock ? 1 : 0,
+    clock ?? 0,
   )
 }
 
