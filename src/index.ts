@@ -20,11 +20,11 @@ export default {
 
   async scheduled(_controller, env, ctx) {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
+    await wakeAll(context)
     if (context.variables.DEMO === 'on' && context.variables.MULTI_TENANCY === 'off') {
       const claim = { access: { kind: 'admin' }, prefix: null, tenantId: IMPLICIT_TENANT_ID } as const
       await loadDemo(await enter(context, 'admin', claim))
     }
-    await wakeAll(context)
   },
 
   async queue(batch, env, ctx) {

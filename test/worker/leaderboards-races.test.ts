@@ -83,7 +83,8 @@ type Known = Message['definition']
 
 async function page(object: LeaderboardObject, definition: Known): Promise<string[]> {
   const rest = { now: NOON, run: RUN, group: [], offset: 0, limit: 1_000, userId: null }
-  return (await object.page({ definition, ...rest })).map(({ userId, value }) => `${userId} ${value}`)
+  const page = (await object.page({ definition, ...rest })) ?? []
+  return page.map(({ userId, value }) => `${userId} ${value}`)
 }
 
 const tend = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3_600_000) =>

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { newContext } from '../../src/app'
 import { Instance } from '../../src/instance'
 import { type TickStep, tickStep } from '../../src/modules/points/ticks.service'
-import { type DueWork, dueWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { type DueWork, ticksOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { type Instant, instant } from '../../src/shared/clock'
 import { at, newTenant, type TestTenant } from './harness'
 
@@ -90,7 +90,7 @@ async function anchorOf(setup: Setup): Promise<number> {
 const contextWith = (DB: D1Database = env.DB) => newContext(new Instance(), { ...env, DB }, () => undefined)
 
 async function ticksDue({ tenant }: Pick<Setup, 'tenant'>): Promise<DueWork | undefined> {
-  return (await dueWorkOf(contextWith().db, tenant.id)).find(({ kind }) => kind === 'ticks')
+  return (await ticksOf(contextWith().db, tenant.id))[0]
 }
 
 const now = () => instant(Date.now())

@@ -69,8 +69,8 @@ export type Means = {
   mayWrite: () => boolean
 }
 
-/** By how much an event may be older than its commit, in milliseconds: well below the grace of final runs. */
-const MOST_LATE = 20_000
+/** By how much an event may be older than its commit, in milliseconds: well below the grace of ticks and of final runs. */
+const MOST_LATE = 5_000
 
 /** Failures of D1 itself after which a commit gives up. */
 const MOST_FAILURES = 3

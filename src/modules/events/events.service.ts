@@ -7,7 +7,7 @@ import type { ProfileChange } from '../users/users.rules'
 import { eventCommand, messageOf } from './commands'
 import { Contention, commit, Deposed, isPlaceOf, type Job, type Line } from './commit'
 import type { EventRequest } from './events.schemas'
-import { LaneReply, type Settlement, settle, settleAll } from './settlement'
+import { LaneReply, type Settlement, settleAll } from './settlement'
 
 /** How long a lane may take before others are let in, in seconds. */
 const LANE_PATIENCE = 10
@@ -119,14 +119,25 @@ async function handOver(
   ctx.cost.roundTrips += cost.roundTrips
   ctx.cost.rowsRead += cost.rowsRead
   ctx.cost.rowsWritten += cost.rowsWritten
-  return jobs.map((job, index) => ownOr(job, settlements[index]))
-}
-
-/** The lane's end of a command; where it only found that ours had counted all along, ours. */
-function ownOr({ command, tried }: Job, settlement: Settlement | undefined): Settlement {
-  if (settlement === undefined) throw new Error('the lane left commands without an end')
-  const isOurs = settlement.kind === 'lost' && tried !== null && isPlaceOf(tried.outcome, settlement)
-  return isOurs && tried.outcome !== null ? settle(command, tried.outcome) : settlement
+  // Where the lane only found that ours had counted all along, it is ours to tell the leaderboards, and the end is ours.
+  const own = jobs.flatMap(({ command, tried }, index) => {
+    const settlement = settlements[index]
+    const outcome = settlement?.kind === 'lost' && tried !== null ? tried.outcome : null
+    return outcome !== null && settlement?.kind === 'lost' && isPlaceOf(outcome, settlement)
+      ? [{ index, command, outcome }]
+      : []
+  })
+  const commands = own.map(({ command }) => command)
+  const ends = await settleAll(
+    ctx,
+    commands,
+    own.map(({ outcome }) => outcome),
+  )
+  return jobs.map((_, index) => {
+    const end = ends[own.findIndex((one) => one.index === index)] ?? settlements[index]
+    if (end === undefined) throw new Error('the lane left commands without an end')
+    return end
+  })
 }
 
 /** Waits for the lane, and for some seconds shows that it does. */

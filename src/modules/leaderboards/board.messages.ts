@@ -77,8 +77,16 @@ export const ScoreChange = z.object({
 })
 export type ScoreChange = z.infer<typeof ScoreChange>
 
-/** Tells a leaderboard of changes, a user's in their order; `at` is the day on which ranks move by them. */
-export const Delivery = z.object({ definition: told, at: moment, changes: z.array(ScoreChange) })
+/**
+ * Tells a leaderboard of changes, a user's in their order; `at` is the day on which ranks move by them. Ranks are looked up only where
+ * they are wanted.
+ */
+export const Delivery = z.object({
+  definition: told,
+  at: moment,
+  changes: z.array(ScoreChange),
+  wanted: z.boolean(),
+})
 
 /** Where a change has put its user (L11): the run as days since 1970-01-01, ranks from 1, null while outside. */
 export const Placement = z.object({

@@ -22,9 +22,6 @@ import { BoardStore } from './board.store'
 import { tend } from './board.upkeep'
 import { marksAfter, recountUsers } from './recount.repository'
 
-/** What is noted in the place of a leaderboard that was deleted. */
-const DELETED = 'deleted'
-
 /**
  * One object a leaderboard, named by its id: it puts the changes of its scores in one order. A thin shell; what it does is in
  * board.ts and its neighbours. All that it keeps can be made anew from D1, but the day-end history and the final rankings.
@@ -50,8 +47,12 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return this.#board
   }
 
+  get #isDeleted(): boolean {
+    return this.#store.note('deleted') !== null
+  }
+
   #open(definition: Definition): Board {
-    if (this.#store.note('board') === DELETED) throw new Error('the leaderboard was deleted')
+    if (this.#isDeleted) throw new Error('the leaderboard was deleted')
     const source: Source = {
       recount: (board, userIds, extent) => recountUsers(this.#db, board, userIds, extent),
       marksAfter: (board, after, since, limit) => marksAfter(this.#db, board, after, since, limit),
@@ -71,22 +72,24 @@ export class LeaderboardObject extends DurableObject<Bindings> {
 
   /** Applies changes of users (L11). */
   async deliver(request: z.input<typeof Delivery>): Promise<z.input<typeof DeliveryReply>> {
-    const { definition, at, changes } = Delivery.parse(request)
+    const { definition, at, changes, wanted } = Delivery.parse(request)
     const before = this.#store.rowsWritten
     const placements = await this.#changing(() =>
-      this.#at(definition, at).apply(at, changes, this.#known(definition)),
+      this.#at(definition, at).apply({ at, changes, wanted, under: this.#known(definition) }),
     )
     return { placements, rowsWritten: this.#store.rowsWritten - before }
   }
 
-  /** A page of a ranking (L9). */
-  page(request: z.input<typeof PageRequest>): z.input<typeof PageReply> {
+  /** A page of a ranking (L9); null where the leaderboard was deleted. */
+  page(request: z.input<typeof PageRequest>): z.input<typeof PageReply> | null {
+    if (this.#isDeleted) return null
     const { definition, now, ...rest } = PageRequest.parse(request)
     return readPage(this.#at(definition, now), rest)
   }
 
-  /** A user's place (L10). */
-  place(request: z.input<typeof PlaceRequest>): z.input<typeof PlaceReply> {
+  /** A user's place (L10); null where the leaderboard was deleted. */
+  place(request: z.input<typeof PlaceRequest>): z.input<typeof PlaceReply> | null {
+    if (this.#isDeleted) return null
     const { definition, now, ...rest } = PlaceRequest.parse(request)
     return readPlace(this.#at(definition, now), rest)
   }
@@ -113,6 +116,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     this.#board = null
     await this.ctx.storage.deleteAll()
     this.#store = new BoardStore(this.ctx.storage.sql)
-    this.#store.setNote('board', DELETED)
+    this.#store.setNote('deleted', true)
   }
 }

@@ -41,12 +41,10 @@ function live(board: Board, { run, group }: Asked): readonly Ranked[] {
 }
 
 /** A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). */
-function finals({ store, definition }: Board, { run, group }: Asked): Ranked[] {
+function finals({ store }: Board, { run, group }: Asked): Ranked[] {
   const whole = groupOf(group)
   const entries =
-    whole === null
-      ? store.finalsMatching(run, group, definition.maxParticipants)
-      : store.finalGroup(run, whole)
+    whole === null ? store.finalsMatching(run, group, store.maxOf(run)) : store.finalGroup(run, whole)
   return entries.flatMap(({ userId, iid, score }, index) =>
     userId === null || iid === null ? [] : [{ userId, iid, score, rank: index + 1 }],
   )

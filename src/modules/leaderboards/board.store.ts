@@ -8,6 +8,7 @@ const SCHEMA = [
      WHERE score > 0 AND grp IS NOT NULL`,
   `CREATE TABLE IF NOT EXISTS finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score INTEGER,
      reached INTEGER, PRIMARY KEY (run, grp, rank)) WITHOUT ROWID`,
+  'CREATE TABLE IF NOT EXISTS final_runs (run INTEGER PRIMARY KEY, max INTEGER)',
   `CREATE TABLE IF NOT EXISTS standings (run INTEGER, iid TEXT, rank INTEGER, score INTEGER,
      PRIMARY KEY (run, iid)) WITHOUT ROWID`,
   `CREATE TABLE IF NOT EXISTS history (run INTEGER, iid TEXT, day INTEGER, rank INTEGER, score INTEGER,
@@ -33,6 +34,9 @@ export type FinalEntry = Pick<Entry, 'score' | 'reached'> & {
   iid: string | null
 }
 
+/** Where a user stood when that was last written down. */
+export type Standing = { rank: number; score: number }
+
 /** Where a user stood at the end of a UTC day on which that had changed (L10). */
 export type HistoryEntry = {
   day: number
@@ -41,6 +45,9 @@ export type HistoryEntry = {
   previousRank: number | null
   previousScore: number | null
 }
+
+/** Days of a user's history in a run that are kept: no more can be asked for (L10). */
+const MOST_DAYS = 100
 
 const COLUMNS = 'user_id AS userId, iid, run, grp AS "group", score, reached, cursor, grouped'
 const ENTRY = 'user_id AS userId, iid, score, reached'
@@ -56,31 +63,35 @@ const SQL = {
     ORDER BY score DESC, reached, user_id LIMIT ?3`,
   bestMatching: `SELECT ${ENTRY} FROM scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL AND ${MATCHES}
     ORDER BY score DESC, reached, user_id LIMIT ?3`,
-  between: `SELECT DISTINCT user_id AS userId, iid FROM scores WHERE user_id > ?1 AND (?2 IS NULL OR user_id <= ?2)`,
+  after: 'SELECT DISTINCT user_id AS userId, iid FROM scores WHERE user_id > ?1',
+  between: 'SELECT DISTINCT user_id AS userId, iid FROM scores WHERE user_id > ?1 AND user_id <= ?2',
+  // From one group to the next by the index, whatever number of users they have.
+  groups: `WITH RECURSIVE groups(grp) AS (
+      SELECT min(grp) FROM scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL
+      UNION ALL SELECT (SELECT min(s.grp) FROM scores s WHERE s.run = ?1 AND s.grp > groups.grp AND s.score > 0
+        AND s.grp IS NOT NULL) FROM groups WHERE groups.grp IS NOT NULL)
+    SELECT grp AS "group" FROM groups WHERE grp IS NOT NULL`,
   finalsOf: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp IS NOT NULL AND ${MATCHES}
     ORDER BY score DESC, reached, user_id LIMIT ?3`,
   finalGroup: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp = ?2 ORDER BY rank`,
   finalOf: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND iid = ?2`,
   finish: `INSERT OR REPLACE INTO finals (run, grp, rank, user_id, iid, score, reached)
-    SELECT run, grp, rank, user_id, iid, score, reached FROM (SELECT *, row_number() OVER
-      (PARTITION BY grp ORDER BY score DESC, reached, user_id) AS rank FROM scores
-      WHERE run = ?1 AND score > 0 AND grp IS NOT NULL) WHERE rank <= ?2`,
-  openRuns: 'SELECT DISTINCT run FROM scores WHERE run >= ?1 ORDER BY run',
-  snapshot: `WITH present AS (SELECT iid, rank, score FROM (SELECT iid, score, row_number() OVER
-      (PARTITION BY grp ORDER BY score DESC, reached, user_id) AS rank FROM scores
-      WHERE run = ?1 AND score > 0 AND grp IS NOT NULL) WHERE rank <= ?2)
-    INSERT OR REPLACE INTO history (run, iid, day, rank, score, previous_rank, previous_score)
-    SELECT ?1, p.iid, ?3, p.rank, p.score, s.rank, s.score FROM present p
-      LEFT JOIN standings s ON s.run = ?1 AND s.iid = p.iid
-      WHERE s.rank IS NOT p.rank OR s.score / CAST(?4 AS INTEGER) IS NOT p.score / CAST(?4 AS INTEGER)
-    UNION ALL
-    SELECT ?1, s.iid, ?3, NULL, NULL, s.rank, s.score FROM standings s
-      WHERE s.run = ?1 AND s.iid NOT IN (SELECT iid FROM present)`,
+    SELECT ?1, ?2, key + 1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?3)`,
+  rememberMax: 'INSERT OR REPLACE INTO final_runs (run, max) VALUES (?1, ?2)',
+  maxOf: 'SELECT max FROM final_runs WHERE run = ?1',
+  openRuns: `SELECT DISTINCT run FROM scores WHERE run >= ?1 AND score > 0 AND grp IS NOT NULL ORDER BY run`,
+  standings: 'SELECT iid, rank, score FROM standings WHERE run = ?1',
+  record: `INSERT OR REPLACE INTO history (run, iid, day, rank, score, previous_rank, previous_score)
+    SELECT ?1, value ->> 0, ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?3)`,
   stand: `INSERT INTO standings (run, iid, rank, score)
-    SELECT run, iid, rank, score FROM history WHERE run = ?1 AND day = ?2 AND rank IS NOT NULL
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE value ->> 1 IS NOT NULL
     ON CONFLICT DO UPDATE SET rank = excluded.rank, score = excluded.score`,
   leave: `DELETE FROM standings WHERE run = ?1
-    AND iid IN (SELECT iid FROM history WHERE run = ?1 AND day = ?2 AND rank IS NULL)`,
+    AND iid IN (SELECT value ->> 0 FROM json_each(?2) WHERE value ->> 1 IS NULL)`,
+  trim: `DELETE FROM history WHERE run = ?1 AND (iid, day) IN (
+    SELECT h.iid, h.day FROM json_each(?2) c CROSS JOIN history h ON h.run = ?1 AND h.iid = c.value ->> 0
+      AND h.day < (SELECT o.day FROM history o WHERE o.run = ?1 AND o.iid = c.value ->> 0
+        ORDER BY o.day DESC LIMIT 1 OFFSET ?3))`,
   standing: 'SELECT rank, score FROM standings WHERE run = ?1 AND iid = ?2',
   history: `SELECT day, rank, score, previous_rank AS previousRank, previous_score AS previousScore FROM history
     WHERE run = ?1 AND iid = ?2 ORDER BY day DESC LIMIT ?3`,
@@ -88,7 +99,7 @@ const SQL = {
   dropScores: 'DELETE FROM scores WHERE run >= ?1',
   dropStandings: 'DELETE FROM standings WHERE run >= ?1',
   dropHistory: 'DELETE FROM history WHERE run >= ?1',
-  dropFinals: 'DELETE FROM finals',
+  dropFinals: 'DELETE FROM finals WHERE run >= ?1',
   dropFinished: 'DELETE FROM scores WHERE run < ?1',
   dropFinishedStandings: 'DELETE FROM standings WHERE run <= ?1',
   eraseScores: 'DELETE FROM scores WHERE user_id = ?1 AND iid = ?2',
@@ -100,6 +111,7 @@ const SQL = {
 } as const
 
 type Value = string | number | null
+type NoteName = 'board' | 'progress' | 'deleted'
 
 /** The tables of one leaderboard's object. Everything is synchronous: what happens without an await in between is one transaction. */
 export class BoardStore {
@@ -145,7 +157,7 @@ export class BoardStore {
 
   /** Everyone who has scores, by user id, after the first one and up to the last one; null: to the end. */
   usersBetween(after: string, last: string | null): { userId: string; iid: string }[] {
-    return this.#rows<{ userId: string; iid: string }>(SQL.between, after, last)
+    return last === null ? this.#rows(SQL.after, after) : this.#rows(SQL.between, after, last)
   }
 
   /** The final ranking of a group, by rank. */
@@ -163,28 +175,59 @@ export class BoardStore {
     return this.#rows<FinalEntry>(SQL.finalOf, run, iid)[0]
   }
 
+  /** The groups of a run in which somebody is ranked. */
+  groups(run: number): string[] {
+    return this.#rows<{ group: string }>(SQL.groups, run).map(({ group }) => group)
+  }
+
   /** Freezes the ranking of a run, and lets the scores of the runs before it go (L8). */
   finish(run: number, max: number): void {
-    this.#run(SQL.finish, run, max)
+    for (const group of this.groups(run)) {
+      const ranked = this.best(run, group, max).map((one) => [one.userId, one.iid, one.score, one.reached])
+      this.#run(SQL.finish, run, group, JSON.stringify(ranked))
+    }
+    this.#run(SQL.rememberMax, run, max)
     this.#run(SQL.dropFinishedStandings, run)
     this.#run(SQL.dropFinished, run)
   }
 
-  /** The runs from this one on that somebody has a score in. */
+  /** The most participants of a run when it was made final (L8). */
+  maxOf(run: number): number {
+    return this.#rows<{ max: number }>(SQL.maxOf, run)[0]?.max ?? 0
+  }
+
+  /** The runs from this one on that somebody is ranked in. */
   openRuns(from: number): number[] {
     return this.#rows<{ run: number }>(SQL.openRuns, from).map(({ run }) => run)
   }
 
   /** Writes down who stands elsewhere than at the end of the last day written down (L10); `unit` is that of the scores. */
   snapshot(run: number, day: number, max: number, unit: number): void {
-    this.#run(SQL.snapshot, run, max, day, unit)
-    this.#run(SQL.stand, run, day)
-    this.#run(SQL.leave, run, day)
+    const before = new Map(
+      this.#rows<Standing & { iid: string }>(SQL.standings, run).map(({ iid, ...rest }) => [iid, rest]),
+    )
+    const moved: [string, number | null, number | null, number | null, number | null][] = []
+    const value = (score: number | undefined) => (score === undefined ? undefined : Math.floor(score / unit))
+    for (const group of this.groups(run)) {
+      for (const [index, { iid, score }] of this.best(run, group, max).entries()) {
+        const was = before.get(iid)
+        before.delete(iid)
+        if (was?.rank === index + 1 && value(was.score) === value(score)) continue
+        moved.push([iid, index + 1, score, was?.rank ?? null, was?.score ?? null])
+      }
+    }
+    for (const [iid, was] of before) moved.push([iid, null, null, was.rank, was.score])
+    if (moved.length === 0) return
+    const list = JSON.stringify(moved)
+    this.#run(SQL.record, run, day, list)
+    this.#run(SQL.stand, run, list)
+    this.#run(SQL.leave, run, list)
+    this.#run(SQL.trim, run, list, MOST_DAYS - 1)
   }
 
   /** Where a user stood when that was last written down. */
-  standing(run: number, iid: string): { rank: number; score: number } | undefined {
-    return this.#rows<{ rank: number; score: number }>(SQL.standing, run, iid)[0]
+  standing(run: number, iid: string): Standing | undefined {
+    return this.#rows<Standing>(SQL.standing, run, iid)[0]
   }
 
   /** A user's last days on which rank or value had changed, newest first (L10). */
@@ -202,9 +245,9 @@ export class BoardStore {
     for (const statement of [SQL.dropScores, SQL.dropStandings, SQL.dropHistory]) this.#run(statement, run)
   }
 
-  /** Forgets all final rankings. */
-  forgetFinals(): void {
-    this.#run(SQL.dropFinals)
+  /** Forgets the final rankings of the runs from this one on. */
+  forgetFinals(run: number): void {
+    this.#run(SQL.dropFinals, run)
   }
 
   /** Takes a user out of everything; in final rankings an empty place stays (U8). */
@@ -213,12 +256,12 @@ export class BoardStore {
     for (const statement of [SQL.eraseStandings, SQL.eraseHistory, SQL.eraseFinals]) this.#run(statement, iid)
   }
 
-  note(name: 'board' | 'progress'): unknown {
+  note(name: NoteName): unknown {
     const [row] = this.#rows<{ value: string }>(SQL.note, name)
     return row === undefined ? null : JSON.parse(row.value)
   }
 
-  setNote(name: 'board' | 'progress', value: unknown): void {
+  setNote(name: NoteName, value: unknown): void {
     this.#run(SQL.setNote, name, JSON.stringify(value))
   }
 }

@@ -4,18 +4,10 @@ import type { Instant } from '../../shared/clock'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
 import { Definition, type Placement, type ScoreChange } from './board.messages'
 import type { BoardStore, Row } from './board.store'
+import { applied, follows, type Sum, settled, sumsOf } from './chain.rules'
 import { Ranking } from './ranking'
-import type { Extent, Mark, Recounted } from './recount.repository'
-import {
-  firstDayOf,
-  isInside,
-  LAST_DAY,
-  lastDayOf,
-  localDay,
-  type Run,
-  runHolding,
-  windowOf,
-} from './runs.rules'
+import type { Extent, MarkPage, Recounted } from './recount.repository'
+import { firstDayOf, LAST_DAY, lastDayOf, type Run, runHolding, windowOf } from './runs.rules'
 
 const DAY = 86_400_000
 const INT32_MAX = 2_147_483_647
@@ -40,7 +32,7 @@ export type Progress = z.infer<typeof Progress>
 /** What a board asks D1. */
 export type Source = {
   recount: (definition: Definition, userIds: readonly string[], extent: Extent) => Promise<Recounted[]>
-  marksAfter: (definition: Definition, after: string, since: number, limit: number) => Promise<Mark[]>
+  marksAfter: (definition: Definition, after: string, since: number, limit: number) => Promise<MarkPage>
 }
 
 /**
@@ -52,7 +44,7 @@ export class Board {
   readonly #source: Source
   readonly #rankings = new BoundedMap<string, Ranking>(MOST_RANKINGS)
   /** While a comparison waits for D1: users whose scores have moved meanwhile, whom its page may not know of. */
-  moved: Set<string> | null = null
+  #moved: Set<string> | null = null
   #definition: Definition
   #progress: Progress
   #lastRun: Run | null = null
@@ -105,14 +97,14 @@ export class Board {
   }
 
   /** The run that holds a local day; most days are asked for over and over. */
-  #runHolding(day: number): Run | null {
+  runHolding = (day: number): Run | null => {
     const last = this.#lastRun
     if (last !== null && last.start <= day && day <= (last.end ?? LAST_DAY)) return last
     this.#lastRun = runHolding(this.#definition, day)
     return this.#lastRun
   }
 
-  isFinal(run: number): boolean {
+  isFinal = (run: number): boolean => {
     return run < this.#progress.openFrom
   }
 
@@ -144,7 +136,7 @@ export class Board {
     this.#lastRun = null
     if (differs('start', 'runUnit', 'runInterval', 'breakdown')) {
       this.store.forgetFrom(Number.MIN_SAFE_INTEGER)
-      this.store.forgetFinals()
+      this.store.forgetFinals(Number.MIN_SAFE_INTEGER)
       this.#progress = newProgress(next)
     } else if (differs('rankBy', 'input', 'startTime', 'endTime')) {
       this.store.forgetFrom(this.#progress.openFrom)
@@ -153,6 +145,15 @@ export class Board {
     const mustCompareAll = this.#progress.mustCompareAll || next.status !== 'inactive'
     this.progress = { ...this.#progress, comparison: null, mustCompareAll }
     this.store.setNote('board', next)
+  }
+
+  /** Takes back what has run ahead of a clock that went back: runs that aren't final by then are open again (C1). */
+  rewind(openFrom: number): void {
+    this.store.forgetFrom(openFrom)
+    this.store.forgetFinals(openFrom)
+    this.store.unsettle()
+    this.#rankings.clear()
+    this.progress = { ...newProgress(this.#definition), openFrom }
   }
 
   /** Writes down the day's end where a new UTC day has begun since ranks last moved (L10). */
@@ -186,14 +187,9 @@ export class Board {
 
   /**
    * Applies changes, each user's in their order, and tells where each has put its user; null where it altered no score, or can't
-   * be told. Users of whom a change is missing are counted anew from D1. `under` is how the leaderboard was configured for whoever
-   * made the changes.
+   * be told, or isn't wanted. Users of whom a change is missing are counted anew from D1.
    */
-  async apply(
-    at: Instant,
-    changes: readonly ScoreChange[],
-    under: Definition,
-  ): Promise<(Placement | null)[]> {
+  async apply({ at, changes, wanted, under }: Applying): Promise<(Placement | null)[]> {
     if (this.#definition.status === 'inactive') return changes.map(() => null)
     this.roll(utcDay(at))
     // They are about what was counted before, or by groups that are no more: only the log tells what they mean now.
@@ -205,7 +201,7 @@ export class Board {
     const placements = changes.map((change, index) => {
       const waiting = behind.get(change.iid)
       const rows = this.store.ofUser(change.userId, change.iid)
-      if (waiting === undefined && follows(change, rows)) return this.#applyOne(change, rows)
+      if (waiting === undefined && follows(change, rows)) return this.#applyOne(change, rows, wanted)
       behind.set(change.iid, [...(waiting ?? []), index])
       return null
     })
@@ -214,7 +210,8 @@ export class Board {
     for (const truth of await this.recount(ids)) {
       for (const [nth, index] of (behind.get(truth.iid) ?? []).entries()) {
         const change = changes[index]
-        if (change !== undefined) placements[index] = this.#applyTruth(change, nth === 0 ? truth : null)
+        if (change !== undefined)
+          placements[index] = this.#applyTruth(change, nth === 0 ? truth : null, wanted)
       }
     }
     return placements
@@ -233,7 +230,7 @@ export class Board {
     for (const truth of truths) this.settle(truth)
   }
 
-  marksAfter(after: string, since: number, limit: number): Promise<Mark[]> {
+  marksAfter(after: string, since: number, limit: number): Promise<MarkPage> {
     return this.#asked(() => this.#source.marksAfter(this.#definition, after, since, limit))
   }
 
@@ -249,44 +246,19 @@ export class Board {
   }
 
   /** Applies one change that follows what is known of its user. */
-  #applyOne(change: ScoreChange, rows: readonly Row[]): Placement | null {
-    const { userId, iid, seq } = change
-    const known = cursorOf(rows)
-    const grouped = Math.max(-1, ...rows.map((row) => row.grouped))
-    const group = seq >= grouped ? change.group : (rows.at(-1)?.group ?? null)
-    const isNew = change.input !== null && (known === null || seq > known)
-    const sums = this.#sums(change)
-    const run = this.#alteredRun(sums)
+  #applyOne(change: ScoreChange, rows: readonly Row[], wanted: boolean): Placement | null {
+    const sums = sumsOf(this, change)
+    const after = applied(this, rows, change, sums)
+    const run = wanted ? this.#alteredRun(sums) : null
     const rowIn = (list: readonly Row[]) => list.find((row) => row.run === run?.start) ?? null
     const previousRank = this.rankOf(rowIn(rows))
-    const open = rows.filter((row) => !this.isFinal(row.run))
-    // A group that changed moves all runs that aren't final (L6).
-    const moved = open.filter((row) => row.group !== group || change.input === null).map((row) => row.run)
-    const after: Row[] = []
-    for (const start of new Set([...(isNew ? sums.keys() : []), ...moved])) {
-      const old = open.find((row) => row.run === start) ?? null
-      const sum = isNew ? sums.get(start) : undefined
-      after.push({
-        userId,
-        iid,
-        run: start,
-        group,
-        score: (old?.score ?? 0) + (sum?.amount ?? 0),
-        reached: Math.max(old?.reached ?? 0, sum?.reached ?? 0),
-        cursor: isNew ? seq : (old?.cursor ?? known ?? -1),
-        grouped: Math.max(grouped, seq),
-      })
-    }
-    const newest = rows.at(-1)
-    // Outside of all runs the change counts nowhere, but the next one follows it.
-    if (isNew && after.length === 0 && newest !== undefined) after.push({ ...newest, cursor: seq })
     for (const row of after) this.#put(rows.find(({ run }) => run === row.run) ?? null, row)
     return run && this.#placement(run, rowIn(after) ?? rowIn(rows), previousRank)
   }
 
   /** Tells where a change has put its user that came after a gap: by what the log says, unless that was done already. */
-  #applyTruth(change: ScoreChange, truth: Recounted | null): Placement | null {
-    const run = this.#alteredRun(this.#sums(change))
+  #applyTruth(change: ScoreChange, truth: Recounted | null, wanted: boolean): Placement | null {
+    const run = wanted ? this.#alteredRun(sumsOf(this, change)) : null
     const row = () =>
       this.store.ofUser(change.userId, change.iid).find((one) => one.run === run?.start) ?? null
     const previousRank = this.rankOf(row())
@@ -294,31 +266,10 @@ export class Board {
     return run && this.#placement(run, row(), previousRank)
   }
 
-  /** What a change adds to each run that isn't final, by first day: 0 to those that the daily window shuts it out of (L1). */
-  #sums({ input }: ScoreChange): Map<number, Sum> {
-    const sums = new Map<number, Sum>()
-    const window = windowOf(this.#definition)
-    const byMoment = new Map<number, { utcOffset: number; amount: number }>()
-    for (const [at, utcOffset, amount] of input?.amounts ?? []) {
-      byMoment.set(at, { utcOffset, amount: (byMoment.get(at)?.amount ?? 0) + amount })
-    }
-    for (const [at, { utcOffset, amount }] of byMoment) {
-      const run = this.#runHolding(localDay(at, utcOffset))
-      if (run === null || this.isFinal(run.start)) continue
-      const sum = sums.get(run.start) ?? { amount: 0, reached: 0 }
-      const counts = amount !== 0 && isInside(window, at, utcOffset)
-      sums.set(run.start, {
-        amount: sum.amount + (counts ? amount : 0),
-        reached: counts ? Math.max(sum.reached, at) : sum.reached,
-      })
-    }
-    return sums
-  }
-
   /** The run whose score a change altered; null where it altered none. Of several, the last. */
   #alteredRun(sums: ReadonlyMap<number, Sum>): Run | null {
     const altered = [...sums].filter(([, { amount }]) => amount !== 0).map(([start]) => start)
-    return altered.length === 0 ? null : this.#runHolding(Math.max(...altered))
+    return altered.length === 0 ? null : this.runHolding(Math.max(...altered))
   }
 
   #placement(run: Run, row: Row | null, previousRank: number | null): Placement {
@@ -334,7 +285,7 @@ export class Board {
 
   /** Stores a score, and moves it in the rankings that are in memory. */
   #put(before: Row | null, after: Row): void {
-    this.moved?.add(after.iid)
+    this.#moved?.add(after.iid)
     if (before !== null && JSON.stringify(before) === JSON.stringify(after)) return
     this.store.put(after)
     const held = (group: string | null) =>
@@ -347,32 +298,20 @@ export class Board {
   }
 
   /** Puts what the log says of a user in the place of what was known, unless that is ahead. */
-  settle({ userId, iid, seq, cursor, group, days }: Recounted): void {
-    const rows = this.store.ofUser(userId, iid)
-    if ((cursor ?? 0) < (cursorOf(rows) ?? -1)) return
-    const sums = new Map<number, Sum>()
-    const { byDay, from } = this.extent
-    for (const [day, amount, reached] of days) {
-      const run = this.#runHolding(byDay ? day : from)
-      if (run === null || this.isFinal(run.start)) continue
-      const sum = sums.get(run.start) ?? { amount: 0, reached: 0 }
-      sums.set(run.start, { amount: sum.amount + amount, reached: Math.max(sum.reached, reached ?? 0) })
-    }
-    const grouped = Math.max(-1, ...rows.map((row) => row.grouped))
-    const open = rows.filter((row) => !this.isFinal(row.run))
-    for (const run of new Set([...sums.keys(), ...open.map((row) => row.run)])) {
-      const old = open.find((row) => row.run === run) ?? null
-      const { amount, reached } = sums.get(run) ?? { amount: 0, reached: 0 }
-      this.#put(old, {
-        userId,
-        iid,
-        run,
-        group: seq >= grouped ? group : (rows.at(-1)?.group ?? null),
-        score: amount,
-        reached,
-        cursor: cursor ?? 0,
-        grouped: Math.max(grouped, seq),
-      })
+  settle(truth: Recounted): void {
+    const rows = this.store.ofUser(truth.userId, truth.iid)
+    for (const row of settled(this, rows, truth))
+      this.#put(rows.find(({ run }) => run === row.run) ?? null, row)
+  }
+
+  /** Does work that waits for D1, and that may ask which users' scores have moved meanwhile. */
+  async whileMoving<T>(work: (moved: ReadonlySet<string>) => Promise<T>): Promise<T> {
+    const moved = new Set<string>()
+    this.#moved = moved
+    try {
+      return await work(moved)
+    } finally {
+      this.#moved = null
     }
   }
 
@@ -383,22 +322,11 @@ export class Board {
   }
 }
 
-/** Whether a change comes right after the last one that was applied of its user, or was applied already. */
-function follows({ seq, input }: ScoreChange, rows: readonly Row[]): boolean {
-  if (input === null) return true
-  const known = cursorOf(rows)
-  return known === null ? input.previous === null : seq <= known || input.previous === known
-}
-
 /** What decides what a change means to a leaderboard: what is counted, and by which groups. */
 const meaningOf = ({ rankBy, input, breakdown }: Definition) => JSON.stringify([rankBy, input, breakdown])
 
-/** What a change adds to a run, and when it last altered the score. */
-type Sum = { amount: number; reached: number }
-
-/** The last change of a user that the scores know; null where they know none. */
-export const cursorOf = (rows: readonly Row[]): number | null =>
-  rows.length === 0 ? null : Math.max(...rows.map(({ cursor }) => cursor))
+/** Changes to apply, on which day ranks move by them, whether the places are wanted, and how the leaderboard was configured for their maker. */
+type Applying = { at: Instant; changes: readonly ScoreChange[]; wanted: boolean; under: Definition }
 
 /** A UTC day as days since 1970-01-01. */
 export const utcDay = (at: number) => Math.floor(at / DAY)

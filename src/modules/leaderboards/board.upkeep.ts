@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import { type Instant, instant } from '../../shared/clock'
 import type { Board } from './board'
-import { cursorOf, utcDay } from './board'
+import { utcDay } from './board'
 import type { TendRequest } from './board.messages'
+import { cursorOf } from './chain.rules'
 import type { Mark } from './recount.repository'
 import { beginsAt, finalAt, finalUntil, firstDayOf, LAST_DAY, runHolding, statusOf } from './runs.rules'
 
@@ -10,8 +11,9 @@ const HOUR = 3_600_000
 /** Up to when a board does what is due. */
 type Moments = Omit<z.output<typeof TendRequest>, 'definition'>
 
-/** Users that are compared at once, and how many times over in one call. */
+/** Users that are compared, or counted anew, at once; those that are walked past in search of who has changed; ranges to one call. */
 const CHUNK = 1_000
+const WALK = 20_000
 const CHUNKS = 10
 /** By how much clocks and the ends of changes may differ: users who changed so long before a comparison are in the next one too. */
 const MARGIN = 10 * 60_000
@@ -24,6 +26,10 @@ export async function tend(board: Board, { now, until, grace }: Moments): Promis
   const { definition } = board
   const status = statusOf(definition, now)
   if (status === 'inactive') return null
+  // Real time only goes forward; a test clock that was taken away has left the board in its future.
+  if (now + HOUR < board.progress.compared && definition.finished === null) {
+    board.rewind((finalUntil(definition, now) ?? firstDayOf(definition) - 1) + 1)
+  }
   if (status === 'scheduled') return beginsAt({ start: firstDayOf(definition) })
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
     if (board.progress.comparison === null && !beginComparison(board, now, grace))
@@ -72,18 +78,29 @@ async function compareChunk(board: Board, grace: number): Promise<void> {
   const { comparison } = board.progress
   if (comparison === null) return
   const { since, after } = comparison
-  const moved = new Set<string>()
-  board.moved = moved
-  const marks = board.definition.input === null ? [] : await board.marksAfter(after, since, CHUNK)
-  const last = marks.length < CHUNK ? null : (marks.at(-1)?.userId ?? null)
-  if (since === 0) eraseGone(board, after, last, marks, moved)
-  const behind = marks.filter((mark) => isBehind(board, mark)).map(({ userId }) => userId)
-  for (const truth of behind.length === 0 ? [] : await board.recount(behind)) board.settle(truth)
-  board.moved = null
+  const last = await board.whileMoving((moved) => compareRange(board, after, since, moved))
   // A change of the configuration may have called for another comparison meanwhile.
   if (board.progress.comparison !== comparison) return
   if (last === null) endComparison(board, comparison, grace)
   else board.progress = { ...board.progress, comparison: { ...comparison, after: last } }
+}
+
+/** Compares a range of users; answers its last id, null at the end. */
+async function compareRange(
+  board: Board,
+  after: string,
+  since: number,
+  moved: ReadonlySet<string>,
+): Promise<string | null> {
+  const walked = since === 0 ? CHUNK : WALK
+  const { marks, last } =
+    board.definition.input === null ? { marks: [], last: null } : await board.marksAfter(after, since, walked)
+  if (since === 0) eraseGone(board, after, last, marks, moved)
+  const behind = marks.filter((mark) => isBehind(board, mark)).map(({ userId }) => userId)
+  for (let from = 0; from < behind.length; from += CHUNK) {
+    for (const truth of await board.recount(behind.slice(from, from + CHUNK))) board.settle(truth)
+  }
+  return last
 }
 
 /** Takes out the users of this range of ids whom D1 no longer has (U8). */

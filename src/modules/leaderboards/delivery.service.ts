@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Context } from '../../context'
 import type { AwardRecord, EventRecord, Profile, UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
+import { within } from '../../shared/within'
 import type { Configuration, Leaderboard } from '../configuration/configuration'
 import {
   type Amount,
@@ -45,14 +46,15 @@ export function boardObject(
 
 /**
  * Tells the leaderboards of changes that are in D1, all of them at once: one call for each that the changes touch. Answers
- * where each change has put its user. One that can't be reached within `patience` (ms) is left out, and is told later by the queue (L11).
+ * where each change has put its user. One that can't be reached in time is left out, and is told later by the queue (L11).
  */
 export async function deliver(
   carrier: Carrier,
   config: Configuration,
   changes: readonly InputChange[],
   at: Instant,
-  patience: number = PATIENCE,
+  /** How long to wait for a leaderboard, in milliseconds, and whether anybody wants to know the places. */
+  { patience, wanted } = { patience: PATIENCE, wanted: true },
 ): Promise<Placements[]> {
   const placements = changes.map(() => new Map<string, Placement>())
   const calls = config.leaderboards.flatMap((board) => {
@@ -68,7 +70,7 @@ export async function deliver(
   await Promise.all(
     calls.map(async ({ board, concerned }) => {
       const scores = concerned.map(({ score }) => score)
-      const found = await call(carrier, config, board, scores, at, patience)
+      const found = await call(carrier, config, board, scores, { at, patience, wanted })
       for (const [nth, placement] of found.entries()) {
         const index = concerned[nth]?.index
         if (placement !== null && index !== undefined) placements[index]?.set(board.id, placement)
@@ -88,12 +90,11 @@ async function call(
   config: Configuration,
   board: Leaderboard,
   changes: ScoreChange[],
-  at: Instant,
-  patience: number,
+  { at, patience, wanted }: { at: Instant; patience: number; wanted: boolean },
 ): Promise<(Placement | null)[]> {
   // What throws at once is caught like what throws later: the event has happened, and can't fail any more.
   const tell = async () =>
-    boardObject(carrier, board.id).deliver({ definition: definitionOf(config, board), at, changes })
+    boardObject(carrier, board.id).deliver({ definition: definitionOf(config, board), at, changes, wanted })
   const work = tell()
   try {
     const { placements, rowsWritten } = DeliveryReply.parse(await within(patience, work))
@@ -104,19 +105,6 @@ async function call(
     work.catch(() => undefined)
     sendRepairs(carrier, config.tenantId, board.id, changes)
     return []
-  }
-}
-
-/** Waits for work, or throws where it takes too long. Leaves no timer behind: an object with one is kept awake, and paid for. */
-async function within<T>(patience: number, work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | null = null
-  const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the leaderboard is too slow')), patience)
-  })
-  try {
-    return await Promise.race([work, tooLong])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

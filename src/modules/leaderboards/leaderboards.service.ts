@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
-import { refusals } from '../../errors'
+import { Refusal, refusals } from '../../errors'
 import { type CivilDate, dayOf, utcMidnight } from '../../shared/civil'
 import { iso } from '../../shared/clock'
 import { offsetMinutes } from '../../shared/zone'
@@ -144,7 +144,9 @@ function groupAsked(
   board: Leaderboard,
   filters: ReadonlyMap<string, string> | undefined,
 ): (string | null)[] {
-  const keys = board.breakdown.map((id) => config.attributes.find((one) => one.id === id)?.key)
+  // Of a finished leaderboard an attribute may have been deleted: by that nobody can ask any more, and any value will do.
+  const places = board.breakdown.map((id) => config.attributes.find((one) => one.id === id)?.key)
+  const keys = places.filter((key) => key !== undefined)
   if (keys.length === 0 && filters !== undefined) {
     throw refusals.unprocessable('userAttributes: this leaderboard has no breakdown. Leave them out.')
   }
@@ -159,7 +161,7 @@ function groupAsked(
       `userAttributes: this leaderboard is not broken down by ${unknown.join(', ')}, but by ${keys.join(', ')}.`,
     )
   }
-  return keys.map((key) => filters?.get(key ?? '') ?? null)
+  return places.map((key) => filters?.get(key ?? '') ?? null)
 }
 
 /** Asks the object of a leaderboard; once more, on a new stub, where it could not be reached. */
@@ -171,9 +173,12 @@ async function asked<S extends z.ZodType>(
 ): Promise<z.output<S>> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return reply.parse(await ask(boardObject(scope, board.id)))
+      const answer = await ask(boardObject(scope, board.id))
+      // It was deleted since this request has read the configuration.
+      if (answer === null) throw refusals.notFound(`The leaderboard ${JSON.stringify(board.key)}`)
+      return reply.parse(answer)
     } catch (error) {
-      if (tries === TRIES || error instanceof z.ZodError) throw error
+      if (tries === TRIES || error instanceof z.ZodError || error instanceof Refusal) throw error
     }
   }
 }

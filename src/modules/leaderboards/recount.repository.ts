@@ -14,7 +14,7 @@ const Mark = z.object({
 })
 export type Mark = z.output<typeof Mark>
 
-/** A user's marks with what the log says: sums by local day, or one sum (day 0) where the board has but one run. */
+/** A user's marks with what the log says: sums by local day, or one sum, by the first day, where the board has but one run. */
 const Recounted = z.intersection(
   Mark,
   z.object({
@@ -30,12 +30,20 @@ export type Recounted = z.output<typeof Recounted>
 const MARK = `u.id AS userId, u.iid, u.seq, u.touched ->> ('$."' || ?3 || '"') AS cursor,
   (SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b) AS "group"`
 
+// The page is of users who are walked past, not of those who are found, so that no query walks more than it is to.
+const WALKED = `
+  SELECT max(id) AS last FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 const MARKS = `
-  SELECT ${MARK} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.changed >= ?5 ORDER BY u.id LIMIT ?6`
+  SELECT ${MARK} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.id <= (
+    SELECT max(id) FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?4 ORDER BY id LIMIT ?6))
+    AND u.changed >= ?5 ORDER BY u.id`
+
+/** Users as D1 has them, and the last id up to which they are all there are; null at the end. */
+export type MarkPage = { marks: Mark[]; last: string | null }
 
 /**
- * A page of the tenant's users in order of id, after one of them, of those who have changed since a moment (0: all), as a board
- * would have to know them.
+ * The tenant's next so many users in order of id, after one of them; of these, those who have changed since a moment (0: all), as a
+ * board would have to know them.
  */
 export async function marksAfter(
   db: Database,
@@ -43,9 +51,13 @@ export async function marksAfter(
   after: string,
   since: number,
   limit: number,
-): Promise<Mark[]> {
-  const statement = db.statement(MARKS, tenantId, JSON.stringify(breakdown), input, after, since, limit)
-  return z.array(Mark).parse(await db.rows(statement))
+): Promise<MarkPage> {
+  const [walked, found] = await db.batch([
+    db.statement(WALKED, tenantId, after, limit),
+    db.statement(MARKS, tenantId, JSON.stringify(breakdown), input, after, since, limit),
+  ])
+  const { last } = z.object({ last: z.string().nullable() }).parse(walked?.results[0])
+  return { last, marks: z.array(Mark).parse(found?.results ?? []) }
 }
 
 /** What is counted: changes with their local day and seconds since local midnight, one row a change of the user. */
@@ -58,10 +70,10 @@ const AWARDS = `
     (at + utc_offset * 60000) % 86400000 AS time FROM awards
   WHERE user_iid = u.iid AND system_id = ?3 AND at >= ?5 AND at <= ?6 GROUP BY at, seq`
 
-/** Sums by local day (or, where ?9 is 0, at all) inside the dates from ?7 on and the window ?8, as `[from, to]` in ms. */
+/** Sums by local day (or, where ?9 is 0, under the first one) inside the dates from ?7 on and the window ?8, as `[from, to]` in ms. */
 const recountOf = (log: string) => `
   SELECT ${MARK}, (SELECT json_group_array(json_array(day, amount, reached)) FROM (
-    SELECT CASE WHEN ?9 THEN day ELSE 0 END AS day, sum(amount) AS amount, max(CASE WHEN amount <> 0 THEN at END) AS reached
+    SELECT CASE WHEN ?9 THEN day ELSE ?7 END AS day, sum(amount) AS amount, max(CASE WHEN amount <> 0 THEN at END) AS reached
     FROM (${log}) WHERE day >= ?7 AND day <= ?10 AND (?8 IS NULL OR CASE WHEN ?8 ->> 0 <= ?8 ->> 1
       THEN time >= ?8 ->> 0 AND time < ?8 ->> 1 ELSE time >= ?8 ->> 0 OR time < ?8 ->> 1 END)
     GROUP BY 1)) AS days

@@ -8,6 +8,8 @@ const DAY = 24 * HOUR
 /** The first zone to see a date, and the last to leave it, in hours before and after UTC (L7, L8). */
 const EARLIEST = 14
 const LATEST = 12
+/** The months of the years that can be written. */
+const MOST_MONTHS = 120_000
 /** 9999-12-31: the last date that can be written. */
 export const LAST_DAY = 2_932_896
 
@@ -49,6 +51,8 @@ function wholeMonths(first: number, day: number, { runUnit, runInterval }: Sched
 function runStart({ runUnit, runInterval }: Schedule, first: number, k: number): number {
   const count = k * (runInterval ?? 1)
   if (runUnit === 'day') return first + count
+  // Beyond what can be written anyway, and beyond what the calendar can compute.
+  if (count > MOST_MONTHS) return LAST_DAY + 1
   const start = plain(first).add(runUnit === 'year' ? { years: count } : { months: count })
   return plain(0).until(start, { largestUnit: 'days' }).days
 }

@@ -2,7 +2,7 @@ import type { Scope } from '../../context'
 import { instant } from '../../shared/clock'
 import type { Trigger } from '../configuration/configuration'
 import { makeDue } from '../timekeeper/timekeeper.repository'
-import { catchUp } from '../timekeeper/timekeeper.service'
+import { catchUpTicks } from '../timekeeper/timekeeper.service'
 import { betweenPasses, parseProgress, stillAhead, ticksRow } from './ticks.repository'
 import { earliest } from './ticks.rules'
 import { isTicking } from './triggers.rules'
@@ -25,6 +25,6 @@ export async function settleTicks(
   if (!triggers.some(isTicking)) return []
   const { db, tenant, now } = scope
   const { pass } = parseProgress((await ticksRow(db, tenant.id)).progress)
-  await catchUp(scope, instant(Math.max(now, pass?.to ?? now)))
+  await catchUpTicks(scope, instant(Math.max(now, pass?.to ?? now)))
   return [betweenPasses(db, tenant.id)]
 }

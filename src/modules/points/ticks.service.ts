@@ -26,8 +26,6 @@ import {
   ticksBetween,
 } from './ticks.rules'
 
-export type { TickChange as InputChange } from './ticks.rules'
-
 /** What a step came to: how the row of due work stands now, and the users that it has changed, under which configuration. */
 export type TickStep = TicksRow & { changes: readonly TickChange[]; config: Configuration }
 

@@ -1,19 +1,23 @@
 import { DurableObject } from 'cloudflare:workers'
 import { newContext } from '../../app'
+import type { Context } from '../../context'
 import type { Bindings } from '../../env'
 import { Instance } from '../../instance'
-import { type Instant, instant, systemNow } from '../../shared/clock'
+import { type Instant, systemNow } from '../../shared/clock'
 import { readTestClock } from '../clock/clock.repository'
-import { dueWorkOf } from './timekeeper.repository'
-import { workOff } from './work.service'
+import { nextWorkOf } from './timekeeper.repository'
+import { type Grace, wantedAt, workOff, workOffTicks } from './work.service'
 
 /** Steps of work that one alarm does before it lets others in. */
 const STEPS_AN_ALARM = 500
 /**
- * How long after its time a run is made final in real time, in milliseconds: events that were on their way by then are in the log.
- * Under a set clock none is: an event counts at the time that the clock shows when it is stored.
+ * In real time an event may be stored some seconds after the moment at which it counts (see MOST_LATE of commit.ts). Under a set clock
+ * none is: an event counts at the time that the clock shows when it is stored.
  */
-const GRACE = 60_000
+const REAL: Grace = { ticks: 10_000, finals: 60_000 }
+const SET: Grace = { ticks: 0, finals: 0 }
+/** The longest that an alarm is set ahead, in milliseconds: the platform takes no time of its far future. */
+const LONGEST = 24 * 3_600_000
 /** When work that has failed is tried again, in milliseconds. */
 const PAUSE = 60_000
 
@@ -38,6 +42,12 @@ export class Timekeeper extends DurableObject<Bindings> {
     await this.#inTurn(() => this.#run(tenantId, to, Number.POSITIVE_INFINITY))
   }
 
+  /** Grants all ticks that are due by a moment. Throws what keeps it from that. */
+  async catchUpTicks(tenantId: string, to: Instant): Promise<void> {
+    await this.#remember(tenantId)
+    await this.#inTurn(() => workOffTicks(this.#context(), tenantId, to))
+  }
+
   /** Does what the alarm was set for; the platform runs it at least once. */
   override async alarm(): Promise<void> {
     const tenantId = await this.ctx.storage.get('tenantId')
@@ -56,6 +66,10 @@ export class Timekeeper extends DurableObject<Bindings> {
       await this.ctx.storage.put('tenantId', tenantId)
   }
 
+  #context(): Context {
+    return newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
+  }
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work)
     this.#last = turn.catch(() => undefined)
@@ -64,18 +78,21 @@ export class Timekeeper extends DurableObject<Bindings> {
 
   /** Works off what is due by a moment (null: by now), and sets the alarm for what comes next. */
   async #run(tenantId: string, to: Instant | null, steps: number): Promise<void> {
-    const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
+    const context = this.#context()
     const clock = await readTestClock(context.db)
     const now = clock ?? systemNow()
+    const grace = clock === null ? REAL : SET
     await workOff(context, tenantId, {
       to: to ?? now,
       steps,
       mustAll: to !== null,
-      grace: clock === null ? GRACE : 0,
+      grace,
     })
-    const [next] = await dueWorkOf(context.db, tenantId)
+    const [next] = await nextWorkOf(context.db, tenantId)
     // A test clock that is set moves only when it is told to, and then whoever moves it does what is due.
     if (next === undefined || (clock !== null && next.dueAt > now)) return
-    await this.ctx.storage.setAlarm(instant(Math.max(next.dueAt, systemNow())))
+    const present = systemNow()
+    const wanted = wantedAt(next, grace)
+    await this.ctx.storage.setAlarm(Math.min(Math.max(wanted, present), present + LONGEST))
   }
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 
 /** What kind of work falls due (see timekeeper.table.ts). */
-export type DueKind = 'ticks' | 'leaderboard'
+export type DueKind = DueWork['kind']
 
 const DueRow = z.object({
   kind: z.enum(['ticks', 'leaderboard']),
@@ -32,11 +32,20 @@ export function makeDue(
 }
 
 const DUE = `
-  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1 ORDER BY due_at, kind DESC, subject`
+  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1
+  ORDER BY due_at, kind DESC, subject LIMIT 2`
 
-/** All that is due of a tenant, or will be, in order of due time; ticks before leaderboards. */
-export async function dueWorkOf(db: Database, tenantId: string): Promise<DueWork[]> {
+/** The two pieces of a tenant's work that are due first, in order of due time; ticks before leaderboards. */
+export async function nextWorkOf(db: Database, tenantId: string): Promise<DueWork[]> {
   return z.array(DueRow).parse(await db.rows(db.statement(DUE, tenantId)))
+}
+
+const TICKS = `
+  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1 AND kind = 'ticks'`
+
+/** When a tenant's ticks are due; empty where there are none. */
+export async function ticksOf(db: Database, tenantId: string): Promise<DueWork[]> {
+  return z.array(DueRow).parse(await db.rows(db.statement(TICKS, tenantId)))
 }
 
 const RESCHEDULED = `
@@ -54,9 +63,10 @@ export function rescheduled(
   return next === null ? db.statement(DONE, ...its) : db.statement(RESCHEDULED, ...its, next)
 }
 
-const OVERDUE = 'SELECT DISTINCT tenant_id AS tenantId FROM due_work WHERE due_at <= ?1'
+const OVERDUE = `SELECT DISTINCT d.tenant_id AS tenantId FROM due_work d
+  JOIN tenants t ON t.id = d.tenant_id AND t.status = 'active' WHERE d.due_at <= ?1`
 
-/** The tenants for whom something is due by a moment. */
+/** The active tenants for whom something is due by a moment. */
 export async function tenantsWithDueWork(db: Database, by: Instant): Promise<string[]> {
   const rows = await db.rows(db.statement(OVERDUE, by))
   return z
@@ -65,7 +75,7 @@ export async function tenantsWithDueWork(db: Database, by: Instant): Promise<str
     .map(({ tenantId }) => tenantId)
 }
 
-const HASTEN = "UPDATE due_work SET due_at = ?1 WHERE kind = 'leaderboard' AND due_at > ?1"
+const HASTEN = "UPDATE due_work SET due_at = ?1, asked = asked + 1 WHERE kind = 'leaderboard' AND due_at > ?1"
 
 /** Has all leaderboards looked after by a moment: for when the clock went back (C1). */
 export function hastenLeaderboards(db: Database, by: Instant): D1PreparedStatement {

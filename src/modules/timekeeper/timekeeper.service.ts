@@ -1,47 +1,67 @@
 import type { Context, Scope } from '../../context'
 import { type Instant, instant, systemNow } from '../../shared/clock'
+import { within } from '../../shared/within'
 import { readTestClock } from '../clock/clock.repository'
 import { tenantsWithDueWork } from './timekeeper.repository'
 
-/** Steps that a change of the configuration waits for; the rest is done in the background (L3). */
+/** Steps that a change of the configuration has done at once (L3), and how long it waits for them, in milliseconds. */
 const STEPS_AT_ONCE = 20
-/** How far ahead the cron trigger looks: it comes every five minutes, and an alarm may have been lost (C2). */
+const PATIENCE = 5_000
+/** How far ahead the cron trigger looks, in milliseconds: it comes every five minutes, and an alarm may have been lost (C2). */
 const AHEAD = 5 * 60_000
+/** Timekeepers that are called at once. */
+const GROUP = 20
 
 const timekeeperOf = ({ env }: Pick<Context, 'env'>, tenantId: string) => env.TIMEKEEPER.getByName(tenantId)
 
 /**
- * Has the tenant's Timekeeper look at what is due, do a part of what is due by now, and see to the rest by alarm. Never throws:
- * what is due stands in D1, and the cron trigger finds it.
+ * Has the tenant's Timekeeper look at what is due, do a part of what is due by now, and see to the rest by alarm. Never throws, and
+ * waits some seconds at most: what is due stands in D1, and the cron trigger finds it.
  */
 export async function wake(scope: Scope): Promise<void> {
-  await wakeTenant(scope, scope.tenant.id, STEPS_AT_ONCE)
+  const { id } = scope.tenant
+  await rouse(id, within(PATIENCE, timekeeperOf(scope, id).wake(id, STEPS_AT_ONCE)))
 }
 
-async function wakeTenant(context: Pick<Context, 'env'>, tenantId: string, steps: number): Promise<void> {
+async function rouse(tenantId: string, waking: Promise<void>): Promise<void> {
   try {
-    await timekeeperOf(context, tenantId).wake(tenantId, steps)
+    await waking
   } catch (error) {
     console.warn(JSON.stringify({ level: 'warn', tenantId, error: `not woken: ${String(error)}` }))
   }
 }
 
-/** Has the tenant's Timekeeper do everything that is due by a moment, and waits for it. */
-export async function catchUp(scope: Scope, to: Instant): Promise<void> {
-  await timekeeperOf(scope, scope.tenant.id).catchUp(scope.tenant.id, to)
+/** Has the tenant's Timekeeper grant all ticks that are due by a moment, and waits for it. */
+export async function catchUpTicks(scope: Scope, to: Instant): Promise<void> {
+  await timekeeperOf(scope, scope.tenant.id).catchUpTicks(scope.tenant.id, to)
 }
 
-/** Does everything that is due by a moment, of all tenants: the test clock has been moved there (C1). */
+/** Does everything that is due by a moment, of all tenants: the test clock has been moved there (C1). Throws what kept one from it. */
 export async function catchUpAll(context: Context, to: Instant): Promise<void> {
-  for (const tenantId of await tenantsWithDueWork(context.db, to)) {
-    await timekeeperOf(context, tenantId).catchUp(tenantId, to)
-  }
+  const results = await ofEachTenant(context, to, (tenantId) =>
+    timekeeperOf(context, tenantId).catchUp(tenantId, to),
+  )
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-/** Wakes the Timekeepers that have, or will soon have, something to do: what the cron trigger does (C2). */
+/** Wakes the Timekeepers that have, or will soon have, something to do: what the cron trigger does (C2). Their alarms do it. */
 export async function wakeAll(context: Context): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
-  for (const tenantId of await tenantsWithDueWork(context.db, instant(now + AHEAD))) {
-    await wakeTenant(context, tenantId, STEPS_AT_ONCE)
+  await ofEachTenant(context, instant(now + AHEAD), (tenantId) =>
+    rouse(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0)),
+  )
+}
+
+/** Does something for each tenant who has something due by a moment, some of them at once. */
+async function ofEachTenant(
+  context: Context,
+  by: Instant,
+  work: (tenantId: string) => Promise<void>,
+): Promise<PromiseSettledResult<void>[]> {
+  const tenantIds = await tenantsWithDueWork(context.db, by)
+  const results: PromiseSettledResult<void>[] = []
+  for (let from = 0; from < tenantIds.length; from += GROUP) {
+    results.push(...(await Promise.allSettled(tenantIds.slice(from, from + GROUP).map(work))))
   }
+  return results
 }

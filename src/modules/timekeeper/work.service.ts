@@ -4,32 +4,43 @@ import { presentConfiguration } from '../configuration/configuration.service'
 import { definitionOf, TendReply } from '../leaderboards/board.messages'
 import { boardObject, deliver } from '../leaderboards/delivery.service'
 import { type TickStep, tickStep } from '../points/ticks.service'
-import { type DueWork, dueWorkOf, rescheduled } from './timekeeper.repository'
+import { type DueWork, nextWorkOf, rescheduled, ticksOf } from './timekeeper.repository'
 
-/** How long a leaderboard is left alone after its upkeep has failed, and how long ticks wait for one, in milliseconds. */
+/** How long a leaderboard is left alone after its upkeep has failed, in milliseconds. */
 const PAUSE = 60_000
+/** How long a chunk of ticks waits for a leaderboard, in milliseconds, of which nobody waits to hear. */
+const TICKS_PATIENCE = 10_000
+
+/** How long after their time, in milliseconds, ticks are granted and runs are made final, so that what was on its way has arrived. */
+export type Grace = { ticks: number; finals: number }
 
 /**
  * Does what of a tenant's work is due by a moment, in order of due time, at most so many steps of it. Every step is idempotent:
  * what it has done is in D1 before the next one begins. Where a leaderboard fails it throws if that is wanted; else the
- * leaderboard waits, so that it holds up nothing else. Runs are made final `grace` ms after their time.
+ * leaderboard waits, so that it holds up nothing else.
  */
 export async function workOff(
   context: Context,
   tenantId: string,
-  { to, steps, mustAll, grace }: { to: Instant; steps: number; mustAll: boolean; grace: number },
+  { to, steps, mustAll, grace }: { to: Instant; steps: number; mustAll: boolean; grace: Grace },
 ): Promise<void> {
   for (let step = 0; step < steps; step += 1) {
-    const [first, ...others] = await dueWorkOf(context.db, tenantId)
-    if (first === undefined || first.dueAt > to) return
+    const work = await nextWorkOf(context.db, tenantId)
+    const [first, ...others] = work.filter((one) => wantedAt(one, grace) <= to)
+    if (first === undefined) return
     if (first.kind === 'ticks') {
       // Ticks come in passes: one ends where something else is due.
       const next = others[0]?.dueAt ?? to
-      await grantTicks(context, tenantId, first, instant(Math.max(first.dueAt, Math.min(to, next))))
+      await grantTicks(
+        context,
+        tenantId,
+        first,
+        instant(Math.max(first.dueAt, Math.min(to - grace.ticks, next))),
+      )
       continue
     }
     try {
-      await tendBoard(context, tenantId, first, { until: to, grace })
+      await tendBoard(context, tenantId, first, { until: to, grace: grace.finals })
     } catch (error) {
       if (mustAll) throw error
       console.error(
@@ -40,13 +51,26 @@ export async function workOff(
   }
 }
 
+/** When a piece of work is to be done. */
+export const wantedAt = ({ kind, dueAt }: DueWork, grace: Grace): Instant =>
+  instant(dueAt + (kind === 'ticks' ? grace.ticks : 0))
+
+/** Grants all ticks that are due by a moment. */
+export async function workOffTicks(context: Context, tenantId: string, to: Instant): Promise<void> {
+  for (;;) {
+    const [ticks] = await ticksOf(context.db, tenantId)
+    if (ticks === undefined || ticks.dueAt > to) return
+    await grantTicks(context, tenantId, ticks, to)
+  }
+}
+
 /** Grants a chunk of ticks, and tells the leaderboards of it: one call each. */
 async function grantTicks(context: Context, tenantId: string, work: DueWork, until: Instant): Promise<void> {
   const [began, before] = [systemNow(), spent(context)]
   const { changes, config } = await tickStep(context, tenantId, work, until)
   if (changes.length === 0) return
   const at = Math.max(...changes.flatMap(({ awards }) => awards.map((award) => award.at)))
-  await deliver(context, config, changes, instant(at), PAUSE)
+  await deliver(context, config, changes, instant(at), { patience: TICKS_PATIENCE, wanted: false })
   const after = spent(context)
   console.log(stepLine(tenantId, systemNow() - began, changes, { before, after }))
 }
