@@ -133,6 +133,14 @@ describe('L2: runs', () => {
     expect(holding(schedule('0001-01-01', 'month', 1), '9999-12-31')).toEqual(['9999-12-01', '9999-12-31'])
   })
 
+  test('L2: an interval may be longer than the calendar', () => {
+    for (const unit of ['day', 'month', 'year'] as const) {
+      const of = schedule('2026-03-10', unit, 2_147_483_647)
+      expect(holding(of, '2026-03-10')).toEqual(['2026-03-10', '9999-12-31'])
+      expect(holding(of, '9999-12-31')).toEqual(['2026-03-10', '9999-12-31'])
+    }
+  })
+
   test('L2: every day from the start on is in one run, and the runs follow each other without a gap', () => {
     for (const [unit, interval] of [
       ['day', 1],

@@ -190,7 +190,7 @@ describe('fields', () => {
       endTime: '9:00',
       breakdownAttributes: Array.from({ length: 11 }, () => NOBODY),
       runUnit: 'week',
-      runInterval: 1_001,
+      runInterval: 2_147_483_648,
     })
     expect(status).toBe(422)
     const fields = [

@@ -6,6 +6,7 @@ import {
   DateField,
   Description,
   deleteAnswer,
+  INT32_MAX,
   items,
   Name,
   optional,
@@ -18,12 +19,11 @@ import { RankBy, RunUnit, TimeOfDay } from './leaderboards.schemas'
 
 /** The most users that are ranked in a group, and how many are unless said (L5). */
 export const MOST_PARTICIPANTS = 1_000
-const RUN_INTERVAL_MAX = 1_000
 const BREAKDOWN_MAX = 10
 
 const Status = z.enum(['inactive', 'active', 'scheduled', 'finished'])
 const MaxParticipants = wholeNumber(1, MOST_PARTICIPANTS)
-const RunInterval = wholeNumber(1, RUN_INTERVAL_MAX)
+const RunInterval = wholeNumber(1, INT32_MAX)
 const Breakdown = z.array(Uuid).max(BREAKDOWN_MAX)
 
 /**
