@@ -88,11 +88,12 @@ export class Timekeeper extends DurableObject<Bindings> {
       mustAll: to !== null,
       grace,
     })
-    const [next] = await nextWorkOf(context.db, tenantId)
+    const coming = await nextWorkOf(context.db, tenantId)
+    const [next] = coming
     // A test clock that is set moves only when it is told to, and then whoever moves it does what is due.
     if (next === undefined || (clock !== null && next.dueAt > now)) return
     const present = systemNow()
-    const wanted = wantedAt(next, grace)
+    const wanted = clock === null ? Math.min(...coming.map((work) => wantedAt(work, grace))) : present
     await this.ctx.storage.setAlarm(Math.min(Math.max(wanted, present), present + LONGEST))
   }
 }
