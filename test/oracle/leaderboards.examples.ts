@@ -59,6 +59,11 @@ export function exampleWorlds(year: number): Record<string, World> {
       {},
       ...[billion, wait(1), billion, wait(1), billion, wait(1), billion, wait(1), at(event(1, '1'))],
     ),
+    'L10: the day on which the last one of a run leaves it is in the history, and stays in it when the run is final':
+      world(
+        { unit: 'day', interval: 2 },
+        ...[at(event(0, '3')), wait(0.6), at(event(0, '-3')), wait(0.6), at(event(1, '0')), wait(1.5)],
+      ),
     'L6: who moves between two days, which are both open, moves in both': world(
       { breakdown: ['team'], unit: 'day' },
       ...[at(event(0, '3', a), event(1, '2', a)), wait(0.6), at(event(0, '1'), event(1, '1'))],

@@ -79,7 +79,15 @@ const SQL = {
     SELECT ?1, ?2, key + 1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?3)`,
   rememberMax: 'INSERT OR REPLACE INTO final_runs (run, max) VALUES (?1, ?2)',
   maxOf: 'SELECT max FROM final_runs WHERE run = ?1',
-  openRuns: `SELECT DISTINCT run FROM scores WHERE run >= ?1 AND score > 0 AND grp IS NOT NULL ORDER BY run`,
+  // Somebody is ranked there, or was at the last day's end; from one run to the next by the index.
+  openRuns: `WITH RECURSIVE ranked(run) AS (
+      SELECT min(run) FROM scores WHERE run >= ?1 AND score > 0 AND grp IS NOT NULL
+      UNION ALL SELECT (SELECT min(s.run) FROM scores s WHERE s.run > ranked.run AND s.score > 0 AND s.grp IS NOT NULL)
+        FROM ranked WHERE ranked.run IS NOT NULL),
+    stood(run) AS (
+      SELECT min(run) FROM standings WHERE run >= ?1
+      UNION ALL SELECT (SELECT min(s.run) FROM standings s WHERE s.run > stood.run) FROM stood WHERE stood.run IS NOT NULL)
+    SELECT run FROM ranked WHERE run IS NOT NULL UNION SELECT run FROM stood WHERE run IS NOT NULL ORDER BY run`,
   standings: 'SELECT iid, rank, score FROM standings WHERE run = ?1',
   record: `INSERT OR REPLACE INTO history (run, iid, day, rank, score, previous_rank, previous_score)
     SELECT ?1, value ->> 0, ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?3)`,
@@ -196,23 +204,22 @@ export class BoardStore {
     return this.#rows<{ max: number }>(SQL.maxOf, run)[0]?.max ?? 0
   }
 
-  /** The runs from this one on that somebody is ranked in. */
+  /** The runs from this one on that somebody is ranked in, or was at the last day's end that was written down. */
   openRuns(from: number): number[] {
     return this.#rows<{ run: number }>(SQL.openRuns, from).map(({ run }) => run)
   }
 
-  /** Writes down who stands elsewhere than at the end of the last day written down (L10); `unit` is that of the scores. */
-  snapshot(run: number, day: number, max: number, unit: number): void {
+  /** Writes down who stands elsewhere than at the end of the last day written down (L10); `served` makes a score the value that is served. */
+  snapshot(run: number, day: number, max: number, served: (score: number) => number): void {
     const before = new Map(
       this.#rows<Standing & { iid: string }>(SQL.standings, run).map(({ iid, ...rest }) => [iid, rest]),
     )
     const moved: [string, number | null, number | null, number | null, number | null][] = []
-    const value = (score: number | undefined) => (score === undefined ? undefined : Math.floor(score / unit))
     for (const group of this.groups(run)) {
       for (const [index, { iid, score }] of this.best(run, group, max).entries()) {
         const was = before.get(iid)
         before.delete(iid)
-        if (was?.rank === index + 1 && value(was.score) === value(score)) continue
+        if (was?.rank === index + 1 && served(was.score) === served(score)) continue
         moved.push([iid, index + 1, score, was?.rank ?? null, was?.score ?? null])
       }
     }

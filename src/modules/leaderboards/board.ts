@@ -167,7 +167,7 @@ export class Board {
 
   /** Writes down where everyone stands in a run at the end of a day. */
   snapshot(run: number, day: number): void {
-    this.store.snapshot(run, day, this.#definition.maxParticipants, this.#unit)
+    this.store.snapshot(run, day, this.#definition.maxParticipants, (score) => this.served(score))
   }
 
   /** The ranking of a group in a run that isn't final. */
