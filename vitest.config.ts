@@ -9,7 +9,7 @@ export default defineConfig({
     // The Worker logs a line a request; only those of a test that fails are worth reading.
     silent: 'passed-only',
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
       {
         plugins: [

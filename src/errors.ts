@@ -32,6 +32,11 @@ export const refusals = {
   bodyTooLarge: (limit: string) => new Refusal(413, `The body is larger than ${limit}. Send less at once.`),
   bodyNotJson: () => new Refusal(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
   notFound: (what: string) => new Refusal(404, `${what} does not exist. Check the path.`),
+  noRun: (date: string) =>
+    new Refusal(
+      404,
+      `This leaderboard has no run that holds ${date}. Name a date between its start and its end.`,
+    ),
   noSuchPath: () => new Refusal(404, 'This path does not exist. The paths are listed at /v1/openapi.json.'),
   invalid: (faults: readonly Fault[]) =>
     new Refusal(

@@ -329,6 +329,28 @@ describe('reading', () => {
       { userId: 'u14', userName: 'User 14', rank: 1, value: 14 },
     ])
     expect((await tenant.app('GET', '/leaderboards/nothing')).status).toBe(404)
+    const { body } = await get('?limit=13&userAttributes=plan:pro')
+    for (const field of ['limit', 'userAttributes']) expect(at(body, 'error')).toContain(field)
+  })
+
+  test('L9, G9: a finished leaderboard stays readable when an attribute that it was broken down by is deleted', async () => {
+    const attribute = (key: string) => tenant.create('/attributes', { key, name: key, type: 'user' })
+    const [plan, team] = [await attribute('plan'), await attribute('team')]
+    const id = await create({ breakdownAttributes: [plan, team] })
+    await step({ id: 'ada', attributes: { plan: 'pro', team: 'red' } }, 5)
+    await step({ id: 'bob', attributes: { plan: 'free', team: 'red' } }, 7)
+    const deleted = async (attributeId: string) =>
+      at((await tenant.admin('DELETE', `/attributes?ids=${attributeId}`)).body, 'deleted')
+    expect(await deleted(plan)).toEqual([])
+    await tenant.admin('PATCH', '/leaderboards', [{ id, status: 'finished' }])
+    expect(await deleted(plan)).toEqual([{ id: plan }])
+    const both = [
+      ['bob', 1, 7],
+      ['ada', 2, 5],
+    ]
+    expect(await ranked('?userAttributes=team:red')).toEqual(both)
+    expect(await deleted(team)).toEqual([{ id: team }])
+    expect(await ranked()).toEqual(both)
   })
 
   test("L10: a user's place, with the days at whose end it had changed, today's live", async () => {
@@ -412,5 +434,25 @@ describe('an event', () => {
     expect(at((await send()).body, 'leaderboards', 'board', 'rank')).toBe(1)
     expect(at((await send()).body, 'leaderboards')).toEqual({})
     expect(await ranked()).toEqual([['ada', 1, 4]])
+  })
+})
+
+// The last one, since it ends the set clock of all.
+describe('in real time', () => {
+  test('C2: one that begins in the far future keeps nothing else from being due', async () => {
+    await create({ start: '9999-12-30', status: 'scheduled' })
+    const systemId = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const hourly = { type: 'time', status: 'active', points: 1, timeUnit: 'hours', timeInterval: 1 }
+    const id = await tenant.create(`/points/${systemId}/triggers`, hourly)
+    expect((await tenant.admin('PATCH', `/points/${systemId}/triggers`, [{ id, points: 2 }])).status).toBe(
+      200,
+    )
+    await tenant.app('PUT', '/users/ada', {})
+    await setClock(0, '13:00')
+    expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 2 })
+    expect((await tenant.admin('DELETE', '/test-clock')).status).toBe(200)
+    expect((await tenant.admin('PATCH', `/points/${systemId}/triggers`, [{ id, points: 3 }])).status).toBe(
+      200,
+    )
   })
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
-import { Refusal, refusals } from '../../errors'
+import { type Fault, Refusal, refusals } from '../../errors'
 import { type CivilDate, dayOf, utcMidnight } from '../../shared/civil'
 import { iso } from '../../shared/clock'
 import { offsetMinutes } from '../../shared/zone'
@@ -60,13 +60,15 @@ export async function readLeaderboard(
   const config = await configurationOf(scope)
   const { maxParticipants } = board
   const limit = query.limit ?? Math.min(PAGE, maxParticipants)
-  if (limit > maxParticipants) {
-    throw refusals.unprocessable(
-      `limit: must be at most ${maxParticipants}, the most participants of this leaderboard.`,
-    )
-  }
-  const group = groupAsked(config, board, query.userAttributes)
   const run = runAsked(board, query.run, localDay(scope.now, 0))
+  const { group, faults } = groupAsked(config, board, query.userAttributes)
+  if (limit > maxParticipants) {
+    faults.push({
+      path: 'limit',
+      message: `must be at most ${maxParticipants}, the most participants of this leaderboard`,
+    })
+  }
+  if (faults.length > 0) throw refusals.invalid(faults)
   const page = await asked(scope, board, PageReply, (object) =>
     object.page({
       definition: definitionOf(config, board),
@@ -130,7 +132,7 @@ export async function readUserPlace(
 function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number): Run {
   if (date === undefined) return nearestRun(board, Math.min(today, lastDayPlayed(board)))
   const run = runHolding(board, dayOf(date))
-  if (run === null) throw refusals.notFound(`A run of this leaderboard that holds ${date}`)
+  if (run === null) throw refusals.noRun(date)
   return run
 }
 
@@ -138,30 +140,30 @@ function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number
 const lastDayPlayed = ({ finished }: Leaderboard): number =>
   finished === null ? Number.POSITIVE_INFINITY : localDay(finished, 0)
 
-/** The values that the group must have, in the order of the breakdown; null where any will do (L6). */
+/** The values that the group must have, in the order of the breakdown; null where any will do; and what is wrong with them (L6). */
 function groupAsked(
   config: Configuration,
   board: Leaderboard,
   filters: ReadonlyMap<string, string> | undefined,
-): (string | null)[] {
+): { group: (string | null)[]; faults: Fault[] } {
   // Of a finished leaderboard an attribute may have been deleted: by that nobody can ask any more, and any value will do.
   const places = board.breakdown.map((id) => config.attributes.find((one) => one.id === id)?.key)
   const keys = places.filter((key) => key !== undefined)
-  if (keys.length === 0 && filters !== undefined) {
-    throw refusals.unprocessable('userAttributes: this leaderboard has no breakdown. Leave them out.')
+  const group = places.map((key) => filters?.get(key ?? '') ?? null)
+  const fault = (message: string) => ({ group, faults: [{ path: 'userAttributes', message }] })
+  if (keys.length === 0) {
+    return filters === undefined
+      ? { group, faults: [] }
+      : fault('this leaderboard has no breakdown, so leave them out')
   }
-  if (keys.length > 0 && filters === undefined) {
-    throw refusals.unprocessable(
-      `userAttributes: name a group of this leaderboard, which is broken down by ${keys.join(', ')}.`,
-    )
+  if (filters === undefined) {
+    return fault(`must name a group of this leaderboard, which is broken down by ${keys.join(', ')}`)
   }
-  const unknown = [...(filters?.keys() ?? [])].filter((key) => !keys.includes(key))
-  if (unknown.length > 0) {
-    throw refusals.unprocessable(
-      `userAttributes: this leaderboard is not broken down by ${unknown.join(', ')}, but by ${keys.join(', ')}.`,
-    )
-  }
-  return places.map((key) => filters?.get(key ?? '') ?? null)
+  const unknown = [...filters.keys()].filter((key) => !keys.includes(key))
+  if (unknown.length === 0) return { group, faults: [] }
+  return fault(
+    `must not name ${unknown.join(', ')}, since this leaderboard is broken down by ${keys.join(', ')} only`,
+  )
 }
 
 /** Asks the object of a leaderboard; once more, on a new stub, where it could not be reached. */
