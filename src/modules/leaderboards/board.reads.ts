@@ -37,7 +37,7 @@ function live(board: Board, { run, group }: Asked): readonly Ranked[] {
   const whole = groupOf(group)
   return whole === null
     ? board.store.bestMatching(run, group, board.definition.maxParticipants)
-    : board.ranking(run, whole).entries
+    : board.rankings.of(run, whole).entries
 }
 
 /** A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). */
@@ -72,7 +72,7 @@ export function readPlace(
     return { rank: end?.rank ?? null, value: value(end?.score ?? null), history: past.reverse() }
   }
   const row = store.ofUser(userId, iid).find((one) => one.run === run) ?? null
-  const rank = board.rankOf(row)
+  const rank = board.rankings.rankOf(row)
   const now = { rank, value: rank === null || row === null ? null : value(row.score) }
   const last = store.standing(run, iid)
   const before = { rank: last?.rank ?? null, value: value(last?.score ?? null) }

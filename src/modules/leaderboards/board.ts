@@ -1,18 +1,15 @@
 import { z } from 'zod'
-import { BoundedMap } from '../../shared/bounded'
 import type { Instant } from '../../shared/clock'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
 import { Definition, type Placement, type ScoreChange } from './board.messages'
 import type { BoardStore, Row } from './board.store'
 import { applied, follows, type Sum, settled, sumsOf } from './chain.rules'
-import { Ranking } from './ranking'
+import { Rankings } from './rankings'
 import type { Extent, MarkPage, Recounted } from './recount.repository'
 import { firstDayOf, LAST_DAY, lastDayOf, type Run, runHolding, windowOf } from './runs.rules'
 
 const DAY = 86_400_000
 const INT32_MAX = 2_147_483_647
-/** Rankings that are held in memory, of at most 1,000 entries each; the one used longest ago goes first. */
-const MOST_RANKINGS = 200
 
 /** How far the upkeep of a board has got. */
 export const Progress = z.object({
@@ -42,7 +39,7 @@ export type Source = {
 export class Board {
   readonly store: BoardStore
   readonly #source: Source
-  readonly #rankings = new BoundedMap<string, Ranking>(MOST_RANKINGS)
+  readonly rankings: Rankings
   /** While a comparison waits for D1: users whose scores have moved meanwhile, whom its page may not know of. */
   #moved: Set<string> | null = null
   #definition: Definition
@@ -53,6 +50,7 @@ export class Board {
   /** Opens what the store holds; `definition` is taken where it holds nothing yet. */
   constructor(store: BoardStore, source: Source, definition: Definition) {
     this.store = store
+    this.rankings = new Rankings(store, () => this.#definition.maxParticipants)
     this.#source = source
     this.#definition = definition
     this.#progress = newProgress(definition)
@@ -62,7 +60,7 @@ export class Board {
 
   /** Reads what is stored anew, where memory may be ahead of it. Whoever waits for D1 meanwhile goes on with this same board. */
   reload(): void {
-    this.#rankings.clear()
+    this.rankings.clear()
     this.#lastRun = null
     const progress = this.store.note('progress')
     this.#definition = Definition.parse(this.store.note('board'))
@@ -132,7 +130,7 @@ export class Board {
     this.#definition = before
     this.roll(utcDay(now))
     this.#definition = next
-    this.#rankings.clear()
+    this.rankings.clear()
     this.#lastRun = null
     if (differs('start', 'runUnit', 'runInterval', 'breakdown')) {
       this.store.forgetFrom(Number.MIN_SAFE_INTEGER)
@@ -152,7 +150,7 @@ export class Board {
     this.store.forgetFrom(openFrom)
     this.store.forgetFinals(openFrom)
     this.store.unsettle()
-    this.#rankings.clear()
+    this.rankings.clear()
     this.progress = { ...newProgress(this.#definition), openFrom }
   }
 
@@ -168,21 +166,6 @@ export class Board {
   /** Writes down where everyone stands in a run at the end of a day. */
   snapshot(run: number, day: number): void {
     this.store.snapshot(run, day, this.#definition.maxParticipants, (score) => this.served(score))
-  }
-
-  /** The ranking of a group in a run that isn't final. */
-  ranking(run: number, group: string): Ranking {
-    const key = `${run} ${group}`
-    const known = this.#rankings.get(key)
-    if (known !== undefined && !known.isStale) return known
-    const max = this.#definition.maxParticipants
-    const ranking = new Ranking(this.store.best(run, group, max), max)
-    this.#rankings.set(key, ranking)
-    return ranking
-  }
-
-  rankOf(row: Row | null): number | null {
-    return row === null || row.group === null ? null : this.ranking(row.run, row.group).rankOf(row)
   }
 
   /**
@@ -251,7 +234,7 @@ export class Board {
     const after = applied(this, rows, change, sums)
     const run = wanted ? this.#alteredRun(sums) : null
     const rowIn = (list: readonly Row[]) => list.find((row) => row.run === run?.start) ?? null
-    const previousRank = this.rankOf(rowIn(rows))
+    const previousRank = this.rankings.rankOf(rowIn(rows))
     for (const row of after) this.#put(rows.find(({ run }) => run === row.run) ?? null, row)
     return run && this.#placement(run, rowIn(after) ?? rowIn(rows), previousRank)
   }
@@ -261,7 +244,7 @@ export class Board {
     const run = wanted ? this.#alteredRun(sumsOf(this, change)) : null
     const row = () =>
       this.store.ofUser(change.userId, change.iid).find((one) => one.run === run?.start) ?? null
-    const previousRank = this.rankOf(row())
+    const previousRank = this.rankings.rankOf(row())
     if (truth !== null) this.settle(truth)
     return run && this.#placement(run, row(), previousRank)
   }
@@ -274,10 +257,10 @@ export class Board {
 
   #placement(run: Run, row: Row | null, previousRank: number | null): Placement {
     const group = row?.group ?? null
-    const threshold = group === null ? null : this.ranking(run.start, group).threshold
+    const threshold = group === null ? null : this.rankings.of(run.start, group).threshold
     return {
       run,
-      rank: this.rankOf(row),
+      rank: this.rankings.rankOf(row),
       previousRank,
       threshold: threshold === null ? 0 : this.served(threshold),
     }
@@ -288,13 +271,7 @@ export class Board {
     this.#moved?.add(after.iid)
     if (before !== null && JSON.stringify(before) === JSON.stringify(after)) return
     this.store.put(after)
-    const held = (group: string | null) =>
-      group === null ? undefined : this.#rankings.get(`${after.run} ${group}`)
-    if (before?.group === after.group) held(after.group)?.replace(before, after)
-    else {
-      held(before?.group ?? null)?.replace(before, null)
-      held(after.group)?.replace(null, after)
-    }
+    this.rankings.move(before, after)
   }
 
   /** Puts what the log says of a user in the place of what was known, unless that is ahead. */
@@ -318,7 +295,7 @@ export class Board {
   /** Takes users out (U8). */
   erase(users: readonly { userId: string; iid: string }[]): void {
     for (const { userId, iid } of users) this.store.erase(userId, iid)
-    if (users.length > 0) this.#rankings.clear()
+    if (users.length > 0) this.rankings.clear()
   }
 }
 
