@@ -55,6 +55,13 @@ export function exampleWorlds(year: number): Record<string, World> {
       world(daily, ...[teams, wait(2), set(1_000), wait(1)]),
     'L5, L6, L8: a maximum that is lowered later changes no final run, nor groups of it that are read together':
       world({ ...daily, max: 3 }, ...[teams, wait(2), set(1), wait(1)]),
+    'L5: who is outside comes in when one of the best falls behind, falls to nothing, or leaves the group':
+      world(
+        { breakdown: ['team'] },
+        ...[at(event(0, '9', a), event(1, '8', a), event(2, '7', b), event(3, '6', b))],
+        ...[at(event(0, '-3.5')), at(event(1, '-8')), at(event(2, '1', within('blue', 'a')))],
+        ...[at(event(1, '5.5')), at(event(2, '-1', within('red', 'a')))],
+      ),
     'L10, G11: a day on which only what is beyond 32 bits changed is none of the history': world(
       {},
       ...[billion, wait(1), billion, wait(1), billion, wait(1), billion, wait(1), at(event(1, '1'))],

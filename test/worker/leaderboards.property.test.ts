@@ -200,7 +200,6 @@ it('L1–L11, P4: leaderboards are at every moment what a recount of the log giv
     ...(!asked && { interruptAfterTimeLimit: 40_000 }),
   })
   console.log(seen)
-  if (asked) return
-  expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
-  expect(seen.ranked).toBeGreaterThan(100)
+  const { hidden: _, ...shown } = seen
+  expect(Math.min(...Object.values(shown))).toBeGreaterThan(0)
 }, 3_600_000)

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { midnight } from '../oracle/calendar.oracle'
-import type { Wanted } from '../oracle/leaderboards.oracle'
+import type { Ranked, Wanted } from '../oracle/leaderboards.oracle'
 import type { Action, Play, WorldBoard } from '../oracle/leaderboards.play'
 import { type Economy, type Passed, POINTS } from '../oracle/ledger.oracle'
 import { ADMIN_KEY, type Answer, at, call, newTenant, type TestTenant } from './harness'
@@ -161,11 +161,11 @@ export async function clear(tenant: TestTenant, { system, boards }: Ids): Promis
 
 const Rankings = z.object({
   status: z.string(),
-  rankings: z.array(
-    z.object({ userId: z.string(), rank: z.number(), value: z.number() }).transform((one) => one),
-  ),
+  rankings: z.array(z.object({ userId: z.string(), rank: z.number(), value: z.number() })),
 })
-export type Page = { status: number; board: string | null; rankings: z.infer<typeof Rankings>['rankings'] }
+
+/** A page, empty where it is refused; `board` is the leaderboard's status. */
+export type Page = { status: number; board: string | null; rankings: Ranked[] }
 
 /** Reads one page of a leaderboard (L9). */
 export async function read(
