@@ -439,8 +439,10 @@ describe('an event', () => {
 
 // The last one, since it ends the set clock of all.
 describe('in real time', () => {
-  test('C2: one that begins in the far future keeps nothing else from being due', async () => {
-    await create({ start: '9999-12-30', status: 'scheduled' })
+  test('C1, C2: what ran ahead of the clock is open again, and what begins in the far future holds up nothing', async () => {
+    await create({ key: 'far', start: '9999-12-30', status: 'scheduled' })
+    await create({ start: '2026-01-01', runUnit: 'day', runInterval: 1 })
+    await step('ada', 5)
     const systemId = await tenant.create('/points', { key: 'xp', name: 'XP' })
     const hourly = { type: 'time', status: 'active', points: 1, timeUnit: 'hours', timeInterval: 1 }
     const id = await tenant.create(`/points/${systemId}/triggers`, hourly)
@@ -454,5 +456,9 @@ describe('in real time', () => {
     expect((await tenant.admin('PATCH', `/points/${systemId}/triggers`, [{ id, points: 3 }])).status).toBe(
       200,
     )
+    // The alarm does it, and this waits for its turn after it.
+    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 20)
+    expect(await step('bob', 3)).toMatchObject({ rank: 1, previousRank: null })
+    expect(await ranked()).toEqual([['bob', 1, 3]])
   })
 })

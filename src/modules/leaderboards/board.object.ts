@@ -98,7 +98,9 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   async tend(request: z.input<typeof TendRequest>): Promise<z.input<typeof TendReply>> {
     const { definition, ...moments } = TendRequest.parse(request)
     const work = this.#upkeep.then(() =>
-      this.#changing(async () => ({ dueAt: await tend(this.#at(definition, moments.now), moments) })),
+      this.#changing(async () => ({
+        dueAt: await tend(this.#at(definition, moments.now), { ...moments, mayRewind: this.#db.testClock }),
+      })),
     )
     this.#upkeep = work.catch(() => undefined)
     return work

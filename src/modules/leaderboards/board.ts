@@ -1,30 +1,14 @@
-import { z } from 'zod'
 import type { Instant } from '../../shared/clock'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
 import { Definition, type Placement, type ScoreChange } from './board.messages'
 import type { BoardStore, Row } from './board.store'
 import { applied, follows, type Sum, settled, sumsOf } from './chain.rules'
+import { newProgress, Progress, utcDay } from './progress'
 import { Rankings } from './rankings'
 import type { Extent, MarkPage, Recounted } from './recount.repository'
-import { firstDayOf, LAST_DAY, lastDayOf, type Run, runHolding, windowOf } from './runs.rules'
+import { LAST_DAY, lastDayOf, type Run, runHolding, windowOf } from './runs.rules'
 
-const DAY = 86_400_000
 const INT32_MAX = 2_147_483_647
-
-/** How far the upkeep of a board has got. */
-export const Progress = z.object({
-  /** Runs that start before this day are final. */
-  openFrom: z.number(),
-  /** The UTC day on which ranks last moved; null where they never did. */
-  day: z.number().nullable(),
-  /** A comparison with D1 that is under way: since when users must have changed (0: all), when it began, and how far it is. */
-  comparison: z.object({ since: z.number(), began: z.number(), after: z.string() }).nullable(),
-  /** Whether all must be compared before anything else. */
-  mustCompareAll: z.boolean(),
-  /** When the last comparison began, in milliseconds. */
-  compared: z.number(),
-})
-export type Progress = z.infer<typeof Progress>
 
 /** What a board asks D1. */
 export type Source = {
@@ -125,11 +109,14 @@ export class Board {
     if (next.version <= before.version) return
     const differs = (...names: (keyof Definition)[]) =>
       names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(next[name]))
+    const names = Object.keys(next)
+      .filter((name) => isKeyOf(name, next))
+      .filter((name) => name !== 'version')
+    const isOther = differs(...names)
+    // A day that is over ended by the rules of before.
+    if (isOther) this.roll(utcDay(now))
     this.#definition = next
-    if (!Object.keys(next).some((name) => isKeyOf(name, next) && name !== 'version' && differs(name))) return
-    this.#definition = before
-    this.roll(utcDay(now))
-    this.#definition = next
+    if (!isOther) return
     this.rankings.clear()
     this.#lastRun = null
     if (differs('start', 'runUnit', 'runInterval', 'breakdown')) {
@@ -304,16 +291,5 @@ const meaningOf = ({ rankBy, input, breakdown }: Definition) => JSON.stringify([
 
 /** Changes to apply, on which day ranks move by them, whether the places are wanted, and how the leaderboard was configured for their maker. */
 type Applying = { at: Instant; changes: readonly ScoreChange[]; wanted: boolean; under: Definition }
-
-/** A UTC day as days since 1970-01-01. */
-export const utcDay = (at: number) => Math.floor(at / DAY)
-
-const newProgress = ({ start }: Definition): Progress => ({
-  openFrom: firstDayOf({ start }),
-  day: null,
-  comparison: null,
-  mustCompareAll: true,
-  compared: 0,
-})
 
 const isKeyOf = (name: string, definition: Definition): name is keyof Definition => name in definition

@@ -1,15 +1,18 @@
 import type { z } from 'zod'
 import { type Instant, instant } from '../../shared/clock'
 import type { Board } from './board'
-import { utcDay } from './board'
 import type { TendRequest } from './board.messages'
 import { cursorOf } from './chain.rules'
+import { utcDay } from './progress'
 import type { Mark } from './recount.repository'
 import { beginsAt, finalAt, finalUntil, firstDayOf, LAST_DAY, runHolding, statusOf } from './runs.rules'
 
 const HOUR = 3_600_000
 /** Up to when a board does what is due. */
-type Moments = Omit<z.output<typeof TendRequest>, 'definition'>
+type Moments = Omit<z.output<typeof TendRequest>, 'definition'> & {
+  /** Whether time may go back: only where a test clock can be taken away (C1). */
+  mayRewind: boolean
+}
 
 /** Users that are compared, or counted anew, at once; those that are walked past in search of who has changed; ranges to one call. */
 const CHUNK = 1_000
@@ -22,12 +25,12 @@ const MARGIN = 10 * 60_000
  * Does what is due of a board by `now`, or a part of it: compares it with D1 hourly (L12), and makes runs final after a full
  * comparison (L8). Answers when it wants to be called next, with what is overdue by `until` done once; null for never.
  */
-export async function tend(board: Board, { now, until, grace }: Moments): Promise<Instant | null> {
+export async function tend(board: Board, { now, until, grace, mayRewind }: Moments): Promise<Instant | null> {
   const { definition } = board
   const status = statusOf(definition, now)
   if (status === 'inactive') return null
-  // Real time only goes forward; a test clock that was taken away has left the board in its future.
-  if (now + HOUR < board.progress.compared && definition.finished === null) {
+  // A test clock that was taken away has left the board in its future.
+  if (mayRewind && now + HOUR < board.progress.compared && definition.finished === null) {
     board.rewind((finalUntil(definition, now) ?? firstDayOf(definition) - 1) + 1)
   }
   if (status === 'scheduled') return beginsAt({ start: firstDayOf(definition) })

@@ -39,7 +39,7 @@ export const LeaderboardResponse = z
   .meta({ id: 'LeaderboardResponse' })
 
 /** A leaderboard with its present status (L7). */
-export const LeaderboardResponseWithStatus = LeaderboardResponse.extend({ status: ShownStatus })
+const LeaderboardResponseWithStatus = LeaderboardResponse.extend({ status: ShownStatus })
 
 export const LeaderboardsResponse = z.array(LeaderboardResponseWithStatus)
 

@@ -103,7 +103,7 @@ function secondsOf(time: string): number {
 }
 
 /** The daily window of a leaderboard in seconds since local midnight; `to` is not in it. One that crosses midnight ends before it starts. */
-export type Window = { from: number; to: number }
+type Window = { from: number; to: number }
 
 /** The daily window, or null where the whole day counts (L1). */
 export function windowOf({ startTime, endTime }: Pick<Leaderboard, 'startTime' | 'endTime'>): Window | null {
