@@ -8,6 +8,8 @@ import { type App, newApp } from './http/app'
 import { logLine } from './http/log'
 import { systemRoutes } from './http/system'
 import type { Instance } from './instance'
+import { achievementAdminRoutes } from './modules/achievements/achievements.admin.routes'
+import { achievementRoutes } from './modules/achievements/achievements.routes'
 import { attributeRoutes } from './modules/attributes/attributes.routes'
 import { clockRoutes } from './modules/clock/clock.routes'
 import { eventRoutes } from './modules/events/events.routes'
@@ -18,8 +20,12 @@ import { metricRoutes } from './modules/metrics/metrics.routes'
 import { userMetricRoutes } from './modules/metrics/user-metrics.routes'
 import { pointsAdminRoutes } from './modules/points/points.admin.routes'
 import { pointsRoutes } from './modules/points/points.routes'
+import { preferenceRoutes } from './modules/preferences/preferences.routes'
+import { streakAdminRoutes } from './modules/streaks/streaks.admin.routes'
+import { streakRoutes } from './modules/streaks/streaks.routes'
 import { settingsRoutes } from './modules/tenants/settings.routes'
 import { userRoutes } from './modules/users/users.routes'
+import { wrappedRoutes } from './modules/wrapped/wrapped.routes'
 import { systemNow } from './shared/clock'
 
 const MODULES = [
@@ -28,11 +34,17 @@ const MODULES = [
   userRoutes,
   userMetricRoutes,
   pointsRoutes,
+  achievementRoutes,
   leaderboardRoutes,
+  wrappedRoutes,
+  preferenceRoutes,
+  streakRoutes,
   attributeRoutes,
   metricRoutes,
   pointsAdminRoutes,
+  achievementAdminRoutes,
   leaderboardAdminRoutes,
+  streakAdminRoutes,
   settingsRoutes,
   keyRoutes,
   clockRoutes,

@@ -1,4 +1,6 @@
 import type { OperationSpec } from './http/operation'
+import { achievementAdminOperations } from './modules/achievements/achievements.admin.routes'
+import * as achievements from './modules/achievements/achievements.routes'
 import { attributeOperations } from './modules/attributes/attributes.routes'
 import * as clock from './modules/clock/clock.routes'
 import * as events from './modules/events/events.routes'
@@ -9,11 +11,17 @@ import { metricOperations } from './modules/metrics/metrics.routes'
 import * as userMetrics from './modules/metrics/user-metrics.routes'
 import { pointsAdminOperations } from './modules/points/points.admin.routes'
 import { pointsOperations } from './modules/points/points.routes'
+import * as preferences from './modules/preferences/preferences.routes'
+import { streakAdminOperations } from './modules/streaks/streaks.admin.routes'
+import * as streaks from './modules/streaks/streaks.routes'
 import * as settings from './modules/tenants/settings.routes'
 import * as users from './modules/users/users.routes'
+import { usersWrapped } from './modules/wrapped/wrapped.routes'
 
 /** The operations of the application interface, in the order of its document. */
 export const applicationOperations: readonly OperationSpec[] = [
+  achievements.achievementsAll,
+  achievements.achievementsComplete,
   events.metricsEvent,
   users.usersCreate,
   users.usersGet,
@@ -22,10 +30,16 @@ export const applicationOperations: readonly OperationSpec[] = [
   userMetrics.usersAllMetrics,
   userMetrics.usersSingleMetric,
   userMetrics.usersMetricEventSummary,
+  achievements.usersAchievements,
   ...pointsOperations,
   leaderboards.usersLeaderboard,
+  usersWrapped,
   leaderboards.leaderboardsAll,
   leaderboards.leaderboardsGet,
+  preferences.usersGetPreferences,
+  preferences.usersUpdatePreferences,
+  streaks.usersStreak,
+  streaks.streaksList,
 ]
 
 /** The operations of the admin interface, in the order of its document. */
@@ -33,7 +47,9 @@ export const adminOperations: readonly OperationSpec[] = [
   ...attributeOperations,
   ...metricOperations,
   ...pointsAdminOperations,
+  ...achievementAdminOperations,
   ...leaderboardAdminOperations,
+  ...streakAdminOperations,
   settings.adminSettingsGet,
   settings.adminSettingsUpdate,
   keys.adminApplicationApiKeysList,

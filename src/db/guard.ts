@@ -32,6 +32,24 @@ export function bothUnchanged(
   return db.statement(BOTH_UNCHANGED, tenantId, version, userId, was === null ? '' : `${was.iid}:${was.seq}`)
 }
 
+const USERS_UNCHANGED = `
+  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (
+    SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0
+      AND u.iid = asked.value ->> 1 AND u.seq = asked.value ->> 2)) THEN json('conflict') ELSE 1 END`
+
+/** Holds while all of these users are as read. */
+export function usersUnchanged(
+  db: Database,
+  tenantId: string,
+  users: readonly { id: string; iid: string; seq: number }[],
+): D1PreparedStatement {
+  return db.statement(
+    USERS_UNCHANGED,
+    tenantId,
+    JSON.stringify(users.map(({ id, iid, seq }) => [id, iid, seq])),
+  )
+}
+
 /** Whether a batch failed because one of its guards no longer held. */
 export function isConflict(error: unknown): boolean {
   return error instanceof Error && error.message.includes('malformed JSON')

@@ -1,6 +1,11 @@
 import type { Boost } from '../modules/configuration/configuration'
+import type { Preferences } from '../modules/preferences/preferences'
+import type { StreakState } from '../modules/streaks/streaks.state'
 import type { Instant } from '../shared/clock'
 import type { Micros } from '../shared/decimal'
+
+/** Under which name the last change of a streak's length is noted among those of totals. */
+export const STREAK = 'streak'
 
 /** A running total and the highest that it ever was (P1). */
 export type Counter = { total: Micros; highest: Micros }
@@ -36,11 +41,19 @@ export type UserState = {
   points: ReadonlyMap<string, number>
   /** By counter id, for triggers that count on their own (P1). */
   counters: ReadonlyMap<string, Counter>
-  /** By metric or points system id: `seq` of the last change of the user's total in it. */
+  /** By metric or points system id: `seq` of the last change of the user's total in it; by `streak`, of the streak's length. */
   touched: ReadonlyMap<string, number>
+  /** The streak as of the last change that settled it; as of now, `settled` tells it (S3). */
+  streak: StreakState
+  /** Completed achievements, by id. */
+  achievements: ReadonlyMap<string, Completion>
+  preferences: Preferences
   /** The user's own boosts that are not over. */
   boosts: readonly Boost[]
 }
+
+/** That an achievement was completed: an id of its own, and when (A3, E8). */
+export type Completion = LocalTime & { id: string }
 
 /** The moment of a change as the user's zone has it, computed once (E8). */
 export type LocalTime = { at: Instant; utcOffset: number }

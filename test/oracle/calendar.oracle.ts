@@ -98,3 +98,47 @@ export const beginsAt = (date: string) => midnight(date) - 14 * 60 * MINUTE
 /** When a run is final: 12 hours after its end in UTC (L8); null where it has no end. */
 export const finalAt = ({ end }: OracleRun): number | null =>
   end === null ? null : midnight(end) + DAY + 12 * 60 * MINUTE
+
+/** How often a streak asks for something (S1). */
+export type Frequency = 'daily' | 'weekly' | 'monthly'
+
+/** The first day of the period that holds a date: itself, its Monday, or the first of its month (S1). */
+export function periodOf(date: string, frequency: Frequency, weekBeginsOn = 1): string {
+  if (frequency === 'daily') return date
+  if (frequency === 'monthly') return `${date.slice(0, 7)}-01`
+  const weekday = new Date(midnight(date)).getUTCDay()
+  return plusDays(date, -((weekday - weekBeginsOn + 7) % 7))
+}
+
+/** The first day of the period so many after (negative: before) the one that begins on a date. */
+export function plusPeriods(start: string, count: number, frequency: Frequency): string {
+  if (frequency === 'monthly') return plusMonths(start, count)
+  return plusDays(start, frequency === 'weekly' ? 7 * count : count)
+}
+
+/** The date that a zone's calendars show at a moment. */
+export const dateIn = (zone: string, at: number) => localAt(at, offsetIn(zone, at)).date
+
+const known = new Map<string, number>()
+
+/** As `offsetAt`, which is asked once for each quarter of an hour: clocks are changed at none but quarters. */
+export function offsetIn(zone: string, at: number): number {
+  const quarter = Math.floor(at / (15 * MINUTE))
+  const key = `${zone} ${quarter}`
+  const offset = known.get(key) ?? offsetAt(zone, quarter * 15 * MINUTE)
+  known.set(key, offset)
+  return offset
+}
+
+/** The moment at which a date begins in a zone: the first at which its calendars show it, to the quarter of an hour. */
+export function beginningOf(zone: string, date: string): number {
+  const quarter = 15 * MINUTE
+  // No zone is more than 15 hours away from UTC.
+  let [before, since] = [midnight(date) - 60 * quarter, midnight(date) + 60 * quarter]
+  while (since - before > quarter) {
+    const middle = before + Math.floor((since - before) / quarter / 2) * quarter
+    if (dateIn(zone, middle) < date) before = middle
+    else since = middle
+  }
+  return since
+}

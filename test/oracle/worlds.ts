@@ -299,6 +299,16 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
     tenantId: TENANT,
     version: 1,
     leaderboards: [],
+    achievements: [],
+    streaks: {
+      enabled: true,
+      off: null,
+      frequency: 'daily',
+      metrics: [],
+      evaluationMode: 'OR',
+      personalisation: false,
+      freezes: null,
+    },
     settings: { controlRatio: 0, recapFrequency: 'weekly' },
     attributes: [...USER_KEYS.map(attribute('user')), ...EVENT_KEYS.map(attribute('event'))],
     metrics: METRICS.map((key) => ({

@@ -299,7 +299,7 @@ const BROKEN: Record<string, Evaluate> = {
     evaluate(
       config,
       state && { ...state, profile: { ...state.profile, tz: null } },
-      { ...command, user: { ...command.user, tz: undefined } },
+      'user' in command ? { ...command, user: { ...command.user, tz: undefined } } : command,
       given,
     ),
   'P6: the cap is off by one': withSystems((system) => ({

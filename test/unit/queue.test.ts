@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Deposed, type Job } from '../../src/modules/events/commit'
+import { Deposed } from '../../src/modules/events/commit'
 import { type CommitGroup, UserQueues } from '../../src/modules/events/queue'
 import type { Settlement } from '../../src/modules/events/settlement'
+import type { Job } from '../../src/modules/events/tries'
 import { instant } from '../../src/shared/clock'
 
 /** How long a group may take before its leader is thought dead, and how often the others look (queue.ts). */
@@ -17,7 +18,7 @@ const jobNamed = (name: string): Job => ({
 })
 
 function nameOf({ command }: Job): string {
-  return command.user.name ?? ''
+  return ('user' in command ? command.user.name : undefined) ?? ''
 }
 
 /** The end of the command with that name; every refusal is as good as another here. */

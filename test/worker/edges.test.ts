@@ -221,10 +221,13 @@ describe('the tables', () => {
     ).all()
     expect(tables.results.map(({ name }) => name)).toEqual([
       'awards',
+      'change_spreads',
       'due_work',
       'events',
       'idempotency_keys',
       'points_summaries',
+      'streak_runs',
+      'tallies',
       'trigger_versions',
       'users',
     ])

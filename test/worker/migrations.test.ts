@@ -1,6 +1,7 @@
 import { applyD1Migrations } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
+import { ADMIN_KEY, call, toApp } from './harness'
 
 const TABLES = `SELECT name, sql FROM sqlite_schema
   WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'
@@ -42,10 +43,42 @@ test('0001: from a database of before, users keep what they had, and active time
     anchored: 1,
   })
   expect(await first("SELECT anchor FROM points_triggers WHERE id = 'y'")).toEqual({ anchor: null })
-  expect(await first('SELECT tenant_id, kind, subject FROM due_work')).toEqual({
+  expect(await first("SELECT tenant_id, kind, subject FROM due_work WHERE kind = 'ticks'")).toEqual({
     tenant_id: 't',
     kind: 'ticks',
     subject: '',
   })
   expect(await first("SELECT config_version FROM tenants WHERE id = 't'")).toEqual({ config_version: 1 })
+})
+
+test('0002: from a database of before, streaks are counted from the log, and users are counted', async () => {
+  const fresh = await schema()
+  await migratedBefore(2)
+  const day = 86_400_000
+  const noon = Math.floor(Date.now() / day) * day - day / 2
+  await env.DB.batch([
+    env.DB.prepare(
+      "INSERT INTO tenants (id, customer_id, name, created, updated) VALUES ('t', 'c', 'n', 0, 0)",
+    ),
+    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+      updated, metrics, points, counters) VALUES ('t', 'ada', 'i', 2, ?1, 1, '{}', 0, 1, 1, '[["m",2,2]]', '{}', '[]'),
+      ('t', 'bob', 'j', 1, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]')`).bind(noon),
+    env.DB.prepare(`INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
+      VALUES ('i', 'm', ?1, 1, 'e', 1, 0), ('i', 'm', ?2, 2, 'f', 1, 0)`).bind(noon - day, noon),
+  ])
+  await applyD1Migrations(env.DB, env.MIGRATIONS)
+  expect(await schema()).toEqual(fresh)
+  expect(await first("SELECT count FROM tallies WHERE tenant_id = 't' AND name = 'users'")).toEqual({
+    count: 2,
+  })
+  expect(await first("SELECT kind, subject FROM due_work WHERE tenant_id = 't'")).toEqual({
+    kind: 'recount',
+    subject: '',
+  })
+  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': 't' }
+  const { body } = await call(toApp, 'GET', '/v1/streaks?userIds=bob&userIds=ada', { headers })
+  expect(body).toEqual([
+    { userId: 'ada', streakLength: 2, extended: new Date(noon).toISOString() },
+    { userId: 'bob', streakLength: 0, extended: null },
+  ])
 })

@@ -1,8 +1,20 @@
 import { z } from 'zod'
 import { Timestamp } from '../../http/fields'
+import { UserAttributesQuery } from '../../http/queries'
+import { AttributeFilterAnswer } from '../attributes/attributes.schemas'
+import { MetricEventPointsResponse } from '../points/points.schemas'
+import { UpsertedUser } from '../users/users.schemas'
 
-/** An attribute filter as the application interface shows it: by key. */
-export const AttributeFilterAnswer = z.object({ key: z.string(), value: z.string() })
+/** Whose achievements to list: only those whose user filters these attributes meet (A6). */
+export const AchievementsQuery = z.object({ userAttributes: UserAttributesQuery.optional() })
+
+/** Whether to list those too that the user has yet to complete (A6). */
+export const UserAchievementsQuery = z.object({ includeIncomplete: z.enum(['true']).optional() })
+
+/** Who completes an achievement; the user is made if unknown (A3). */
+export const AchievementCompletionRequest = z
+  .object({ user: UpsertedUser })
+  .meta({ id: 'AchievementCompletionRequest' })
 
 /** An achievement as configured (A1); the singular `eventAttribute` carries the first of the plural (G10). */
 export const AchievementResponse = z
@@ -28,3 +40,26 @@ export const AchievementResponse = z
 export const UserAchievementResponse = AchievementResponse.extend({
   achievedAt: Timestamp.nullable(),
 }).meta({ id: 'UserAchievementResponse' })
+
+/** An achievement with how many users have completed it, and how many of a hundred that is (A5). */
+export const AchievementWithStatsResponse = AchievementResponse.extend({
+  completions: z.int32(),
+  rarity: z.number(),
+}).meta({ id: 'AchievementWithStatsResponse' })
+
+/** An achievement of a user, and how many others have it (A5, A6). */
+export const UserAchievementWithStatsResponse = AchievementWithStatsResponse.extend({
+  achievedAt: Timestamp.nullable(),
+}).meta({ id: 'UserAchievementWithStatsResponse' })
+
+export const AchievementsResponse = z.array(AchievementWithStatsResponse)
+export const UserAchievementsResponse = z.array(UserAchievementWithStatsResponse)
+
+/** What completing an achievement came to: the points are by key of the points system (A3). */
+export const AchievementCompletionResponse = z
+  .object({
+    completionId: z.string(),
+    achievement: UserAchievementResponse,
+    points: z.record(z.string(), MetricEventPointsResponse),
+  })
+  .meta({ id: 'AchievementCompletionResponse' })

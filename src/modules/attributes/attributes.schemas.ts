@@ -28,6 +28,9 @@ export const AdminAttribute = z
   .object({ id: UuidAnswer, name: z.string(), key: z.string(), type: AttributeType })
   .meta({ id: 'AdminAttribute' })
 
+/** An attribute filter as the application interface shows it: by key. */
+export const AttributeFilterAnswer = z.object({ key: z.string(), value: z.string() })
+
 export const CreateAttributesRequest = items(CreateAttributeRequestItem).meta({
   id: 'CreateAttributesRequest',
 })

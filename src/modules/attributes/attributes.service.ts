@@ -80,7 +80,7 @@ export function updateAttributes(
   })
 }
 
-/** Deletes attributes; one that something active or a leaderboard that isn't finished uses is an issue (G9). */
+/** Deletes attributes; one that something active, a locked achievement or a leaderboard that isn't finished uses is an issue (G9). */
 export function deleteAttributes(scope: Scope, ids: readonly string[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
@@ -112,6 +112,10 @@ function attributesInUse(config: Configuration, now: Instant): ReadonlyMap<strin
   for (const board of config.leaderboards) {
     if (statusOf(board, now) === 'finished') continue
     for (const id of board.breakdown) used.set(id, `the leaderboard ${board.key}, which is not finished`)
+  }
+  for (const { key, status, userAttributes, eventAttributes } of config.achievements) {
+    if (status === 'inactive') continue
+    mark([...userAttributes, ...eventAttributes], `the achievement ${key}, which is ${status}`)
   }
   return used
 }

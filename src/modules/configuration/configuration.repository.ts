@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { Database } from '../../db/database'
 import { civilDate } from '../../shared/civil'
-import type { Boost, Configuration, Leaderboard, Level, Trigger } from './configuration'
+import { streakSettings } from '../streaks/streaks.settings'
+import type { Achievement, Boost, Configuration, Leaderboard, Level, Trigger } from './configuration'
 import type { ConfigurationCache } from './configuration.cache'
 
 const filters = z
@@ -15,6 +16,7 @@ const TenantRow = z.object({
   version: z.number(),
   controlRatio: z.number(),
   recapFrequency: z.enum(['none', 'weekly', 'monthly']),
+  streaks: streakSettings,
 })
 const AttributeRow = z.object({
   ...resource,
@@ -88,6 +90,26 @@ const LeaderboardRow = z.object({
   runInterval: z.number().nullable(),
   finished: z.number().nullable(),
 })
+const AchievementRow = z.object({
+  ...resource,
+  key: z.string(),
+  name: z.string(),
+  description: z.string(),
+  badgeUrl: z.string().nullable(),
+  status: z.enum(['inactive', 'active', 'locked']),
+  trigger: z.enum(['metric', 'streak', 'api', 'achievement']),
+  metricId: z.string().nullable(),
+  metricValue: z.number().nullable(),
+  streakLength: z.number().nullable(),
+  achievementIds: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(z.string())),
+  userAttributes: filters,
+  eventAttributes: filters,
+  counterId: z.string(),
+  counted: z.number().transform((n) => n === 1),
+})
 /** A boost's row, of those for everyone and of users' own. */
 export const BoostRow = z.object({
   ...resource,
@@ -107,7 +129,7 @@ export const BOOST_COLUMNS = `id, created, updated, system_id AS systemId, user_
   start, "end", multiplier, rounding, user_attributes AS userAttributes`
 
 const LOAD = [
-  `SELECT config_version AS version, control_ratio AS controlRatio, recap_frequency AS recapFrequency
+  `SELECT config_version AS version, control_ratio AS controlRatio, recap_frequency AS recapFrequency, streaks
      FROM tenants WHERE id = ?1`,
   `SELECT id, created, updated, type, key, name FROM attributes
      WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
@@ -128,6 +150,10 @@ const LOAD = [
      system_id AS systemId, max_participants AS maxParticipants, start, "end", start_time AS startTime,
      end_time AS endTime, breakdown, run_unit AS runUnit, run_interval AS runInterval, finished
      FROM leaderboards WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+  `SELECT id, created, updated, key, name, description, badge_url AS badgeUrl, status, "trigger", metric_id AS metricId,
+     metric_value AS metricValue, streak_length AS streakLength, achievement_ids AS achievementIds,
+     user_attributes AS userAttributes, event_attributes AS eventAttributes, counter_id AS counterId, counted
+     FROM achievements WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
 ] as const
 
 type Source = { db: Database; configurations: ConfigurationCache }
@@ -138,7 +164,7 @@ export async function loadConfiguration(source: Source, tenantId: string): Promi
   const results = await db.batch(LOAD.map((sql) => db.statement(sql, tenantId)))
   const rows = <S extends z.ZodType>(index: number, schema: S) =>
     z.array(schema).parse(results[index]?.results ?? [])
-  const { version, ...settings } = TenantRow.parse(results[0]?.results[0])
+  const { version, streaks, ...settings } = TenantRow.parse(results[0]?.results[0])
   const levels: Level[] = rows(4, LevelRow)
   const triggers: Trigger[] = rows(5, TriggerRow)
   const boosts: Boost[] = rows(6, BoostRow)
@@ -151,7 +177,18 @@ export async function loadConfiguration(source: Source, tenantId: string): Promi
   const attributes = rows(1, AttributeRow)
   const metrics = rows(2, MetricRow)
   const leaderboards: Leaderboard[] = rows(7, LeaderboardRow)
-  const config = { tenantId, version, settings, attributes, metrics, systems, leaderboards }
+  const achievements: Achievement[] = rows(8, AchievementRow)
+  const config = {
+    tenantId,
+    version,
+    settings,
+    streaks,
+    attributes,
+    metrics,
+    systems,
+    leaderboards,
+    achievements,
+  }
   source.configurations.set(tenantId, config)
   return config
 }

@@ -1,5 +1,6 @@
 import type { CivilDate } from '../../shared/civil'
 import type { Rounding } from '../../shared/decimal'
+import type { StreakSettings } from '../streaks/streaks.settings'
 
 /** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
 export type Filter = { attributeId: string; attributeValue: string }
@@ -98,6 +99,28 @@ export type Leaderboard = Resource & {
   finished: number | null
 }
 
+/** An achievement (A1); which fields are filled depends on the trigger. */
+export type Achievement = Resource & {
+  key: string
+  name: string
+  description: string
+  badgeUrl: string | null
+  status: 'inactive' | 'active' | 'locked'
+  trigger: 'metric' | 'streak' | 'api' | 'achievement'
+  metricId: string | null
+  /** In the metric's unit. */
+  metricValue: number | null
+  streakLength: number | null
+  /** What makes a composite complete, by id. */
+  achievementIds: readonly string[]
+  userAttributes: readonly Filter[]
+  eventAttributes: readonly Filter[]
+  /** Under which users' own counters of it stand, where it has filters on event attributes (A2). */
+  counterId: string
+  /** Whether all users' counters of it have taken in what the log had when it was activated (A4). */
+  counted: boolean
+}
+
 export type Settings = { controlRatio: number; recapFrequency: 'none' | 'weekly' | 'monthly' }
 
 /** All that a tenant has configured, as of one version; resources in order of creation. */
@@ -105,10 +128,12 @@ export type Configuration = {
   tenantId: string
   version: number
   settings: Settings
+  streaks: StreakSettings
   attributes: readonly Attribute[]
   metrics: readonly Metric[]
   systems: readonly System[]
   leaderboards: readonly Leaderboard[]
+  achievements: readonly Achievement[]
 }
 
 /** The most resources of one kind that a tenant may have, in all systems together, so that a configuration fits an isolate. */
@@ -157,6 +182,11 @@ export function systemByKey(config: Configuration, key: string): System | undefi
 /** The leaderboard by its key, or undefined. */
 export function leaderboardByKey(config: Configuration, key: string): Leaderboard | undefined {
   return config.leaderboards.find((leaderboard) => leaderboard.key === key)
+}
+
+/** The achievement by its key, or undefined. */
+export function achievementByKey(config: Configuration, key: string): Achievement | undefined {
+  return config.achievements.find((achievement) => achievement.key === key)
 }
 
 /** Whether values by attribute id meet all filters (P2). */

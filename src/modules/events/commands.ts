@@ -2,10 +2,11 @@ import { z } from 'zod'
 import type { Command } from '../../engine/evaluate'
 import { type Instant, instant } from '../../shared/clock'
 import { fromMicros, toMicros } from '../../shared/decimal'
+import { PreferencesChangeMessage } from '../preferences/preferences.schemas'
 import type { ProfileChange } from '../users/users.rules'
-import { UpdatedUser } from '../users/users.schemas'
-import type { Job } from './commit'
+import { UpdatedUser, UpsertedUser } from '../users/users.schemas'
 import { EventRequest } from './events.schemas'
+import type { Job } from './tries'
 
 const moment = z.number().transform(instant)
 const common = { arrived: moment, prefix: z.string().nullable(), since: moment.nullable() }
@@ -26,6 +27,20 @@ export const Commands = z.array(
     z
       .object({ kind: z.enum(['upsert', 'update']), ...common, body: UpdatedUser })
       .transform(({ kind, body, ...rest }) => jobOf({ kind, user: body }, rest)),
+    z
+      .object({
+        kind: z.literal('completion'),
+        ...common,
+        completionId: z.string(),
+        achievementKey: z.string(),
+        body: UpsertedUser,
+      })
+      .transform(({ kind, body: { id, ...user }, completionId, achievementKey, ...rest }) =>
+        jobOf({ kind, completionId, achievementKey, userId: id, user }, rest),
+      ),
+    z
+      .object({ kind: z.literal('preferences'), ...common, body: PreferencesChangeMessage })
+      .transform(({ kind, body, ...rest }) => jobOf({ kind, preferences: body }, rest)),
   ]),
 )
 
@@ -39,6 +54,11 @@ function jobOf(
 /** A job as JSON, as `Commands` reads it. */
 export function messageOf({ command, arrived, prefix, tried }: Job) {
   const common = { arrived, prefix, since: tried?.since ?? null }
+  if (command.kind === 'preferences') return { ...common, kind: command.kind, body: command.preferences }
+  if (command.kind === 'completion') {
+    const { kind, completionId, achievementKey, userId, user } = command
+    return { ...common, kind, completionId, achievementKey, body: { id: userId, ...profileJson(user) } }
+  }
   if (command.kind !== 'event') return { ...common, kind: command.kind, body: profileJson(command.user) }
   const { kind, eventId, metricKey, idempotencyKey, user, value, attributes } = command
   const body = {

@@ -1,14 +1,18 @@
 import type { Database } from '../../db/database'
 import { isConflict } from '../../db/guard'
-import { type Change, type Command, type Decision, evaluate } from '../../engine/evaluate'
+import { type Change, type Decision, evaluate } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
 import { Refusal, refusals } from '../../errors'
 import { type Instant, instant, systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
-import { type Configuration, type Metric, metricByKey } from '../configuration/configuration'
+import { tally, USERS } from '../achievements/tallies.repository'
+import { type Configuration, metricByKey } from '../configuration/configuration'
 import type { ConfigurationCache } from '../configuration/configuration.cache'
 import { configurationAt, loadConfiguration } from '../configuration/configuration.repository'
 import { bookAwards } from '../points/points.repository'
+import { recountStreak } from '../streaks/recount.service'
+import { announce, keepRuns } from '../streaks/streaks.repository'
+import { isStale } from '../streaks/streaks.rules'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { parseUser, storeUser, userStatement } from '../users/users.repository'
 import {
@@ -22,37 +26,7 @@ import {
   usedKeysStatement,
   useKeys,
 } from './events.repository'
-
-/** What a command came to: what happened with the configuration that it happened under, or why nothing did. */
-export type Outcome =
-  | { decision: Exclude<Decision, { kind: 'refused' }>; config: Configuration }
-  /** Its event counted, and stands there in the log, but what came of it was known only to whoever is gone. */
-  | {
-      decision: { kind: 'lost'; place: Recorded; metric: Metric | null; state: UserState | null }
-      config: null
-    }
-  | { decision: Extract<Decision, { kind: 'refused' }>; config: null }
-  /** Deciding it failed, which is a fault of ours; its neighbours are not touched. */
-  | { decision: { kind: 'failed'; error: unknown }; config: null }
-
-/** A command on its way, and what was tried for it. */
-export type Job = {
-  command: Command
-  /** The key whose row must exist when the command is done (K2); null where that is known already. */
-  prefix: string | null
-  /** When it arrived, in real time. */
-  arrived: Instant
-  /** Set once something may have been written of it without anybody seeing the end. */
-  tried: Tried | null
-}
-
-/** A try whose end nobody saw: the log tells whether it did it. */
-export type Tried = {
-  /** No event of this command is older than this. */
-  since: Instant
-  /** What the last try here made of it; null where somebody else tried. */
-  outcome: Outcome | null
-}
+import { eventOf, type Job, type Outcome, outcomeOfTry } from './tries'
 
 /** Whose commands these are. */
 export type Line = { tenantId: string; userId: string }
@@ -63,6 +37,8 @@ export type Means = {
   configurations: ConfigurationCache
   /** Told of each conflict with another isolate. */
   conflicted: () => void
+  /** Told where a deadline is earlier than all others of the tenant, so that the Timekeeper's alarm may be too late. */
+  hastened: () => void
   /** How many conflicts there may be before the commit is given up; in the user's lane, without end. */
   patience: number
   /** Whether the commit may still write; not once somebody else has taken over. Asked after each answer of D1. */
@@ -93,12 +69,13 @@ export async function commit(means: Means, line: Line, jobs: readonly Job[]): Pr
     try {
       const found = await read(means, line, jobs)
       if (!means.mayWrite()) throw new Deposed()
-      const { outcomes, statements } = decide(means.db, line, jobs, found)
+      const { outcomes, statements, announces } = decide(means.db, line, jobs, found)
       if (statements.length > 0) {
         for (const [index, job] of jobs.entries()) {
           job.tried = { since: sinceOf(job, found.clock), outcome: outcomes[index] ?? null }
         }
-        await means.db.batch(statements)
+        const results = await means.db.batch(statements)
+        if (announces && results.at(-1)?.meta.changes) means.hastened()
       }
       return outcomes
     } catch (error) {
@@ -151,9 +128,14 @@ async function read(means: Means, line: Line, jobs: readonly Job[]): Promise<Fou
     const standing = parseStanding(results[0])
     if (standing.tenant === null) throw refusals.tenantUnknown()
     if (standing.tenant.configVersion === config.version) {
+      const state = parseUser(results[1])
+      if (state !== null && isStale(state.streak, config.streaks)) {
+        await recountStreak(db, config, state, standing.clock ?? systemNow())
+        continue
+      }
       return {
         config,
-        state: parseUser(results[1]),
+        state,
         keys: standing.keys,
         clock: standing.clock,
         usedKeys: pairs.length === 0 ? [] : parseUsedKeys(results[2]),
@@ -185,23 +167,19 @@ function eventsSought(config: Configuration, jobs: readonly Job[]): EventSought[
   return sought
 }
 
-function eventOf(outcome: Outcome | null) {
-  return outcome?.decision.kind === 'changed' ? outcome.decision.change.event : null
-}
-
 /** Lets each command act on what the ones before it have made, and collects what is to be stored. */
 function decide(
   db: Database,
   line: Line,
   jobs: readonly Job[],
   { config, state: found, keys, clock, usedKeys, recorded }: Found,
-): { outcomes: Outcome[]; statements: D1PreparedStatement[] } {
+): { outcomes: Outcome[]; statements: D1PreparedStatement[]; announces: boolean } {
   const used = new Map(usedKeys.map(({ metricId, key, eventId }) => [`${metricId} ${key}`, eventId]))
   const newlyUsed: UsedKey[] = []
   const changes: Change[] = []
   let state = found
   const outcomes = jobs.map((job): Outcome => {
-    const known = outcomeFromLog(config, job, found, recorded)
+    const known = outcomeOfTry({ config, state: found, recorded, clock }, job)
     if (known !== null) return known
     if (job.prefix !== null && !keys.has(job.prefix)) return refused(refusals.keyInvalid())
     const decision = attempt(() =>
@@ -226,7 +204,10 @@ function decide(
     }
     return { decision, config }
   })
-  return { outcomes, statements: statementsOf(db, { config, clock }, line, found, changes, newlyUsed) }
+  const statements = statementsOf(db, { config, clock }, line, found, changes, newlyUsed)
+  const due = changes.at(-1)?.after.streak.due ?? null
+  if (due === null || due === found?.streak.due) return { outcomes, statements, announces: false }
+  return { outcomes, statements: [...statements, announce(db, line.tenantId, due)], announces: true }
 }
 
 /**
@@ -235,27 +216,6 @@ function decide(
  */
 function notBefore(arrived: Instant): Instant {
   return instant(Math.max(arrived, systemNow() - MOST_LATE))
-}
-
-/** What a try that nobody saw the end of came to, where the log has its event; null where it has not. */
-function outcomeFromLog(
-  config: Configuration,
-  { command, tried }: Job,
-  state: UserState | null,
-  recorded: ReadonlyMap<string, Recorded>,
-): Outcome | null {
-  if (command.kind !== 'event' || tried === null) return null
-  const event = recorded.get(command.eventId)
-  if (event === undefined) return null
-  if (tried.outcome !== null && isPlaceOf(tried.outcome, event)) return tried.outcome
-  const metric = metricByKey(config, command.metricKey) ?? null
-  return { decision: { kind: 'lost', place: event, metric, state }, config: null }
-}
-
-/** Whether an outcome's event stands at this place of the log, so that the outcome is what happened. */
-export function isPlaceOf(outcome: Outcome | null, { at, seq }: Recorded): boolean {
-  const event = eventOf(outcome)
-  return event !== null && event.at === at && event.seq === seq
 }
 
 function attempt(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {
@@ -286,6 +246,15 @@ function statementsOf(
     storeUser(db, line.tenantId, last.after, { version: config.version, clock, was: found }),
     ...(events.length === 0 ? [] : [logEvents(db, iid, events)]),
     ...bookAwards(db, iid, awards),
+    ...keepRuns(
+      db,
+      iid,
+      changes.flatMap(({ ended }) => ended),
+    ),
+    ...tally(db, line.tenantId, [
+      ...(found === null ? [USERS] : []),
+      ...changes.flatMap(({ completed }) => completed),
+    ]),
     ...(newlyUsed.length === 0 ? [] : [useKeys(db, iid, newlyUsed)]),
   ]
 }

@@ -3,11 +3,15 @@ import type { Context } from '../../context'
 import type { Claim } from '../../http/access'
 import { systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
+import type { AchievementCompletionRequest } from '../achievements/achievements.schemas'
+import type { PreferencesChange } from '../preferences/preferences.rules'
+import { arm } from '../timekeeper/timekeeper.service'
 import type { ProfileChange } from '../users/users.rules'
 import { eventCommand, messageOf } from './commands'
-import { Contention, commit, Deposed, isPlaceOf, type Job, type Line } from './commit'
+import { Contention, commit, Deposed, type Line } from './commit'
 import type { EventRequest } from './events.schemas'
 import { LaneReply, type Settlement, settleAll } from './settlement'
+import { isPlaceOf, type Job } from './tries'
 
 /** How long a lane may take before others are let in, in seconds. */
 const LANE_PATIENCE = 10
@@ -64,6 +68,37 @@ export function changeUser(
   })
 }
 
+/** Completes an achievement of the trigger `api` for a user, who is made if unknown (A3). */
+export function completeAchievement(
+  ctx: Context,
+  sender: Sender,
+  input: { achievementKey: string; body: z.output<typeof AchievementCompletionRequest> },
+): Promise<Settlement> {
+  const arrived = systemNow()
+  const { id: userId, ...user } = input.body.user
+  const { achievementKey } = input
+  return submit(ctx, sender, {
+    command: { kind: 'completion', completionId: newId(arrived), achievementKey, userId, user },
+    arrived,
+    prefix: sender.prefix,
+    tried: null,
+  })
+}
+
+/** Changes what a user has set (U7). */
+export function changePreferences(
+  ctx: Context,
+  sender: Sender,
+  preferences: PreferencesChange,
+): Promise<Settlement> {
+  return submit(ctx, sender, {
+    command: { kind: 'preferences', preferences },
+    arrived: systemNow(),
+    prefix: sender.prefix,
+    tried: null,
+  })
+}
+
 /** Puts a command in line with the user's others in this isolate, and waits for its end. */
 function submit(ctx: Context, line: Line, job: Job): Promise<Settlement> {
   const { tenantId, userId } = line
@@ -89,6 +124,7 @@ async function commitOrHandOver(
       conflicts += 1
       ctx.notes.conflicts = conflicts
     },
+    hastened: () => ctx.waitUntil(arm(ctx, line.tenantId)),
     patience: PATIENCE,
     mayWrite,
   }

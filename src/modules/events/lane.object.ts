@@ -3,9 +3,11 @@ import type { z } from 'zod'
 import { type Cost, Database, noCost } from '../../db/database'
 import { type Bindings, variables } from '../../env'
 import { Instance } from '../../instance'
+import { arm } from '../timekeeper/timekeeper.service'
 import { Commands } from './commands'
-import { commit, type Job, type Line } from './commit'
+import { commit, type Line } from './commit'
 import { failedSettlement, type LaneReply, type Settlement, settleAll } from './settlement'
+import type { Job } from './tries'
 
 /**
  * A user's lane: one object for all isolates, through which that user's commands go once isolates have got into each
@@ -35,6 +37,7 @@ export class UserLane extends DurableObject<Bindings> {
             db: new Database(this.env.DB, cost, testClock),
             configurations: this.#instance.configurations,
             conflicted: () => undefined,
+            hastened: () => this.ctx.waitUntil(arm({ env: this.env }, line.tenantId)),
             patience: Number.POSITIVE_INFINITY,
             mayWrite,
           },

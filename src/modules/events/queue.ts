@@ -1,6 +1,7 @@
 import { systemNow, wait } from '../../shared/clock'
-import { Deposed, type Job } from './commit'
+import { Deposed } from './commit'
 import type { Settlement } from './settlement'
+import type { Job } from './tries'
 
 /** Most commands to one commit; those that wait longer go into the next. */
 const GROUP = 30

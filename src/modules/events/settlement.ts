@@ -2,16 +2,22 @@ import { z } from 'zod'
 import type { Command } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
 import { Refusal } from '../../errors'
+import type { Instant } from '../../shared/clock'
 import { fromMicros } from '../../shared/decimal'
-import type { Metric } from '../configuration/configuration'
+import { completedAnswers, userAchievementAnswer } from '../achievements/achievements.answers'
+import { AchievementCompletionResponse } from '../achievements/achievements.schemas'
+import type { Configuration, Metric } from '../configuration/configuration'
 import { type Carrier, deliver, type Placements } from '../leaderboards/delivery.service'
 import { leaderboardChanges } from '../leaderboards/leaderboards.answers'
 import { NEW_COUNTER } from '../metrics/metrics.rules'
 import { pointsChanges } from '../points/points.answers'
+import { preferencesAnswer } from '../preferences/preferences.answers'
+import { UserPreferencesResponse } from '../preferences/preferences.schemas'
+import { streakAnswer } from '../streaks/streaks.answers'
 import { userAnswer } from '../users/users.answers'
 import { User } from '../users/users.schemas'
-import type { Outcome } from './commit'
 import { EventResponse } from './events.schemas'
+import type { Outcome } from './tries'
 
 /** A value that a schema accepts, handed on as it is: z.record would drop a key such as `__proto__`. */
 const accepted = <S extends z.ZodType>(schema: S) =>
@@ -21,6 +27,8 @@ const accepted = <S extends z.ZodType>(schema: S) =>
 export const Settlement = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('event'), status: z.literal([201, 202]), body: accepted(EventResponse) }),
   z.object({ kind: z.literal('user'), body: accepted(User) }),
+  z.object({ kind: z.literal('completion'), body: accepted(AchievementCompletionResponse) }),
+  z.object({ kind: z.literal('preferences'), body: accepted(UserPreferencesResponse) }),
   z.object({
     kind: z.literal('refused'),
     status: z.literal([400, 401, 403, 404, 413, 422, 429, 500]),
@@ -64,6 +72,24 @@ export function userReply(settlement: Settlement): z.infer<typeof User> {
   throw new Error(settlement.kind === 'failed' ? settlement.message : 'a user was settled as something else')
 }
 
+/** What completing an achievement came to, to answer to its caller. Throws what refused it. */
+export function completionReply(settlement: Settlement): z.infer<typeof AchievementCompletionResponse> {
+  if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
+  if (settlement.kind === 'completion') return settlement.body
+  throw new Error(
+    settlement.kind === 'failed' ? settlement.message : 'a completion was settled as something else',
+  )
+}
+
+/** What a user has set, to answer to whoever set it. Throws what refused it. */
+export function preferencesReply(settlement: Settlement): z.infer<typeof UserPreferencesResponse> {
+  if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
+  if (settlement.kind === 'preferences') return settlement.body
+  throw new Error(
+    settlement.kind === 'failed' ? settlement.message : 'preferences were settled as something else',
+  )
+}
+
 /** The end of a command whose commit threw: a refusal, or a fault of ours. */
 export function failedSettlement(error: unknown): Settlement {
   if (error instanceof Refusal) return { kind: 'refused', status: error.status, message: error.message }
@@ -102,14 +128,17 @@ export function settle(
   }
   if (decision.kind === 'lost') return lost(command, decision)
   if (config === null) throw new Error('a decision without its configuration')
+  if (command.kind === 'completion') return { kind: 'completion', body: completionAnswer(config, decision) }
   if (command.kind !== 'event') {
     const user = decision.kind === 'changed' ? decision.change.after : decision.state
-    return { kind: 'user', body: userAnswer(config, user) }
+    return command.kind === 'preferences'
+      ? { kind: 'preferences', body: preferencesAnswer(config, user.preferences) }
+      : { kind: 'user', body: userAnswer(config, user) }
   }
   const key = command.idempotencyKey
   if (decision.kind === 'replayed') {
-    const { eventId, metric, state } = decision
-    const body = eventAnswer(eventId, metric, state, {})
+    const { eventId, metric, state, at } = decision
+    const body = replayAnswer(config, eventId, metric, state, at)
     return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) } }
   }
   if (decision.kind !== 'changed' || decision.metric === null)
@@ -117,21 +146,46 @@ export function settle(
   const { change, metric } = decision
   const { after } = change
   const body = {
-    ...eventAnswer(command.eventId, metric, after, pointsChanges(config, change)),
+    ...totalAnswer(command.eventId, metric, after),
+    achievements: completedAnswers(config, change),
+    currentStreak: { ...streakAnswer(config, after, after.changed), extended: change.isExtended },
+    points: pointsChanges(config, change),
     leaderboards: leaderboardChanges(config, placements, after.profile, after.changed),
     ...idempotency(key, false),
   }
   return { kind: 'event', status: 201, body }
 }
 
+type Decided = Exclude<Outcome['decision'], { kind: 'lost' | 'refused' | 'failed' }>
+
+function completionAnswer(
+  config: Configuration,
+  decision: Decided,
+): z.infer<typeof AchievementCompletionResponse> {
+  if (decision.kind === 'completed') {
+    const { achievement, completion } = decision
+    return {
+      completionId: completion.id,
+      achievement: userAchievementAnswer(config, achievement, completion),
+      points: {},
+    }
+  }
+  if (decision.kind !== 'changed') throw new Error('a completion that changed nothing')
+  const { change } = decision
+  const completion = change.after.achievements.get(change.completed[0] ?? '')
+  const [achievement] = completedAnswers(config, change)
+  if (completion === undefined || achievement === undefined) throw new Error('a completion of nothing')
+  return { completionId: completion.id, achievement, points: pointsChanges(config, change) }
+}
+
 function lost(
   command: Command,
-  { place, metric, state }: Extract<Outcome['decision'], { kind: 'lost' }>,
+  { place, metric, state, known, at }: Extract<Outcome['decision'], { kind: 'lost' }>,
 ): Settlement {
   const key = command.kind === 'event' ? command.idempotencyKey : null
   const replay =
     command.kind === 'event' && key !== null && metric !== null && state !== null
-      ? { ...eventAnswer(command.eventId, metric, state, {}), ...idempotency(key, true) }
+      ? { ...replayAnswer(known, command.eventId, metric, state, at), ...idempotency(key, true) }
       : null
   return { kind: 'lost', ...place, replay }
 }
@@ -139,30 +193,26 @@ function lost(
 const idempotency = (key: string | null, replayed: boolean) =>
   key === null ? {} : { idempotencyKey: key, idempotentReplayed: replayed }
 
-function eventAnswer(
+/** The answer to an event that counted before: what stands now, and no changes (E4). */
+function replayAnswer(
+  config: Configuration,
   eventId: string,
   metric: Metric,
   user: UserState,
-  points: z.infer<typeof EventResponse>['points'],
+  at: Instant,
 ): z.infer<typeof EventResponse> {
+  const currentStreak = { ...streakAnswer(config, user, at), extended: false }
   return {
-    eventId,
-    metricId: metric.id,
-    total: fromMicros((user.metrics.get(metric.id) ?? NEW_COUNTER).total),
+    ...totalAnswer(eventId, metric, user),
     achievements: [],
-    currentStreak: NO_STREAK,
-    points,
+    currentStreak,
+    points: {},
     leaderboards: {},
   }
 }
 
-/** The streak of someone who has none (S5). */
-const NO_STREAK = {
-  length: 0,
-  frequency: 'daily',
-  started: null,
-  periodStart: null,
-  periodEnd: null,
-  expires: null,
-  extended: false,
-} as const
+const totalAnswer = (eventId: string, metric: Metric, user: UserState) => ({
+  eventId,
+  metricId: metric.id,
+  total: fromMicros((user.metrics.get(metric.id) ?? NEW_COUNTER).total),
+})

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { STREAK } from '../../engine/state'
 import { civilDate } from '../../shared/civil'
 import { instant } from '../../shared/clock'
 import type { Configuration, Leaderboard } from '../configuration/configuration'
@@ -14,7 +15,7 @@ export const Definition = z.object({
   version: z.number(),
   status: z.enum(['inactive', 'scheduled', 'active', 'finished']),
   rankBy: z.enum(['metric', 'points', 'streak']),
-  /** The id of the metric or points system that is counted; null where it is neither. */
+  /** The id of the metric or points system that is counted, or `streak`: under which name users' rows note its last change. */
   input: z.string().nullable(),
   maxParticipants: z.number(),
   start: date,
@@ -35,7 +36,7 @@ const Versioned = z.object({ version: z.number() })
 
 /** A leaderboard as its object is told of it. */
 export function definitionOf(config: Configuration, board: Leaderboard): Told {
-  const { id, status, rankBy, metricId, systemId, maxParticipants, start, end, startTime, endTime } = board
+  const { id, status, rankBy, maxParticipants, start, end, startTime, endTime } = board
   const { breakdown, runUnit, runInterval, finished } = board
   return {
     id,
@@ -43,7 +44,7 @@ export function definitionOf(config: Configuration, board: Leaderboard): Told {
     version: config.version,
     status,
     rankBy,
-    input: metricId ?? systemId,
+    input: inputOf(board),
     maxParticipants,
     start,
     end,
@@ -55,6 +56,14 @@ export function definitionOf(config: Configuration, board: Leaderboard): Told {
     finished,
   }
 }
+
+/** What of users' rows a leaderboard follows (see `Definition`). */
+export const inputOf = ({
+  rankBy,
+  metricId,
+  systemId,
+}: Pick<Leaderboard, 'rankBy' | 'metricId' | 'systemId'>): string | null =>
+  rankBy === 'streak' ? STREAK : (metricId ?? systemId)
 
 /** The group of someone with these values of the breakdown attributes, as JSON; null where one is lacking (L6). */
 export const groupOf = (values: readonly (string | null | undefined)[]): string | null =>
@@ -135,6 +144,19 @@ export const PlaceReply = z.object({
     z.object({ day: z.number(), rank: Rank, value: Rank, previousRank: Rank, previousValue: Rank }),
   ),
 })
+
+/** Asks for a user's best places in periods, each by its first and last day (R1). */
+export const BestRequest = z.object({
+  definition: told,
+  now: moment,
+  userId: z.string(),
+  iid: z.string(),
+  /** The local day of the user. */
+  today: z.number(),
+  periods: z.array(z.tuple([z.number(), z.number()])),
+})
+/** One for each period; null where the user had none. */
+export const BestReply = z.array(z.object({ rank: z.number(), value: z.number() }).nullable())
 
 /** Has a leaderboard count users anew from D1, after changes of theirs could not be delivered. */
 export const RecountRequest = z.object({ definition: told, now: moment, userIds: z.array(z.string()) })

@@ -5,6 +5,8 @@ import { type Bindings, variables } from '../../env'
 import type { Instant } from '../../shared/clock'
 import { Board, type Source } from './board'
 import {
+  type BestReply,
+  BestRequest,
   Definition,
   Delivery,
   type DeliveryReply,
@@ -17,7 +19,7 @@ import {
   TendRequest,
   type Told,
 } from './board.messages'
-import { readPage, readPlace } from './board.reads'
+import { readBest, readPage, readPlace } from './board.reads'
 import { BoardStore } from './board.store'
 import { tend } from './board.upkeep'
 import { marksAfter, recountUsers } from './recount.repository'
@@ -92,6 +94,13 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     if (this.#isDeleted) return null
     const { definition, now, ...rest } = PlaceRequest.parse(request)
     return readPlace(this.#at(definition, now), rest)
+  }
+
+  /** A user's best places in periods (R1); null where the leaderboard was deleted. */
+  best(request: z.input<typeof BestRequest>): z.input<typeof BestReply> | null {
+    if (this.#isDeleted) return null
+    const { definition, now, ...rest } = BestRequest.parse(request)
+    return readBest(this.#at(definition, now), rest)
   }
 
   /** Does what is due. */

@@ -1,15 +1,20 @@
 import type { z } from 'zod'
+import { LAST_DAY } from '../../shared/periods'
 import type { Board } from './board'
 import {
+  type BestReply,
+  type BestRequest,
   groupOf,
   type PageReply,
   type PageRequest,
   type PlaceReply,
   type PlaceRequest,
 } from './board.messages'
+import { lastDayOf, nearestRun, type Run } from './runs.rules'
 
 type Page = z.output<typeof PageReply>
 type Place = z.output<typeof PlaceReply>
+type Best = z.output<typeof BestReply>
 
 /** A page of the ranking of one run: of one group, or of all groups that match together (L6, L9). */
 export function readPage(
@@ -85,3 +90,75 @@ export function readPlace(
 }
 
 const newest = <T>(list: readonly T[], count: number) => list.slice(Math.max(0, list.length - count))
+
+/** Where a user stood in a run at the end of a day, and from then on; a rank of null is none. */
+type Stand = { day: number; rank: number | null; score: number | null }
+
+/**
+ * A user's best rank at the end of any day of each period, over all runs that the period meets, and the value that belonged to it;
+ * of equals, the earliest (R1). What lies before the oldest day that is kept of a run isn't known any more (L10).
+ */
+export function readBest(
+  board: Board,
+  { periods, ...user }: Pick<z.output<typeof BestRequest>, 'userId' | 'iid' | 'today' | 'periods'>,
+): Best {
+  const from = Math.min(...periods.map(([first]) => first))
+  const to = Math.max(...periods.map(([, last]) => last))
+  const courses = coursesOf(board, user, runsBetween(board, from, to))
+  return periods.map(([first, last]) => {
+    let best: Best[number] = null
+    for (const stands of courses) {
+      // The rank that was brought into the period counts in it.
+      const brought = stands.findLast(({ day }) => day <= first)
+      const within = stands.filter((one) => one === brought || (one.day >= first && one.day <= last))
+      for (const { rank, score } of within) {
+        if (rank === null || score === null || rank >= (best?.rank ?? Number.POSITIVE_INFINITY)) continue
+        best = { rank, value: board.served(score) }
+      }
+    }
+    return best
+  })
+}
+
+/** The runs that meet these days, in order. */
+function runsBetween({ definition, runHolding }: Board, from: number, to: number): Run[] {
+  const runs: Run[] = []
+  let run = from > (lastDayOf(definition) ?? LAST_DAY) ? null : nearestRun(definition, from)
+  while (run !== null && run.start <= to) {
+    runs.push(run)
+    run = run.end === null ? null : runHolding(run.end + 1)
+  }
+  return runs
+}
+
+/**
+ * How a user stood in each of the runs, by days of that run: users are in it somewhat before and after its dates in UTC. A run that is over
+ * ends with a day on which the user stood nowhere.
+ */
+function coursesOf(
+  { store, rankings, progress, isFinal }: Board,
+  { userId, iid, today }: Pick<z.output<typeof BestRequest>, 'userId' | 'iid' | 'today'>,
+  runs: readonly Run[],
+): Stand[][] {
+  const history = Map.groupBy(
+    store.course(
+      runs.map(({ start }) => start),
+      iid,
+    ),
+    ({ run }) => run,
+  )
+  const live = new Map(store.ofUser(userId, iid).map((row) => [row.run, row]))
+  return runs.map(({ start, end }) => {
+    const past = history.get(start) ?? []
+    const stands: Stand[] = past.map(({ day, rank, score }) => ({ day, rank, score }))
+    const [first] = past
+    if (first !== undefined)
+      stands.unshift({ day: first.day - 1, rank: first.previousRank, score: first.previousScore })
+    const row = isFinal(start) ? undefined : live.get(start)
+    // How things stand now is of the user's today, also where that is yesterday in UTC.
+    if (row !== undefined && progress.day !== null)
+      stands.push({ day: Math.min(progress.day, today), rank: rankings.rankOf(row), score: row.score })
+    const kept = stands.map((one) => ({ ...one, day: Math.max(start, Math.min(one.day, end ?? one.day)) }))
+    return end === null ? kept : [...kept, { day: end + 1, rank: null, score: null }]
+  })
+}

@@ -103,6 +103,8 @@ const SQL = {
   standing: 'SELECT rank, score FROM standings WHERE run = ?1 AND iid = ?2',
   history: `SELECT day, rank, score, previous_rank AS previousRank, previous_score AS previousScore FROM history
     WHERE run = ?1 AND iid = ?2 ORDER BY day DESC LIMIT ?3`,
+  course: `SELECT h.run, h.day, h.rank, h.score, h.previous_rank AS previousRank, h.previous_score AS previousScore
+    FROM json_each(?1) asked CROSS JOIN history h ON h.run = asked.value AND h.iid = ?2 ORDER BY h.run, h.day`,
   unsettle: 'UPDATE scores SET cursor = -1',
   dropScores: 'DELETE FROM scores WHERE run >= ?1',
   dropStandings: 'DELETE FROM standings WHERE run >= ?1',
@@ -240,6 +242,11 @@ export class BoardStore {
   /** A user's last days on which rank or value had changed, newest first (L10). */
   history(run: number, iid: string, limit: number): HistoryEntry[] {
     return this.#rows<HistoryEntry>(SQL.history, run, iid, limit)
+  }
+
+  /** A user's history in these runs, by run and day. */
+  course(runs: readonly number[], iid: string): (HistoryEntry & { run: number })[] {
+    return this.#rows<HistoryEntry & { run: number }>(SQL.course, JSON.stringify(runs), iid)
   }
 
   /** Makes every user one to be counted again. */

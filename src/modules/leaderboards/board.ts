@@ -1,12 +1,13 @@
 import type { Instant } from '../../shared/clock'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
+import { LAST_DAY } from '../../shared/periods'
 import { Definition, type Placement, type ScoreChange } from './board.messages'
 import type { BoardStore, Row } from './board.store'
 import { applied, follows, type Sum, settled, sumsOf } from './chain.rules'
 import { newProgress, Progress, utcDay } from './progress'
 import { Rankings } from './rankings'
 import type { Extent, MarkPage, Recounted } from './recount.repository'
-import { LAST_DAY, lastDayOf, type Run, runHolding, windowOf } from './runs.rules'
+import { lastDayOf, type Run, runHolding, windowOf } from './runs.rules'
 
 const INT32_MAX = 2_147_483_647
 

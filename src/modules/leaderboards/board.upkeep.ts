@@ -1,11 +1,12 @@
 import type { z } from 'zod'
 import { type Instant, instant } from '../../shared/clock'
+import { LAST_DAY } from '../../shared/periods'
 import type { Board } from './board'
 import type { TendRequest } from './board.messages'
 import { cursorOf } from './chain.rules'
 import { utcDay } from './progress'
 import type { Mark } from './recount.repository'
-import { beginsAt, finalAt, finalUntil, firstDayOf, LAST_DAY, runHolding, statusOf } from './runs.rules'
+import { beginsAt, finalAt, finalUntil, firstDayOf, runHolding, statusOf } from './runs.rules'
 
 const HOUR = 3_600_000
 /** Up to when a board does what is due. */

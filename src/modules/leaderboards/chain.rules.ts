@@ -1,7 +1,7 @@
 import type { Definition, ScoreChange } from './board.messages'
 import type { Row } from './board.store'
 import type { Recounted } from './recount.repository'
-import { isInside, localDay, type Run, windowOf } from './runs.rules'
+import { firstDayOf, isInside, localDay, type Run, windowOf } from './runs.rules'
 
 /** What decides which runs a change counts in. */
 export type Frame = {
@@ -43,13 +43,17 @@ export function sumsOf({ definition, isFinal, runHolding }: Frame, { input }: Sc
     byMoment.set(at, { utcOffset, amount: (byMoment.get(at)?.amount ?? 0) + amount })
   }
   for (const [at, { utcOffset, amount }] of byMoment) {
-    const run = runHolding(localDay(at, utcOffset))
+    const run = runHolding(dayCounted(definition, localDay(at, utcOffset)))
     if (run === null || isFinal(run.start)) continue
     const counts = amount !== 0 && isInside(window, at, utcOffset)
     add(sums, run.start, counts ? { amount, reached: at } : { amount: 0, reached: 0 })
   }
   return sums
 }
+
+/** The day on which a change counts: a streak is ranked by its whole length, so also by what it grew before the start (L3). */
+const dayCounted = (definition: Definition, day: number): number =>
+  definition.rankBy === 'streak' ? Math.max(day, firstDayOf(definition)) : day
 
 function add(sums: Map<number, Sum>, run: number, { amount, reached }: Sum): void {
   const sum = sums.get(run) ?? { amount: 0, reached: 0 }

@@ -3,12 +3,14 @@ import type { Context } from '../../context'
 import type { AwardRecord, EventRecord, Profile, UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
 import { within } from '../../shared/within'
+import { offsetMinutes } from '../../shared/zone'
 import type { Configuration, Leaderboard } from '../configuration/configuration'
 import {
   type Amount,
   DeliveryReply,
   definitionOf,
   groupOf,
+  inputOf,
   type Placement,
   type ScoreChange,
 } from './board.messages'
@@ -20,14 +22,16 @@ const PATIENCE = 3_000
 /** Users to one message of the queue, which takes 128 KB. */
 const MOST_REPAIRED = 100
 
-type Attributes = { profile: Pick<Profile, 'attributes'> }
+type Attributes = { profile: Pick<Profile, 'attributes' | 'tz'> }
 
 /** What of a user's change leaderboards may follow. */
 export type InputChange = {
   before: (Pick<UserState, 'touched'> & Attributes) | null
-  after: Pick<UserState, 'id' | 'iid' | 'seq'> & Attributes
+  after: Pick<UserState, 'id' | 'iid' | 'seq' | 'changed'> & Attributes
   event: EventRecord | null
   awards: readonly AwardRecord[]
+  /** By how much the length of the streak is another one. */
+  growth: number
 }
 
 /** What a delivery needs of a request, or of an object that acts for many. */
@@ -139,7 +143,7 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
     before !== null &&
     board.breakdown.some((id) => before.profile.attributes.get(id) !== after.profile.attributes.get(id))
   if (amounts === null && !hasMoved) return null
-  const previous = before?.touched.get(board.metricId ?? board.systemId ?? '') ?? null
+  const previous = before?.touched.get(inputOf(board) ?? '') ?? null
   return {
     userId: after.id,
     iid: after.iid,
@@ -150,8 +154,12 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
 }
 
 /** What a leaderboard counts of a change; null where its input is not touched. */
-function amountsOf(board: Leaderboard, { event, awards }: InputChange): Amount[] | null {
-  if (board.rankBy === 'streak') return null
+function amountsOf(board: Leaderboard, { event, awards, growth, after }: InputChange): Amount[] | null {
+  if (board.rankBy === 'streak') {
+    return growth === 0
+      ? null
+      : [[after.changed, offsetMinutes(after.profile.tz ?? 'UTC', after.changed), growth]]
+  }
   if (board.rankBy === 'metric') {
     return event?.metricId === board.metricId && event !== null
       ? [[event.at, event.utcOffset, event.value]]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DateAnswer, DateField, INT32_MAX, Timestamp, UserId } from '../../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../../http/queries'
-import { AttributeFilterAnswer } from '../achievements/achievements.schemas'
+import { AttributeFilterAnswer } from '../attributes/attributes.schemas'
 
 /** By what a leaderboard ranks (L3). */
 export const RankBy = z.enum(['points', 'streak', 'metric'])

@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import type { Database } from '../../db/database'
+import { lengthOn } from '../streaks/history.rules'
+import { StreakRunRow } from '../streaks/streaks.repository'
+import { parseStreak } from '../streaks/streaks.state'
 import { type Definition, groupOf } from './board.messages'
 
 /** A user as D1 has it, as far as a leaderboard can be behind it. */
@@ -82,6 +85,45 @@ const recountOf = (log: string) => `
 const RECOUNT_EVENTS = recountOf(EVENTS)
 const RECOUNT_AWARDS = recountOf(AWARDS)
 
+const STREAKS = `
+  SELECT ${MARK}, u.streak, (SELECT json_object('first', first, 'last', last, 'started', started, 'marks', marks)
+    FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC LIMIT 1) AS past
+  FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+/** A user's marks with the present streak and the newest one that is over. */
+const Streaking = z.intersection(
+  Mark,
+  z.object({
+    streak: z
+      .string()
+      .nullable()
+      .transform((text) => parseStreak(text, null)),
+    past: z
+      .string()
+      .nullable()
+      .transform((text): unknown => (text === null ? null : JSON.parse(text)))
+      .pipe(StreakRunRow.nullable()),
+  }),
+)
+
+/** The length of each user's streak, on the last day that counts where that is over (L3). */
+async function recountStreaks(
+  db: Database,
+  { tenantId, breakdown, input }: Definition,
+  userIds: readonly string[],
+  { from, to }: Extent,
+): Promise<Recounted[]> {
+  const ids = JSON.stringify(userIds)
+  const rows = await db.rows(db.statement(STREAKS, tenantId, JSON.stringify(breakdown), input, ids, to))
+  return z
+    .array(Streaking)
+    .parse(rows)
+    .map(({ streak, past, ...mark }) => ({
+      ...mark,
+      days: [[from, lengthOn(streak, past, to), streak.run?.extended ?? null]],
+    }))
+}
+
 /** What of the log is counted. */
 export type Extent = {
   /** First and last local day. */
@@ -101,10 +143,13 @@ const MOST_AHEAD = 15 * 3_600_000
 /** Counts users' scores from the log, as of one moment (L12). Users who are gone are not among the answers. */
 export async function recountUsers(
   db: Database,
-  { tenantId, breakdown, input, rankBy }: Definition,
+  definition: Definition,
   userIds: readonly string[],
-  { from, to, window, until, byDay }: Extent,
+  extent: Extent,
 ): Promise<Recounted[]> {
+  const { tenantId, breakdown, input, rankBy } = definition
+  if (rankBy === 'streak') return recountStreaks(db, definition, userIds, extent)
+  const { from, to, window, until, byDay } = extent
   const statement = db.statement(
     rankBy === 'metric' ? RECOUNT_EVENTS : RECOUNT_AWARDS,
     tenantId,

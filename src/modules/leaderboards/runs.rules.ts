@@ -1,6 +1,7 @@
 import { Temporal } from 'temporal-polyfill'
 import { civilDateOfDay, dayOf } from '../../shared/civil'
 import { type Instant, instant } from '../../shared/clock'
+import { LAST_DAY } from '../../shared/periods'
 import type { Leaderboard } from '../configuration/configuration'
 
 const HOUR = 3_600_000
@@ -10,9 +11,6 @@ const EARLIEST = 14
 const LATEST = 12
 /** The months of the years that can be written. */
 const MOST_MONTHS = 120_000
-/** 9999-12-31: the last date that can be written. */
-export const LAST_DAY = 2_932_896
-
 /** One instance of a leaderboard: first and last local date, as days since 1970-01-01; null where it has no end. */
 export type Run = { start: number; end: number | null }
 

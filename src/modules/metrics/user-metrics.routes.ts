@@ -56,8 +56,8 @@ export function userMetricRoutes(app: App): void {
     { subject, find: (scope, param) => findUser(scope, param('id')) },
     async (scope, _input, user) => ok(await allUserMetrics(scope, user)),
   )
-  mount(app, usersSingleMetric, { subject, find }, async (_scope, _input, found) =>
-    ok(userMetricAnswer(found)),
+  mount(app, usersSingleMetric, { subject, find }, async (scope, _input, found) =>
+    ok(await userMetricAnswer(scope, found)),
   )
   mount(app, usersMetricEventSummary, { subject, find }, async (scope, { query }, found) =>
     ok(await metricSummary(scope, found, query)),

@@ -4,7 +4,14 @@ import type { UserState } from '../../engine/state'
 import { refusals } from '../../errors'
 import { fromMicros, MICROS_PER_UNIT } from '../../shared/decimal'
 import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
-import { type Metric, metricByKey } from '../configuration/configuration'
+import { userAchievementAnswer } from '../achievements/achievements.answers'
+import { visibleTo } from '../achievements/achievements.service'
+import {
+  type Achievement,
+  type Configuration,
+  type Metric,
+  metricByKey,
+} from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { dailyChanges } from '../events/events.repository'
 import { findUser } from '../users/users.service'
@@ -24,14 +31,34 @@ export async function findUserMetric(scope: Scope, userId: string, key: string):
 
 /** Every metric as it stands for a user, in order of creation, with 0 where it was never used (A6). */
 export async function allUserMetrics(scope: Scope, user: UserState) {
-  const { metrics } = await configurationOf(scope)
-  return metrics.map((metric) => userMetricAnswer({ user, metric }))
+  const config = await configurationOf(scope)
+  const achievements = visibleTo(config, user)
+  return config.metrics.map((metric) => answerOf(config, { user, metric }, achievements))
 }
 
 /** A metric as it stands for a user. */
-export function userMetricAnswer({ user, metric }: UserMetric): z.infer<typeof MetricResponse> {
+export async function userMetricAnswer(scope: Scope, found: UserMetric) {
+  const config = await configurationOf(scope)
+  return answerOf(config, found, visibleTo(config, found.user))
+}
+
+/** A metric as it stands for a user, with those of the visible achievements that it triggers (A6). */
+function answerOf(
+  config: Configuration,
+  { user, metric }: UserMetric,
+  visible: readonly Achievement[],
+): z.infer<typeof MetricResponse> {
   const { id, key, name } = metric
-  return { id, key, name, status: 'active', current: fromMicros(totalOf({ user, metric })), achievements: [] }
+  return {
+    id,
+    key,
+    name,
+    status: 'active',
+    current: fromMicros(totalOf({ user, metric })),
+    achievements: visible
+      .filter(({ metricId }) => metricId === id)
+      .map((one) => userAchievementAnswer(config, one, user.achievements.get(one.id))),
+  }
 }
 
 /** The changes of a user's metric in buckets of local days, as they were stored (P12, E8). */

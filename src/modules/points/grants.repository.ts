@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Database } from '../../db/database'
 import type { AwardRecord } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
+import { packed } from '../../shared/packed'
 import { BoostRow } from '../configuration/configuration.repository'
 import { BOOST_LIST, json } from '../users/users.repository'
 import type { TicksRow } from './ticks.repository'
@@ -97,24 +98,6 @@ const STORE = `
   UPDATE users SET seq = users.seq + 1, changed = max(changed, ?3), points = asked.points, touched = asked.touched
   FROM asked
   WHERE users.tenant_id = ?1 AND users.id = asked.id AND users.iid = asked.iid AND users.seq = asked.seq`
-
-/** Characters of JSON in one parameter; D1 takes 2 MB, and a character is at most 3 bytes. */
-const MOST_CHARACTERS = 500_000
-
-/** Lists as JSON, as few as their length allows. */
-function packed(items: readonly string[]): string[] {
-  const lists: string[][] = []
-  let size = MOST_CHARACTERS
-  for (const item of items) {
-    if (size + item.length >= MOST_CHARACTERS) {
-      lists.push([])
-      size = 0
-    }
-    lists.at(-1)?.push(item)
-    size += item.length + 1
-  }
-  return lists.map((list) => `[${list.join(',')}]`)
-}
 
 /** What awards of one tick have in common, each once; and where in that list it stands. */
 class TickList {

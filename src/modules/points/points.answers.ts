@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import type { Change } from '../../engine/evaluate'
 import type { AwardRecord } from '../../engine/state'
 import { instant, iso } from '../../shared/clock'
-import type { Configuration, Filter, Level, System, Trigger } from '../configuration/configuration'
+import { filtersAnswer } from '../attributes/attributes.answers'
+import type { Configuration, Level, System, Trigger } from '../configuration/configuration'
 import { levelOf } from './points.rules'
 import type { MetricEventPointsResponse, PointsAward, PointsLevel, PointsTrigger } from './points.schemas'
 
@@ -17,17 +18,11 @@ export function systemFields({ id, key, name, description, badgeUrl, maxPoints }
   return { id, key, name, description: description === '' ? null : description, badgeUrl, maxPoints }
 }
 
-function filtersAnswer(config: Configuration, filters: readonly Filter[]) {
-  return filters.flatMap(({ attributeId, attributeValue: value }) => {
-    const attribute = config.attributes.find(({ id }) => id === attributeId)
-    return attribute === undefined ? [] : [{ key: attribute.key, value }]
-  })
-}
-
 /** A trigger as the application interface shows it, and as awards remember it (seed 2.5, G10). */
 export function triggerAnswer(config: Configuration, trigger: Trigger): z.infer<typeof PointsTrigger> {
   const { metricId, metricThreshold, achievementId, streakLength, timeUnit, timeInterval } = trigger
   const metric = config.metrics.find(({ id }) => id === metricId)
+  const achievement = config.achievements.find(({ id }) => id === achievementId)
   const eventAttributes = filtersAnswer(config, trigger.eventAttributes)
   const [eventAttribute] = eventAttributes
   return {
@@ -36,6 +31,7 @@ export function triggerAnswer(config: Configuration, trigger: Trigger): z.infer<
     points: trigger.points,
     status: trigger.status,
     ...(achievementId !== null && { achievementId }),
+    ...(achievement !== undefined && { achievementName: achievement.name }),
     ...(metricId !== null && { metricId }),
     ...(metric !== undefined && { metricName: metric.name }),
     ...(metricThreshold !== null && { metricThreshold }),

@@ -30,6 +30,10 @@ export type Occasion = {
     before: Counter
     after: Counter
   } | null
+  /** The length to which this change extended the streak; null where it did not (P2). */
+  extendedTo: number | null
+  /** The ids of the achievements that it completed (P2). */
+  completed: readonly string[]
 }
 
 /** A user's running totals while the triggers of one change fire, one after another. */
@@ -63,15 +67,17 @@ export function awardPoints(
   }
   const points = living(ledger.points, config.systems)
   const { counters, awards } = ledger
-  const triggers = counters.size === 0 ? [] : config.systems.flatMap((system) => system.triggers)
-  const counting = triggers.map(({ counterId }) => ({ id: counterId }))
-  return { after: { ...user, points, counters: living(counters, counting) }, awards }
+  return { after: { ...user, points, counters }, awards }
 }
 
-/** How often a trigger fires (P1, U6); it counts on its own where it has filters on event attributes. */
+/** How often a trigger fires (P1, P2, U6); it counts on its own where it has filters on event attributes. */
 function countFirings(trigger: Trigger, occasion: Occasion, ledger: Ledger): number {
   const { event, created } = occasion
   if (trigger.type === 'user_creation') return created ? 1 : 0
+  if (trigger.type === 'streak') {
+    return occasion.extendedTo !== null && occasion.extendedTo % (trigger.streakLength ?? 1) === 0 ? 1 : 0
+  }
+  if (trigger.type === 'achievement') return occasion.completed.includes(trigger.achievementId ?? '') ? 1 : 0
   if (trigger.type !== 'metric' || event === null || trigger.metricId !== event.metricId) return 0
   const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
   if (trigger.eventAttributes.length === 0) return crossings(event.before, event.after, threshold)

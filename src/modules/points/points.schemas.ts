@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Timestamp } from '../../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../../http/queries'
-import { AttributeFilterAnswer } from '../achievements/achievements.schemas'
+import { AttributeFilterAnswer } from '../attributes/attributes.schemas'
 
 /** How many of the newest awards to answer (seed 4.9). */
 export const AwardsQuery = z.object({ awards: integerQuery({ min: 1, max: 100, fallback: 10 }) })

@@ -28,7 +28,13 @@ export type TickUser = Pick<
 > & { profile: Pick<Profile, 'tz' | 'attributes'> }
 
 /** What ticks come to for one user: one change, however many ticks; of the fields of a `Change` those that ticks know. */
-export type TickChange = { before: TickUser; after: TickUser; event: null; awards: readonly AwardRecord[] }
+export type TickChange = {
+  before: TickUser
+  after: TickUser
+  event: null
+  awards: readonly AwardRecord[]
+  growth: number
+}
 
 /** When a trigger is due next after a moment, in milliseconds: at anchor + k × interval, k from 1 (P4). Null for never. */
 export function nextTick(trigger: Trigger, after: number): Instant | null {
@@ -121,8 +127,8 @@ export function granting(
     }
     if (awards.length === 0) return null
     const points = living(ledger.points, config.systems)
-    const after = touch(config, { ...user, seq, points }, null, awards)
-    return { before: user, after, event: null, awards }
+    const change = { before: user, event: null, awards, growth: 0 }
+    return { ...change, after: touch(config, { ...user, seq, points }, change) }
   }
 }
 

@@ -110,9 +110,10 @@ export function triggerObjection(config: Configuration, trigger: Trigger): strin
     }
   }
   if (type === 'achievement') {
-    return trigger.achievementId === null
-      ? missing('achievementId')
-      : 'No achievement has this achievementId. Create the achievement first.'
+    if (trigger.achievementId === null) return missing('achievementId')
+    if (!config.achievements.some(({ id }) => id === trigger.achievementId)) {
+      return 'No achievement has this achievementId. Take one from GET /achievements.'
+    }
   }
   if (type === 'streak' && trigger.streakLength === null) return missing('streakLength')
   if (type === 'time' && trigger.timeUnit === null) return missing('timeUnit')

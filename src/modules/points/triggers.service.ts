@@ -2,7 +2,13 @@ import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { z } from 'zod'
 import type { Scope } from '../../context'
 import { newId } from '../../shared/ids'
-import { type Configuration, type Metric, roomFor, type Trigger } from '../configuration/configuration'
+import {
+  type Achievement,
+  type Configuration,
+  type Metric,
+  roomFor,
+  type Trigger,
+} from '../configuration/configuration'
 import { configure } from '../configuration/configuration.service'
 import { createEach, Draft, deleteEach, updateEach } from '../configuration/items'
 import { groupsOf } from '../configuration/items.repository'
@@ -78,16 +84,36 @@ export function retitledTriggers(
   config: Configuration,
   renamed: Metric,
 ): D1PreparedStatement[] {
-  const { db, tenant } = scope
   const metrics = config.metrics.map((metric) => (metric.id === renamed.id ? renamed : metric))
+  return retitled(scope, { ...config, metrics }, 'metricId', renamed.id)
+}
+
+/** Gives the triggers of an achievement that was renamed their new form (P10). */
+export function retitledByAchievement(
+  scope: Scope,
+  config: Configuration,
+  renamed: Achievement,
+): D1PreparedStatement[] {
+  const achievements = config.achievements.map((one) => (one.id === renamed.id ? renamed : one))
+  return retitled(scope, { ...config, achievements }, 'achievementId', renamed.id)
+}
+
+/** Gives the triggers that refer to something their new form, by the configuration that has its new name. */
+function retitled(
+  scope: Scope,
+  config: Configuration,
+  by: 'metricId' | 'achievementId',
+  id: string,
+): D1PreparedStatement[] {
+  const { db, tenant } = scope
   const triggers = config.systems
     .flatMap((system) => system.triggers)
-    .filter(({ metricId }) => metricId === renamed.id)
+    .filter((trigger) => trigger[by] === id)
     .map((trigger) => ({ ...trigger, version: trigger.version + 1 }))
   if (triggers.length === 0) return []
   const its = and(
     eq(pointsTriggers.tenantId, tenant.id),
-    eq(pointsTriggers.metricId, renamed.id),
+    eq(pointsTriggers[by], id),
     isNull(pointsTriggers.deleted),
   )
   return [
@@ -97,7 +123,7 @@ export function retitledTriggers(
         .set({ version: sql`${pointsTriggers.version} + 1` })
         .where(its),
     ),
-    ...rememberVersions(scope, { ...config, metrics }, triggers),
+    ...rememberVersions(scope, config, triggers),
   ]
 }
 

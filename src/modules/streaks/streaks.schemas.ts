@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { DateAnswer } from '../../http/fields'
+import { DateAnswer, Timestamp, UserId, UuidAnswer } from '../../http/fields'
+import { integerQuery } from '../../http/queries'
 
 export const StreakFrequency = z.enum(['daily', 'weekly', 'monthly']).meta({ id: 'StreakFrequency' })
 
@@ -22,4 +23,38 @@ export const BaseStreakResponse = z
 /** The streak in an event's answer; `extended` says whether this event extended it (S2). */
 export const MetricEventStreakResponse = BaseStreakResponse.extend({ extended: z.boolean() }).meta({
   id: 'MetricEventStreakResponse',
+})
+
+/** A user's streak: when it was last extended, its last periods, oldest first, and its pauses (S5, S6). */
+export const StreakResponse = BaseStreakResponse.extend({
+  extended: Timestamp.nullable(),
+  streakHistory: z.array(
+    z.object({
+      periodStart: DateAnswer,
+      periodEnd: DateAnswer,
+      length: z.int32(),
+      usedFreeze: z.boolean().optional(),
+      usedPause: z.boolean(),
+    }),
+  ),
+  pauses: z.array(z.object({ id: UuidAnswer, start: DateAnswer, end: DateAnswer })),
+}).meta({ id: 'StreakResponse' })
+
+/** The streaks of several users, the longest first (S6). */
+export const BulkStreakResponse = z
+  .array(z.object({ userId: z.string(), streakLength: z.int32(), extended: z.string().nullable() }))
+  .meta({ id: 'BulkStreakResponse' })
+
+/** Periods of history that may be asked for (S6). */
+export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, max: 366, fallback: 7 }) })
+
+const MOST_USERS = 100
+
+/** The users whose streaks are asked for: repeated, and never split at commas, since ids may hold some (S6). */
+export const StreaksQuery = z.object({
+  userIds: z
+    .custom<string | string[]>((given) => given !== undefined, 'must be user ids, and is missing')
+    .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_USERS })
+    .transform((given) => [given].flat())
+    .pipe(z.array(UserId).max(MOST_USERS)),
 })

@@ -17,6 +17,8 @@ export const tenants = sqliteTable('tenants', {
   recapFrequency: text('recap_frequency', { enum: ['none', 'weekly', 'monthly'] })
     .notNull()
     .default('weekly'),
+  /** JSON: how streaks are counted, see streaks.settings.ts; null where it was never set. */
+  streaks: text('streaks'),
   created: integer('created').notNull(),
   updated: integer('updated').notNull(),
 })

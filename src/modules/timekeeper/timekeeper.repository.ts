@@ -6,7 +6,7 @@ import { type Instant, instant } from '../../shared/clock'
 export type DueKind = DueWork['kind']
 
 const DueRow = z.object({
-  kind: z.enum(['ticks', 'leaderboard']),
+  kind: z.enum(['ticks', 'streaks', 'recount', 'backdate', 'spreads', 'leaderboard']),
   subject: z.string(),
   dueAt: z.number().transform(instant),
   asked: z.number(),
@@ -33,9 +33,9 @@ export function makeDue(
 
 const DUE = `
   SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1
-  ORDER BY due_at, kind DESC, subject LIMIT 2`
+  ORDER BY due_at, kind DESC, subject LIMIT 3`
 
-/** The two pieces of a tenant's work that are due first, in order of due time; ticks before leaderboards. */
+/** The three pieces of a tenant's work that are due first, in order of due time; ticks first, then streaks. */
 export async function nextWorkOf(db: Database, tenantId: string): Promise<DueWork[]> {
   return z.array(DueRow).parse(await db.rows(db.statement(DUE, tenantId)))
 }
@@ -61,6 +61,34 @@ export function rescheduled(
 ): D1PreparedStatement {
   const its = [tenantId, kind, subject, asked] as const
   return next === null ? db.statement(DONE, ...its) : db.statement(RESCHEDULED, ...its, next)
+}
+
+const BEGIN = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, ?3, ?4)
+  ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1, progress = NULL`
+
+/** Has a walk over all users begin at a moment, anew where it is under way. Part of the batch that stores why. */
+export function beginWalk(
+  db: Database,
+  tenantId: string,
+  kind: DueKind,
+  subject: string,
+  at: Instant,
+): D1PreparedStatement {
+  return db.statement(BEGIN, tenantId, kind, subject, at)
+}
+
+const PROGRESSED = `
+  UPDATE due_work SET progress = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
+
+/** Notes how far a piece of work has got; not where it was asked for again meanwhile. */
+export function progressed(
+  db: Database,
+  tenantId: string,
+  { kind, subject, asked }: DueWork,
+  progress: string,
+): D1PreparedStatement {
+  return db.statement(PROGRESSED, tenantId, kind, subject, asked, progress)
 }
 
 const OVERDUE = `SELECT DISTINCT d.tenant_id AS tenantId FROM due_work d

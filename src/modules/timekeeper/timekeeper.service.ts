@@ -23,6 +23,11 @@ export async function wake(scope: Scope): Promise<void> {
   await rouse(id, within(PATIENCE, timekeeperOf(scope, id).wake(id, STEPS_AT_ONCE)))
 }
 
+/** Has the tenant's Timekeeper set its alarm by what is due first. Never throws: the cron trigger does the same (C2). */
+export function arm(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
+  return rouse(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0))
+}
+
 async function rouse(tenantId: string, waking: Promise<void>): Promise<void> {
   try {
     await waking
@@ -47,9 +52,7 @@ export async function catchUpAll(context: Context, to: Instant): Promise<void> {
 /** Wakes the Timekeepers that have, or will soon have, something to do: what the cron trigger does (C2). Their alarms do it. */
 export async function wakeAll(context: Context): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
-  await ofEachTenant(context, instant(now + AHEAD), (tenantId) =>
-    rouse(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0)),
-  )
+  await ofEachTenant(context, instant(now + AHEAD), (tenantId) => arm(context, tenantId))
 }
 
 /** Does something for each tenant who has something due by a moment, some of them at once. */

@@ -8,9 +8,14 @@ export const dueWork = sqliteTable(
   'due_work',
   {
     tenantId: text('tenant_id').notNull(),
-    /** What is due: the ticks of time triggers, or the upkeep of a leaderboard. */
-    kind: text('kind', { enum: ['ticks', 'leaderboard'] }).notNull(),
-    /** The leaderboard's id; empty for ticks, which all triggers of a tenant share. */
+    /**
+     * What is due: ticks of time triggers, deadlines of streaks, a recount of all streaks, completions of an achievement by those who
+     * qualify already, the spread of users' changes in a year, the upkeep of a leaderboard.
+     */
+    kind: text('kind', {
+      enum: ['ticks', 'streaks', 'recount', 'backdate', 'spreads', 'leaderboard'],
+    }).notNull(),
+    /** The id of the achievement or leaderboard, or the year; empty for what a tenant has but once. */
     subject: text('subject').notNull(),
     /** In milliseconds, by the service's clock. */
     dueAt: integer('due_at').notNull(),

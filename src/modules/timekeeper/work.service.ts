@@ -1,23 +1,28 @@
 import type { Context } from '../../context'
 import { type Instant, instant, systemNow } from '../../shared/clock'
+import { backdateStep } from '../achievements/backdate.service'
+import type { Configuration } from '../configuration/configuration'
 import { presentConfiguration } from '../configuration/configuration.service'
 import { definitionOf, TendReply } from '../leaderboards/board.messages'
-import { boardObject, deliver } from '../leaderboards/delivery.service'
-import { type TickStep, tickStep } from '../points/ticks.service'
+import { boardObject, deliver, type InputChange } from '../leaderboards/delivery.service'
+import { tickStep } from '../points/ticks.service'
+import { judgeStreaks } from '../streaks/deadlines.service'
+import { recountStep } from '../streaks/settings.service'
+import { spreadStep } from '../wrapped/spreads.service'
 import { type DueWork, nextWorkOf, rescheduled, ticksOf } from './timekeeper.repository'
 
-/** How long a leaderboard is left alone after its upkeep has failed, in milliseconds. */
+/** How long work is left alone after it has failed, in milliseconds. */
 const PAUSE = 60_000
-/** How long a chunk of ticks waits for a leaderboard, in milliseconds, of which nobody waits to hear. */
-const TICKS_PATIENCE = 10_000
+/** How long a step that changes many users waits for a leaderboard, in milliseconds, of which nobody waits to hear. */
+const BULK_PATIENCE = 10_000
 
-/** How long after their time, in milliseconds, ticks are granted and runs are made final, so that what was on its way has arrived. */
+/** How long after their time, in milliseconds, ticks are granted and streaks judged, and runs are made final, so that what was on its way has arrived. */
 export type Grace = { ticks: number; finals: number }
 
 /**
  * Does what of a tenant's work is due by a moment, in order of due time, at most so many steps of it. Every step is idempotent:
- * what it has done is in D1 before the next one begins. Where a leaderboard fails it throws if that is wanted; else the
- * leaderboard waits, so that it holds up nothing else.
+ * what it has done is in D1 before the next one begins. Where something fails that is only for one leaderboard, or for one walk over the
+ * users, it throws if that is wanted; else that waits, so that it holds up nothing else.
  */
 export async function workOff(
   context: Context,
@@ -39,21 +44,47 @@ export async function workOff(
       )
       continue
     }
+    if (first.kind === 'streaks') {
+      const by = instant(to - grace.ticks)
+      await carryOut(context, tenantId, 'streaks', () => judgeStreaks(context, tenantId, by))
+      continue
+    }
     try {
-      await tendBoard(context, tenantId, first, { until: to, grace: grace.finals })
+      await workOn(context, tenantId, first, { until: to, grace: grace.finals })
     } catch (error) {
       if (mustAll) throw error
-      console.error(
-        JSON.stringify({ level: 'error', tenantId, leaderboard: first.subject, error: String(error) }),
-      )
+      const { kind, subject } = first
+      console.error(JSON.stringify({ level: 'error', tenantId, work: kind, subject, error: String(error) }))
       await context.db.batch([rescheduled(context.db, tenantId, first, instant(to + PAUSE))])
     }
   }
 }
 
+/** Does a step of work that is not for all users alike. */
+async function workOn(
+  context: Context,
+  tenantId: string,
+  work: DueWork,
+  when: { until: Instant; grace: number },
+): Promise<void> {
+  switch (work.kind) {
+    case 'leaderboard':
+      return tendBoard(context, tenantId, work, when)
+    case 'spreads':
+      return spreadStep(context, tenantId, work)
+    case 'recount':
+      return carryOut(context, tenantId, work.kind, () => recountStep(context, tenantId, work))
+    case 'backdate':
+      return carryOut(context, tenantId, work.kind, () => backdateStep(context, tenantId, work))
+    case 'streaks':
+    case 'ticks':
+      return
+  }
+}
+
 /** When a piece of work is to be done. */
 export const wantedAt = ({ kind, dueAt }: DueWork, grace: Grace): Instant =>
-  instant(dueAt + (kind === 'ticks' ? grace.ticks : 0))
+  instant(dueAt + (kind === 'ticks' || kind === 'streaks' ? grace.ticks : 0))
 
 /** Grants all ticks that are due by a moment. */
 export async function workOffTicks(context: Context, tenantId: string, to: Instant): Promise<void> {
@@ -64,31 +95,49 @@ export async function workOffTicks(context: Context, tenantId: string, to: Insta
   }
 }
 
-/** Grants a chunk of ticks, and tells the leaderboards of it: one call each. */
+/** Grants a chunk of ticks, and tells the leaderboards of it. */
 async function grantTicks(context: Context, tenantId: string, work: DueWork, until: Instant): Promise<void> {
+  await carryOut(context, tenantId, 'ticks', async () => {
+    const { changes, config } = await tickStep(context, tenantId, work, until)
+    const at = changes.reduce((last, { awards }) => Math.max(last, ...awards.map((award) => award.at)), 0)
+    return { changes, config, at: instant(at) }
+  })
+}
+
+/** What a step did to users, under which configuration, and the day on which ranks move by it. */
+type Step = { changes: readonly InputChange[]; config: Configuration; at: Instant }
+
+/** Does a step that changes many users, tells the leaderboards of it, one call each, and logs what it cost. */
+async function carryOut(
+  context: Context,
+  tenantId: string,
+  kind: DueWork['kind'],
+  work: () => Promise<Step | null>,
+): Promise<void> {
   const [began, before] = [systemNow(), spent(context)]
-  const { changes, config } = await tickStep(context, tenantId, work, until)
-  if (changes.length === 0) return
-  const at = Math.max(...changes.flatMap(({ awards }) => awards.map((award) => award.at)))
-  await deliver(context, config, changes, instant(at), { patience: TICKS_PATIENCE, wanted: false })
+  const step = await work()
+  if (step === null || step.changes.length === 0) return
+  const { changes, config, at } = step
+  await deliver(context, config, changes, at, { patience: BULK_PATIENCE, wanted: false })
   const after = spent(context)
-  console.log(stepLine(tenantId, systemNow() - began, changes, { before, after }))
+  console.log(stepLine(tenantId, kind, systemNow() - began, changes, { before, after }))
 }
 
 /** What a context has cost so far; `objectRows` are those that leaderboards have written. */
 const spent = ({ cost, notes }: Context) => ({ ...cost, objectRows: Number(notes.objectRows ?? 0) })
 type Spent = ReturnType<typeof spent>
 
-/** The log line of a chunk of ticks, as JSON: how many users got how many awards, and what that cost. Nothing of a user. */
+/** The log line of a step, as JSON: how many users it changed, how many awards they got, and what that cost. Nothing of a user. */
 function stepLine(
   tenantId: string,
+  kind: DueWork['kind'],
   milliseconds: number,
-  changes: TickStep['changes'],
+  changes: readonly InputChange[],
   { before, after }: { before: Spent; after: Spent },
 ): string {
   return JSON.stringify({
     level: 'info',
-    work: 'ticks',
+    work: kind,
     tenant: tenantId,
     milliseconds,
     users: changes.length,

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { Database } from '../../db/database'
-import type { Counter, UserState } from '../../engine/state'
+import type { Completion, Counter, UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { micros } from '../../shared/decimal'
 import { BoostRow } from '../configuration/configuration.repository'
+import { NO_PREFERENCES, Preferences } from '../preferences/preferences'
+import { parseStreak, type StreakState, streakJson } from '../streaks/streaks.state'
 
 /** A column of JSON text. */
 export const json = <S extends z.ZodType>(schema: S) =>
@@ -16,6 +18,11 @@ const counters = json(z.array(z.tuple([z.string(), z.number(), z.number()]))).tr
   (list) =>
     new Map(list.map(([id, total, highest]) => [id, { total: micros(total), highest: micros(highest) }])),
 )
+
+/** The column `achievements`. */
+const completions = json(
+  z.array(z.tuple([z.string(), z.string(), z.number().transform(instant), z.number()])),
+).transform((list) => new Map(list.map(([of, id, at, utcOffset]) => [of, { id, at, utcOffset }])))
 
 const UserRow = z.object({
   id: z.string(),
@@ -35,6 +42,10 @@ const UserRow = z.object({
   points: json(z.record(z.string(), z.number())),
   counters,
   touched: json(z.record(z.string(), z.number())),
+  streak: z.string().nullable(),
+  streak_due: z.number().nullable(),
+  achievements: completions,
+  preferences: json(Preferences).nullable(),
   boosts: json(z.array(BoostRow)),
 })
 
@@ -64,7 +75,11 @@ export function userStatement(
 /** The state that `userStatement` has read, or null where there is no such user. */
 export function parseUser(result: D1Result | undefined): UserState | null {
   const row = result?.results[0]
-  if (row === undefined) return null
+  return row === undefined ? null : userOf(row)
+}
+
+/** The state in a row of what `userStatement` and its like read. */
+export function userOf(row: unknown): UserState {
   const { id, iid, seq, changed, created, updated, metrics, counters, boosts, ...rest } = UserRow.parse(row)
   return {
     id,
@@ -79,6 +94,9 @@ export function parseUser(result: D1Result | undefined): UserState | null {
     control: rest.control === 1,
     points: new Map(Object.entries(rest.points)),
     touched: new Map(Object.entries(rest.touched)),
+    streak: parseStreak(rest.streak, rest.streak_due),
+    achievements: rest.achievements,
+    preferences: rest.preferences ?? NO_PREFERENCES,
     profile: {
       email: rest.email,
       name: rest.name,
@@ -91,20 +109,23 @@ export function parseUser(result: D1Result | undefined): UserState | null {
 }
 
 /** The guard (see db/guard.ts) stands in the statement itself: a user is stored on what was read, or nothing is. */
-const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?19
-    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?20
-    AND coalesce((SELECT now FROM test_clock WHERE ?21), 0) = ?22`
+const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?23
+    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?24
+    AND coalesce((SELECT now FROM test_clock WHERE ?25), 0) = ?26`
 
 const STORE = `
   INSERT INTO users (tenant_id, id, iid, seq, changed, email, name, tz, subscribe_to_emails, device_tokens, attributes,
-    control, created, updated, metrics, points, counters, touched)
+    control, created, updated, metrics, points, counters, touched, streak, achievements, preferences, streak_due)
   VALUES (?1, ?2, ?3, CASE WHEN ${CONDITION} THEN ?4 ELSE json('conflict') END, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-    ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+    ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
   ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = ?5, email = ?6, name = ?7, tz = ?8, subscribe_to_emails = ?9,
-    device_tokens = ?10, attributes = ?11, updated = ?14, metrics = ?15, points = ?16, counters = ?17, touched = ?18`
+    device_tokens = ?10, attributes = ?11, updated = ?14, metrics = ?15, points = ?16, counters = ?17, touched = ?18,
+    streak = ?19, achievements = ?20, preferences = ?21`
+// An indexed column that is set costs a row more, although it is set to what it was.
+const STORE_WITH_DUE = `${STORE}, streak_due = ?22`
 
 /**
- * Stores the whole of a user's state: one row written. Raises a conflict, which undoes the batch, unless the configuration is at
+ * Stores the whole of a user's state: one row written, and one more where the streak's deadline is another one. Raises a conflict, which undoes the batch, unless the configuration is at
  * this version, the test clock stands where it did (`clock`; null where it is not set), and the user is as it was read, or, where
  * null, absent.
  */
@@ -116,11 +137,15 @@ export function storeUser(
     version,
     clock,
     was,
-  }: { version: number; clock: Instant | null; was: Pick<UserState, 'iid' | 'seq'> | null },
+  }: {
+    version: number
+    clock: Instant | null
+    was: (Pick<UserState, 'iid' | 'seq'> & { streak: Pick<StreakState, 'due'> }) | null
+  },
 ): D1PreparedStatement {
-  const { profile } = user
+  const { profile, preferences } = user
   return db.statement(
-    STORE,
+    was?.streak.due === user.streak.due ? STORE : STORE_WITH_DUE,
     tenantId,
     user.id,
     user.iid,
@@ -139,6 +164,10 @@ export function storeUser(
     JSON.stringify(Object.fromEntries(user.points)),
     countersJson(user.counters),
     JSON.stringify(Object.fromEntries(user.touched)),
+    streakJson(user.streak),
+    completionsJson(user.achievements),
+    preferences === NO_PREFERENCES ? null : JSON.stringify(preferences),
+    user.streak.due,
     version,
     was === null ? '' : `${was.iid}:${was.seq}`,
     db.testClock ? 1 : 0,
@@ -146,8 +175,35 @@ export function storeUser(
   )
 }
 
-function countersJson(counters: ReadonlyMap<string, Counter>): string {
+/** The column `achievements`. */
+export function completionsJson(achievements: ReadonlyMap<string, Completion>): string {
+  return JSON.stringify([...achievements].map(([of, { id, at, utcOffset }]) => [of, id, at, utcOffset]))
+}
+
+/** The columns `metrics` and `counters`. */
+export function countersJson(counters: ReadonlyMap<string, Counter>): string {
   return JSON.stringify([...counters].map(([id, { total, highest }]) => [id, total, highest]))
+}
+
+const SEVERAL = `
+  SELECT u.*, ${BOOSTS} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+const NEXT = `
+  SELECT u.*, ${BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?5`
+
+/** Which users to read: those with these ids, or the next so many in order of their ids. */
+export type Several = { ids: readonly string[] } | { after: string; limit: number }
+
+/** Reads several users as `userStatement` reads one. Those who don't exist are not among them. Parsed by `userOf`. */
+export function usersStatement(
+  db: Database,
+  tenantId: string,
+  several: Several,
+  systemNow: Instant,
+): D1PreparedStatement {
+  const testClock = db.testClock ? 1 : 0
+  return 'ids' in several
+    ? db.statement(SEVERAL, tenantId, JSON.stringify(several.ids), systemNow, testClock)
+    : db.statement(NEXT, tenantId, several.after, systemNow, testClock, several.limit)
 }
 
 const NAMES = `

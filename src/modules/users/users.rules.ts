@@ -2,6 +2,8 @@ import type { Profile, UserState } from '../../engine/state'
 import { refusals } from '../../errors'
 import type { Instant } from '../../shared/clock'
 import { type Attribute, attributeByKey, type Configuration, living } from '../configuration/configuration'
+import { NO_PREFERENCES } from '../preferences/preferences'
+import { NO_STREAK } from '../streaks/streaks.state'
 
 /** The fields that a call passes of a user: undefined ones stay, null clears (U2). */
 export type ProfileChange = {
@@ -85,6 +87,9 @@ export function applyProfile(
     points: new Map(),
     counters: new Map(),
     touched: new Map(),
+    streak: NO_STREAK,
+    achievements: new Map(),
+    preferences: NO_PREFERENCES,
     boosts: [],
   }
 }

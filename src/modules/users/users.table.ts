@@ -1,4 +1,5 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
  * Users: who they are, and what they have. A user is the unit of consistency, and every change raises `seq` in the same
@@ -36,8 +37,19 @@ export const users = sqliteTable(
     points: text('points').notNull(),
     /** JSON: `[[counter id, total, highest total]]` of the triggers that count on their own (P1), in millionths. */
     counters: text('counters').notNull(),
-    /** JSON: metric or points system id → `seq` of the last change of the user's total in it. */
+    /** JSON: metric or points system id → `seq` of the last change of the user's total in it; likewise `streak`, of its length. */
     touched: text('touched').notNull().default('{}'),
+    /** JSON: the streak, see streaks.state.ts; null where nothing was ever done that concerns it. */
+    streak: text('streak'),
+    /** When something will happen to the streak by itself, in milliseconds; null for never. Written only where it changes. */
+    streakDue: integer('streak_due'),
+    /** JSON: `[[achievement id, completion id, when, minutes ahead of UTC there]]`. */
+    achievements: text('achievements').notNull().default('[]'),
+    /** JSON: what the user wants to be told, and how the streak is to be counted (U7); null where nothing was ever set. */
+    preferences: text('preferences'),
   },
-  (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    index('users_by_streak_due').on(table.tenantId, table.streakDue).where(sql`streak_due IS NOT NULL`),
+  ],
 )

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import type { App } from '../../http/app'
+import { mount } from '../../http/mount'
+import { createdSome, ok } from '../../http/operation'
+import { operationsOf, resourceOperations } from '../../http/resource'
+import * as schemas from './achievements.admin.schemas'
+import {
+  createAchievements,
+  deleteAchievements,
+  findAchievement,
+  listAchievements,
+  updateAchievements,
+} from './achievements.admin.service'
+
+const operations = resourceOperations({
+  id: 'admin_achievements',
+  path: '/achievements',
+  one: 'an achievement',
+  many: 'achievements',
+  parents: z.object({}),
+  item: schemas.AdminAchievement,
+  list: schemas.ListAchievementsResponse,
+  create: schemas.CreateAchievementsRequest,
+  created: schemas.CreateAchievementsResponse,
+  update: schemas.UpdateAchievementsRequest,
+  updated: schemas.UpdateAchievementsResponse,
+  deleted: schemas.DeleteAchievementsResponse,
+})
+
+/** The operations of the management of achievements, in the order of the document. */
+export const achievementAdminOperations = operationsOf(operations)
+
+/** Serves the management of achievements. */
+export function achievementAdminRoutes(app: App): void {
+  mount(app, operations.list, {}, async (scope, { query }) => ok(await listAchievements(scope, query)))
+  mount(app, operations.create, {}, async (scope, { body }) =>
+    createdSome(await createAchievements(scope, body)),
+  )
+  mount(app, operations.update, {}, async (scope, { body }) => ok(await updateAchievements(scope, body)))
+  mount(app, operations.delete, {}, async (scope, { query }) =>
+    ok(await deleteAchievements(scope, query.ids)),
+  )
+  mount(
+    app,
+    operations.get,
+    { find: (scope, param) => findAchievement(scope, param('id')) },
+    async (_scope, _input, found) => ok(found),
+  )
+}

@@ -1,0 +1,101 @@
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import type { UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import { type Achievement, achievementByKey, type Configuration, meets } from '../configuration/configuration'
+import { configurationOf } from '../configuration/configuration.service'
+import { completeAchievement } from '../events/events.service'
+import { completionReply } from '../events/settlement'
+import { refuse, resolveAttributes } from '../users/users.rules'
+import { achievementAnswer, userAchievementAnswer } from './achievements.answers'
+import type {
+  AchievementCompletionRequest,
+  AchievementCompletionResponse,
+  AchievementsResponse,
+  UserAchievementsResponse,
+} from './achievements.schemas'
+import { readTallies, USERS } from './tallies.repository'
+
+/** The active achievements, or those of them whose user filters the attributes meet, in order of creation (A6). Throws 422 on unknown keys. */
+export async function listActive(
+  scope: Scope,
+  attributes: ReadonlyMap<string, string> | undefined,
+): Promise<z.input<typeof AchievementsResponse>> {
+  const config = await configurationOf(scope)
+  const faults: string[] = []
+  const values = attributes && resolveAttributes(config, 'user', attributes, faults)
+  refuse(faults)
+  const statsOf = await readStats(scope)
+  return config.achievements
+    .filter((one) => isOpen(config, one) && (values === undefined || meets(one.userAttributes, values)))
+    .map((one) => ({ ...achievementAnswer(config, one), ...statsOf(one) }))
+}
+
+/** The achievements that a user has completed, and, if asked for, those that the user may yet complete (A6). */
+export async function listOfUser(
+  scope: Scope,
+  user: UserState,
+  includeIncomplete: boolean,
+): Promise<z.input<typeof UserAchievementsResponse>> {
+  const config = await configurationOf(scope)
+  const statsOf = await readStats(scope)
+  const shown = includeIncomplete ? visibleTo(config, user) : completedBy(config, user)
+  return shown.map((one) => ({
+    ...userAchievementAnswer(config, one, user.achievements.get(one.id)),
+    ...statsOf(one),
+  }))
+}
+
+/** The achievements that a user sees: those completed, then the active ones whose user filters the user meets (A1, A6). */
+export function visibleTo(config: Configuration, user: UserState): Achievement[] {
+  const ahead = config.achievements.filter(
+    (one) =>
+      isOpen(config, one) &&
+      !user.achievements.has(one.id) &&
+      meets(one.userAttributes, user.profile.attributes),
+  )
+  return [...completedBy(config, user), ...ahead]
+}
+
+/** What a user has completed, in that order, and what was completed at once in order of creation; locked ones too (A1). */
+function completedBy({ achievements }: Configuration, user: UserState): Achievement[] {
+  const completedAt = ({ id }: Achievement) => user.achievements.get(id)?.at ?? 0
+  return achievements
+    .filter(({ id, status }) => status !== 'inactive' && user.achievements.has(id))
+    .toSorted((a, b) => completedAt(a) - completedAt(b))
+}
+
+/** Whether somebody may yet complete it: it is active, and so is the metric that it is about (A1, G9). */
+function isOpen({ metrics }: Configuration, { status, metricId }: Achievement): boolean {
+  return status === 'active' && (metricId === null || metrics.some(({ id }) => id === metricId))
+}
+
+/** Tells of each achievement how many users have completed it, and of how many users, in per cent, by one read of the counters (A5). */
+async function readStats({ db, tenant }: Scope) {
+  const tallies = await readTallies(db, tenant.id)
+  const users = tallies.get(USERS) ?? 0
+  return ({ id }: Achievement) => {
+    const completions = tallies.get(id) ?? 0
+    return { completions, rarity: users === 0 ? 0 : Math.round((completions / users) * 10_000) / 100 }
+  }
+}
+
+/** The achievement with this key. Throws 404, also where it is inactive (A3). */
+export async function findCompletable(scope: Scope, key: string): Promise<Achievement> {
+  const achievement = achievementByKey(await configurationOf(scope), key)
+  if (achievement === undefined || achievement.status === 'inactive') {
+    throw refusals.notFound(`The achievement ${JSON.stringify(key)}`)
+  }
+  return achievement
+}
+
+/** Completes an achievement for a user. Throws 422 where it can't be completed by this call (A3). */
+export async function completeFor(
+  scope: Scope,
+  { key: achievementKey }: Achievement,
+  body: z.output<typeof AchievementCompletionRequest>,
+): Promise<z.input<typeof AchievementCompletionResponse>> {
+  // The key was confirmed when the request entered.
+  const sender = { tenantId: scope.tenant.id, userId: body.user.id, prefix: null }
+  return completionReply(await completeAchievement(scope, sender, { achievementKey, body }))
+}

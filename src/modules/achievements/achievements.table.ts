@@ -1,0 +1,43 @@
+import { integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { living, resource } from '../../db/columns'
+
+/** Achievements; which columns are filled depends on the trigger. Who has completed one stands in the users' rows. */
+export const achievements = sqliteTable(
+  'achievements',
+  {
+    ...resource(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    description: text('description').notNull(),
+    badgeUrl: text('badge_url'),
+    status: text('status', { enum: ['inactive', 'active', 'locked'] }).notNull(),
+    trigger: text('trigger', { enum: ['metric', 'streak', 'api', 'achievement'] }).notNull(),
+    metricId: text('metric_id'),
+    /** In the metric's unit. */
+    metricValue: real('metric_value'),
+    streakLength: integer('streak_length'),
+    /** JSON: the ids of the achievements that make a composite complete. */
+    achievementIds: text('achievement_ids').notNull(),
+    /** JSON: `[{attributeId, attributeValue}]`. */
+    userAttributes: text('user_attributes').notNull(),
+    /** JSON: `[{attributeId, attributeValue}]`. */
+    eventAttributes: text('event_attributes').notNull(),
+    /** Under which users' own counters of it stand: another one once it counts something else (A2). */
+    counterId: text('counter_id').notNull(),
+    /** Whether all users' counters of it have taken in what the log had when it was activated (A2, A4). */
+    counted: integer('counted', { mode: 'boolean' }).notNull(),
+  },
+  (table) => [uniqueIndex('achievements_key').on(table.tenantId, table.key).where(living)],
+)
+
+/** Counts that nobody has to count at each reading (A5): of a tenant's users, and of the completions of each achievement. WITHOUT ROWID. */
+export const tallies = sqliteTable(
+  'tallies',
+  {
+    tenantId: text('tenant_id').notNull(),
+    /** `users`, or the id of an achievement. */
+    name: text('name').notNull(),
+    count: integer('count').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.name] })],
+)

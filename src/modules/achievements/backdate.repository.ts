@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import type { Database } from '../../db/database'
+import { type Micros, micros } from '../../shared/decimal'
+import type { Achievement } from '../configuration/configuration'
+
+const SUMS = `
+  SELECT asked.value ->> 0 AS iid, sum(e.value) AS sum FROM json_each(?1) asked
+  CROSS JOIN events e ON e.user_iid = asked.value ->> 0 AND e.metric_id = ?2 AND e.seq <= asked.value ->> 1
+  WHERE NOT EXISTS (SELECT 1 FROM json_each(?3) f
+    WHERE (e.attributes ->> ('$."' || (f.value ->> 0) || '"')) IS NOT f.value ->> 1)
+  GROUP BY 1`
+
+/** The most that a counter holds, in millionths (E1). */
+const MOST = 9_007_199_254_000_000
+
+/** Sums of the events that an achievement counts, by our own ids of users; those that the users as read have counted (A2). */
+export async function sumsOf(
+  db: Database,
+  { metricId, eventAttributes }: Achievement,
+  users: readonly { iid: string; seq: number }[],
+): Promise<ReadonlyMap<string, Micros>> {
+  if (users.length === 0) return new Map()
+  const asked = JSON.stringify(users.map(({ iid, seq }) => [iid, seq]))
+  const filters = JSON.stringify(
+    eventAttributes.map(({ attributeId, attributeValue }) => [attributeId, attributeValue]),
+  )
+  const rows = z
+    .array(z.object({ iid: z.string(), sum: z.number() }))
+    .parse(await db.rows(db.statement(SUMS, asked, metricId, filters)))
+  return new Map(rows.map(({ iid, sum }) => [iid, micros(Math.max(-MOST, Math.min(sum, MOST)))]))
+}
+
+const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id = ?2 AND counter_id = ?3'
+const RAISE_VERSION = 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1'
+
+/** Notes that all users' counters of an achievement have taken in the log, which is a change of the configuration (A4). */
+export function counted(
+  db: Database,
+  tenantId: string,
+  { id, counterId }: Achievement,
+): D1PreparedStatement[] {
+  return [db.statement(COUNTED, tenantId, id, counterId), db.statement(RAISE_VERSION, tenantId)]
+}

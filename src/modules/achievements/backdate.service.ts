@@ -1,0 +1,83 @@
+import type { Context, Scope } from '../../context'
+import type { Database } from '../../db/database'
+import { happen } from '../../engine/evaluate'
+import type { UserState } from '../../engine/state'
+import type { Instant } from '../../shared/clock'
+import { newId } from '../../shared/ids'
+import type { Achievement, Configuration } from '../configuration/configuration'
+import { count, NEW_COUNTER } from '../metrics/metrics.rules'
+import { beginWalk, type DueWork } from '../timekeeper/timekeeper.repository'
+import type { BulkChange } from '../users/changes.repository'
+import { type WalkStep, walkStep } from '../users/walk.service'
+import { countsItself } from './achievements.rules'
+import { counted, sumsOf } from './backdate.repository'
+
+/**
+ * Has achievements that became active, or that ask for something else now, completed for all who qualify already (A4). Part of the batch
+ * that makes them so; the Timekeeper is to be woken after it.
+ */
+export function beginBackdating(
+  { db, tenant, now }: Pick<Scope, 'db' | 'tenant' | 'now'>,
+  achievementIds: readonly string[],
+): D1PreparedStatement[] {
+  return achievementIds.map((id) => beginWalk(db, tenant.id, 'backdate', id, now))
+}
+
+/** Does one step of going through all users for an achievement: who qualifies has it then, with its points and composites (A4). */
+export function backdateStep(context: Context, tenantId: string, work: DueWork): Promise<WalkStep> {
+  const { db } = context
+  const find = ({ achievements }: Configuration) => achievements.find(({ id }) => id === work.subject)
+  return walkStep(
+    context,
+    tenantId,
+    work,
+    async (config, users, now) => {
+      const achievement = find(config)
+      if (achievement === undefined || achievement.status === 'inactive') return []
+      const known = await withCounters(db, achievement, users)
+      return users.flatMap((user, index) => {
+        const change = backdated(config, achievement, user, known[index] ?? user, now)
+        return change === null ? [] : [change]
+      })
+    },
+    (config) => {
+      const achievement = find(config)
+      return achievement === undefined || achievement.counted ? [] : counted(db, tenantId, achievement)
+    },
+  )
+}
+
+/** The users with what the log has of an achievement that counts on its own, where their counter doesn't know it yet (A2). */
+async function withCounters(
+  db: Database,
+  achievement: Achievement,
+  users: readonly UserState[],
+): Promise<readonly UserState[]> {
+  if (!countsItself(achievement)) return users
+  const { counterId } = achievement
+  const asked = users.filter(({ counters }) => !counters.has(counterId))
+  const sums = await sumsOf(db, achievement, asked)
+  return users.map((user) => {
+    const sum = sums.get(user.iid)
+    if (sum === undefined || user.counters.has(counterId)) return user
+    return { ...user, counters: new Map(user.counters).set(counterId, count(NEW_COUNTER, sum)) }
+  })
+}
+
+function backdated(
+  config: Configuration,
+  { id }: Achievement,
+  before: UserState,
+  user: UserState,
+  now: Instant,
+): BulkChange | null {
+  const change = happen(config, {
+    before,
+    user,
+    at: now,
+    id: newId(now),
+    event: null,
+    isTried: (one) => one.id === id && one.trigger !== 'api',
+  })
+  return change.completed.length === 0 && user === before ? null : { ...change, before }
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import type { Scope } from '../../context'
+import type { App } from '../../http/app'
+import { UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { configurationOf } from '../configuration/configuration.service'
+import { changePreferences } from '../events/events.service'
+import { preferencesReply } from '../events/settlement'
+import { findUser } from '../users/users.service'
+import { preferencesAnswer } from './preferences.answers'
+import { UpdateUserPreferencesRequest, UserPreferencesResponse } from './preferences.schemas'
+
+const params = z.object({ id: UserId })
+
+export const usersGetPreferences = operation({
+  id: 'users_get_preferences',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/preferences',
+  summary: 'Get what a user wants to be told, and how the streak is to be counted',
+  params,
+  answers: { 200: { description: 'What was ever set.', body: UserPreferencesResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const usersUpdatePreferences = operation({
+  id: 'users_update_preferences',
+  surface: 'application',
+  method: 'patch',
+  path: '/users/{id}/preferences',
+  summary: 'Change the passed preferences of a user',
+  params,
+  body: UpdateUserPreferencesRequest,
+  answers: { 200: { description: 'The preferences as they are now.', body: UserPreferencesResponse } },
+  refuses: [400, 403, 404, 413, 422],
+})
+
+/** Serves users' preferences (U7). */
+export function preferenceRoutes(app: App): void {
+  const stage = {
+    subject: (_json: unknown, param: (name: string) => string) => param('id'),
+    find: (scope: Scope, param: (name: string) => string) => findUser(scope, param('id')),
+  }
+  mount(app, usersGetPreferences, stage, async (scope, _input, { preferences }) =>
+    ok(preferencesAnswer(await configurationOf(scope), preferences)),
+  )
+  mount(app, usersUpdatePreferences, stage, async (scope, { params, body }) => {
+    const sender = { tenantId: scope.tenant.id, userId: params.id, prefix: null }
+    return ok(preferencesReply(await changePreferences(scope, sender, body)))
+  })
+}

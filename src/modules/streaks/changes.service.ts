@@ -1,0 +1,110 @@
+import type { Scope } from '../../context'
+import { configurationUnchanged, isConflict, usersUnchanged } from '../../db/guard'
+import { touch } from '../../engine/evaluate'
+import type { UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import { type Instant, instant, systemNow } from '../../shared/clock'
+import type { Configuration } from '../configuration/configuration'
+import { configurationAt } from '../configuration/configuration.repository'
+import { deliver } from '../leaderboards/delivery.service'
+import { parseStanding, standingStatement } from '../tenants/tenants.repository'
+import { type BulkChange, storeChanges } from '../users/changes.repository'
+import { userOf, usersStatement } from '../users/users.repository'
+import { recountStreak } from './recount.service'
+import { announceFirst } from './streaks.repository'
+import { dayIn, isStale, scheduled, settled, type Terms, termsOf } from './streaks.rules'
+import type { StreakRun, StreakState } from './streaks.state'
+
+/** How often a change is tried; each failed try means that somebody else's change of these users went through. */
+const TRIES = 50
+/** How long leaderboards are waited for, in milliseconds, of which nobody waits to hear. */
+const PATIENCE = 3_000
+
+/** A user's streak while an admin changes it: settled as of now, to be put back changed. */
+export type OpenStreak = {
+  user: UserState
+  terms: Terms
+  /** The user's local day, in days since 1970-01-01. */
+  today: number
+  streak: StreakState
+  /** What ended when it was settled. */
+  ended: StreakRun | null
+}
+
+/** What an admin's change comes to: what is answered, and what is stored beside the streaks. */
+type Outcome<T> = { result: T; statements?: readonly D1PreparedStatement[] }
+
+/**
+ * Changes streaks of users by an admin's request, all of it in one guarded batch: `decide` puts the changed streaks into the users that
+ * were found, and is asked again where somebody else was faster. Leaderboards by streak follow (S8).
+ */
+export async function changeStreaks<T>(
+  scope: Scope,
+  userIds: readonly string[],
+  decide: (found: ReadonlyMap<string, OpenStreak>) => Promise<Outcome<T>> | Outcome<T>,
+): Promise<T> {
+  const { db, tenant, instance, now } = scope
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const [standing, rows] = await db.batch([
+      standingStatement(db, tenant.id, []),
+      usersStatement(db, tenant.id, { ids: [...new Set(userIds)] }, systemNow()),
+    ])
+    const version = parseStanding(standing).tenant?.configVersion ?? tenant.configVersion
+    const config = await configurationAt({ db, configurations: instance.configurations }, tenant.id, version)
+    const users = (rows?.results ?? []).map(userOf)
+    const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
+    for (const user of outdated) await recountStreak(db, config, user, now)
+    if (outdated.length > 0) continue
+    const found = new Map(users.map((user) => [user.id, opened(config, user, now)]))
+    const { result, statements = [] } = await decide(found)
+    const changes = [...found.values()].flatMap((open) => closed(config, open, now) ?? [])
+    if (changes.length + statements.length === 0) return result
+    try {
+      await db.batch([
+        configurationUnchanged(db, tenant.id, config.version),
+        usersUnchanged(db, tenant.id, users),
+        ...statements,
+        ...storeChanges(db, tenant.id, changes).statements,
+        ...announceFirst(db, tenant.id, changes),
+      ])
+    } catch (error) {
+      if (isConflict(error)) continue
+      throw error
+    }
+    await deliver(scope, config, changes, now, { patience: PATIENCE, wanted: false })
+    return result
+  }
+  throw refusals.unprocessable('These users kept changing while this change was made. Send it again.')
+}
+
+function opened(config: Configuration, user: UserState, now: Instant): OpenStreak {
+  const terms = termsOf(config, user.preferences)
+  const today = dayIn(user.profile.tz, now)
+  return { user, terms, today, ...settled(user, terms, today) }
+}
+
+/** The change that an open streak comes to; null where it is as it was stored. */
+function closed(
+  config: Configuration,
+  { user, terms, today, streak, ended }: OpenStreak,
+  now: Instant,
+): BulkChange | null {
+  if (streak === user.streak) return null
+  const growth = (streak.run?.length ?? 0) - (user.streak.run?.length ?? 0)
+  const change = {
+    before: user,
+    event: null,
+    awards: [],
+    completed: [],
+    isExtended: false,
+    growth,
+    ended: ended === null ? [] : [ended],
+  }
+  const after = {
+    ...user,
+    seq: user.seq + 1,
+    changed: instant(Math.max(user.changed, now)),
+    streak: scheduled(user, streak, terms, today),
+  }
+  return { ...change, after: touch(config, after, change) }
+}

@@ -1,0 +1,90 @@
+import type { Context } from '../../context'
+import { configurationUnchanged, isConflict } from '../../db/guard'
+import { touch } from '../../engine/evaluate'
+import type { UserState } from '../../engine/state'
+import { type Instant, instant } from '../../shared/clock'
+import type { Configuration } from '../configuration/configuration'
+import { configurationAt } from '../configuration/configuration.repository'
+import { parseStanding, standingStatement } from '../tenants/tenants.repository'
+import { type BulkChange, storeChanges } from '../users/changes.repository'
+import { userOf } from '../users/users.repository'
+import { recountChange } from './recount.service'
+import { dueStatement, nextDeadline } from './streaks.repository'
+import { dayIn, isStale, scheduled, settled, termsOf } from './streaks.rules'
+
+/** The most users of one step. */
+const CHUNK = 1_000
+
+/** What a step came to: whom it changed, and the deadline that it was about. */
+export type DeadlineStep = { changes: readonly BulkChange[]; config: Configuration; at: Instant }
+
+/**
+ * Judges streaks whose deadline is the earliest of the tenant and due by a moment (S3, S7): so many users, in one guarded batch. Whoever has
+ * changed meanwhile is left alone, and is found again if the deadline still stands; so a step that is repeated does nothing. To be
+ * called again until nothing is due. Null where nothing was.
+ */
+export async function judgeStreaks(
+  context: Context,
+  tenantId: string,
+  by: Instant,
+): Promise<DeadlineStep | null> {
+  const { db } = context
+  const [standing, rows] = await db.batch([
+    standingStatement(db, tenantId, []),
+    dueStatement(db, tenantId, by, CHUNK),
+  ])
+  const { tenant } = parseStanding(standing)
+  if (tenant === null) throw new Error('the tenant is gone')
+  const users = (rows?.results ?? []).map(userOf)
+  const at = users[0]?.streak.due
+  if (at === undefined || at === null) {
+    await db.batch(nextDeadline(db, tenantId))
+    return null
+  }
+  const source = { db, configurations: context.instance.configurations }
+  const config = await configurationAt(source, tenantId, tenant.configVersion)
+  const changes: BulkChange[] = []
+  for (const user of users) {
+    const { streak } = user
+    changes.push(
+      isStale(streak, config.streaks) ? await recountChange(db, config, user, by) : judged(config, user, at),
+    )
+  }
+  const { statements, stored } = storeChanges(db, tenantId, changes)
+  try {
+    const [, ...results] = await db.batch([
+      configurationUnchanged(db, tenantId, config.version),
+      ...statements,
+      ...nextDeadline(db, tenantId),
+    ])
+    const done = stored(results)
+    return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }
+  } catch (error) {
+    if (isConflict(error)) return { changes: [], config, at }
+    throw error
+  }
+}
+
+/** A user whose streak is judged as of a moment, with the next deadline. */
+export function judged(config: Configuration, user: UserState, at: Instant): BulkChange {
+  const terms = termsOf(config, user.preferences)
+  const today = dayIn(user.profile.tz, at)
+  const { streak, ended } = settled(user, terms, today)
+  const growth = (streak.run?.length ?? 0) - (user.streak.run?.length ?? 0)
+  const change = {
+    before: user,
+    event: null,
+    awards: [],
+    completed: [],
+    isExtended: false,
+    growth,
+    ended: ended === null ? [] : [ended],
+  }
+  const next = {
+    ...user,
+    seq: user.seq + 1,
+    changed: instant(Math.max(user.changed, at)),
+    streak: scheduled(user, streak, terms, today),
+  }
+  return { ...change, after: touch(config, next, change) }
+}

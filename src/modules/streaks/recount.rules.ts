@@ -1,0 +1,51 @@
+import type { UserState } from '../../engine/state'
+import { micros } from '../../shared/decimal'
+import type { Configuration } from '../configuration/configuration'
+import { dayIn, extended, scheduled, settled, termsOf } from './streaks.rules'
+import { NO_STREAK, type Pause, type StreakRun, type StreakState } from './streaks.state'
+
+/** An event as the log has it: its local day in days since 1970-01-01, its value in millionths. */
+export type LoggedEvent = { at: UserState['changed']; day: number; metricId: string; value: number }
+
+/** A streak that is counted anew, event by event. */
+export class Recount {
+  readonly #config: Configuration
+  readonly #user: UserState
+  readonly #runs: StreakRun[] = []
+  #streak: StreakState
+
+  /** `pauses` are all that there ever were, as far as they count. */
+  constructor(config: Configuration, user: UserState, pauses: readonly Pause[]) {
+    this.#config = config
+    this.#user = user
+    const { jumps } = user.streak
+    this.#streak = { ...NO_STREAK, frequency: config.streaks.frequency, jumps, pauses }
+  }
+
+  get #terms() {
+    // Freezes don't count (S9).
+    return { ...termsOf(this.#config, this.#user.preferences), freezes: null }
+  }
+
+  /** Counts an event; they come in order of time. */
+  add({ at, day, metricId, value }: LoggedEvent): void {
+    this.#settle(day)
+    this.#streak = extended(this.#streak, this.#terms, { at, day, metricId, value: micros(value) }).streak
+  }
+
+  #settle(day: number): void {
+    const { streak, ended } = settled({ ...this.#user, streak: this.#streak }, this.#terms, day)
+    this.#streak = streak
+    if (ended !== null) this.#runs.push(ended)
+  }
+
+  /** The streak as of a moment, with the freezes in hand, and all that ended before it. */
+  end(at: number): { streak: StreakState; runs: readonly StreakRun[] } {
+    const today = dayIn(this.#user.profile.tz, at)
+    this.#settle(today)
+    const { freezes, earned, pauses } = this.#user.streak
+    const streak = { ...this.#streak, freezes, earned, pauses }
+    const terms = termsOf(this.#config, this.#user.preferences)
+    return { streak: scheduled(this.#user, streak, terms, today), runs: this.#runs }
+  }
+}

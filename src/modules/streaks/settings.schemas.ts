@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { optional, wholeNumber } from '../../http/fields'
+import { Threshold } from '../preferences/preferences.schemas'
+import { StreakFrequency } from './streaks.schemas'
+
+/** The most freezes that a user may have (S1), and the most days between two that are earned. */
+const FREEZES_MAX = 100
+const INTERVAL_MAX = 3_650
+/** The most metrics that streaks may count. */
+const METRICS_MAX = 100
+
+const EvaluationMode = z.enum(['ALL', 'OR'])
+
+const FreezesChange = z.object({
+  initial: optional(wholeNumber(0, FREEZES_MAX)),
+  max: optional(wholeNumber(1, FREEZES_MAX)),
+  /** Days; null for never. */
+  autoEarnInterval: wholeNumber(1, INTERVAL_MAX).nullish(),
+  autoEarnAmount: optional(wholeNumber(1, FREEZES_MAX)),
+})
+
+/** A change of the settings: absent fields stay; `freezes: null` switches freezes off (S1). */
+export const UpdateStreakSettingsRequest = z
+  .object({
+    enabled: optional(z.boolean()),
+    frequency: optional(StreakFrequency),
+    metrics: optional(
+      z
+        .array(z.object({ key: z.string(), threshold: Threshold }))
+        .max(METRICS_MAX)
+        .refine(
+          (list) => new Set(list.map(({ key }) => key)).size === list.length,
+          'must name each metric once',
+        ),
+    ),
+    evaluationMode: optional(EvaluationMode),
+    personalisation: optional(z.boolean()),
+    freezes: FreezesChange.nullish(),
+  })
+  .meta({ id: 'UpdateStreakSettingsRequest' })
+
+/** How a tenant's streaks are counted (S1); without metrics, any positive event counts. */
+export const StreakSettingsAnswer = z
+  .object({
+    enabled: z.boolean(),
+    frequency: StreakFrequency,
+    metrics: z.array(z.object({ key: z.string(), threshold: z.number() })),
+    evaluationMode: EvaluationMode,
+    personalisation: z.boolean(),
+    freezes: z
+      .object({
+        initial: z.int32(),
+        max: z.int32(),
+        /** Days; null for never. */
+        autoEarnInterval: z.int32().nullable(),
+        autoEarnAmount: z.int32(),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'StreakSettings' })

@@ -1,0 +1,146 @@
+import { eq } from 'drizzle-orm'
+import type { z } from 'zod'
+import type { Context, Scope } from '../../context'
+import type { UserState } from '../../engine/state'
+import type { Instant } from '../../shared/clock'
+import { fromMicros, micros } from '../../shared/decimal'
+import { type Configuration, metricByKey } from '../configuration/configuration'
+import { configurationOf, configure } from '../configuration/configuration.service'
+import { tenants } from '../tenants/tenants.table'
+import { beginWalk, type DueWork } from '../timekeeper/timekeeper.repository'
+import { wake } from '../timekeeper/timekeeper.service'
+import type { BulkChange } from '../users/changes.repository'
+import { refuse } from '../users/users.rules'
+import { type WalkStep, walkStep } from '../users/walk.service'
+import { judged } from './deadlines.service'
+import { recountChange } from './recount.service'
+import type { StreakSettingsAnswer, UpdateStreakSettingsRequest } from './settings.schemas'
+import { isStale } from './streaks.rules'
+import type { FreezeSettings, StreakSettings } from './streaks.settings'
+
+type Update = z.output<typeof UpdateStreakSettingsRequest>
+
+/** The tenant's settings of streaks (S1). */
+export async function readStreakSettings(scope: Scope) {
+  const config = await configurationOf(scope)
+  return answer(config, config.streaks)
+}
+
+function answer(
+  { metrics }: Pick<Configuration, 'metrics'>,
+  settings: StreakSettings,
+): z.infer<typeof StreakSettingsAnswer> {
+  const { enabled, frequency, evaluationMode, personalisation } = settings
+  const { freezes } = settings
+  return {
+    enabled,
+    frequency,
+    metrics: settings.metrics.flatMap(({ metricId, threshold }) => {
+      const metric = metrics.find(({ id }) => id === metricId)
+      return metric === undefined ? [] : [{ key: metric.key, threshold: fromMicros(micros(threshold)) }]
+    }),
+    evaluationMode,
+    personalisation,
+    freezes: freezes && {
+      initial: freezes.initial,
+      max: freezes.max,
+      autoEarnInterval: freezes.autoEarnInterval,
+      autoEarnAmount: freezes.autoEarnAmount,
+    },
+  }
+}
+
+/**
+ * Changes the passed settings (S1). Where deadlines move, or the frequency is another one, all users are gone through in the background
+ * (S9).
+ */
+export async function updateStreakSettings(scope: Scope, change: Update) {
+  const { db, tenant, now } = scope
+  const { result, mustWalk } = await configure(scope, (config) => {
+    const before = config.streaks
+    const after = changed(config, change, now)
+    const result = answer(config, after)
+    if (JSON.stringify(after) === JSON.stringify(before)) {
+      return { statements: [], result: { result, mustWalk: false } }
+    }
+    const mustWalk = JSON.stringify(basisOf(before)) !== JSON.stringify(basisOf(after))
+    const update = db.orm
+      .update(tenants)
+      .set({ streaks: JSON.stringify(after), updated: now })
+      .where(eq(tenants.id, tenant.id))
+    const walk = mustWalk ? [beginWalk(db, tenant.id, 'recount', '', now)] : []
+    return { statements: [db.built(update), ...walk], result: { result, mustWalk } }
+  })
+  if (mustWalk) await wake(scope)
+  return result
+}
+
+/** What of the settings stands in users' rows by what it came to: their periods and deadlines. */
+const basisOf = ({ enabled, frequency, freezes }: StreakSettings) => ({ enabled, frequency, freezes })
+
+/** The settings after a change. Throws 422 that names every fault (G3). */
+function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
+  const before = config.streaks
+  const faults: string[] = []
+  const metrics = change.metrics?.flatMap(({ key, threshold }, index) => {
+    const metric = metricByKey(config, key)
+    if (metric !== undefined) return [{ metricId: metric.id, threshold }]
+    faults.push(`metrics.${index}.key: there is no metric ${JSON.stringify(key)}. Create it first.`)
+    return []
+  })
+  const enabled = change.enabled ?? before.enabled
+  const freezes =
+    change.freezes === undefined ? before.freezes : freezesAfter(before.freezes, change.freezes, now)
+  if (freezes !== null && freezes.initial > freezes.max) {
+    faults.push(`freezes.initial: must not be above freezes.max, which is ${freezes.max}.`)
+  }
+  refuse(faults)
+  return {
+    enabled,
+    off: offAfter(before, enabled, now),
+    frequency: change.frequency ?? before.frequency,
+    metrics: metrics ?? before.metrics,
+    evaluationMode: change.evaluationMode ?? before.evaluationMode,
+    personalisation: change.personalisation ?? before.personalisation,
+    freezes,
+  }
+}
+
+function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: Instant) {
+  if (was && !enabled) return { from: now, to: now }
+  return !was && enabled && off !== null ? { ...off, to: now } : off
+}
+
+/** Freezes that are earned otherwise are earned so from now on. */
+function freezesAfter(
+  before: FreezeSettings | null,
+  change: NonNullable<Update['freezes']> | null,
+  now: Instant,
+): FreezeSettings | null {
+  if (change === null) return null
+  const present = before ?? { initial: 0, max: 100, autoEarnInterval: null, autoEarnAmount: 1, since: now }
+  const { autoEarnInterval } = change
+  const interval = autoEarnInterval === undefined ? present.autoEarnInterval : autoEarnInterval
+  return {
+    initial: change.initial ?? present.initial,
+    max: change.max ?? present.max,
+    autoEarnInterval: interval,
+    autoEarnAmount: change.autoEarnAmount ?? present.autoEarnAmount,
+    since: interval === present.autoEarnInterval ? present.since : now,
+  }
+}
+
+/** Does one step of going through all users after the settings have changed (S9). */
+export function recountStep(context: Context, tenantId: string, work: DueWork): Promise<WalkStep> {
+  const visit = async (config: Configuration, users: readonly UserState[], now: Instant) => {
+    const changes: BulkChange[] = []
+    for (const user of users) {
+      const isNew = isStale(user.streak, config.streaks)
+      const change = isNew ? await recountChange(context.db, config, user, now) : judged(config, user, now)
+      const { after } = change
+      if (isNew || after.streak !== user.streak) changes.push(change)
+    }
+    return changes
+  }
+  return walkStep(context, tenantId, work, visit)
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import type { App } from '../../http/app'
+import { mount } from '../../http/mount'
+import { created, createdSome, type OperationSpec, ok, operation } from '../../http/operation'
+import { IdsQuery } from '../../http/queries'
+import { StreakSettingsAnswer, UpdateStreakSettingsRequest } from './settings.schemas'
+import { readStreakSettings, updateStreakSettings } from './settings.service'
+import * as schemas from './streaks.admin.schemas'
+import { createPauses, grantFreezes, removePauses, restoreStreaks } from './streaks.admin.service'
+
+const NONE = 'None was done; the issues say why.'
+
+const adminStreaksSettingsGet = operation({
+  id: 'admin_streaks_settings_get',
+  surface: 'admin',
+  method: 'get',
+  path: '/streaks/settings',
+  summary: 'Get the settings of streaks',
+  answers: { 200: { description: 'The settings.', body: StreakSettingsAnswer } },
+  refuses: [403, 422],
+})
+
+const adminStreaksSettingsUpdate = operation({
+  id: 'admin_streaks_settings_update',
+  surface: 'admin',
+  method: 'patch',
+  path: '/streaks/settings',
+  summary: 'Change the passed settings of streaks',
+  body: UpdateStreakSettingsRequest,
+  answers: { 200: { description: 'The settings as they are now.', body: StreakSettingsAnswer } },
+  refuses: [400, 403, 413, 422],
+})
+
+const adminStreaksFreezesCreate = operation({
+  id: 'admin_streaks_freezes_create',
+  surface: 'admin',
+  method: 'post',
+  path: '/streaks/freezes',
+  summary: 'Grant one streak freeze each',
+  body: schemas.CreateStreakFreezesRequest,
+  answers: {
+    200: { description: NONE, body: schemas.CreateStreakFreezesResponse },
+    201: { description: 'At least one was granted.', body: schemas.CreateStreakFreezesResponse },
+  },
+  refuses: [400, 403, 413, 422],
+})
+
+const adminStreaksPausesCreate = operation({
+  id: 'admin_streaks_pauses_create',
+  surface: 'admin',
+  method: 'post',
+  path: '/streaks/pauses',
+  summary: "Pause users' streaks",
+  body: schemas.CreateStreakPausesRequest,
+  answers: {
+    200: { description: NONE, body: schemas.CreateStreakPausesResponse },
+    201: { description: 'At least one was created.', body: schemas.CreateStreakPausesResponse },
+  },
+  refuses: [400, 403, 413, 422],
+})
+
+const adminStreaksPausesDelete = operation({
+  id: 'admin_streaks_pauses_delete',
+  surface: 'admin',
+  method: 'delete',
+  path: '/streaks/pauses',
+  summary: 'Delete pauses of streaks',
+  query: z.object({ ids: IdsQuery }),
+  answers: { 200: { description: 'What came of each.', body: schemas.DeleteStreakPausesResponse } },
+  refuses: [403, 422],
+})
+
+const adminStreaksRestore = operation({
+  id: 'admin_streaks_restore',
+  surface: 'admin',
+  method: 'post',
+  path: '/streaks/restore',
+  summary: "Restore users' streaks to their longest length of late",
+  body: schemas.RestoreStreaksRequest,
+  answers: {
+    200: { description: NONE, body: schemas.RestoreStreaksResponse },
+    201: { description: 'At least one was restored.', body: schemas.RestoreStreaksResponse },
+  },
+  refuses: [400, 403, 413, 422],
+})
+
+/** The operations of this module on the admin interface, in the order of the document. */
+export const streakAdminOperations: readonly OperationSpec[] = [
+  adminStreaksSettingsGet,
+  adminStreaksSettingsUpdate,
+  adminStreaksFreezesCreate,
+  adminStreaksPausesCreate,
+  adminStreaksPausesDelete,
+  adminStreaksRestore,
+]
+
+/** Serves the management of streaks. */
+export function streakAdminRoutes(app: App): void {
+  mount(app, adminStreaksSettingsGet, {}, async (scope) => ok(await readStreakSettings(scope)))
+  mount(app, adminStreaksSettingsUpdate, {}, async (scope, { body }) =>
+    ok(await updateStreakSettings(scope, body)),
+  )
+  mount(app, adminStreaksFreezesCreate, {}, async (scope, { body }) => {
+    const { granted, issues } = await grantFreezes(scope, body)
+    return granted > 0 ? created({ issues }) : ok({ issues })
+  })
+  mount(app, adminStreaksPausesCreate, {}, async (scope, { body }) =>
+    createdSome(await createPauses(scope, body)),
+  )
+  mount(app, adminStreaksPausesDelete, {}, async (scope, { query }) =>
+    ok(await removePauses(scope, query.ids)),
+  )
+  mount(app, adminStreaksRestore, {}, async (scope, { body }) => {
+    const result = await restoreStreaks(scope, body)
+    return result.restoredUsers.length > 0 ? created(result) : ok(result)
+  })
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import {
+  DateAnswer,
+  DateField,
+  deleteAnswer,
+  Issue,
+  items,
+  rule,
+  UserId,
+  UuidAnswer,
+} from '../../http/fields'
+import { isCivilDate } from '../../shared/civil'
+
+/** Whom to grant one streak freeze each (S7). */
+export const CreateStreakFreezesRequest = z
+  .object({ freezes: items(z.object({ userId: UserId })) })
+  .meta({ id: 'CreateStreakFreezesRequest' })
+
+export const CreateStreakFreezesResponse = z
+  .object({ issues: z.array(Issue) })
+  .meta({ id: 'CreateStreakFreezesResponse' })
+
+const isInOrder = ({ start, end }: { start?: unknown; end?: unknown }) =>
+  !isDate(start) || !isDate(end) || start <= end
+const isDate = (value: unknown): value is string => typeof value === 'string' && isCivilDate(value)
+
+/** Pauses of users' streaks, by dates of the user's own calendar, both included (S7). */
+export const CreateStreakPausesRequest = z
+  .object({
+    pauses: items(
+      z
+        .object({ userId: UserId, start: DateField, end: DateField })
+        .refine(isInOrder, rule('end', 'must not be before start')),
+    ),
+  })
+  .meta({ id: 'CreateStreakPausesRequest' })
+
+export const AdminStreakPause = z
+  .object({
+    id: UuidAnswer,
+    userId: z.string(),
+    start: DateAnswer,
+    end: DateAnswer,
+    status: z.enum(['active', 'archived']),
+  })
+  .meta({ id: 'AdminStreakPause' })
+
+export const CreateStreakPausesResponse = z
+  .object({ created: z.array(AdminStreakPause), issues: z.array(Issue) })
+  .meta({ id: 'CreateStreakPausesResponse' })
+
+export const DeleteStreakPausesResponse = deleteAnswer('DeleteStreakPausesResponse')
+
+/** Whose streaks to restore (S8). */
+export const RestoreStreaksRequest = z
+  .object({ users: items(z.object({ id: UserId })) })
+  .meta({ id: 'RestoreStreaksRequest' })
+
+export const RestoreStreaksResponse = z
+  .object({ restoredUsers: z.array(z.string()), issues: z.array(Issue) })
+  .meta({ id: 'RestoreStreaksResponse' })

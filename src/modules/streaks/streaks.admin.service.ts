@@ -1,0 +1,178 @@
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import { dayOf } from '../../shared/civil'
+import { newId } from '../../shared/ids'
+import type { Issue } from '../configuration/items'
+import { unknownIssue } from '../configuration/items'
+import { lastDayOver, restorableSince, restored, withFreeze, withoutPause, withPause } from './admin.rules'
+import { changeStreaks, type OpenStreak } from './changes.service'
+import type {
+  AdminStreakPause,
+  CreateStreakFreezesRequest,
+  CreateStreakPausesRequest,
+  RestoreStreaksRequest,
+} from './streaks.admin.schemas'
+import { dateOf } from './streaks.answers'
+import { deletePauses, findPauses, keepPauses, type OwnPause, runsOfSeveral } from './streaks.repository'
+
+/** The most pauses of a user that are not over: all of them stand in the user's row. */
+const MOST_PAUSES = 100
+/** How far ahead a pause may begin or reach, in days. */
+const MOST_DAYS = 3_650
+
+/** What kept an item about a user from being done, or is worth knowing of it. */
+const issue = (
+  index: number,
+  userId: string,
+  message: string,
+  severity: Issue['severity'] = 'error',
+): Issue => ({
+  index,
+  userId,
+  severity,
+  message,
+})
+
+const UNKNOWN = 'There is no user with this id. Create the user first.'
+
+/** Grants one streak freeze for each item; at the maximum it is a warning (S7). */
+export function grantFreezes(
+  scope: Scope,
+  { freezes }: z.output<typeof CreateStreakFreezesRequest>,
+): Promise<{ granted: number; issues: Issue[] }> {
+  const ids = freezes.map(({ userId }) => userId)
+  return changeStreaks(scope, ids, (found) => {
+    const issues: Issue[] = []
+    for (const [index, userId] of ids.entries()) {
+      const open = found.get(userId)
+      const objection =
+        open === undefined
+          ? issue(index, userId, UNKNOWN)
+          : open.terms.freezes === null
+            ? issue(index, userId, 'Streak freezes are off. Switch them on in the streak settings first.')
+            : grant(open, index)
+      if (objection !== null) issues.push(objection)
+    }
+    return { result: { granted: ids.length - issues.length, issues } }
+  })
+}
+
+function grant(open: OpenStreak, index: number): Issue | null {
+  const streak = withFreeze(open.streak, open.terms)
+  if (streak === null) {
+    const most = `The user has ${open.streak.freezes} streak freezes, which is the most. None was granted.`
+    return issue(index, open.user.id, most, 'warning')
+  }
+  open.streak = streak
+  return null
+}
+
+/** Creates pauses of users' streaks; one before the user's today is an issue (S7). */
+export function createPauses(
+  scope: Scope,
+  { pauses }: z.output<typeof CreateStreakPausesRequest>,
+): Promise<{ created: z.infer<typeof AdminStreakPause>[]; issues: Issue[] }> {
+  const { db, tenant, now } = scope
+  const ids = pauses.map(({ userId }) => userId)
+  return changeStreaks(scope, ids, (found) => {
+    const issues: Issue[] = []
+    const made: OwnPause[] = []
+    for (const [index, { userId, ...dates }] of pauses.entries()) {
+      const open = found.get(userId)
+      const [start, end] = [dayOf(dates.start), dayOf(dates.end)]
+      const why = open === undefined ? UNKNOWN : pauseObjection(open, start, end)
+      if (open === undefined || why !== null) {
+        issues.push(issue(index, userId, why ?? UNKNOWN))
+        continue
+      }
+      const pause = { id: newId(now), start, end }
+      open.streak = withPause(open.streak, pause)
+      made.push({ ...pause, userId, userIid: open.user.iid })
+    }
+    const created = made.map(({ id, userId, start, end }) => ({
+      id,
+      userId,
+      start: dateOf(start),
+      end: dateOf(end),
+      status: 'active' as const,
+    }))
+    const statements = made.length === 0 ? [] : [keepPauses(db, tenant.id, made)]
+    return { result: { created, issues }, statements }
+  })
+}
+
+/** Why a user's streak can't be paused so, or null. */
+function pauseObjection({ today, streak }: OpenStreak, start: number, end: number): string | null {
+  if (start < today) {
+    return `start: must not be before the user's today, which is ${dateOf(today)}. Choose a later date.`
+  }
+  if (end - today > MOST_DAYS) {
+    return `end: must be at most ${MOST_DAYS} days ahead. Choose an earlier date.`
+  }
+  if (streak.pauses.length < MOST_PAUSES) return null
+  return `The user has ${MOST_PAUSES} pauses that are not over, which is the most. Delete one first.`
+}
+
+/** Deletes pauses; what is over by then stays as it was judged (S7). */
+export async function removePauses(
+  scope: Scope,
+  ids: readonly string[],
+): Promise<{ deleted: { id: string }[]; issues: Issue[] }> {
+  const { db, tenant, now } = scope
+  const pauses = await findPauses(db, tenant.id, ids)
+  const userIds = pauses.map(({ userId }) => userId)
+  return changeStreaks(scope, userIds, async (found) => {
+    const present = new Map((await findPauses(db, tenant.id, ids)).map((pause) => [pause.id, pause]))
+    const issues: Issue[] = []
+    const gone: { id: string; last: number }[] = []
+    for (const id of ids) {
+      const pause = present.get(id)
+      const open = pause && found.get(pause.userId)
+      if (open === undefined) {
+        issues.push(unknownIssue(id, 'a streak pause'))
+        continue
+      }
+      open.streak = withoutPause(open.streak, id)
+      gone.push({ id, last: lastDayOver(open.today, open.terms) })
+    }
+    const statements = gone.length === 0 ? [] : [deletePauses(db, tenant.id, gone, now)]
+    return { result: { deleted: gone.map(({ id }) => ({ id })), issues }, statements }
+  })
+}
+
+/** Restores streaks to their longest length of late; one that has nothing to gain is a warning (S8). */
+export function restoreStreaks(
+  scope: Scope,
+  { users }: z.output<typeof RestoreStreaksRequest>,
+): Promise<{ restoredUsers: string[]; issues: Issue[] }> {
+  const ids = users.map(({ id }) => id)
+  return changeStreaks(scope, ids, async (found) => {
+    const asked = [...found.values()].map(({ user, today, terms }) => ({
+      iid: user.iid,
+      since: restorableSince(today, terms),
+    }))
+    const past = await runsOfSeveral(scope.db, asked)
+    const issues: Issue[] = []
+    const restoredUsers: string[] = []
+    for (const [index, id] of ids.entries()) {
+      const open = found.get(id)
+      if (open === undefined) {
+        issues.push(issue(index, id, UNKNOWN))
+        continue
+      }
+      const { terms, today, ended } = open
+      const runs = [...(past.get(open.user.iid) ?? []), ...(ended === null ? [] : [ended])]
+      const streak = terms.isOn ? restored(open.streak, terms, today, runs) : null
+      if (streak === null) {
+        const why = terms.isOn
+          ? 'No streak of late is longer than the present one. Nothing was restored.'
+          : "The user's streak is switched off. Nothing was restored."
+        issues.push(issue(index, id, why, 'warning'))
+        continue
+      }
+      open.streak = streak
+      restoredUsers.push(id)
+    }
+    return { result: { restoredUsers, issues } }
+  })
+}

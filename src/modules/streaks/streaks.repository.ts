@@ -1,0 +1,189 @@
+import { z } from 'zod'
+import type { Database } from '../../db/database'
+import { type Instant, instant } from '../../shared/clock'
+import type { Pause, StreakRun } from './streaks.state'
+
+const END = `
+  INSERT INTO streak_runs (user_iid, first, last, started, marks)
+  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?2) WHERE true
+  ON CONFLICT DO UPDATE SET last = excluded.last, started = excluded.started, marks = excluded.marks`
+
+/** Keeps streaks of a user that are over: one row each. */
+export function keepRuns(db: Database, userIid: string, runs: readonly StreakRun[]): D1PreparedStatement[] {
+  if (runs.length === 0) return []
+  const rows = runs.map(({ first, last, started, marks }) => [first, last, started, marks])
+  return [db.statement(END, userIid, JSON.stringify(rows))]
+}
+
+/** A streak that is over, as its row has it. */
+export const StreakRunRow = z.object({
+  first: z.number(),
+  last: z.number(),
+  started: z.number(),
+  marks: z.string(),
+})
+
+const RUNS = `
+  SELECT first, last, started, marks FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
+
+/** The streaks of a user that are over and reach a day, oldest first. */
+export async function runsSince(db: Database, userIid: string, day: number): Promise<StreakRun[]> {
+  return z.array(StreakRunRow).parse(await db.rows(db.statement(RUNS, userIid, day)))
+}
+
+/** The earliest deadline of a tenant's streaks, which is when the row of due work is due. */
+const EARLIEST = '(SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL)'
+
+const ADVANCE = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'streaks', '', ?2)
+  ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
+
+/**
+ * Sees to it that a deadline of a streak is known to the Timekeeper. Writes a row only where it is earlier than all others of the
+ * tenant; part of the batch that stores the deadline.
+ */
+export function announce(db: Database, tenantId: string, due: Instant): D1PreparedStatement {
+  return db.statement(ADVANCE, tenantId, due)
+}
+
+const NEXT = `UPDATE due_work SET due_at = ${EARLIEST}
+  WHERE tenant_id = ?1 AND kind = 'streaks' AND subject = '' AND ${EARLIEST} IS NOT NULL`
+const NONE = `DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks' AND subject = '' AND ${EARLIEST} IS NULL`
+
+/** Has the row of due work say when the earliest deadline is; takes it away where there is none. */
+export function nextDeadline(db: Database, tenantId: string): D1PreparedStatement[] {
+  return [db.statement(NEXT, tenantId), db.statement(NONE, tenantId)]
+}
+
+const LOG = `
+  SELECT at, seq, metric_id AS metricId, value, (at + utc_offset * 60000) / 86400000 AS day FROM events
+  WHERE user_iid = ?1 AND seq <= ?2 AND (at, seq) > (?3, ?4) ORDER BY at, seq LIMIT ?5`
+
+const LoggedRows = z.array(
+  z.object({
+    at: z.number().transform(instant),
+    seq: z.number(),
+    metricId: z.string(),
+    value: z.number(),
+    day: z.number(),
+  }),
+)
+
+/** Events of one page of a user's log. */
+const PAGE = 20_000
+
+/** A user's events in order of time, those that the user as read has counted. */
+export async function* logOf(
+  db: Database,
+  { iid, seq }: { iid: string; seq: number },
+): AsyncGenerator<z.output<typeof LoggedRows>[number]> {
+  let after = { at: -1, seq: -1 }
+  for (;;) {
+    const rows = LoggedRows.parse(await db.rows(db.statement(LOG, iid, seq, after.at, after.seq, PAGE)))
+    yield* rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE) return
+    after = last
+  }
+}
+
+const PAUSES = `
+  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ?1 AND "end" >= start AND (?2 OR deleted IS NULL) ORDER BY start, id`
+
+/** All pauses of a user that ever counted, oldest first: deleted ones for as long as they did. */
+export async function pausesOf(db: Database, userIid: string, withDeleted = true): Promise<Pause[]> {
+  return z
+    .array(z.object({ id: z.string(), start: z.number(), end: z.number() }))
+    .parse(await db.rows(db.statement(PAUSES, userIid, withDeleted ? 1 : 0)))
+}
+
+/** Sees to it that the earliest deadline of these changes is known to the Timekeeper. */
+export function announceFirst(
+  db: Database,
+  tenantId: string,
+  changes: readonly { after: { streak: { due: Instant | null } } }[],
+): D1PreparedStatement[] {
+  const dues = changes.flatMap(({ after }) => after.streak.due ?? [])
+  return dues.length === 0 ? [] : [announce(db, tenantId, instant(Math.min(...dues)))]
+}
+
+const DUE = `
+  SELECT u.*, '[]' AS boosts FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
+    AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL) LIMIT ?3`
+
+/** Reads so many users of those whose deadline is the earliest of the tenant, if it is due by a moment. Parsed by `userOf`. */
+export function dueStatement(
+  db: Database,
+  tenantId: string,
+  by: Instant,
+  limit: number,
+): D1PreparedStatement {
+  return db.statement(DUE, tenantId, by, limit)
+}
+
+const RUNS_OF_SEVERAL = `
+  SELECT r.user_iid AS userIid, r.first, r.last, r.started, r.marks FROM json_each(?1) asked
+  CROSS JOIN streak_runs r ON r.user_iid = asked.value ->> 0 AND r.last >= asked.value ->> 1 ORDER BY r.first`
+
+/** The streaks that are over and reach a day, by user; the day is each user's own. */
+export async function runsOfSeveral(
+  db: Database,
+  asked: readonly { iid: string; since: number }[],
+): Promise<ReadonlyMap<string, StreakRun[]>> {
+  const pairs = JSON.stringify(asked.map(({ iid, since }) => [iid, since]))
+  const rows = z
+    .array(StreakRunRow.extend({ userIid: z.string() }))
+    .parse(await db.rows(db.statement(RUNS_OF_SEVERAL, pairs)))
+  return Map.groupBy(rows, ({ userIid }) => userIid)
+}
+
+const PAUSE = `
+  INSERT INTO streak_pauses (id, tenant_id, user_id, user_iid, start, "end")
+  SELECT value ->> 0, ?1, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2)`
+
+/** A pause and whose it is. */
+export type OwnPause = Pause & { userId: string; userIid: string }
+
+/** Keeps new pauses. */
+export function keepPauses(db: Database, tenantId: string, pauses: readonly OwnPause[]): D1PreparedStatement {
+  const rows = pauses.map(({ id, userId, userIid, start, end }) => [id, userId, userIid, start, end])
+  return db.statement(PAUSE, tenantId, JSON.stringify(rows))
+}
+
+const FIND_PAUSES = `
+  SELECT p.id, p.user_id AS userId, p.user_iid AS userIid, p.start, p."end" FROM json_each(?2) asked
+  CROSS JOIN streak_pauses p ON p.id = asked.value AND +p.tenant_id = ?1 AND p.deleted IS NULL`
+
+/** Pauses of a tenant by their ids; those that don't exist are not among them. */
+export async function findPauses(
+  db: Database,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<OwnPause[]> {
+  const Rows = z.array(
+    z.object({
+      id: z.string(),
+      userId: z.string(),
+      userIid: z.string(),
+      start: z.number(),
+      end: z.number(),
+    }),
+  )
+  return Rows.parse(await db.rows(db.statement(FIND_PAUSES, tenantId, JSON.stringify(ids))))
+}
+
+const DELETE_PAUSES = `
+  WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS last FROM json_each(?2))
+  UPDATE streak_pauses SET deleted = ?3, "end" = min("end", asked.last) FROM asked
+  WHERE streak_pauses.id = asked.id AND streak_pauses.tenant_id = ?1 AND deleted IS NULL`
+
+/** Deletes pauses; each goes on to count up to a day, for what is over by then (S7). */
+export function deletePauses(
+  db: Database,
+  tenantId: string,
+  pauses: readonly { id: string; last: number }[],
+  now: Instant,
+): D1PreparedStatement {
+  const rows = JSON.stringify(pauses.map(({ id, last }) => [id, last]))
+  return db.statement(DELETE_PAUSES, tenantId, rows, now)
+}

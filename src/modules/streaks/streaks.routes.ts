@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import type { Scope } from '../../context'
+import type { App } from '../../http/app'
+import { UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { findUser } from '../users/users.service'
+import { BulkStreakResponse, StreakQuery, StreakResponse, StreaksQuery } from './streaks.schemas'
+import { streaksOf, userStreak } from './streaks.service'
+
+export const usersStreak = operation({
+  id: 'users_streak',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/streak',
+  summary: "Get a user's streak",
+  params: z.object({ id: UserId }),
+  query: StreakQuery,
+  answers: { 200: { description: 'The streak as it is now.', body: StreakResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const streaksList = operation({
+  id: 'streaks_list',
+  surface: 'application',
+  method: 'get',
+  path: '/streaks',
+  summary: 'Get the streak lengths of several users',
+  query: StreaksQuery,
+  answers: { 200: { description: 'The longest first, then by user id.', body: BulkStreakResponse } },
+  refuses: [403, 422],
+})
+
+/** Serves users' streaks. */
+export function streakRoutes(app: App): void {
+  mount(
+    app,
+    usersStreak,
+    {
+      subject: (_json, param) => param('id'),
+      find: (scope: Scope, param) => findUser(scope, param('id')),
+    },
+    async (scope, { query }, user) => ok(await userStreak(scope, user, query.historyPeriods)),
+  )
+  mount(app, streaksList, {}, async (scope, { query }) => ok(await streaksOf(scope, query.userIds)))
+}

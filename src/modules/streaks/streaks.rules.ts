@@ -1,0 +1,258 @@
+import type { UserState } from '../../engine/state'
+import { type Aggregation, civilDateOfDay } from '../../shared/civil'
+import { type Instant, instant } from '../../shared/clock'
+import type { Micros } from '../../shared/decimal'
+import { LAST_DAY, nextPeriod, periodStart } from '../../shared/periods'
+import { offsetMinutes, startOfDay } from '../../shared/zone'
+import type { Configuration } from '../configuration/configuration'
+import { marked } from './marks'
+import type { FreezeSettings, StreakSettings } from './streaks.settings'
+import type { LiveRun, Pause, StreakRun, StreakState } from './streaks.state'
+
+/** The most jumps between dates that are remembered of a traveller. */
+const MOST_JUMPS = 50
+/** Periods whose sums are kept: a traveller to the west may come back to a date. */
+const MOST_SUMS = 3
+
+/** What of a user decides on the streak. */
+export type Streaker = Pick<UserState, 'created' | 'streak' | 'preferences'> & {
+  profile: { tz: string | null }
+}
+
+/** A streak after something happened, and the run that ended on the way, if one did. */
+export type Settled = { streak: StreakState; ended: StreakRun | null }
+
+/** How a user's streak is counted: the tenant's settings, with what the user may set differently (S1, U7). */
+export type Terms = {
+  isOn: boolean
+  frequency: Aggregation
+  metrics: StreakSettings['metrics']
+  mode: 'ALL' | 'OR'
+  freezes: FreezeSettings | null
+  off: StreakSettings['off']
+}
+
+/** The terms of a user. Deleted metrics have no share (G9). */
+export function termsOf(
+  { streaks, metrics }: Pick<Configuration, 'streaks' | 'metrics'>,
+  { streak: own }: UserState['preferences'],
+): Terms {
+  const alive = (list: StreakSettings['metrics']) =>
+    list.filter(({ metricId }) => metrics.some(({ id }) => id === metricId))
+  const tenants = alive(streaks.metrics)
+  const isTheirs = ({ metricId }: { metricId: string }) =>
+    tenants.length === 0 || tenants.some((one) => one.metricId === metricId)
+  const owns = streaks.personalisation ? alive(own.metrics ?? []).filter(isTheirs) : []
+  const mode = (streaks.personalisation && own.evaluationMode) || streaks.evaluationMode
+  return {
+    isOn: streaks.enabled && own.enabled !== false,
+    frequency: streaks.frequency,
+    metrics: owns.length > 0 ? owns : tenants,
+    mode: mode === 'OR' ? 'OR' : 'ALL',
+    freezes: streaks.freezes,
+    off: streaks.off,
+  }
+}
+
+/** Whether a streak is of another frequency than the tenant's, so that only the log can tell it (S9). */
+export const isStale = ({ frequency }: StreakState, terms: Pick<Terms, 'frequency'>): boolean =>
+  frequency !== null && frequency !== terms.frequency
+
+/** The local day of a moment in a user's zone, as days since 1970-01-01. */
+export const dayIn = (tz: string | null, at: number): number => {
+  const utcOffset = offsetMinutes(tz ?? 'UTC', instant(at))
+  return Math.floor((at + utcOffset * 60_000) / 86_400_000)
+}
+
+/** The first day of the first period that a run doesn't know of. */
+const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => nextPeriod(run.last, frequency)
+
+/** Whether a pause covers a day from `start` up to (not including) `end`. */
+const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
+  pauses.some((pause) => pause.start < end && pause.end >= start)
+
+/** Whether a period was over on the way from one date to a later one, when its user changed zones (S4). */
+const isSkipped = ({ jumps }: StreakState, start: number, end: number, { frequency }: Terms): boolean =>
+  jumps.some(([from, to]) => periodStart(from, frequency) <= start && end <= periodStart(to, frequency))
+
+/** Whether streaks were off when the period before a day ended (S1). */
+const wasOff = ({ profile: { tz } }: Streaker, end: number, { off }: Terms): boolean =>
+  off !== null && end > dayIn(tz, off.from) && end <= dayIn(tz, off.to)
+
+/**
+ * A user's streak as it is on a local day: freezes earned, and each period that ended unsatisfied before that day judged in order
+ * (S3, S7). Answers the very same streak where nothing came of it.
+ */
+export function settled(user: Streaker, terms: Terms, today: number): Settled {
+  const { streak } = user
+  if (!terms.isOn || isStale(streak, terms)) return { streak, ended: null }
+  const hand = new Hand(user, terms)
+  const { frequency } = terms
+  let run = streak.run
+  let ended: StreakRun | null = null
+  while (run !== null) {
+    const start = afterRun(run, terms)
+    const end = nextPeriod(start, frequency)
+    if (end > today) break
+    hand.earnUntil(end)
+    if (wasOff(user, end, terms) || isSkipped(streak, start, end, terms)) run = kept(run, start, 's')
+    else if (isPaused(streak.pauses, start, end)) run = kept(run, start, 'p')
+    else if (hand.consume()) run = kept(run, start, 'f')
+    else {
+      ended = run
+      run = null
+    }
+  }
+  hand.earnUntil(today)
+  const now = periodStart(today, frequency)
+  const pauses = streak.pauses.some((pause) => pause.end < now)
+    ? streak.pauses.filter((pause) => pause.end >= now)
+    : streak.pauses
+  const { freezes, earned } = hand
+  const isSame =
+    run === streak.run && freezes === streak.freezes && earned === streak.earned && pauses === streak.pauses
+  return { streak: isSame ? streak : { ...streak, run, freezes, earned, pauses }, ended }
+}
+
+const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
+  ...run,
+  last: start,
+  marks: marked(run.marks, mark),
+})
+
+/** Freezes in hand while midnights pass. */
+class Hand {
+  freezes: number
+  earned: number | null
+  readonly #settings: FreezeSettings | null
+  /** The day of the last earning, or the one from which the next is counted. */
+  #anchor = 0
+
+  constructor({ streak, created, profile }: Streaker, { freezes: settings }: Terms) {
+    this.freezes = streak.freezes
+    this.earned = streak.earned
+    this.#settings = settings
+    if (settings === null || settings.autoEarnInterval === null) return
+    const since = dayIn(profile.tz, settings.since)
+    if (this.earned !== null && this.earned > since) {
+      this.#anchor = this.earned
+      return
+    }
+    // Counted from the creation (S7); what would have been earned before freezes were earned so is not had.
+    const first = dayIn(profile.tz, created)
+    const passed = Math.floor((Math.max(since, first) - first) / settings.autoEarnInterval)
+    this.#anchor = first + passed * settings.autoEarnInterval
+  }
+
+  /** Earns what is due up to the midnight with which a day begins (S7). */
+  earnUntil(day: number): void {
+    if (this.#settings === null || this.#settings.autoEarnInterval === null) return
+    const { autoEarnInterval: interval, autoEarnAmount: amount, max } = this.#settings
+    const times = Math.floor((day - this.#anchor) / interval)
+    if (times <= 0) return
+    this.#anchor += times * interval
+    this.earned = this.#anchor
+    this.freezes = Math.max(this.freezes, Math.min(max, this.freezes + times * amount))
+  }
+
+  /** The day with whose midnight the next freeze is earned; null where none will be. */
+  nextEarning(today: number): number | null {
+    if (this.#settings === null || this.#settings.autoEarnInterval === null) return null
+    const { autoEarnInterval: interval, max } = this.#settings
+    if (this.freezes >= max) return null
+    return this.#anchor + Math.max(1, Math.floor((today - this.#anchor) / interval) + 1) * interval
+  }
+
+  /** Takes a freeze; false where there is none, or freezes are off. */
+  consume(): boolean {
+    if (this.#settings === null || this.freezes === 0) return false
+    this.freezes -= 1
+    return true
+  }
+}
+
+/** The first day of the period at whose end the streak is lost or kept: the first that is not satisfied, nor covered by a pause (S5). */
+export function endangered({ run, pauses }: StreakState, terms: Terms, today: number): number {
+  const { frequency } = terms
+  const current = periodStart(today, frequency)
+  let start = run === null ? current : Math.max(current, afterRun(run, terms))
+  let end = nextPeriod(start, frequency)
+  while (isPaused(pauses, start, end)) {
+    start = end
+    end = nextPeriod(start, frequency)
+  }
+  return start
+}
+
+/** A settled streak with the moment at which something will happen to it by itself: a period's end, or a freeze that is earned. */
+export function scheduled(user: Streaker, streak: StreakState, terms: Terms, today: number): StreakState {
+  const due = dueOf({ ...user, streak }, terms, today)
+  return due === streak.due ? streak : { ...streak, due }
+}
+
+function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
+  const { streak, profile } = user
+  if (!terms.isOn) return null
+  const end = streak.run === null ? null : nextPeriod(endangered(streak, terms, today), terms.frequency)
+  const earning = terms.freezes === null ? null : new Hand(user, terms).nextEarning(today)
+  const day = Math.min(end ?? Number.POSITIVE_INFINITY, earning ?? Number.POSITIVE_INFINITY)
+  return day > LAST_DAY ? null : startOfDay(civilDateOfDay(day), profile.tz ?? 'UTC')
+}
+
+/** An activity that may extend a streak. */
+export type Activity = { at: Instant; day: number; metricId: string; value: Micros }
+
+/** A settled streak after an event: extended where the event satisfies a period that wasn't (S2). */
+export function extended(
+  streak: StreakState,
+  terms: Terms,
+  { at, day, metricId, value }: Activity,
+): { streak: StreakState; isExtended: boolean } {
+  const period = periodStart(day, terms.frequency)
+  const { run } = streak
+  if (!terms.isOn || value === 0 || (run !== null && period <= run.last)) return { streak, isExtended: false }
+  const sums = summed(streak.sums, period, metricId, value)
+  const { frequency } = terms
+  if (!isSatisfied(terms, new Map(sums.find(([start]) => start === period)?.[1]), value)) {
+    return { streak: { ...streak, frequency, sums }, isExtended: false }
+  }
+  const grown: LiveRun =
+    run === null
+      ? { started: period, first: period, last: period, marks: '1e', length: 1, extended: at }
+      : { ...run, last: period, marks: marked(run.marks, 'e'), length: run.length + 1, extended: at }
+  const later = sums.filter(([start]) => start > period)
+  return { streak: { ...streak, frequency, run: grown, sums: later }, isExtended: true }
+}
+
+function summed(
+  sums: StreakState['sums'],
+  period: number,
+  metricId: string,
+  value: number,
+): StreakState['sums'] {
+  const own = new Map(sums.find(([start]) => start === period)?.[1])
+  own.set(metricId, (own.get(metricId) ?? 0) + value)
+  const others = sums.filter(([start]) => start !== period)
+  return [...others, [period, [...own]] as const].sort(([a], [b]) => a - b).slice(-MOST_SUMS)
+}
+
+/** Whether a period's sums are enough, after an event of so many millionths (S1, S2). */
+function isSatisfied({ metrics, mode }: Terms, sums: ReadonlyMap<string, number>, value: number): boolean {
+  if (metrics.length === 0) return value > 0
+  const isMet = ({ metricId, threshold }: { metricId: string; threshold: number }) =>
+    (sums.get(metricId) ?? 0) >= threshold
+  return mode === 'OR' ? metrics.some(isMet) : metrics.every(isMet)
+}
+
+/**
+ * A settled streak after its user has come from one date to another by a change of zone: what ended in between is not missed
+ * (S4).
+ */
+export function travelled(streak: StreakState, from: number, to: number): StreakState {
+  return to <= from ? streak : { ...streak, jumps: [...streak.jumps, [from, to] as const].slice(-MOST_JUMPS) }
+}
+
+/** A settled streak that its user has switched off: its length is 0 from then on (U7). */
+export function abandoned(streak: StreakState): StreakState {
+  return { ...streak, run: null, sums: [] }
+}

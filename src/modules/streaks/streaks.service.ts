@@ -1,0 +1,84 @@
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import type { UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import { type Instant, iso, systemNow } from '../../shared/clock'
+import type { Configuration } from '../configuration/configuration'
+import { configurationOf } from '../configuration/configuration.service'
+import { userOf, usersStatement } from '../users/users.repository'
+import { historyOf } from './history.rules'
+import { recounted } from './recount.service'
+import { dateOf, streakAnswer } from './streaks.answers'
+import { pausesOf, runsSince } from './streaks.repository'
+import { dayIn, isStale, settled, termsOf } from './streaks.rules'
+import type { BulkStreakResponse, StreakResponse } from './streaks.schemas'
+
+/** The user with the streak as it is by the rules at a moment, and what ended since it was stored; nothing is written (S3, S9). */
+async function presentStreak(scope: Scope, config: Configuration, user: UserState) {
+  const terms = termsOf(config, user.preferences)
+  const isOutdated = isStale(user.streak, terms)
+  const known = isOutdated
+    ? await recounted(scope.db, config, user, scope.now)
+    : { streak: user.streak, runs: null }
+  const today = dayIn(user.profile.tz, scope.now)
+  const { streak, ended } = settled({ ...user, streak: known.streak }, terms, today)
+  return { user: { ...user, streak }, terms, today, recountedRuns: known.runs, ended }
+}
+
+/** A user's streak with its last so many periods and the pauses that touch them or are to come (S5, S6). */
+export async function userStreak(
+  scope: Scope,
+  found: UserState,
+  historyPeriods: number,
+): Promise<z.infer<typeof StreakResponse>> {
+  const config = await configurationOf(scope)
+  const { user, terms, today, recountedRuns, ended } = await presentStreak(scope, config, found)
+  const { frequency, isOn, freezes } = terms
+  const { run } = user.streak
+  const length = isOn ? (run?.length ?? 0) : 0
+  const [first] = historyOf([], 0, frequency, today, historyPeriods)
+  const since = first?.start ?? today
+  const past = recountedRuns ?? (await runsSince(scope.db, user.iid, since))
+  const runs = [...past, ...[ended, run].filter((one) => one !== null)]
+  const pauses = await pausesOf(scope.db, user.iid, false)
+  return {
+    ...streakAnswer(config, user, scope.now),
+    extended: isOn ? extendedAt(run?.extended ?? null) : null,
+    streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
+      ({ start, end, length, mark }) => ({
+        periodStart: dateOf(start),
+        periodEnd: dateOf(end),
+        length,
+        ...(freezes !== null && { usedFreeze: mark === 'f' }),
+        usedPause: mark === 'p',
+      }),
+    ),
+    pauses: pauses
+      .filter(({ end }) => end >= since)
+      .map(({ id, start, end }) => ({ id, start: dateOf(start), end: dateOf(end) })),
+  }
+}
+
+const extendedAt = (at: Instant | null) => (at === null ? null : iso(at))
+
+/** The lengths of users' streaks, the longest first, then by id; those who don't exist are not among them (S6). */
+export async function streaksOf(
+  scope: Scope,
+  userIds: readonly string[],
+): Promise<z.infer<typeof BulkStreakResponse>> {
+  const { access, db, tenant } = scope
+  if (access.kind === 'application' && userIds.some((id) => id !== access.userId)) throw refusals.otherUser()
+  const config = await configurationOf(scope)
+  const asked = { ids: [...new Set(userIds)] }
+  const [result] = await db.batch([usersStatement(db, tenant.id, asked, systemNow())])
+  const streaks = []
+  for (const found of (result?.results ?? []).map(userOf)) {
+    const { user, terms } = await presentStreak(scope, config, found)
+    const run = terms.isOn ? user.streak.run : null
+    const extended = extendedAt(run?.extended ?? null)
+    streaks.push({ userId: user.id, streakLength: run?.length ?? 0, extended })
+  }
+  return streaks.sort(
+    (a, b) => b.streakLength - a.streakLength || (a.userId < b.userId ? -1 : Number(a.userId > b.userId)),
+  )
+}

@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { type Instant, instant } from '../../shared/clock'
+
+/** A streak from its first period to the last that is settled. Days are days since 1970-01-01 in the user's zone of then. */
+export type StreakRun = {
+  /** First day of the period in which it began, as shown: a restored one begins before what is known of it (S8). */
+  started: number
+  /** First days of the first and the last period that `marks` speak of. */
+  first: number
+  last: number
+  /** What these periods were (see marks.ts). */
+  marks: string
+}
+
+/** The streak that a user has: its length is above 0. */
+export type LiveRun = StreakRun & {
+  length: number
+  /** When it was last extended; null where it was restored and not extended since. */
+  extended: Instant | null
+}
+
+/** Days from `start` to `end`, both included, on which the streak is paused. */
+export type Pause = { id: string; start: number; end: number }
+
+/** What of a user's row concerns the streak. It is never changed in place. */
+export type StreakState = {
+  /** The frequency of which its periods are; null while it has none. Another one than the tenant's means that the log is to be asked (S9). */
+  frequency: 'daily' | 'weekly' | 'monthly' | 'unknown' | null
+  /** Null where the length is 0. */
+  run: LiveRun | null
+  /** Freezes in hand. */
+  freezes: number
+  /** The local day up to which freezes were earned; null where none ever were. */
+  earned: number | null
+  /** Sums of metrics' changes, in millionths by metric id, in periods that are not satisfied; by first day, the newest last. */
+  sums: readonly PeriodSums[]
+  /** Those that were not over when the streak was last settled. */
+  pauses: readonly Pause[]
+  /** Days before and after where a change of zone took the user to a later date, the newest last: what ends in between is not missed (S4). */
+  jumps: readonly (readonly [number, number])[]
+  /** When something happens by itself next; null for never. */
+  due: Instant | null
+}
+export type PeriodSums = readonly [number, readonly (readonly [string, number])[]]
+
+/** The streak of someone of whom nothing is known that concerns it. */
+export const NO_STREAK: StreakState = {
+  frequency: null,
+  run: null,
+  freezes: 0,
+  earned: null,
+  sums: [],
+  pauses: [],
+  jumps: [],
+  due: null,
+}
+
+const Run = z.object({
+  started: z.number(),
+  first: z.number(),
+  last: z.number(),
+  marks: z.string(),
+  length: z.number(),
+  extended: z.number().transform(instant).nullable(),
+})
+const Stored = z.object({
+  frequency: z.enum(['daily', 'weekly', 'monthly', 'unknown']).nullable(),
+  run: Run.nullable().default(null),
+  freezes: z.number().default(0),
+  earned: z.number().nullable().default(null),
+  sums: z.array(z.tuple([z.number(), z.array(z.tuple([z.string(), z.number()]))])).default([]),
+  pauses: z.array(z.object({ id: z.string(), start: z.number(), end: z.number() })).default([]),
+  jumps: z.array(z.tuple([z.number(), z.number()])).default([]),
+})
+
+/** The streak as a user's row has it, in its columns `streak` and `streak_due`. */
+export function parseStreak(text: string | null, due: number | null): StreakState {
+  if (text === null) return NO_STREAK
+  return { ...Stored.parse(JSON.parse(text)), due: due === null ? null : instant(due) }
+}
+
+/** The column `streak`; what is empty is left out, and null is nothing at all. */
+export function streakJson({ due: _due, ...streak }: StreakState): string | null {
+  const told = Object.entries(streak).filter(
+    ([name, value]) =>
+      name === 'frequency' ||
+      !(value === null || value === 0 || (Array.isArray(value) && value.length === 0)),
+  )
+  return told.length === 1 && streak.frequency === null ? null : JSON.stringify(Object.fromEntries(told))
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import type { Database } from '../../db/database'
+import type { Change } from '../../engine/evaluate'
+import { packed } from '../../shared/packed'
+import { streakJson } from '../streaks/streaks.state'
+import { completionsJson, countersJson } from './users.repository'
+
+/**
+ * Changes of many users at once, made by what falls due or by an admin, none of which is an event. Each statement leaves those users
+ * alone whose `seq` is no longer what was read; the last ones move it, so that all of them mean the same users.
+ */
+export type BulkChange = Change & {
+  before: NonNullable<Change['before']>
+  /** Whether the streaks that ended are all that there ever were (S9). */
+  replacesRuns?: boolean
+}
+
+// Materialised, since whatever JSON is referred to is read anew each time, and so that each user is found by the key.
+const asked = (columns: string) => `
+  WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS iid, value ->> 2 AS seq, ${columns}
+    FROM json_each(?2))`
+const FOUND = `FROM asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.id AND u.iid = asked.iid
+    AND u.seq = asked.seq`
+
+const BOOK = `
+  ${asked('value ->> 3 AS award')}
+  INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id,
+    trigger_version, boosts)
+  SELECT u.iid, award ->> 0, award ->> 1, u.seq + 1, award ->> 2, award ->> 3, award ->> 4, award ->> 5, award ->> 6,
+    award ->> 7, award ->> 8, award ->> 9 ${FOUND}`
+
+const FORGET_RUNS = `
+  ${asked('1')}
+  DELETE FROM streak_runs WHERE user_iid IN (SELECT u.iid ${FOUND})`
+
+const END_RUNS = `
+  ${asked('value ->> 3 AS run')}
+  INSERT INTO streak_runs (user_iid, first, last, started, marks)
+  SELECT u.iid, run ->> 0, run ->> 1, run ->> 2, run ->> 3 ${FOUND}
+  WHERE true ON CONFLICT DO UPDATE SET last = excluded.last, started = excluded.started, marks = excluded.marks`
+
+const TALLY = `
+  ${asked('value ->> 3 AS name')}
+  INSERT INTO tallies (tenant_id, name, count) SELECT ?1, name, count(*) ${FOUND} GROUP BY name
+  ON CONFLICT DO UPDATE SET count = count + excluded.count`
+
+const STATE = `value ->> 3 AS changed, value ->> 4 AS points, value ->> 5 AS counters, value ->> 6 AS touched,
+  value ->> 7 AS streak, value ->> 8 AS achievements, value ->> 9 AS due`
+const storing = (columns: string) => `
+  ${asked(STATE)}
+  UPDATE users SET seq = users.seq + 1, changed = max(users.changed, asked.changed), points = asked.points,
+    counters = asked.counters, touched = asked.touched, streak = asked.streak, achievements = asked.achievements${columns}
+  FROM asked
+  WHERE users.tenant_id = ?1 AND users.id = asked.id AND users.iid = asked.iid AND users.seq = asked.seq
+  RETURNING id`
+const STORE = storing('')
+// An indexed column that is set costs a row more, although it is set to what it was.
+const STORE_WITH_DUE = storing(', streak_due = asked.due')
+
+const who = ({ before }: BulkChange) => [before.id, before.iid, before.seq]
+
+/** What stores the changes, for one batch with a guard of the configuration; `stored` tells from its results who was changed. */
+export function storeChanges(
+  db: Database,
+  tenantId: string,
+  changes: readonly BulkChange[],
+): { statements: D1PreparedStatement[]; stored: (results: readonly D1Result[]) => Set<string> } {
+  const each = (sql: string, rows: readonly unknown[][]) =>
+    packed(rows.map((row) => JSON.stringify(row))).map((list) => db.statement(sql, tenantId, list))
+  const awards = changes.flatMap((change) =>
+    change.awards.map((award) => [
+      ...who(change),
+      [
+        award.systemId,
+        award.at,
+        award.position,
+        award.id,
+        award.awarded,
+        award.total,
+        award.utcOffset,
+        award.triggerId,
+        award.triggerVersion,
+        award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
+      ],
+    ]),
+  )
+  const runs = changes.flatMap((change) =>
+    change.ended.map(({ first, last, started, marks }) => [...who(change), [first, last, started, marks]]),
+  )
+  const names = changes.flatMap((change) => change.completed.map((id) => [...who(change), id]))
+  const isMoved = ({ before, after }: BulkChange) => before.streak.due !== after.streak.due
+  const states = (list: readonly BulkChange[]) => list.map((change) => [...who(change), ...stateOf(change)])
+  const stores = [
+    ...each(STORE, states(changes.filter((change) => !isMoved(change)))),
+    ...each(STORE_WITH_DUE, states(changes.filter(isMoved))),
+  ]
+  const recounted = changes.filter(({ replacesRuns }) => replacesRuns === true)
+  const before = [
+    ...each(BOOK, awards),
+    ...each(FORGET_RUNS, recounted.map(who)),
+    ...each(END_RUNS, runs),
+    ...each(TALLY, names),
+  ]
+  return {
+    statements: [...before, ...stores],
+    stored: (results) =>
+      new Set(
+        results
+          .slice(before.length, before.length + stores.length)
+          .flatMap(({ results: rows }) => Ids.parse(rows).map(({ id }) => id)),
+      ),
+  }
+}
+
+const Ids = z.array(z.object({ id: z.string() }))
+
+function stateOf({ after }: BulkChange): unknown[] {
+  return [
+    after.changed,
+    JSON.stringify(Object.fromEntries(after.points)),
+    countersJson(after.counters),
+    JSON.stringify(Object.fromEntries(after.touched)),
+    streakJson(after.streak),
+    completionsJson(after.achievements),
+    after.streak.due,
+  ]
+}

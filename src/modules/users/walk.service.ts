@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import type { Context } from '../../context'
+import { configurationUnchanged, isConflict } from '../../db/guard'
+import type { UserState } from '../../engine/state'
+import { type Instant, systemNow } from '../../shared/clock'
+import type { Configuration } from '../configuration/configuration'
+import { configurationAt } from '../configuration/configuration.repository'
+import { announceFirst } from '../streaks/streaks.repository'
+import { parseStanding, standingStatement } from '../tenants/tenants.repository'
+import { type DueWork, progressed, rescheduled } from '../timekeeper/timekeeper.repository'
+import { type BulkChange, storeChanges } from './changes.repository'
+import { userOf, usersStatement } from './users.repository'
+
+/** Users of one step. */
+const CHUNK = 500
+
+const Progress = z.object({ after: z.string() })
+
+/** What a walk does to a chunk of users: their changes, of those whom it changes. */
+type Visit = (config: Configuration, users: readonly UserState[], now: Instant) => Promise<BulkChange[]>
+
+/** What a step came to. */
+export type WalkStep = { changes: readonly BulkChange[]; config: Configuration; at: Instant }
+
+/**
+ * Does one step of a walk over all users of a tenant, in order of their ids: a chunk is changed in one guarded batch. Whoever has changed
+ * meanwhile is left alone and visited again by the next step, so `visit` must do nothing to whom it has done. `last` is stored with the
+ * end of the walk. Nothing happens where the configuration has moved.
+ */
+export async function walkStep(
+  context: Context,
+  tenantId: string,
+  work: DueWork,
+  visit: Visit,
+  last: (config: Configuration) => readonly D1PreparedStatement[] = () => [],
+): Promise<WalkStep> {
+  const { db } = context
+  const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))
+  const [standing, rows] = await db.batch([
+    standingStatement(db, tenantId, []),
+    usersStatement(db, tenantId, { after, limit: CHUNK }, systemNow()),
+  ])
+  const { tenant, clock } = parseStanding(standing)
+  if (tenant === null) throw new Error('the tenant is gone')
+  const source = { db, configurations: context.instance.configurations }
+  const config = await configurationAt(source, tenantId, tenant.configVersion)
+  const at = clock ?? systemNow()
+  const users = (rows?.results ?? []).map(userOf)
+  const changes = await visit(config, users, at)
+  const { statements, stored } = storeChanges(db, tenantId, changes)
+  try {
+    const [, ...results] = await db.batch([
+      configurationUnchanged(db, tenantId, config.version),
+      ...statements,
+      ...announceFirst(db, tenantId, changes),
+    ])
+    const done = stored(results)
+    const skipped = users.findIndex(
+      ({ id }) => changes.some(({ before }) => before.id === id) && !done.has(id),
+    )
+    const visited = skipped === -1 ? users : users.slice(0, skipped)
+    const isEnd = skipped === -1 && users.length < CHUNK
+    const next = JSON.stringify({ after: visited.at(-1)?.id ?? after })
+    await db.batch(
+      isEnd
+        ? [rescheduled(db, tenantId, work, null), ...last(config)]
+        : [progressed(db, tenantId, work, next)],
+    )
+    return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }
+  } catch (error) {
+    if (isConflict(error)) return { changes: [], config, at }
+    throw error
+  }
+}

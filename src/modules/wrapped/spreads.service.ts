@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import type { Context, Scope } from '../../context'
+import { isConflict } from '../../db/guard'
+import { civilDateOfDay } from '../../shared/civil'
+import { type Instant, instant, systemNow } from '../../shared/clock'
+import { readTestClock } from '../clock/clock.repository'
+import { type DueWork, makeDue } from '../timekeeper/timekeeper.repository'
+import { wake } from '../timekeeper/timekeeper.service'
+import {
+  countChanges,
+  forgetBuild,
+  lastOfStep,
+  moveOn,
+  type SpreadsOf,
+  serveBuild,
+  spreadsUnchanged,
+} from './spreads.repository'
+import { type Days, daysOfYear, periodsIn } from './wrapped.rules'
+
+const DAY = 86_400_000
+/** The last zone to leave a date does so that much after UTC. */
+const LATEST = DAY / 2
+
+/** How far a build has got: the last user who is counted, and when it began. */
+const Progress = z.object({ after: z.string(), began: z.number() })
+
+/** The spreads of a tenant and a year. */
+export const spreadsOf = (tenantId: string, year: number): SpreadsOf => ({
+  tenantId,
+  name: String(year).padStart(4, '0'),
+})
+
+/** A period as the spreads name it: what it is, and the first of its days in the year. */
+export const spreadName = (kind: string, { first }: Days): string => `${kind} ${civilDateOfDay(first)}`
+
+/** Has the spreads of a year built (R2). Never throws: the next who asks does it again. */
+export async function askForSpreads(scope: Scope, year: number): Promise<void> {
+  try {
+    await scope.db.batch([makeDue(scope.db, scope.tenant.id, 'spreads', String(year), scope.now)])
+    await wake(scope)
+  } catch (error) {
+    console.warn(JSON.stringify({ level: 'warn', tenantId: scope.tenant.id, error: String(error) }))
+  }
+}
+
+/**
+ * Does one bounded step of building a year's spreads (R2): counts the changes of the next users, or puts what is counted in the place
+ * of what was. Repeated, it does nothing. A year is built daily, and for the last time a day after it has ended everywhere.
+ */
+export async function spreadStep(context: Context, tenantId: string, work: DueWork): Promise<void> {
+  const { db } = context
+  const now = (await readTestClock(db)) ?? systemNow()
+  const year = Number(work.subject)
+  const of = spreadsOf(tenantId, year)
+  const days = daysOfYear(year)
+  const known = work.progress === null ? null : Progress.parse(JSON.parse(work.progress))
+  const { after, began } = known ?? { after: '', began: now }
+  const last = await lastOfStep(db, tenantId, after)
+  const next =
+    last === null
+      ? { progress: null, dueAt: afterBuild(days, instant(began), now) }
+      : { progress: JSON.stringify({ after: last, began }), dueAt: now }
+  try {
+    await db.batch([
+      spreadsUnchanged(db, tenantId, work),
+      ...(known === null ? [forgetBuild(db, of)] : []),
+      ...(last === null
+        ? serveBuild(db, of, now)
+        : [countChanges(db, of, { after, last }, days, calendarOf(days))]),
+      moveOn(db, tenantId, work, next),
+    ])
+  } catch (error) {
+    if (!isConflict(error)) throw error
+  }
+}
+
+/** When a year that is built is due again; null where nothing of it can change any more. */
+function afterBuild({ last }: Days, began: Instant, now: Instant): Instant | null {
+  const isOver = began >= (last + 2) * DAY + LATEST
+  return isOver ? null : instant(now + DAY)
+}
+
+/** Each day of the year with each period that holds it. */
+function calendarOf(year: Days): (readonly [number, string])[] {
+  const named = (kind: string, periods: readonly Days[]) =>
+    periods.flatMap((period) => {
+      const name = spreadName(kind, period)
+      const length = period.last - period.first + 1
+      return Array.from({ length }, (_, nth) => [period.first + nth, name] as const)
+    })
+  return [
+    ...named('week', periodsIn(year, 'weekly')),
+    ...named('month', periodsIn(year, 'monthly')),
+    ...named('year', [year]),
+  ]
+}

@@ -1,0 +1,126 @@
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import type { UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import { periodEnd, periodStart } from '../../shared/periods'
+import type { Configuration } from '../configuration/configuration'
+import { configurationOf } from '../configuration/configuration.service'
+import { dateOf } from '../streaks/streaks.answers'
+import { runsSince } from '../streaks/streaks.repository'
+import { dayIn, isStale, settled, termsOf } from '../streaks/streaks.rules'
+import { userAnswer } from '../users/users.answers'
+import { bestPlaces } from './best.service'
+import { knownStatement, type Placing, parseKnown, parsePlaces, placesStatement } from './spreads.repository'
+import { askForSpreads, spreadName, spreadsOf } from './spreads.service'
+import { periodAnswer, type Story } from './wrapped.answers'
+import { attributesStatement, parseAttributes, readDays } from './wrapped.repository'
+import { activityOf, type Days, daysOfYear, longestIn, percentile, sumsIn, yearOf } from './wrapped.rules'
+import type { WrappedResponse, WrappedStreak } from './wrapped.schemas'
+
+/** Sums up a user's year, without one the present year where the user is (R1, R2). Throws 422 where it lies in the future. */
+export async function readWrapped(
+  scope: Scope,
+  user: UserState,
+  asked: number | undefined,
+): Promise<z.input<typeof WrappedResponse>> {
+  const today = dayIn(user.profile.tz, scope.now)
+  const present = yearOf(today)
+  const number = asked ?? present
+  if (number > present) {
+    const message = `must be at most ${present}, the present year where the user is`
+    throw refusals.invalid([{ path: 'year', message }])
+  }
+  const year = daysOfYear(number)
+  const [config, days, longestStreak] = await Promise.all([
+    configurationOf(scope),
+    readDays(scope.db, user, year),
+    longestStreakOf(scope, user, year, today),
+  ])
+  const { periods, ...active } = activityOf(year, days.events)
+  const { day, week, month } = periods
+  const list = [day, week, month, year]
+  const [told, [ofDay = {}, ofWeek = {}, ofMonth = {}, ofYear = {}]] = await Promise.all([
+    readStory(scope, config, user, number, { days, periods }),
+    bestPlaces(scope, config, user, year, list),
+  ])
+  const monday = periodStart(week.first, 'weekly')
+  return {
+    user: userAnswer(config, user),
+    activity: {
+      ...active,
+      mostActiveDay: { date: dateOf(day.first), ...periodAnswer(told, 'day', ofDay) },
+      mostActiveWeek: {
+        start: dateOf(monday),
+        end: dateOf(periodEnd(monday, 'weekly')),
+        ...periodAnswer(told, 'week', ofWeek),
+      },
+      mostActiveMonth: {
+        month: Number(dateOf(month.first).slice(5, 7)) - 1,
+        ...periodAnswer(told, 'month', ofMonth),
+      },
+      entireYear: { longestStreak, ...periodAnswer(told, 'year', ofYear) },
+    },
+  }
+}
+
+/** Reads what else is to be told, and has the spreads of the year built where somebody was part of it and nobody has asked before (R2). */
+async function readStory(
+  scope: Scope,
+  config: Configuration,
+  user: UserState,
+  year: number,
+  known: Pick<Story, 'days' | 'periods'>,
+): Promise<Story> {
+  const { db, tenant } = scope
+  const of = spreadsOf(tenant.id, year)
+  const placings = placingsOf(config, known)
+  const metricIds = config.metrics.map(({ id }) => id).filter((id) => user.metrics.has(id))
+  const [attributes, places, isKnown] = await db.batch([
+    attributesStatement(db, user, metricIds, known.periods),
+    placesStatement(db, of, placings),
+    knownStatement(db, of, String(year)),
+  ])
+  if (placings.length > 0 && !parseKnown(isKnown)) scope.waitUntil(askForSpreads(scope, year))
+  const percentiles = new Map(
+    parsePlaces(places).map(({ nth, less, users }) => {
+      const { kind, subject } = placings[nth] ?? { kind: '', subject: '' }
+      return [`${kind} ${subject}`, percentile(less, users)]
+    }),
+  )
+  return { ...known, config, user, attributes: parseAttributes(attributes), percentiles }
+}
+
+/** What is to be placed among what others did: the changes of weeks, months and years (R2). */
+function placingsOf(config: Configuration, { days, periods }: Pick<Story, 'days' | 'periods'>) {
+  const kinds = ['week', 'month', 'year'] as const
+  const inOne = (subjects: readonly { id: string }[], changes: Story['days']['events']) =>
+    subjects.flatMap(({ id }) => {
+      const own = changes.filter(({ subject }) => subject === id)
+      return kinds.flatMap((kind): (Placing & { kind: string })[] => {
+        const sums = sumsIn(periods[kind], own, 0)
+        const period = spreadName(kind, periods[kind])
+        return sums === null ? [] : [{ kind, period, subject: id, change: sums.change }]
+      })
+    })
+  return [...inOne(config.metrics, days.events), ...inOne(config.systems, days.awards)]
+}
+
+/** The longest streak of a year, the present one included as it is by now (S3); none where streaks are off, or being counted anew. */
+async function longestStreakOf(
+  scope: Scope,
+  user: UserState,
+  year: Days,
+  today: number,
+): Promise<z.input<typeof WrappedStreak>> {
+  const terms = termsOf(await configurationOf(scope), user.preferences)
+  const { frequency } = terms
+  const { streak, ended } = settled(user, terms, today)
+  const none = { length: 0, frequency, periodStart: null, periodEnd: null, started: null }
+  if (!terms.isOn || isStale(streak, terms)) return none
+  const over = await runsSince(scope.db, user.iid, periodStart(year.first, frequency))
+  const present = [ended, streak.run].filter((run) => run !== null)
+  const longest = longestIn(year, [...over, ...present], frequency)
+  if (longest === null) return none
+  const { length, start, end, started } = longest
+  return { length, frequency, periodStart: dateOf(start), periodEnd: dateOf(end), started: dateOf(started) }
+}

@@ -1,0 +1,17 @@
+/** Characters of JSON in one parameter; D1 takes 2 MB, and a character is at most 3 bytes. */
+const MOST_CHARACTERS = 500_000
+
+/** Items of JSON as lists, as few as the length of a parameter allows. */
+export function packed(items: readonly string[]): string[] {
+  const lists: string[][] = []
+  let size = MOST_CHARACTERS
+  for (const item of items) {
+    if (size + item.length >= MOST_CHARACTERS) {
+      lists.push([])
+      size = 0
+    }
+    lists.at(-1)?.push(item)
+    size += item.length + 1
+  }
+  return lists.map((list) => `[${list.join(',')}]`)
+}

@@ -1,0 +1,33 @@
+import { type Aggregation, civilDateOfDay, dayOf, isCivilDate } from './civil'
+
+/** 9999-12-31: the last day that can be written, in days since 1970-01-01. */
+export const LAST_DAY = 2_932_896
+
+/** The first day of the period that holds a day: itself, its Monday, or the first of its month. Days since 1970-01-01. */
+export function periodStart(day: number, frequency: Aggregation): number {
+  if (frequency === 'daily') return day
+  // 1970-01-01 was a Thursday.
+  if (frequency === 'weekly') return day - ((((day + 3) % 7) + 7) % 7)
+  const first = `${civilDateOfDay(day).slice(0, 8)}01`
+  return isCivilDate(first) ? dayOf(first) : day
+}
+
+/** The first day of the period after the one that starts on a day. */
+export function nextPeriod(start: number, frequency: Aggregation): number {
+  if (frequency === 'daily') return start + 1
+  return frequency === 'weekly' ? start + 7 : periodStart(Math.min(start + 31, LAST_DAY), 'monthly')
+}
+
+/** The first day of the period so many before (negative: after) the one that starts on a day. */
+export function periodsBefore(start: number, count: number, frequency: Aggregation): number {
+  if (frequency === 'daily') return start - count
+  if (frequency === 'weekly') return start - 7 * count
+  const [year = 0, month = 0] = civilDateOfDay(start).split('-').map(Number)
+  const months = year * 12 + (month - 1) - count
+  const text = `${String(Math.floor(months / 12)).padStart(4, '0')}-${String((((months % 12) + 12) % 12) + 1).padStart(2, '0')}-01`
+  return isCivilDate(text) ? dayOf(text) : start
+}
+
+/** The last day of the period that starts on a day. */
+export const periodEnd = (start: number, frequency: Aggregation): number =>
+  frequency === 'monthly' ? nextPeriod(start, frequency) - 1 : start + (frequency === 'weekly' ? 6 : 0)

@@ -1,0 +1,590 @@
+import { type Frequency, localAt, offsetIn, periodOf, plusDays, plusPeriods } from './calendar.oracle'
+
+/**
+ * What a user's streak is, by the rules S1–S9, U6, U7 and E8 alone: it imports nothing of the service. The whole history is lived through
+ * again, local day by local day.
+ */
+
+export type OracleThresholds = readonly { metric: string; threshold: number }[]
+export type OracleFreezes = { initial: number; max: number; interval: number | null; amount: number }
+/** A tenant's settings (S1); thresholds and values are whole millionths. */
+export type OracleSettings = {
+  enabled: boolean
+  frequency: Frequency
+  metrics: OracleThresholds
+  mode: 'ALL' | 'OR'
+  personalisation: boolean
+  freezes: OracleFreezes | null
+}
+
+/** Something that happened to a user. */
+export type Happening = { at: number } & (
+  | { do: 'create'; zone: string | null }
+  | { do: 'event'; metric: string; value: number; zone?: string | null }
+  | { do: 'zone'; zone: string | null }
+  | { do: 'pause'; id: string; start: string; end: string }
+  | { do: 'unpause'; id: string }
+  | { do: 'freeze' | 'restore' }
+  | { do: 'preferences'; enabled?: boolean; mode?: 'ALL' | 'OR'; metrics?: OracleThresholds }
+  | { do: 'settings'; settings: OracleSettings }
+)
+
+/** A streak as of a moment; null where nothing is shown. */
+export type OracleStreak = {
+  length: number
+  started: string | null
+  periodStart: string | null
+  periodEnd: string | null
+  expires: string | null
+  /** In hand; null while freezes are off. */
+  freezes: number | null
+  /** When it was last extended; null where it is 0, or has come back from 0 and was not extended since. */
+  extended: number | null
+}
+
+/** One period of a streak's history (S6). */
+export type OraclePeriod = { start: string; length: number; usedFreeze: boolean; usedPause: boolean }
+
+/** Ways of counting that are wrong. */
+export const WRONG_STREAKS = [
+  'S1: weeks begin on Sunday',
+  'S1: periods that end while streaks are off are missed',
+  'S2: every event extends',
+  'S2: a threshold must be exceeded',
+  'S2: one metric is enough for ALL',
+  'S2: OR asks for every metric',
+  'S2: a later negative event takes back',
+  'S2: negative events are not summed',
+  'S2: sums go on into the next period',
+  'S2: an event of 0 counts',
+  'S3: a period is lost a period late',
+  'S3: a pause must cover the whole period',
+  'S3: a pause ends a day early',
+  'S3: nothing extends while paused',
+  'S3: a paused period takes a freeze',
+  'S3: a freeze extends',
+  'S3: a freeze is lost at length 0',
+  'S3: days have 24 hours',
+  'S4: a date that was skipped is missed',
+  'S4: a date that was skipped takes a freeze',
+  'S4: a date counts twice',
+  'S4: a lost period may begin a streak',
+  'S4: a skipped period is open to those who come back',
+  'S5: expires with the current period',
+  'S5: expires in a pause',
+  'S5: a freeze moves the beginning',
+  'S7: consumes before it earns',
+  'S7: earns above the maximum',
+  'S7: earns from the zone of now',
+  'S7: what was forgone is had later',
+  'S7: a midnight that comes twice earns twice',
+  'S7: a pause that is deleted never was',
+  'S8: the longest ever comes back',
+  'S8: the previous period stays missed',
+  'S8: started stays',
+  'S8: only a lost one comes back',
+  'S8: the last period shows the restored length',
+  'S9: freezes count in a recount',
+  'S9: freezes in hand go',
+  'S9: pauses do not count in a recount',
+  'U6: no initial freezes',
+  'U7: an opted-out streak comes back',
+  'U7: what was before counts again',
+  'U7: own metrics count without personalisation',
+  'E8: dates are those of UTC',
+  'E8: dates are those of the zone of now',
+] as const
+export type WrongStreaks = (typeof WRONG_STREAKS)[number]
+
+type Run = { length: number; started: string; extended: number | null }
+type Pause = { start: string; end: string }
+type Mark = { length: number; usedFreeze: boolean; usedPause: boolean }
+type Logged =
+  | { do: 'event'; at: number; date: string; metric: string; value: number; zone: string }
+  | { do: 'jump'; from: string; to: string }
+  | { do: 'switch'; isOff: boolean; date: string }
+
+/** A history that is lived through. */
+export class StreakReplay {
+  readonly #wrong: ReadonlySet<WrongStreaks>
+  #settings: OracleSettings
+  #now = Number.NEGATIVE_INFINITY
+  #zone = 'UTC'
+  /** The local date, and the latest that it ever was. */
+  #date = ''
+  #latest = ''
+  #createdAt = 0
+  #created = ''
+  #run: Run | null = null
+  /** The last period that was satisfied or judged. */
+  #closed: string | null = null
+  #sums = new Map<string, Map<string, number>>()
+  #freezes = 0
+  #forgone = 0
+  #pauses = new Map<string, Pause>()
+  /** Pauses that were deleted, as far as they counted. */
+  #deleted: Pause[] = []
+  #own: { enabled: boolean; mode: 'ALL' | 'OR' | null; metrics: OracleThresholds } = {
+    enabled: true,
+    mode: null,
+    metrics: [],
+  }
+  #history = new Map<string, Mark>()
+  #log: Logged[] = []
+  /** Whether the tenant's streaks are off. */
+  #isOff = false
+  /** Whether the log is being recounted (S9). */
+  #recounting = false
+
+  constructor(settings: OracleSettings, ...wrong: readonly WrongStreaks[]) {
+    this.#settings = settings
+    this.#isOff = !settings.enabled
+    this.#wrong = new Set(wrong)
+  }
+
+  /** The user's local date. */
+  get date() {
+    return this.#date
+  }
+
+  /** Whether the user was created. */
+  get exists() {
+    return this.#created !== ''
+  }
+
+  /** Another one that has lived through the same, to look at. */
+  #copy(): StreakReplay {
+    const copy = new StreakReplay(this.#settings, ...this.#wrong)
+    copy.#now = this.#now
+    copy.#zone = this.#zone
+    copy.#date = this.#date
+    copy.#latest = this.#latest
+    copy.#createdAt = this.#createdAt
+    copy.#created = this.#created
+    copy.#run = this.#run
+    copy.#closed = this.#closed
+    copy.#sums = this.#sums
+    copy.#freezes = this.#freezes
+    copy.#forgone = this.#forgone
+    copy.#pauses = new Map(this.#pauses)
+    copy.#deleted = [...this.#deleted]
+    copy.#own = this.#own
+    copy.#history = new Map(this.#history)
+    copy.#log = this.#log
+    copy.#isOff = this.#isOff
+    return copy
+  }
+
+  /** Takes what happened next; answers whether it did anything (a freeze at the maximum and a needless restore don't). */
+  take(happening: Happening): boolean {
+    const { at } = happening
+    if (happening.do === 'create') {
+      this.#zone = happening.zone ?? 'UTC'
+      this.#date = this.#dateAt(at)
+      this.#latest = this.#date
+      this.#created = this.#date
+      this.#createdAt = at
+      this.#now = at
+      this.#freezes = this.#is('U6: no initial freezes') ? 0 : (this.#settings.freezes?.initial ?? 0)
+      return true
+    }
+    this.#liveUntil(at)
+    switch (happening.do) {
+      case 'zone':
+        return this.#moveTo(happening.zone ?? 'UTC')
+      case 'event':
+        if (happening.zone !== undefined) this.#moveTo(happening.zone ?? 'UTC')
+        this.#log.push({ ...happening, date: this.#date, zone: this.#zone })
+        this.#count(this.#date, happening)
+        return true
+      case 'pause':
+        this.#pauses.set(happening.id, happening)
+        return true
+      case 'unpause':
+        return this.#unpause(happening.id)
+      case 'freeze': {
+        const { freezes } = this.#settings
+        if (freezes === null || this.#freezes >= freezes.max) return false
+        this.#freezes += 1
+        return true
+      }
+      case 'restore':
+        return this.#restore()
+      case 'preferences': {
+        const { enabled = this.#own.enabled, mode = this.#own.mode, metrics = this.#own.metrics } = happening
+        if (this.#own.enabled && !enabled && !this.#is('U7: an opted-out streak comes back')) this.#abandon()
+        this.#own = { enabled, mode, metrics }
+        return true
+      }
+      case 'settings': {
+        const { frequency } = this.#settings
+        this.#settings = happening.settings
+        if (this.#isOff === happening.settings.enabled) {
+          this.#isOff = !this.#isOff
+          this.#log.push({ do: 'switch', isOff: this.#isOff, date: this.#date })
+        }
+        if (happening.settings.frequency !== frequency && this.exists) this.#recount()
+        return true
+      }
+    }
+  }
+
+  /** The streak at a moment that is not before all that happened. */
+  at(at: number): OracleStreak {
+    return this.#at(at).#shown()
+  }
+
+  /** The last periods up to the current one, oldest first (S6). */
+  history(at: number, count: number): OraclePeriod[] {
+    return this.#at(at).#past(count)
+  }
+
+  #at(at: number): StreakReplay {
+    const then = this.#copy()
+    then.#liveUntil(at)
+    if (this.#is('E8: dates are those of the zone of now')) then.#recount()
+    return then
+  }
+
+  #is(wrong: WrongStreaks): boolean {
+    return this.#wrong.has(wrong)
+  }
+
+  #dateAt(at: number, zone = this.#zone): string {
+    if (this.#is('E8: dates are those of UTC')) return localAt(at, 0).date
+    if (this.#is('S3: days have 24 hours') && this.exists)
+      return localAt(at, offsetIn(zone, this.#createdAt)).date
+    return localAt(at, offsetIn(zone, at)).date
+  }
+
+  #period(date: string): string {
+    return periodOf(date, this.#settings.frequency, this.#is('S1: weeks begin on Sunday') ? 0 : 1)
+  }
+
+  #after(period: string, count = 1): string {
+    return plusPeriods(period, count, this.#settings.frequency)
+  }
+
+  #liveUntil(at: number): void {
+    this.#now = at
+    if (!this.exists) return
+    this.#passTo(this.#dateAt(at), false)
+  }
+
+  /** Passes midnights up to the one with which a date begins. */
+  #passTo(date: string, isJump: boolean): void {
+    while (this.#date < date) this.#midnight(plusDays(this.#date, 1), isJump)
+  }
+
+  #midnight(date: string, isJump: boolean): void {
+    const yesterday = this.#date
+    this.#date = date
+    const isNew = date > this.#latest || this.#is('S7: a midnight that comes twice earns twice')
+    if (date > this.#latest) this.#latest = date
+    const earns = isNew && !this.#recounting
+    const isLate = this.#is('S7: consumes before it earns')
+    if (earns && !isLate) this.#earn(date)
+    const period = this.#period(yesterday)
+    if (this.#period(date) !== period) {
+      this.#judge(this.#is('S3: a period is lost a period late') ? this.#after(period, -1) : period, isJump)
+    }
+    if (earns && isLate) this.#earn(date)
+  }
+
+  #earn(date: string): void {
+    const { freezes } = this.#settings
+    if (freezes === null || freezes.interval === null) return
+    const created = this.#is('S7: earns from the zone of now') ? this.#dateAt(this.#createdAt) : this.#created
+    const days = Math.round((Date.parse(date) - Date.parse(created)) / 86_400_000)
+    if (days <= 0 || days % freezes.interval !== 0) return
+    const room = Math.max(0, freezes.max - this.#freezes)
+    const earned = this.#is('S7: earns above the maximum') ? freezes.amount : Math.min(room, freezes.amount)
+    this.#freezes += earned
+    if (this.#is('S7: what was forgone is had later')) this.#forgone += freezes.amount - earned
+  }
+
+  /** A period is over (S3). */
+  #judge(period: string, isJump: boolean): void {
+    if (this.#run === null) {
+      if (this.#is('S3: a freeze is lost at length 0')) this.#freezes = Math.max(0, this.#freezes - 1)
+      return
+    }
+    if (this.#closed !== null && period <= this.#closed) return
+    const wasOff = this.#isOff && !this.#is('S1: periods that end while streaks are off are missed')
+    const isSkipped = isJump && !this.#is('S4: a date that was skipped is missed')
+    const isPaid = isJump && this.#is('S4: a date that was skipped takes a freeze')
+    const isOpen = isSkipped && this.#is('S4: a skipped period is open to those who come back')
+    if (isOpen) return
+    if (wasOff || (isSkipped && !isPaid)) this.#close(period)
+    else if (this.#isPaused(period)) {
+      this.#close(period, { usedPause: true })
+      if (this.#is('S3: a paused period takes a freeze')) this.#consume()
+    } else if (this.#consume()) {
+      if (this.#is('S3: a freeze extends')) this.#run = { ...this.#run, length: this.#run.length + 1 }
+      if (this.#is('S5: a freeze moves the beginning'))
+        this.#run = { ...this.#run, started: this.#after(period) }
+      this.#close(period, { usedFreeze: true })
+    } else if (!isPaid) {
+      this.#run = null
+      this.#close(period)
+    }
+  }
+
+  #close(period: string, used: Partial<Mark> = {}): void {
+    this.#closed = period
+    const length = this.#run?.length ?? 0
+    this.#history.set(period, { length, usedFreeze: false, usedPause: false, ...used })
+  }
+
+  #consume(): boolean {
+    if (this.#settings.freezes === null || this.#freezes === 0) return false
+    if (this.#recounting && !this.#is('S9: freezes count in a recount')) return false
+    this.#freezes -= 1
+    if (this.#forgone > 0) {
+      this.#forgone -= 1
+      this.#freezes += 1
+    }
+    return true
+  }
+
+  /** Whether a pause covers a day of a period. */
+  #isPaused(period: string): boolean {
+    const end = this.#after(period)
+    const pauses = [...this.#pauses.values(), ...(this.#recounting ? this.#deleted : [])]
+    if (this.#recounting && this.#is('S9: pauses do not count in a recount')) return false
+    return pauses.some((pause) => {
+      const last = this.#is('S3: a pause ends a day early') ? plusDays(pause.end, -1) : pause.end
+      if (this.#is('S3: a pause must cover the whole period')) {
+        return pause.start <= period && last >= plusDays(end, -1)
+      }
+      for (let date = period; date < end; date = plusDays(date, 1)) {
+        if (pause.start <= date && date <= last) return true
+      }
+      return false
+    })
+  }
+
+  #unpause(id: string): boolean {
+    const pause = this.#pauses.get(id)
+    if (pause === undefined) return false
+    this.#pauses.delete(id)
+    const over = plusDays(this.#period(this.#date), -1)
+    if (this.#is('S7: a pause that is deleted never was')) {
+      if (this.#run !== null && pause.start <= over) this.#run = null
+      return true
+    }
+    const end = [pause.end, over].sort()[0] ?? over
+    if (end >= pause.start) this.#deleted.push({ start: pause.start, end })
+    return true
+  }
+
+  /** A change of zone (S4). */
+  #moveTo(zone: string): boolean {
+    if (zone === this.#zone) return false
+    const from = this.#date
+    this.#zone = zone
+    const to = this.#dateAt(this.#now)
+    if (to > from) {
+      this.#log.push({ do: 'jump', from, to })
+      this.#passTo(to, true)
+    } else this.#date = to
+    return true
+  }
+
+  get #isOn() {
+    return this.#settings.enabled && this.#own.enabled
+  }
+
+  /** An event (S2). */
+  #count(date: string, { at, metric, value }: { at: number; metric: string; value: number }): void {
+    const isOn = this.#own.enabled && (this.#settings.enabled || this.#recounting)
+    if (!isOn || (value === 0 && !this.#is('S2: an event of 0 counts'))) return
+    const period = this.#period(date)
+    if (this.#isClosed(period)) {
+      if (this.#run === null) return
+      if (this.#is('S2: every event extends') && value > 0) {
+        this.#run = { ...this.#run, length: this.#run.length + 1 }
+      }
+      if (this.#is('S2: a later negative event takes back') && value < 0) this.#abandon()
+      return
+    }
+    if (this.#is('S3: nothing extends while paused') && this.#isPaused(period)) return
+    const key = this.#is('S2: sums go on into the next period') ? '' : period
+    const sums = this.#sums.get(key) ?? new Map<string, number>()
+    if (value > 0 || !this.#is('S2: negative events are not summed')) {
+      sums.set(metric, (sums.get(metric) ?? 0) + value)
+    }
+    this.#sums.set(key, sums)
+    if (!this.#isSatisfied(sums, value)) return
+    this.#run =
+      this.#run === null
+        ? { length: 1, started: period, extended: at }
+        : { ...this.#run, length: this.#run.length + 1, extended: at }
+    this.#close(period)
+  }
+
+  #isClosed(period: string): boolean {
+    if (this.#closed === null || period > this.#closed) return false
+    if (this.#run === null && this.#is('S4: a lost period may begin a streak')) return false
+    return !(this.#is('S4: a date counts twice') && period < this.#closed)
+  }
+
+  #isSatisfied(sums: ReadonlyMap<string, number>, value: number): boolean {
+    const { metrics, personalisation, mode } = this.#settings
+    const isOwn = personalisation || this.#is('U7: own metrics count without personalisation')
+    const own = isOwn
+      ? this.#own.metrics.filter(
+          (one) => metrics.length === 0 || metrics.some(({ metric }) => metric === one.metric),
+        )
+      : []
+    const thresholds = own.length > 0 ? own : metrics
+    if (thresholds.length === 0) return value > 0 || this.#is('S2: an event of 0 counts')
+    const meets = thresholds.map(({ metric, threshold }) => {
+      const sum = sums.get(metric) ?? 0
+      return this.#is('S2: a threshold must be exceeded') ? sum > threshold : sum >= threshold
+    })
+    const by = (isOwn && this.#own.mode) || mode
+    const isAny =
+      by === 'ALL' ? this.#is('S2: one metric is enough for ALL') : !this.#is('S2: OR asks for every metric')
+    return isAny ? meets.includes(true) : !meets.includes(false)
+  }
+
+  #abandon(): void {
+    const period = this.#period(this.#date)
+    this.#run = null
+    if (!this.#is('U7: what was before counts again')) this.#sums.clear()
+    this.#closed = null
+    if (this.#history.has(period))
+      this.#history.set(period, { length: 0, usedFreeze: false, usedPause: false })
+  }
+
+  /** S8; false where it would change nothing. */
+  #restore(): boolean {
+    const { frequency } = this.#settings
+    const current = this.#period(this.#date)
+    const year = Number(this.#date.slice(0, 4))
+    const since = {
+      daily: plusDays(this.#date, -89),
+      weekly: this.#period(`${year}-01-01`),
+      monthly: `${year - 1}-01-01`,
+    }[frequency]
+    const from = this.#is('S8: the longest ever comes back') ? '' : since
+    const lengths = [...this.#history].flatMap(([start, { length }]) => (start >= from ? [length] : []))
+    const longest = Math.max(0, ...lengths)
+    const length = this.#run?.length ?? 0
+    if (longest <= length) return false
+    const isStill = this.#is('S8: started stays')
+    if (this.#run !== null) {
+      if (this.#is('S8: only a lost one comes back')) return false
+      const started = isStill ? this.#run.started : this.#after(this.#run.started, length - longest)
+      this.#run = { ...this.#run, length: longest, started }
+      const mark = this.#history.get(this.#closed ?? '')
+      const isRewritten = this.#is('S8: the last period shows the restored length')
+      if (mark !== undefined && this.#closed !== null && (this.#closed === current || isRewritten)) {
+        this.#history.set(this.#closed, { ...mark, length: longest })
+      }
+      return true
+    }
+    const previous = this.#after(current, -1)
+    this.#run = {
+      length: longest,
+      started: isStill ? previous : this.#after(current, -longest),
+      extended: null,
+    }
+    if (this.#is('S8: the previous period stays missed')) this.#closed = this.#after(previous, -1)
+    else this.#close(previous)
+    return true
+  }
+
+  /** Everything anew from the log, by the settings of now (S9). */
+  #recount(): void {
+    const { date, latest, freezes } = {
+      date: this.#date,
+      latest: this.#latest,
+      freezes: this.#is('S9: freezes in hand go') ? 0 : this.#freezes,
+    }
+    this.#recounting = true
+    this.#run = null
+    this.#closed = null
+    this.#sums = new Map()
+    this.#history = new Map()
+    this.#date = this.#created
+    this.#isOff = false
+    for (const one of this.#log) {
+      if (one.do === 'switch') {
+        this.#passTo(one.date, false)
+        this.#isOff = one.isOff
+        continue
+      }
+      if (one.do === 'jump') {
+        this.#passTo(one.from, false)
+        this.#passTo(one.to, true)
+        continue
+      }
+      const then = this.#is('E8: dates are those of the zone of now') ? this.#dateAt(one.at) : one.date
+      this.#passTo(then, false)
+      this.#count(then, one)
+    }
+    this.#passTo(date, false)
+    this.#recounting = false
+    this.#isOff = !this.#settings.enabled
+    this.#date = date
+    this.#latest = latest
+    this.#freezes = freezes
+  }
+
+  #shown(): OracleStreak {
+    const freezes = this.#settings.freezes === null ? null : this.#freezes
+    if (!this.#isOn || this.#run === null) {
+      const none = { started: null, periodStart: null, periodEnd: null, expires: null, extended: null }
+      return { length: 0, ...none, freezes }
+    }
+    const { length, started, extended } = this.#run
+    const start = this.#period(this.#date)
+    let endangered = start
+    if (!this.#is('S5: expires with the current period')) {
+      while (this.#isClosed(endangered)) endangered = this.#after(endangered)
+    }
+    if (!this.#is('S5: expires in a pause')) {
+      while (this.#isPaused(endangered)) endangered = this.#after(endangered)
+    }
+    const lastOf = (period: string) => plusDays(this.#after(period), -1)
+    return {
+      ...{ length, started, extended, freezes },
+      periodStart: start,
+      periodEnd: lastOf(start),
+      expires: lastOf(endangered),
+    }
+  }
+
+  #past(count: number): OraclePeriod[] {
+    const current = this.#period(this.#date)
+    return Array.from({ length: count }, (_, index) => {
+      const start = this.#after(current, index + 1 - count)
+      const mark = this.#history.get(start) ?? { length: 0, usedFreeze: false, usedPause: false }
+      if (start !== current) return { start, ...mark }
+      return { start, ...mark, length: this.#isOn ? (this.#run?.length ?? 0) : 0 }
+    })
+  }
+}
+
+/** The streak of a whole history as of a moment. */
+export function streakAt(
+  settings: OracleSettings,
+  happenings: readonly Happening[],
+  at: number,
+  ...wrong: readonly WrongStreaks[]
+): OracleStreak {
+  return lived(settings, happenings, ...wrong).at(at)
+}
+
+/** A whole history. */
+export function lived(
+  settings: OracleSettings,
+  happenings: readonly Happening[],
+  ...wrong: readonly WrongStreaks[]
+): StreakReplay {
+  const replay = new StreakReplay(settings, ...wrong)
+  for (const happening of happenings) replay.take(happening)
+  return replay
+}

@@ -1,0 +1,168 @@
+import fc from 'fast-check'
+import type { OracleSettings, OracleThresholds } from './streaks.oracle'
+
+/** What a step waits for: so many local midnights, and so many minutes after (negative: before) the last of them. */
+type Wait = { days: number; minute: number; isLate: boolean }
+
+/** What is done in a step. */
+type Action =
+  | { do: 'event'; metric: string; value: number; zone: string | null | undefined }
+  | { do: 'habit'; metric: string; value: number; times: number }
+  | { do: 'zone'; zone: string | null }
+  | { do: 'pause'; from: number; length: number }
+  | { do: 'unpause'; which: number }
+  | { do: 'freeze' }
+  | { do: 'restore' }
+  | {
+      do: 'preferences'
+      enabled: boolean | undefined
+      mode: 'ALL' | 'OR' | undefined
+      metrics: OracleThresholds | undefined
+    }
+  | { do: 'settings'; settings: OracleSettings }
+
+/** A step of a random life. */
+export type StreakStep = Wait & Action
+
+export type StreakWorld = {
+  settings: OracleSettings
+  begins: number
+  zone: string | null
+  /** Whether the tenant may switch the frequency, and streaks off and on. */
+  switches: boolean
+  steps: StreakStep[]
+}
+
+export const STREAK_ZONES = [
+  ...['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Pacific/Apia', 'Asia/Kathmandu', 'America/St_Johns'],
+  ...['Australia/Lord_Howe', 'Africa/Casablanca', 'America/New_York', 'Europe/Berlin', 'America/Santiago'],
+  ...['Asia/Beirut', 'Africa/Cairo', 'America/Havana', 'Atlantic/Azores', 'Pacific/Chatham'],
+] as const
+const METRICS = ['m0', 'm1', 'm2'] as const
+const UNIT = 1_000_000
+
+const metric = fc.constantFrom('m0', 'm0', 'm0', 'm1', 'm2')
+const value = fc.constantFrom(
+  ...[1, 1, 1, 1, 2, 2, 3, 0.999_999, 0.000_001, 0, -1, -2, 5].map((n) => Math.round(n * UNIT)),
+)
+const thresholds = fc.uniqueArray(
+  fc.record({
+    metric: fc.constantFrom(...METRICS),
+    threshold: fc.constantFrom(...[0.000_001, 1, 1, 2, 3, 4].map((n) => Math.round(n * UNIT))),
+  }),
+  { maxLength: 2, selector: ({ metric: key }) => key },
+)
+const mode = fc.constantFrom('ALL' as const, 'OR' as const)
+const freezes = fc.option(
+  fc.record({
+    initial: fc.integer({ min: 0, max: 3 }),
+    max: fc.integer({ min: 3, max: 6 }),
+    interval: fc.option(fc.constantFrom(1, 2, 3, 5, 7, 10, 30), { freq: 3 }),
+    amount: fc.integer({ min: 1, max: 3 }),
+  }),
+  { freq: 2 },
+)
+
+const settings: fc.Arbitrary<OracleSettings> = fc.record({
+  enabled: fc.constantFrom(true, true, true, false),
+  frequency: fc.constantFrom('daily' as const, 'daily' as const, 'weekly' as const, 'monthly' as const),
+  metrics: fc.oneof(fc.constant([]), thresholds),
+  mode,
+  personalisation: fc.boolean(),
+  freezes,
+})
+
+/** At a midnight and just beside it, and at any time of the day. */
+const minute = fc.oneof(
+  fc.constantFrom(-1, 0, 1, 1_439, 1_380),
+  fc.integer({ min: 1, max: 1_439 }),
+  fc.integer({ min: 1, max: 1_439 }),
+)
+
+const zone = fc.constantFrom<(string | null)[]>(...STREAK_ZONES, null)
+
+const PACE = { daily: [0, 1, 1, 1, 2, 3], weekly: [0, 1, 4, 7, 7, 9, 15], monthly: [0, 3, 20, 30, 31, 45] }
+
+const stepOf = (frequency: OracleSettings['frequency'], zones: boolean): fc.Arbitrary<StreakStep> => {
+  const waited = <T extends Action>(step: fc.Arbitrary<T>): fc.Arbitrary<Wait & T> =>
+    fc
+      .tuple(
+        step,
+        fc.record({
+          days: fc.constantFrom(...PACE[frequency]),
+          minute,
+          isLate: fc.constantFrom(true, false),
+        }),
+      )
+      .map(([one, wait]) => ({ ...wait, ...one }))
+  const moves = zones ? 1 : 0
+  const optional = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined, freq: 1 })
+  const elsewhere = zones ? fc.option(zone, { nil: undefined, freq: 1 }) : fc.constant(undefined)
+  return fc.oneof(
+    {
+      weight: 10,
+      arbitrary: waited(fc.record({ do: fc.constant('event' as const), metric, value, zone: elsewhere })),
+    },
+    {
+      weight: 5,
+      arbitrary: waited(
+        fc.record({
+          do: fc.constant('habit' as const),
+          metric,
+          value: fc.constantFrom(1, 2, 3, 5).map((n) => n * UNIT),
+          times: fc.integer({ min: 2, max: 25 }),
+        }),
+      ),
+    },
+    { weight: 4 * moves, arbitrary: waited(fc.record({ do: fc.constant('zone' as const), zone })) },
+    {
+      weight: 2,
+      arbitrary: waited(
+        fc.record({
+          do: fc.constant('pause' as const),
+          from: fc.integer({ min: 0, max: 8 }),
+          length: fc.integer({ min: 0, max: 9 }),
+        }),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: waited(fc.record({ do: fc.constant('unpause' as const), which: fc.nat({ max: 9 }) })),
+    },
+    { weight: 1, arbitrary: waited(fc.record({ do: fc.constant('freeze' as const) })) },
+    { weight: 2, arbitrary: waited(fc.record({ do: fc.constant('restore' as const) })) },
+    {
+      weight: 1,
+      arbitrary: waited(
+        fc.record({
+          do: fc.constant('preferences' as const),
+          enabled: optional(fc.boolean()),
+          mode: optional(mode),
+          metrics: optional(thresholds),
+        }),
+      ),
+    },
+    { weight: 1, arbitrary: waited(fc.record({ do: fc.constant('settings' as const), settings })) },
+  )
+}
+
+/** 2027 and 2028, which is a leap year. */
+const begins = fc
+  .integer({ min: Date.parse('2027-01-01') / 60_000, max: Date.parse('2027-12-31') / 60_000 })
+  .map((minutes) => minutes * 60_000)
+
+export const streakWorlds: fc.Arbitrary<StreakWorld> = fc
+  .tuple(settings, begins, zone, fc.boolean(), fc.boolean())
+  .chain(([given, from, home, switches, travels]) =>
+    fc.record({
+      settings: fc.constant({
+        ...given,
+        enabled: true,
+        freezes: travels && given.freezes ? { ...given.freezes, interval: null } : given.freezes,
+      }),
+      begins: fc.constant(from),
+      zone: fc.constant(home),
+      switches: fc.constant(switches),
+      steps: fc.array(stepOf(given.frequency, travels), { minLength: 1, maxLength: 40, size: 'max' }),
+    }),
+  )

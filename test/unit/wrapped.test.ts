@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest'
+import {
+  activityOf,
+  type Days,
+  daysOfYear,
+  longestIn,
+  percentChange,
+  percentile,
+  periodsIn,
+  sumsIn,
+  yearOf,
+} from '../../src/modules/wrapped/wrapped.rules'
+import { civilDate, civilDateOfDay, dayOf } from '../../src/shared/civil'
+
+const day = (date: string) => dayOf(civilDate(date))
+const shown = ({ first, last }: Days) => `${civilDateOfDay(first)} ${civilDateOfDay(last)}`
+const on = (date: string, count = 1, change = 0) => ({ subject: 'm', day: day(date), count, change })
+
+describe('the periods of a year (R1)', () => {
+  it('R1: knows the days of a year, from 1 to 9999', () => {
+    expect([1, 2036, 9999].map((year) => shown(daysOfYear(year)))).toEqual([
+      '0001-01-01 0001-12-31',
+      '2036-01-01 2036-12-31',
+      '9999-01-01 9999-12-31',
+    ])
+    expect([yearOf(day('0001-01-01')), yearOf(day('2036-12-31'))]).toEqual([1, 2036])
+  })
+
+  it.each([1, 1969, 1970, 2023, 2024, 2026, 2036, 9999])(
+    'R1: weeks and months cover %i, day by day',
+    (year) => {
+      const days = daysOfYear(year)
+      for (const frequency of ['weekly', 'monthly'] as const) {
+        const periods = periodsIn(days, frequency)
+        expect(periods[0]?.first).toBe(days.first)
+        expect(periods.at(-1)?.last).toBe(days.last)
+        for (const [nth, { first }] of periods.entries())
+          if (nth > 0) expect(first).toBe((periods[nth - 1]?.last ?? 0) + 1)
+        expect(frequency === 'monthly' ? [12] : [53, 54]).toContain(periods.length)
+      }
+    },
+  )
+
+  it('R1: an empty year has 1 January, its week as far as it lies in the year, and January', () => {
+    const { periods, ...active } = activityOf(daysOfYear(2036), [on('2035-12-31', 9), on('2037-01-01', 9)])
+    expect(active).toEqual({ daysActive: 0, weeksActive: 0, monthsActive: 0 })
+    expect(Object.values(periods).map(shown)).toEqual([
+      '2036-01-01 2036-01-01',
+      '2036-01-01 2036-01-06',
+      '2036-01-01 2036-01-31',
+      '2036-01-01 2036-12-31',
+    ])
+  })
+
+  it('R1: the most active day, week and month have the most events, and the earliest wins', () => {
+    const events = [
+      on('2036-05-20', 3),
+      on('2036-04-10', 3),
+      on('2036-04-08', 1),
+      on('2036-05-28', 1),
+      on('2036-05-19'),
+    ]
+    const { periods, ...active } = activityOf(daysOfYear(2036), events)
+    expect(active).toEqual({ daysActive: 5, weeksActive: 3, monthsActive: 2 })
+    expect(Object.values(periods).slice(0, 3).map(shown)).toEqual([
+      '2036-04-10 2036-04-10',
+      '2036-04-07 2036-04-13',
+      '2036-05-01 2036-05-31',
+    ])
+  })
+
+  it('R1: of a week that crosses the border of the year only the days inside count', () => {
+    const events = [
+      on('2035-12-31', 5),
+      on('2036-01-03', 2),
+      on('2036-06-02', 3),
+      on('2036-12-30', 4),
+      on('2037-01-02', 9),
+    ]
+    const { periods, weeksActive } = activityOf(daysOfYear(2036), events)
+    expect([weeksActive, shown(periods.week)]).toEqual([3, '2036-12-29 2036-12-31'])
+  })
+})
+
+describe('changes (R1)', () => {
+  const changes = [on('2036-02-28', 1, 5), on('2036-02-29', 2, -3), on('2036-03-01', 1, 10)]
+
+  it('R1: the total is that of the end of the period', () => {
+    const of = (first: string, last: string) => sumsIn({ first: day(first), last: day(last) }, changes, 20)
+    expect(of('2036-02-01', '2036-02-29')).toEqual({ total: 10, change: 2 })
+    expect(of('2036-02-28', '2036-02-28')).toEqual({ total: 13, change: 5 })
+    expect(of('2036-01-01', '2036-12-31')).toEqual({ total: 20, change: 12 })
+    expect(of('2036-01-01', '2036-01-31')).toBeNull()
+  })
+
+  it.each([
+    [0, 0, 0],
+    [5, 0, 0],
+    [5, 5, 100],
+    [-5, -5, 100],
+    [15, 5, 50],
+    [5, -5, -50],
+    [0, -5, -100],
+    [-5, -10, -200],
+    [5, 15, -150],
+    [4, 1, 33.3],
+    [8, 1, 14.3],
+    [1600, -1, -0.1],
+    [9.007e15, 9.007e15, 100],
+    [100_050, 50, 0.1],
+    [99_950, -50, -0.1],
+    [100_049, 49, 0],
+  ])('R1: a total of %d after a change by %d has changed by %d per cent', (total, change, percent) => {
+    expect(percentChange({ total, change })).toBe(percent)
+  })
+
+  it('R2: per cents are whole, rounded down', () => {
+    expect([percentile(0, 1), percentile(2, 3), percentile(199, 200), percentile(1, 2)]).toEqual([
+      0, 66, 99, 50,
+    ])
+  })
+})
+
+describe('the longest streak of a year (R1)', () => {
+  const run = (first: string, marks: string, started = first) => ({
+    started: day(started),
+    first: day(first),
+    last: day(first),
+    marks,
+  })
+  const longest = (
+    year: number,
+    frequency: 'daily' | 'weekly' | 'monthly',
+    ...runs: ReturnType<typeof run>[]
+  ) => {
+    const found = longestIn(daysOfYear(year), runs, frequency)
+    return (
+      found && [found.length, ...[found.start, found.end, found.started].map((one) => civilDateOfDay(one))]
+    )
+  }
+
+  it('R1: it is the longest length with which a period of the year ended, where it was reached first', () => {
+    const runs = [run('2036-05-01', '3e2f'), run('2036-02-01', '3e'), run('2036-07-01', '2e')]
+    expect(longest(2036, 'daily', ...runs)).toEqual([3, '2036-02-03', '2036-02-03', '2036-02-01'])
+    expect(longest(2035, 'daily', ...runs)).toBeNull()
+    expect(longest(2036, 'daily')).toBeNull()
+  })
+
+  it('R1: it may have begun before the year, and goes on after it', () => {
+    const long = run('2035-12-30', '400e')
+    expect(longest(2035, 'daily', long)).toEqual([2, '2035-12-31', '2035-12-31', '2035-12-30'])
+    expect(longest(2036, 'daily', long)).toEqual([368, '2036-12-31', '2036-12-31', '2035-12-30'])
+  })
+
+  it('R1: freezes, pauses and skipped periods keep a length, and what was restored counts from the period before', () => {
+    expect(longest(2036, 'daily', run('2035-12-31', '1e1f1p1s'))).toEqual([
+      1,
+      '2036-01-01',
+      '2036-01-01',
+      '2035-12-31',
+    ])
+    const restored = run('2036-03-02', '1s7r1e', '2036-02-24')
+    expect(longest(2036, 'daily', restored)).toEqual([8, '2036-03-03', '2036-03-03', '2036-02-24'])
+  })
+
+  it('R1: a week belongs to both years that it has days in', () => {
+    const weeks = run('2036-12-22', '2e')
+    expect(longest(2036, 'weekly', weeks)).toEqual([2, '2036-12-29', '2037-01-04', '2036-12-22'])
+    expect(longest(2037, 'weekly', weeks)).toEqual([2, '2036-12-29', '2037-01-04', '2036-12-22'])
+    expect(longest(2036, 'monthly', run('2036-11-01', '3e'))).toEqual([
+      2,
+      '2036-12-01',
+      '2036-12-31',
+      '2036-11-01',
+    ])
+  })
+})

@@ -1,0 +1,482 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { at, everything, newTenant, type TestTenant } from './harness'
+
+const NOBODY = '018f0000-0000-7000-8000-000000000000'
+const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+const MESSAGE = expect.stringMatching(/.{10}.*\. .{10}/)
+const PATH = '/achievements'
+
+const list = (body: unknown): unknown[] => [body].flat()
+const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
+const messages = (body: unknown) => pick(at(body, 'issues'), 'message')
+
+type Setup = { tenant: TestTenant; metric: string; system: string; plan: string; page: string }
+
+async function setup(tenant?: TestTenant): Promise<Setup> {
+  const one = tenant ?? (await newTenant())
+  return {
+    tenant: one,
+    metric: await one.metric('words'),
+    system: await one.create('/points', { key: 'xp', name: 'XP' }),
+    plan: await one.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' }),
+    page: await one.create('/attributes', { key: 'page', name: 'Page', type: 'event' }),
+  }
+}
+
+let s: Setup
+beforeEach(async () => {
+  s = await setup()
+})
+
+const api = (key: string, more: object = {}) => ({ key, name: `The ${key}`, trigger: 'api', ...more })
+const words = (key: string, more: object = {}) => ({
+  ...api(key),
+  trigger: 'metric',
+  metricId: s.metric,
+  metricValue: 10,
+  ...more,
+})
+const all = (key: string, achievementIds: string[], more: object = {}) => ({
+  ...api(key),
+  trigger: 'achievement',
+  achievementIds,
+  ...more,
+})
+const shown = (key: string, more: object = {}) => ({
+  id: UUID,
+  key,
+  name: `The ${key}`,
+  description: '',
+  badge: null,
+  status: 'inactive',
+  trigger: 'api',
+  userAttributes: [],
+  ...more,
+})
+const filter = (attributeId: string) => [{ attributeId, attributeValue: 'x' }]
+
+const post = (...items: object[]) => s.tenant.admin('POST', PATH, items)
+const create = (item: object) => s.tenant.create(PATH, item)
+const get = async (id: string) => (await s.tenant.admin('GET', `${PATH}/${id}`)).body
+const patch = async (...changes: object[]) => (await s.tenant.admin('PATCH', PATH, changes)).body
+const remove = async (...ids: string[]) =>
+  (await s.tenant.admin('DELETE', `${PATH}?ids=${ids.join(',')}`)).body
+const refused = (id: string) => ({ updated: [], issues: [{ id, severity: 'error', message: MESSAGE }] })
+
+/** How a user stands: whether each achievement is had, by key. */
+const had = async (user: string) =>
+  pick((await s.tenant.app('GET', `/users/${user}/achievements`)).body, 'key')
+
+describe('creation', () => {
+  it('A1: achievements carry their defaults, and all that was given', async () => {
+    const first = await create(api('first'))
+    const { status, body } = await post(
+      words('metric', { metricValue: 0.5, eventAttributes: filter(s.page), userAttributes: filter(s.plan) }),
+      { ...api('streak'), trigger: 'streak', streakLength: 7, status: 'active' },
+      all('composite', [first]),
+      api('api', { description: 'Well done', badge: { url: 'https://x.test/b.png' } }),
+      api('null', {
+        description: null,
+        badge: null,
+        status: null,
+        metricId: null,
+        achievementIds: null,
+        userAttributes: null,
+        eventAttributes: null,
+      }),
+    )
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      created: [
+        shown('metric', {
+          trigger: 'metric',
+          metricId: s.metric,
+          metricValue: 0.5,
+          eventAttributes: filter(s.page),
+          userAttributes: filter(s.plan),
+        }),
+        shown('streak', { trigger: 'streak', streakLength: 7, status: 'active' }),
+        shown('composite', { trigger: 'achievement', achievementIds: [first] }),
+        shown('api', { description: 'Well done', badge: { url: 'https://x.test/b.png' } }),
+        shown('null'),
+      ],
+      issues: [],
+    })
+    const { body: listed } = await s.tenant.admin('GET', `${PATH}?limit=3&skip=1`)
+    expect(pick(listed, 'key')).toEqual(['metric', 'streak', 'composite'])
+    expect(await get(first)).toEqual(shown('first'))
+    expect((await s.tenant.admin('GET', `${PATH}/${NOBODY}`)).status).toBe(404)
+  })
+
+  it('A1: the fields of other triggers are dropped, event filters of all but metric ones too', async () => {
+    const more = {
+      metricId: s.metric,
+      metricValue: 5,
+      streakLength: 3,
+      achievementIds: [await create(api('first'))],
+      eventAttributes: filter(s.page),
+    }
+    for (const trigger of ['api', 'streak', 'achievement', 'metric']) {
+      const { achievementIds, streakLength, ...metric } = more
+      const kept = { api: {}, streak: { streakLength }, achievement: { achievementIds }, metric }
+      const id = await create({ ...api(trigger), ...more, trigger })
+      expect(await get(id)).toEqual(shown(trigger, { trigger, ...Object(at(kept, trigger)) }))
+    }
+  })
+
+  it('G7: what is out of range or of another type is 422, and nothing is created', async () => {
+    const before = await everything()
+    for (const wrong of [
+      { key: 'with space' },
+      { name: '' },
+      { trigger: 'points' },
+      { trigger: null },
+      { status: 'finished' },
+      { badge: 'https://x.test' },
+      { badge: { url: '' } },
+      { metricId: 'words' },
+      { metricValue: 0 },
+      { metricValue: -1 },
+      { metricValue: 9_007_199_254.1 },
+      { metricValue: '1' },
+      { streakLength: 0 },
+      { streakLength: 1.5 },
+      { achievementIds: [] },
+      { achievementIds: ['x'] },
+      { achievementIds: Array.from({ length: 101 }, () => crypto.randomUUID()) },
+      { userAttributes: [{ attributeId: s.plan }] },
+      { eventAttributes: {} },
+    ]) {
+      const { status, body } = await post(api('fine'), words('wrong', wrong))
+      expect([wrong, status]).toEqual([wrong, 422])
+      expect(at(body, 'error')).toContain(`1.${Object.keys(wrong)[0]}`)
+    }
+    expect(await everything()).toEqual(before)
+    expect((await post(words('most', { metricValue: 9_007_199_254 }))).status).toBe(201)
+  })
+
+  it('G7: an item that cannot be done is an issue, and the others go on', async () => {
+    await create(api('taken'))
+    const { status, body } = await post(
+      api('one'),
+      api('taken'),
+      api('one'),
+      api('locked', { status: 'locked' }),
+      words('a', { metricId: undefined }),
+      words('b', { metricValue: undefined }),
+      words('c', { metricId: NOBODY }),
+      words('d', { userAttributes: filter(s.page) }),
+      words('e', { eventAttributes: filter(s.plan) }),
+      api('f', { userAttributes: filter(NOBODY) }),
+      { ...api('g'), trigger: 'streak' },
+      { ...api('h'), trigger: 'achievement' },
+      all('i', [NOBODY]),
+      api('two'),
+    )
+    expect(status).toBe(201)
+    expect(pick(at(body, 'created'), 'key')).toEqual(['one', 'two'])
+    expect(at(body, 'issues')).toEqual(
+      Array.from({ length: 12 }, (_, n) => ({ index: n + 1, severity: 'error', message: MESSAGE })),
+    )
+    const because = messages(body)
+    const about = ['"taken"', '"one"', 'locked', 'metricId', 'metricValue', 'metricId', s.page, s.plan]
+    for (const [index, part] of [...about, NOBODY, 'streakLength', 'achievementIds', NOBODY].entries()) {
+      expect(because[index]).toContain(part)
+    }
+    const first = await create(api('first'))
+    const none = await post(all('twice', [first, first]))
+    expect([none.status, messages(none.body)]).toEqual([200, [expect.stringContaining('more than once')]])
+  })
+
+  it('G5: a key is free again once its achievement is deleted, and taken in one tenant only', async () => {
+    const id = await create(api('same'))
+    const other = await newTenant()
+    expect((await other.admin('POST', PATH, [api('same')])).status).toBe(201)
+    expect((await post(api('same'))).status).toBe(200)
+    expect(await remove(id)).toEqual({ deleted: [{ id }], issues: [] })
+    expect((await post(api('same'))).status).toBe(201)
+  })
+
+  it('G7: there are at most 1,000', async () => {
+    for (let group = 0; group < 10; group += 1) {
+      await post(...Array.from({ length: 100 }, (_, n) => api(`a${group}-${n}`)))
+    }
+    const { status, body } = await post(api('more'))
+    expect([status, messages(body)]).toEqual([200, [expect.stringContaining('1000')]])
+    const { body: listed } = await s.tenant.admin('GET', `${PATH}?limit=1&skip=999`)
+    expect(pick(listed, 'key')).toEqual(['a9-99'])
+    // One that is there already can still be changed.
+    const id = String(at(listed, 0, 'id'))
+    expect(at(await patch({ id, name: 'Changed' }), 'updated', 0, 'name')).toBe('Changed')
+  })
+})
+
+describe('changes', () => {
+  it('G7: passed fields change, absent ones stay, null takes badge and filters away', async () => {
+    const id = await create(words('w'))
+    const base = shown('w', {
+      id,
+      trigger: 'metric',
+      metricId: s.metric,
+      metricValue: 10,
+      eventAttributes: [],
+    })
+    const metricId = await s.tenant.metric('pages')
+    const badge = { url: 'https://x.test/c.png' }
+    const full = { name: 'W', description: 'Of w', badge, metricId, metricValue: 11 }
+    const filters = { userAttributes: filter(s.plan), eventAttributes: filter(s.page) }
+    for (const [change, after] of [
+      [full, full],
+      [filters, { ...full, ...filters }],
+      [
+        { key: 'other', name: null, description: null, metricValue: null, status: null, trigger: null },
+        { ...full, ...filters },
+      ],
+      [
+        { badge: null, description: '' },
+        { ...full, ...filters, badge: null, description: '' },
+      ],
+      [
+        { userAttributes: null, eventAttributes: [] },
+        { ...full, badge: null, description: '' },
+      ],
+    ] as const) {
+      expect(await patch({ id, ...change })).toEqual({ updated: [{ ...base, ...after }], issues: [] })
+      expect(await get(id)).toEqual({ ...base, ...after })
+    }
+    expect(await patch({ id: NOBODY, name: 'X' })).toEqual(refused(NOBODY))
+  })
+
+  it('U3: a change that changes nothing writes nothing', async () => {
+    const id = await create(words('w', { status: 'active' }))
+    const before = await everything()
+    expect(at(await patch({ id, name: 'The w', status: 'active', metricValue: 10 }), 'updated')).toHaveLength(
+      1,
+    )
+    expect(await everything()).toEqual(before)
+  })
+
+  it('A1: the moves are inactive → active ↔ locked, and no others', async () => {
+    const id = await create(api('a'))
+    for (const [status, isLegal] of [
+      ['locked', false],
+      ['inactive', true],
+      ['active', true],
+      ['inactive', false],
+      ['active', true],
+      ['locked', true],
+      ['inactive', false],
+      ['locked', true],
+      ['active', true],
+    ] as const) {
+      const before = await get(id)
+      const body = await patch({ id, status, name: 'A' })
+      if (!isLegal) expect(body).toEqual(refused(id))
+      const after = isLegal ? shown('a', { id, name: 'A', status }) : before
+      expect([status, await get(id)]).toEqual([status, after])
+    }
+  })
+
+  it('A1: the trigger changes only while inactive, and needs its fields', async () => {
+    const id = await create(words('w', { eventAttributes: filter(s.page) }))
+    expect(await patch({ id, trigger: 'streak' })).toEqual(refused(id))
+    expect(await patch({ id, trigger: 'streak', streakLength: 3 })).toEqual({
+      updated: [shown('w', { id, trigger: 'streak', streakLength: 3 })],
+      issues: [],
+    })
+    expect(await patch({ id, trigger: 'metric', metricId: s.metric })).toEqual(refused(id))
+    expect(at(await patch({ id, trigger: 'api', status: 'active' }), 'issues')).toEqual([])
+    expect(await patch({ id, trigger: 'streak', streakLength: 3 })).toEqual(refused(id))
+    expect(at(await patch({ id, trigger: 'api', name: 'W' }), 'issues')).toEqual([])
+    await patch({ id, status: 'locked' })
+    expect(await patch({ id, trigger: 'streak', streakLength: 3 })).toEqual(refused(id))
+  })
+
+  it('A1: composites make no cycles, themselves included, and each item sees those before it', async () => {
+    const [a, b, c] = [await create(api('a')), await create(api('b')), await create(api('c'))]
+    const of = (id: string, ...achievementIds: string[]) => ({ id, trigger: 'achievement', achievementIds })
+    expect(await patch(of(a, a))).toEqual(refused(a))
+    expect(await patch(of(a, b), of(b, c), of(c, a))).toEqual({
+      updated: [
+        shown('a', { trigger: 'achievement', achievementIds: [b] }),
+        shown('b', { trigger: 'achievement', achievementIds: [c] }),
+      ],
+      issues: [{ id: c, severity: 'error', message: expect.stringContaining(a) }],
+    })
+    expect(await patch(of(c, b))).toEqual(refused(c))
+    // What is no cycle: two ways to one, and another order once the first way is gone.
+    expect(at(await patch(of(a, b, c)), 'issues')).toEqual([])
+    expect(at(await patch({ id: a, trigger: 'api' }, of(c, a)), 'issues')).toEqual([])
+  })
+
+  it('G9: one whose metric or attribute is gone can be renamed and locked, but not made active or refer to it anew', async () => {
+    const active = await create(words('active', { status: 'active' }))
+    const idle = await create(words('idle'))
+    const filtered = await create(api('filtered', { userAttributes: filter(s.plan) }))
+    await s.tenant.admin('DELETE', `/metrics?ids=${s.metric}`)
+    await s.tenant.admin('DELETE', `/attributes?ids=${s.plan}`)
+    for (const change of [
+      { id: active, name: 'Renamed' },
+      { id: active, status: 'locked' },
+      { id: idle, description: 'Still there' },
+    ]) {
+      expect(at(await patch(change), 'issues')).toEqual([])
+    }
+    for (const change of [
+      { id: active, status: 'active' },
+      { id: active, metricValue: 11 },
+      { id: idle, status: 'active' },
+      { id: filtered, status: 'active' },
+    ]) {
+      expect(await patch(change)).toEqual(refused(change.id))
+    }
+    expect(at(await patch({ id: filtered, status: 'active', userAttributes: null }), 'updated')).toHaveLength(
+      1,
+    )
+  })
+})
+
+describe('backdating', () => {
+  it('A4: whoever qualifies already has it once it is active, by creation, by a move, and back from locked', async () => {
+    await s.tenant.event('words', 'ada', 10)
+    await post(words('made', { status: 'active' }), words('not', { status: 'active', metricValue: 11 }))
+    expect(await had('ada')).toEqual(['made'])
+    const moved = await create(words('moved'))
+    expect(await had('ada')).toEqual(['made'])
+    await patch({ id: moved, status: 'active' })
+    expect(await had('ada')).toEqual(['made', 'moved'])
+    await patch({ id: moved, status: 'locked' })
+    await s.tenant.event('words', 'ben', 10)
+    expect(await had('ben')).toEqual(['made'])
+    await patch({ id: moved, status: 'active' })
+    expect(await had('ben')).toEqual(['made', 'moved'])
+  })
+
+  it('A4: an active one that asks for something else is completed for those who qualify by that', async () => {
+    await s.tenant.event('words', { id: 'ada', attributes: { plan: 'x' } }, 10, { attributes: { page: 'x' } })
+    const pages = await s.tenant.metric('pages')
+    const first = await create(api('first', { status: 'active' }))
+    await s.tenant.app('POST', '/achievements/first/complete', { user: { id: 'ada' } })
+    const open = { status: 'active' }
+    const ids = {
+      value: await create(words('value', { ...open, metricValue: 11 })),
+      metric: await create(words('metric', { ...open, metricId: pages })),
+      user: await create(
+        words('user', { ...open, userAttributes: [{ attributeId: s.plan, attributeValue: 'y' }] }),
+      ),
+      event: await create(
+        words('event', { ...open, eventAttributes: [{ attributeId: s.page, attributeValue: 'y' }] }),
+      ),
+      all: await create(all('all', [await create(api('never'))], open)),
+    }
+    expect(await had('ada')).toEqual(['first'])
+    await patch(
+      { id: ids.value, metricValue: 10 },
+      { id: ids.metric, metricId: s.metric },
+      { id: ids.user, userAttributes: filter(s.plan) },
+      { id: ids.event, eventAttributes: filter(s.page) },
+      { id: ids.all, achievementIds: [first] },
+    )
+    expect((await had('ada')).toSorted()).toEqual(['all', 'event', 'first', 'metric', 'user', 'value'])
+  })
+
+  it('A2: another filter counts anew, and the same filter goes on', async () => {
+    const id = await create(words('w', { status: 'active', eventAttributes: filter(s.page) }))
+    const send = (page: string) => s.tenant.event('words', 'ada', 4, { attributes: { page } })
+    await send('x')
+    await send('x')
+    await patch({ id, eventAttributes: [{ attributeId: s.page, attributeValue: 'y' }] })
+    await send('y')
+    expect(await had('ada')).toEqual([])
+    await patch({ id, eventAttributes: filter(s.page) })
+    await send('y')
+    expect(await had('ada')).toEqual([])
+    await send('x')
+    expect(await had('ada')).toEqual(['w'])
+  })
+
+  it('A2: a filter that changes while locked counts the whole log too, once it is active again', async () => {
+    const id = await create(words('w', { status: 'active', eventAttributes: filter(s.page) }))
+    const send = (page: string, value: number) =>
+      s.tenant.event('words', 'ada', value, { attributes: { page } })
+    await send('y', 6)
+    await patch({ id, status: 'locked' })
+    await patch({ id, eventAttributes: [{ attributeId: s.page, attributeValue: 'y' }] })
+    await send('y', 3)
+    await patch({ id, status: 'active' })
+    expect(await had('ada')).toEqual([])
+    await send('y', 1)
+    expect(await had('ada')).toEqual(['w'])
+  })
+})
+
+describe('deletion', () => {
+  it('G9: one that an active or locked composite, or an active trigger, uses is an issue that names it', async () => {
+    const first = await create(api('first'))
+    const composite = await create(all('composite', [first]))
+    const trigger = (status: string) => ({ type: 'achievement', points: 5, achievementId: first, status })
+    const triggerId = await s.tenant.create(`/points/${s.system}/triggers`, trigger('active'))
+    const usedBy = async (name: string) =>
+      expect(await remove(first)).toEqual({
+        deleted: [],
+        issues: [{ id: first, severity: 'error', message: expect.stringContaining(name) }],
+      })
+    await usedBy(triggerId)
+    await s.tenant.admin('PATCH', `/points/${s.system}/triggers`, [{ id: triggerId, status: 'inactive' }])
+    await patch({ id: composite, status: 'active' })
+    await usedBy('achievement composite')
+    await patch({ id: composite, status: 'locked' })
+    await usedBy('achievement composite')
+    expect(await remove(composite, first, NOBODY)).toEqual({
+      deleted: [{ id: composite }, { id: first }],
+      issues: [{ id: NOBODY, severity: 'error', message: MESSAGE }],
+    })
+    expect((await s.tenant.admin('GET', PATH)).body).toEqual([])
+    // The trigger that stayed has nothing to wait for any more.
+    const { body } = await s.tenant.admin('PATCH', `/points/${s.system}/triggers`, [
+      { id: triggerId, status: 'active' },
+    ])
+    expect(at(body, 'issues')).toHaveLength(1)
+  })
+
+  it('G9: an inactive composite keeps nothing from being deleted, and cannot be made active then', async () => {
+    const first = await create(api('first'))
+    const composite = await create(all('composite', [first]))
+    expect(at(await remove(first), 'deleted')).toEqual([{ id: first }])
+    expect(await patch({ id: composite, status: 'active' })).toEqual(refused(composite))
+  })
+
+  it('G9: an attribute that an active or locked achievement uses cannot be deleted', async () => {
+    const user = await create(api('user', { userAttributes: filter(s.plan) }))
+    const event = await create(words('event', { eventAttributes: filter(s.page) }))
+    const removed = async () => {
+      const { body } = await s.tenant.admin('DELETE', `/attributes?ids=${s.plan},${s.page}`)
+      return { deleted: list(at(body, 'deleted')).length, messages: messages(body) }
+    }
+    const inUse = (status: string) => ({
+      deleted: 0,
+      messages: ['user', 'event'].map((key) =>
+        expect.stringContaining(`the achievement ${key}, which is ${status}`),
+      ),
+    })
+    await patch({ id: user, status: 'active' }, { id: event, status: 'active' })
+    expect(await removed()).toEqual(inUse('active'))
+    await patch({ id: user, status: 'locked' }, { id: event, status: 'locked' })
+    expect(await removed()).toEqual(inUse('locked'))
+    await patch({ id: user, userAttributes: [] })
+    expect(at(await removed(), 'deleted')).toBe(1)
+    await remove(event)
+    expect(at((await s.tenant.admin('DELETE', `/attributes?ids=${s.page}`)).body, 'deleted')).toHaveLength(1)
+  })
+
+  it('T3: nothing of it is seen or changed from another tenant', async () => {
+    const id = await create(api('a', { status: 'active' }))
+    const mine = s.tenant
+    s = await setup()
+    expect((await s.tenant.admin('GET', `${PATH}/${id}`)).status).toBe(404)
+    expect(await patch({ id, name: 'X' })).toEqual(refused(id))
+    expect(at(await remove(id), 'deleted')).toEqual([])
+    expect((await post(all('composite', [id]))).status).toBe(200)
+    expect((await mine.admin('GET', `${PATH}/${id}`)).body).toEqual(shown('a', { status: 'active' }))
+  })
+})

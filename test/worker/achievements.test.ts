@@ -1,0 +1,447 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant } from './harness'
+
+const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+
+const list = (body: unknown): unknown[] => [body].flat()
+const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
+
+/** The clock is one for the whole database, so each test sets it and ends with real time. */
+const clock = (method: string, body?: unknown) =>
+  call(s.tenant.send, method, '/admin/v1/test-clock', {
+    body,
+    headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': s.tenant.id },
+  })
+/** The tests begin at noon in UTC on 10 March of next year; `minute` counts from there. */
+const moment = (minute: number) =>
+  `${new Date().getUTCFullYear() + 1}-03-10T12:${String(minute).padStart(2, '0')}:00.000Z`
+const move = async (minute: number) => {
+  expect((await clock('PUT', { now: moment(minute) })).status).toBe(200)
+}
+
+type Setup = { tenant: TestTenant; metric: string; system: string; plan: string; page: string }
+
+async function setup(): Promise<Setup> {
+  const tenant = await newTenant()
+  return {
+    tenant,
+    metric: await tenant.metric('words'),
+    system: await tenant.create('/points', { key: 'xp', name: 'XP' }),
+    plan: await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' }),
+    page: await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' }),
+  }
+}
+
+let s: Setup
+beforeEach(async () => {
+  s = await setup()
+  await move(0)
+})
+afterEach(async () => {
+  await clock('DELETE')
+})
+
+const create = (key: string, more: object = {}) =>
+  s.tenant.create('/achievements', { key, name: `The ${key}`, trigger: 'api', status: 'active', ...more })
+const words = (key: string, metricValue: number, more: object = {}) =>
+  create(key, { trigger: 'metric', metricId: s.metric, metricValue, ...more })
+const all = (key: string, achievementIds: string[], more: object = {}) =>
+  create(key, { trigger: 'achievement', achievementIds, ...more })
+const patch = (id: string, change: object) => s.tenant.admin('PATCH', '/achievements', [{ id, ...change }])
+const pro = () => [{ attributeId: s.plan, attributeValue: 'pro' }]
+const onPage = (attributeValue: string) => [{ attributeId: s.page, attributeValue }]
+const trigger = (achievementId: string, points: number) =>
+  s.tenant.create(`/points/${s.system}/triggers`, {
+    type: 'achievement',
+    achievementId,
+    points,
+    status: 'active',
+  })
+
+const complete = (key: string, user: string | object = 'ada', as = s.tenant) =>
+  as.app('POST', `/achievements/${key}/complete`, { user: typeof user === 'string' ? { id: user } : user })
+const open = async (query = '') => (await s.tenant.app('GET', `/achievements${query}`)).body
+const ofUser = async (user: string, query = '') =>
+  (await s.tenant.app('GET', `/users/${user}/achievements${query}`)).body
+const had = async (user: string) => pick(await ofUser(user), 'key')
+const visible = async (user: string) => pick(await ofUser(user, '?includeIncomplete=true'), 'key')
+/** Sends an event, and returns the keys of the achievements that it completed. */
+const send = async (user: string | Record<string, unknown>, value: number, page?: string) => {
+  const { status, body } = await s.tenant.event('words', user, value, page ? { attributes: { page } } : {})
+  expect(status).toBe(201)
+  return pick(at(body, 'achievements'), 'key')
+}
+const shown = (key: string, more: object = {}) => ({
+  id: UUID,
+  key,
+  name: `The ${key}`,
+  description: null,
+  badgeUrl: null,
+  trigger: 'api',
+  userAttributes: [],
+  ...more,
+})
+
+describe('GET /achievements', () => {
+  it('A6: lists the active ones in order of creation, each with the fields of its trigger', async () => {
+    const first = await create('first', { description: 'Well done', badge: { url: 'https://x.test/b.png' } })
+    await words('some', 2.5, { userAttributes: pro(), eventAttributes: onPage('a') })
+    await create('idle', { status: 'inactive' })
+    await patch(await create('locked'), { status: 'locked' })
+    await create('seven', { trigger: 'streak', streakLength: 7 })
+    await all('both', [first])
+    const stats = { completions: 0, rarity: 0 }
+    const { metric } = s
+    expect(await open()).toEqual([
+      shown('first', { description: 'Well done', badgeUrl: 'https://x.test/b.png', ...stats }),
+      shown('some', {
+        trigger: 'metric',
+        metricId: metric,
+        metricValue: 2.5,
+        metricName: 'Metric words',
+        userAttributes: [{ key: 'plan', value: 'pro' }],
+        eventAttribute: { key: 'page', value: 'a' },
+        eventAttributes: [{ key: 'page', value: 'a' }],
+        ...stats,
+      }),
+      shown('seven', { trigger: 'streak', streakLength: 7, ...stats }),
+      shown('both', { trigger: 'achievement', achievementIds: [first], ...stats }),
+    ])
+  })
+
+  it('A6: with userAttributes, lists those whose user filters are all met', async () => {
+    const team = await s.tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })
+    await create('everyone')
+    await create('pro', { userAttributes: pro() })
+    await create('red', { userAttributes: [...pro(), { attributeId: team, attributeValue: 'red' }] })
+    for (const [query, keys] of [
+      ['', ['everyone', 'pro', 'red']],
+      ['?userAttributes=plan:free', ['everyone']],
+      ['?userAttributes=team:red', ['everyone']],
+      ['?userAttributes=plan:pro', ['everyone', 'pro']],
+      ['?userAttributes=team:red,plan:pro', ['everyone', 'pro', 'red']],
+    ] as const) {
+      expect([query, pick(await open(query), 'key')]).toEqual([query, keys])
+    }
+    for (const [wrong, named] of [
+      ['plan:pro,nope:1', 'Invalid attribute keys: nope.'],
+      ['page:a', 'Invalid attribute keys: page.'],
+      ['plan', 'userAttributes'],
+    ]) {
+      const { status, body } = await s.tenant.app('GET', `/achievements?userAttributes=${wrong}`)
+      expect([wrong, status]).toEqual([wrong, 422])
+      expect(at(body, 'error')).toContain(named)
+    }
+  })
+
+  it('G9: one of a deleted metric is gone, but stays with those who have it', async () => {
+    await words('some', 1)
+    await words('more', 2)
+    await send('ada', 1)
+    await s.tenant.admin('DELETE', `/metrics?ids=${s.metric}`)
+    expect(await open()).toEqual([])
+    expect(await visible('ada')).toEqual(['some'])
+  })
+
+  it('A5: rarity is completions ÷ users × 100 with two decimals', async () => {
+    const id = await create('first')
+    const stats = async () => [at(await open(), 0, 'completions'), at(await open(), 0, 'rarity')]
+    expect(await stats()).toEqual([0, 0])
+    await complete('first', 'u0')
+    expect(await stats()).toEqual([1, 100])
+    for (const user of ['u1', 'u2']) await s.tenant.app('PUT', `/users/${user}`, {})
+    expect(await stats()).toEqual([1, 33.33])
+    await complete('first', 'u1')
+    await complete('first', 'u1')
+    expect(await stats()).toEqual([2, 66.67])
+    expect(await ofUser('u1')).toEqual([
+      shown('first', { id, achievedAt: moment(0), completions: 2, rarity: 66.67 }),
+    ])
+  })
+})
+
+describe('POST /achievements/{key}/complete', () => {
+  it('A3: upserts the user and answers every award, with those of composites', async () => {
+    const first = await create('first')
+    const both = await all('both', [first])
+    await trigger(first, 5)
+    await trigger(both, 7)
+    await s.tenant.create(`/points/${s.system}/triggers`, {
+      type: 'user_creation',
+      points: 1,
+      status: 'active',
+    })
+    const { status, body } = await complete('first', { id: 'ada', name: 'Ada', attributes: { plan: 'pro' } })
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      completionId: UUID,
+      achievement: shown('first', { id: first, achievedAt: moment(0) }),
+      points: {
+        xp: expect.objectContaining({ key: 'xp', total: 13, added: 13 }),
+      },
+    })
+    const awards = list(at(body, 'points', 'xp', 'awards'))
+    expect(pick(awards, 'awarded')).toEqual([5, 7, 1])
+    expect(awards[0]).toMatchObject({
+      trigger: { type: 'achievement', achievementId: first, achievementName: 'The first' },
+    })
+    expect((await s.tenant.app('GET', '/users/ada')).body).toMatchObject({
+      name: 'Ada',
+      attributes: { plan: 'pro' },
+    })
+    expect(await had('ada')).toEqual(['first', 'both'])
+    expect(at((await s.tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(13)
+  })
+
+  it('A3: again answers the first completion without points, and changes nothing', async () => {
+    await trigger(await create('first'), 5)
+    const first = await complete('first')
+    await move(1)
+    const before = await everything()
+    const again = await complete('first', { id: 'ada', name: 'Ada' })
+    expect(again.status).toBe(201)
+    expect(again.body).toEqual({ ...Object(first.body), points: {} })
+    expect(await everything()).toEqual(before)
+    // What is sent along is still validated.
+    expect((await complete('first', { id: 'ada', attributes: { nope: '1' } })).status).toBe(422)
+  })
+
+  it('A3: of parallel completions exactly one counts, through whichever Worker', async () => {
+    await trigger(await create('first'), 5)
+    const other = s.tenant.through(newApp())
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => complete('first', 'ada', n % 2 === 0 ? s.tenant : other)),
+    )
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
+    expect(new Set(pick(pick(answers, 'body'), 'completionId')).size).toBe(1)
+    expect(answers.filter(({ body }) => at(body, 'points', 'xp') !== undefined)).toHaveLength(1)
+    expect(await ofUser('ada')).toMatchObject([{ key: 'first', completions: 1, rarity: 100 }])
+    expect(at((await s.tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(5)
+  })
+
+  it('A3: locked and not had, user filters not met, or another trigger is 422, and stores nothing', async () => {
+    await patch(await create('locked'), { status: 'locked' })
+    await create('pro', { userAttributes: pro() })
+    await words('some', 1)
+    await create('seven', { trigger: 'streak', streakLength: 7 })
+    await all('both', [await create('first')])
+    const before = await everything()
+    for (const key of ['locked', 'pro', 'some', 'seven', 'both']) {
+      const { status } = await complete(key, { id: 'ada', name: 'Ada' })
+      expect([key, status]).toEqual([key, 422])
+    }
+    expect(await everything()).toEqual(before)
+    expect((await complete('pro', { id: 'ada', attributes: { plan: 'pro' } })).status).toBe(201)
+  })
+
+  it('A1: who has it keeps it and can ask again when it is locked; nobody new gets it until it is active again', async () => {
+    const id = await create('first')
+    const first = await complete('first')
+    await patch(id, { status: 'locked' })
+    expect((await complete('first')).body).toEqual({ ...Object(first.body), points: {} })
+    expect((await complete('first', 'ben')).status).toBe(422)
+    expect(await open()).toEqual([])
+    expect(await had('ada')).toEqual(['first'])
+    await patch(id, { status: 'active' })
+    expect((await complete('first', 'ben')).status).toBe(201)
+    await s.tenant.admin('DELETE', `/achievements?ids=${id}`)
+    expect(await had('ada')).toEqual([])
+    expect((await complete('first')).status).toBe(404)
+  })
+
+  it("G2: another user's key is 403 before an unknown or inactive key is 404 before a bad body is 422", async () => {
+    await create('idle', { status: 'inactive' })
+    await create('first')
+    const key = await s.tenant.key('ada')
+    const as = (path: string, body: unknown) =>
+      s.tenant.as(key, 'POST', `/achievements/${path}/complete`, body)
+    const bad = { user: { id: 'ada', email: 5 } }
+    for (const [path, body, status] of [
+      ['nope', { user: { id: 'ben', email: 5 } }, 403],
+      ['first', { user: { id: 'ben' } }, 403],
+      ['nope', bad, 404],
+      ['idle', bad, 404],
+      ['idle', { user: { id: 'ada' } }, 404],
+      ['first', bad, 422],
+      ['first', {}, 422],
+      ['first', { user: { id: 'ada', attributes: { nope: '1' } } }, 422],
+      ['first', { user: { id: 'ada' } }, 201],
+    ] as const) {
+      expect([path, body, (await as(path, body)).status]).toEqual([path, body, status])
+    }
+  })
+
+  it('K3: an application key lists the achievements, and reads and completes those of its own user only', async () => {
+    await create('first')
+    const key = await s.tenant.key('ada')
+    const as = (method: string, path: string, body?: unknown) => s.tenant.as(key, method, path, body)
+    expect((await as('GET', '/achievements')).status).toBe(200)
+    expect((await as('GET', '/users/ada/achievements')).status).toBe(404)
+    expect((await as('POST', '/achievements/first/complete', { user: { id: 'ada' } })).status).toBe(201)
+    expect(pick((await as('GET', '/users/ada/achievements')).body, 'key')).toEqual(['first'])
+    await complete('first', 'ben')
+    expect((await as('GET', '/users/ben/achievements')).status).toBe(403)
+    expect((await as('GET', '/users/ben/metrics')).status).toBe(403)
+  })
+
+  it('T3: a key means the achievement of its own tenant', async () => {
+    await create('first')
+    const other = await newTenant()
+    expect((await complete('first', 'ada', other)).status).toBe(404)
+    await other.admin('POST', '/achievements', [
+      { key: 'first', name: 'Other', trigger: 'api', status: 'active' },
+    ])
+    await complete('first')
+    expect((await other.app('GET', '/users/ada/achievements')).status).toBe(404)
+    expect((await other.app('GET', '/achievements')).body).toMatchObject([{ completions: 0, rarity: 0 }])
+  })
+})
+
+describe('events', () => {
+  it('A2: a metric achievement is completed by the event that reaches its value, and once', async () => {
+    const id = await words('ten', 10)
+    await trigger(id, 5)
+    expect(await send('ada', 9.999999)).toEqual([])
+    await move(1)
+    const { body } = await s.tenant.event('words', 'ada', 0.000001)
+    expect(at(body, 'achievements')).toEqual([
+      shown('ten', {
+        id,
+        trigger: 'metric',
+        metricId: s.metric,
+        metricValue: 10,
+        metricName: 'Metric words',
+        achievedAt: moment(1),
+      }),
+    ])
+    expect(at(body, 'points', 'xp', 'added')).toBe(5)
+    expect(await send('ada', -5)).toEqual([])
+    expect(await send('ada', 50)).toEqual([])
+    expect(await ofUser('ada')).toMatchObject([{ key: 'ten', achievedAt: moment(1) }])
+  })
+
+  it('A2: a streak achievement is completed by the event that extends the streak to its length', async () => {
+    await create('one', { trigger: 'streak', streakLength: 1 })
+    await create('two', { trigger: 'streak', streakLength: 2 })
+    expect(await send('ada', 1)).toEqual(['one'])
+    expect(await send('ada', 1)).toEqual([])
+  })
+
+  it('E5: composites follow in the same change, one upon another, whatever their order of creation', async () => {
+    const [some, api] = [await words('some', 1), await create('api')]
+    const top = await create('top', { trigger: 'achievement', achievementIds: [some], status: 'inactive' })
+    const middle = await all('middle', [some, api])
+    const side = await all('side', [some])
+    await patch(top, { achievementIds: [middle, side], status: 'active' })
+    await trigger(top, 3)
+    expect(await send('ada', 1)).toEqual(['some', 'side'])
+    const { body } = await complete('api')
+    expect(await had('ada')).toEqual(['some', 'api', 'top', 'middle', 'side'])
+    expect(at(body, 'points', 'xp', 'added')).toBe(3)
+  })
+
+  it('A1: a locked achievement is not completed by events, nor is one of the trigger api', async () => {
+    const some = await words('some', 1)
+    await create('api')
+    await patch(some, { status: 'locked' })
+    expect(await send('ada', 1)).toEqual([])
+    expect(await visible('ada')).toEqual(['api'])
+  })
+
+  it('A2: user filters count by the attributes after the upsert, and a change of attributes alone completes nothing', async () => {
+    await words('some', 1, { userAttributes: pro() })
+    expect(await send('ada', 1)).toEqual([])
+    expect(await send({ id: 'ben', attributes: { plan: 'pro' } }, 1)).toEqual(['some'])
+    await s.tenant.app('PUT', '/users/ada', { attributes: { plan: 'pro' } })
+    expect(await had('ada')).toEqual([])
+    expect(await send('ada', 0)).toEqual(['some'])
+  })
+
+  it('A2: event filters count matching events only, from the first of a new user on', async () => {
+    await words('some', 10, { eventAttributes: onPage('a') })
+    expect(await send('ada', 9, 'a')).toEqual([])
+    expect(await send('ada', 50, 'b')).toEqual([])
+    expect(await send('ada', 50)).toEqual([])
+    expect(await send('ada', 1, 'a')).toEqual(['some'])
+  })
+
+  it('P10: a trigger is shown by the new name of its achievement, and its old awards by the old one', async () => {
+    const id = await create('first')
+    await trigger(id, 5)
+    await complete('first', 'ada')
+    await patch(id, { name: 'Renamed' })
+    await complete('first', 'ben')
+    const name = async (user: string) => {
+      const { body } = await s.tenant.app('GET', `/users/${user}/points/xp`)
+      return at(body, 'awards', 0, 'trigger', 'achievementName')
+    }
+    expect(await name('ada')).toBe('The first')
+    expect(await name('ben')).toBe('Renamed')
+    const { body } = await s.tenant.app('GET', '/points/xp')
+    expect(at(body, 'triggers', 0, 'achievementName')).toBe('Renamed')
+  })
+})
+
+describe('what a user sees', () => {
+  it('A6: the completed ones by when that was, locked too; then, if asked for, the active ones whose user filters are met', async () => {
+    await create('c')
+    await create('never')
+    await create('pro', { userAttributes: pro() })
+    await create('idle', { status: 'inactive' })
+    const b = await create('b')
+    await create('a')
+    await complete('a')
+    await move(1)
+    await complete('b')
+    await complete('c')
+    await patch(b, { status: 'locked' })
+    await patch(await create('locked'), { status: 'locked' })
+    expect(await had('ada')).toEqual(['a', 'c', 'b'])
+    expect(await ofUser('ada', '?includeIncomplete=true')).toMatchObject([
+      { key: 'a', achievedAt: moment(0) },
+      { key: 'c', achievedAt: moment(1) },
+      { key: 'b', achievedAt: moment(1) },
+      { key: 'never', achievedAt: null, completions: 0 },
+    ])
+    await s.tenant.app('PUT', '/users/ada', { attributes: { plan: 'pro' } })
+    expect(await visible('ada')).toEqual(['a', 'c', 'b', 'never', 'pro'])
+    for (const wrong of ['false', '', 'TRUE']) {
+      const { status } = await s.tenant.app('GET', `/users/ada/achievements?includeIncomplete=${wrong}`)
+      expect([wrong, status]).toEqual([wrong, 422])
+    }
+    expect((await s.tenant.app('GET', '/users/nobody/achievements?includeIncomplete=x')).status).toBe(404)
+  })
+
+  it('A6: a metric comes with those of its achievements that the user sees', async () => {
+    const pages = await s.tenant.metric('pages')
+    await words('hundred', 100)
+    const one = await words('one', 1)
+    await words('pro', 1, { userAttributes: pro() })
+    await words('idle', 1, { status: 'inactive' })
+    await create('page', { trigger: 'metric', metricId: pages, metricValue: 1 })
+    await create('api')
+    await send('ada', 1)
+    await patch(one, { status: 'locked' })
+    const { body } = await s.tenant.app('GET', '/users/ada/metrics')
+    const seen = list(body).map((metric) => [
+      at(metric, 'key'),
+      at(metric, 'current'),
+      pick(at(metric, 'achievements'), 'key'),
+      pick(at(metric, 'achievements'), 'achievedAt'),
+    ])
+    expect(seen).toEqual([
+      ['words', 1, ['one', 'hundred'], [moment(0), null]],
+      ['pages', 0, ['page'], [null]],
+    ])
+    expect((await s.tenant.app('GET', '/users/ada/metrics/words')).body).toEqual(at(body, 0))
+    expect(at(body, 0, 'achievements', 1)).toEqual(
+      shown('hundred', {
+        trigger: 'metric',
+        metricId: s.metric,
+        metricValue: 100,
+        metricName: 'Metric words',
+        achievedAt: null,
+      }),
+    )
+  })
+})

@@ -1,0 +1,558 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { at, newApp, newTenant, type TestTenant, toApp } from './harness'
+
+const DAY = 86_400_000
+/** A Monday at midnight in UTC, ahead of the present; each test begins some days later, since the clock is the file's. */
+let start = Math.ceil(Date.now() / DAY) * DAY + ((11 - (Math.ceil(Date.now() / DAY) % 7)) % 7) * DAY
+const iso = (ms: number) => new Date(ms).toISOString()
+/** The date so many days after the test's first one. */
+const date = (days: number) => iso(start + days * DAY).slice(0, 10)
+
+let tenant: TestTenant
+
+/** Moves the clock to so many days, and hours, after the test's start. */
+async function move(days: number, hours = 0): Promise<void> {
+  const now = iso(start + days * DAY + hours * 3_600_000)
+  expect((await tenant.admin('PUT', '/test-clock', { now })).status).toBe(200)
+}
+
+const streak = async (user: string, query = '') =>
+  (await tenant.app('GET', `/users/${user}/streak${query}`)).body
+const length = async (user: string) => at(await streak(user), 'length')
+const settings = (change: unknown) => tenant.admin('PATCH', '/streaks/settings', change)
+const stored = async (user: string) =>
+  env.DB.prepare('SELECT streak, streak_due AS due, seq FROM users WHERE tenant_id = ?1 AND id = ?2')
+    .bind(tenant.id, user)
+    .first<{ streak: string; due: number | null; seq: number }>()
+
+beforeEach(async () => {
+  await env.DB.prepare('DELETE FROM due_work').run()
+  start += 35 * DAY
+  while (new Date(start).getUTCDay() !== 1) start += DAY
+  tenant = await newTenant()
+  await tenant.metric('steps')
+  await tenant.metric('words')
+  await move(0, 9)
+})
+
+describe('the settings (S1)', () => {
+  it('S1: have defaults, and are changed field by field', async () => {
+    expect((await tenant.admin('GET', '/streaks/settings')).body).toEqual({
+      enabled: true,
+      frequency: 'daily',
+      metrics: [],
+      evaluationMode: 'OR',
+      personalisation: false,
+      freezes: null,
+    })
+    const metrics = [{ key: 'steps', threshold: 2.5 }]
+    await settings({ frequency: 'weekly', metrics, evaluationMode: 'ALL', personalisation: true })
+    const { body } = await settings({
+      freezes: { initial: 1, max: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
+    })
+    expect(body).toEqual({
+      enabled: true,
+      frequency: 'weekly',
+      metrics,
+      evaluationMode: 'ALL',
+      personalisation: true,
+      freezes: { initial: 1, max: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
+    })
+    expect((await tenant.admin('GET', '/streaks/settings')).body).toEqual(body)
+  })
+
+  it.each([
+    [{ frequency: 'yearly' }, 'frequency'],
+    [{ metrics: [{ key: 'nope', threshold: 1 }] }, 'metrics.0.key'],
+    [{ metrics: [{ key: 'steps', threshold: 0 }] }, 'metrics.0.threshold'],
+    [{ freezes: { initial: 3, max: 2 } }, 'freezes.initial'],
+    [{ freezes: { max: 101 } }, 'freezes.max'],
+  ])('S1: %j is 422, and changes nothing', async (change, named) => {
+    const { status, body } = await settings(change)
+    expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(named)])
+    expect(at((await tenant.admin('GET', '/streaks/settings')).body, 'frequency')).toBe('daily')
+  })
+})
+
+describe('extending (S2)', () => {
+  it('S2: the first positive event of a day extends by one, later ones and negative ones change nothing', async () => {
+    const first = await tenant.event('steps', 'ada', 1)
+    expect(at(first.body, 'currentStreak')).toEqual({
+      length: 1,
+      frequency: 'daily',
+      started: date(0),
+      periodStart: date(0),
+      periodEnd: date(0),
+      expires: date(1),
+      extended: true,
+    })
+    expect(at((await tenant.event('words', 'ada', 5)).body, 'currentStreak', 'extended')).toBe(false)
+    expect(at((await tenant.event('steps', 'ada', -9)).body, 'currentStreak', 'length')).toBe(1)
+    await move(1, 8)
+    expect(at((await tenant.event('steps', 'ada', -1)).body, 'currentStreak', 'extended')).toBe(false)
+    expect(at((await tenant.event('steps', 'ada', 0)).body, 'currentStreak', 'extended')).toBe(false)
+    expect(at(await streak('ada'), 'expires')).toBe(date(1))
+    const second = await tenant.event('steps', 'ada', 1)
+    expect(at(second.body, 'currentStreak')).toMatchObject({ length: 2, extended: true, expires: date(2) })
+  })
+
+  it('S2: thresholds by sums of the day, any of them or all', async () => {
+    await settings({
+      metrics: [
+        { key: 'steps', threshold: 10 },
+        { key: 'words', threshold: 2 },
+      ],
+      evaluationMode: 'ALL',
+    })
+    const extendedBy = async (metric: string, value: number) =>
+      at((await tenant.event(metric, 'ada', value)).body, 'currentStreak', 'extended')
+    expect(await extendedBy('steps', 12)).toBe(false)
+    expect(await extendedBy('steps', -3)).toBe(false)
+    expect(await extendedBy('words', 2)).toBe(false)
+    expect(await extendedBy('steps', 1)).toBe(true)
+    await settings({ evaluationMode: 'OR' })
+    await move(1, 1)
+    expect(await extendedBy('words', 1.5)).toBe(false)
+    expect(await extendedBy('words', 0.5)).toBe(true)
+  })
+
+  it('S2, E3: twenty at once extend by one, and exactly one says so', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => tenant.through(n % 2 ? toApp : newApp()).event('steps', 'ada', 1)),
+    )
+    expect(answers.filter(({ body }) => at(body, 'currentStreak', 'extended') === true)).toHaveLength(1)
+    expect(await length('ada')).toBe(1)
+  })
+
+  it('E4: a replay tells the streak as it is now', async () => {
+    await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
+    await move(1, 9)
+    await tenant.event('steps', 'ada', 1)
+    const { status, body } = await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
+    expect([status, at(body, 'currentStreak')]).toMatchObject([202, { length: 2, extended: false }])
+  })
+
+  it('G9: a deleted metric has no share any more', async () => {
+    const id = await tenant.metric('gone')
+    await settings({ metrics: [{ key: 'gone', threshold: 5 }] })
+    expect(at((await tenant.event('steps', 'ada', 9)).body, 'currentStreak', 'extended')).toBe(false)
+    await tenant.admin('DELETE', `/metrics?ids=${id}`)
+    expect(at((await tenant.admin('GET', '/streaks/settings')).body, 'metrics')).toEqual([])
+    expect(at((await tenant.event('steps', 'ada', 9)).body, 'currentStreak', 'extended')).toBe(true)
+  })
+})
+
+describe('the end of a day (S3)', () => {
+  it('S3: the streak is lost at the user’s midnight by itself, with one row for it, and nobody else is touched', async () => {
+    await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
+    await tenant.event('steps', { id: 'bob', tz: 'Asia/Kathmandu' }, 1)
+    await tenant.event('steps', 'cleo', 1)
+    const before = await stored('cleo')
+    // Midnight in Kathmandu is 18:15 UTC.
+    await move(1, 18)
+    expect(await length('bob')).toBe(1)
+    await move(1, 18.25)
+    expect(await stored('bob')).toMatchObject({ due: null, seq: 2 })
+    expect(await streak('bob')).toMatchObject({
+      length: 0,
+      started: null,
+      periodStart: null,
+      expires: null,
+      extended: null,
+    })
+    expect(await stored('cleo')).toEqual(before)
+    const runs = await env.DB.prepare(
+      'SELECT r.marks FROM streak_runs r JOIN users u ON u.iid = r.user_iid WHERE u.tenant_id = ?1',
+    )
+      .bind(tenant.id)
+      .all()
+    expect(runs.results).toEqual([{ marks: '1e' }])
+    await move(2, 5)
+    expect([await length('ada'), await length('cleo')]).toEqual([0, 0])
+  })
+
+  it('S3: a reading between the deadline and the tick tells it as it is by the rules', async () => {
+    await tenant.event('steps', 'ada', 1)
+    await env.DB.prepare('DELETE FROM due_work').run()
+    await move(2, 1)
+    expect(await stored('ada')).toMatchObject({ due: start + 2 * DAY })
+    expect(await streak('ada')).toMatchObject({ length: 0, extended: null })
+    expect((await tenant.app('GET', '/streaks?userIds=ada')).body).toEqual([
+      { userId: 'ada', streakLength: 0, extended: null },
+    ])
+    // An event that comes before the tick judges what was due, and begins anew.
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      length: 1,
+      started: date(2),
+      extended: true,
+    })
+    expect(at(await streak('ada', '?historyPeriods=3'), 'streakHistory')).toMatchObject([
+      { periodStart: date(0), length: 1 },
+      { periodStart: date(1), length: 0 },
+      { periodStart: date(2), length: 1 },
+    ])
+  })
+
+  it('S3, S7: a freeze is consumed at each midnight that needs one; earned before consumed', async () => {
+    await settings({ freezes: { initial: 1, max: 2, autoEarnInterval: 3, autoEarnAmount: 1 } })
+    await tenant.event('steps', 'ada', 1)
+    expect(await streak('ada')).toMatchObject({
+      freezes: 1,
+      maxFreezes: 2,
+      freezeAutoEarnInterval: 3,
+      freezeAutoEarnAmount: 1,
+    })
+    await move(2, 1)
+    expect(await streak('ada')).toMatchObject({ length: 1, freezes: 0, expires: date(2) })
+    // At the next midnight one is earned, and consumed.
+    await move(3, 1)
+    expect(await streak('ada', '?historyPeriods=4')).toMatchObject({
+      length: 1,
+      freezes: 0,
+      streakHistory: [
+        { periodStart: date(0), length: 1, usedFreeze: false, usedPause: false },
+        { length: 1, usedFreeze: true },
+        { length: 1, usedFreeze: true },
+        { periodStart: date(3), length: 1, usedFreeze: false },
+      ],
+    })
+    await move(4, 1)
+    expect(await streak('ada')).toMatchObject({ length: 0, freezes: 0 })
+    await move(9, 1)
+    expect(await streak('ada')).toMatchObject({ length: 0, freezes: 2 })
+    expect(await stored('ada')).toMatchObject({ due: null })
+  })
+
+  it('U6: a user is created with the initial freezes, whichever call it is, once', async () => {
+    await settings({ freezes: { initial: 2, max: 3 } })
+    await tenant.app('PUT', '/users/ada', { name: 'Ada' })
+    await tenant.app('PUT', '/users/ada', { name: 'Ada L' })
+    await tenant.event('steps', 'bob', 1)
+    await tenant.event('steps', 'bob', 1)
+    expect([at(await streak('ada'), 'freezes'), at(await streak('bob'), 'freezes')]).toEqual([2, 2])
+  })
+
+  it('S3: weeks begin on Monday, months on the first', async () => {
+    await settings({ frequency: 'weekly' })
+    await move(6, 23)
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      periodStart: date(0),
+      periodEnd: date(6),
+      expires: date(13),
+    })
+    await move(7, 1)
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      length: 2,
+      expires: date(20),
+    })
+    await move(20, 23)
+    expect(await length('ada')).toBe(2)
+    await move(21, 0)
+    expect(await length('ada')).toBe(0)
+  })
+})
+
+describe('travelling (S4)', () => {
+  it('S4: a date that is skipped is not missed; one that comes twice counts once', async () => {
+    const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
+    // 23:30 on the first day in Pago Pago (UTC−11); in Kiritimati (UTC+14) it is 00:30, two dates later.
+    await move(1, 10.5)
+    await tenant.event('steps', { id: 'ada', tz: 'Pacific/Pago_Pago' }, 1)
+    await away('Pacific/Kiritimati')
+    expect(await streak('ada')).toMatchObject({ length: 1, periodStart: date(2), expires: date(2) })
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      length: 2,
+      started: date(0),
+      expires: date(3),
+    })
+    await away('Pacific/Pago_Pago')
+    expect(await streak('ada')).toMatchObject({ length: 2, periodStart: date(0), expires: date(3) })
+    for (const days of [1, 2, 3]) {
+      const answer = await tenant.event('steps', 'ada', 1)
+      expect(at(answer.body, 'currentStreak')).toMatchObject({ length: 2, extended: false })
+      await move(days + 1, 10.5)
+    }
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({ length: 3 })
+    expect(await streak('ada', '?historyPeriods=4')).toMatchObject({
+      streakHistory: [{ length: 1 }, { length: 1 }, { length: 2 }, { length: 3 }],
+    })
+  })
+})
+
+describe('pauses (S7)', () => {
+  const pause = (userId: string, from: number, to: number) =>
+    tenant.admin('POST', '/streaks/pauses', { pauses: [{ userId, start: date(from), end: date(to) }] })
+
+  it('S3, S5, S7: keep the length, and put the expiry off; activity still extends', async () => {
+    await tenant.event('steps', 'ada', 1)
+    const { status, body } = await pause('ada', 1, 3)
+    expect([status, body]).toEqual([
+      201,
+      {
+        created: [{ id: expect.any(String), userId: 'ada', start: date(1), end: date(3), status: 'active' }],
+        issues: [],
+      },
+    ])
+    expect(await streak('ada')).toMatchObject({
+      expires: date(4),
+      pauses: [{ start: date(1), end: date(3) }],
+    })
+    await move(2, 9)
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      length: 2,
+      extended: true,
+    })
+    await move(4, 9)
+    expect(await streak('ada', '?historyPeriods=5')).toMatchObject({
+      length: 2,
+      expires: date(4),
+      streakHistory: [
+        { length: 1, usedPause: false },
+        { length: 1, usedPause: true },
+        { length: 2, usedPause: false },
+        { length: 2, usedPause: true },
+        { length: 2, usedPause: false },
+      ],
+    })
+    await move(5, 0)
+    expect(await length('ada')).toBe(0)
+  })
+
+  it('S7: deleting one changes no period that is over', async () => {
+    await tenant.event('steps', 'ada', 1)
+    const id = String(at((await pause('ada', 1, 5)).body, 'created', 0, 'id'))
+    await move(2, 9)
+    expect((await tenant.admin('DELETE', `/streaks/pauses?ids=${id}`)).body).toEqual({
+      deleted: [{ id }],
+      issues: [],
+    })
+    expect(await streak('ada')).toMatchObject({ length: 1, expires: date(2), pauses: [] })
+    expect(at((await tenant.admin('DELETE', `/streaks/pauses?ids=${id}`)).body, 'issues', 0, 'id')).toBe(id)
+    await move(3, 0)
+    expect(await length('ada')).toBe(0)
+  })
+
+  it('S7, G7: one in the past, one of nobody and one beyond all bounds are issues; an end before the start is 422', async () => {
+    await tenant.event('steps', 'ada', 1)
+    const { status, body } = await tenant.admin('POST', '/streaks/pauses', {
+      pauses: [
+        { userId: 'ada', start: date(-1), end: date(1) },
+        { userId: 'nobody', start: date(1), end: date(1) },
+        { userId: 'ada', start: '9999-12-31', end: '9999-12-31' },
+      ],
+    })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      created: [],
+      issues: [{ index: 0, userId: 'ada' }, { index: 1 }, { index: 2 }],
+    })
+    expect((await pause('ada', 2, 1)).status).toBe(422)
+  })
+})
+
+describe('freezes by hand (S7)', () => {
+  const grant = (...ids: string[]) =>
+    tenant.admin('POST', '/streaks/freezes', { freezes: ids.map((userId) => ({ userId })) })
+
+  it('S7: one each; at the maximum a warning, and 200 when nothing came of it', async () => {
+    await tenant.event('steps', 'ada', 1)
+    expect(await grant('ada')).toMatchObject({
+      status: 200,
+      body: { issues: [{ severity: 'error', userId: 'ada' }] },
+    })
+    await settings({ freezes: { initial: 0, max: 2 } })
+    expect(await grant('ada', 'nobody')).toMatchObject({
+      status: 201,
+      body: { issues: [{ index: 1, severity: 'error' }] },
+    })
+    expect(await grant('ada', 'ada')).toMatchObject({
+      status: 201,
+      body: { issues: [{ index: 1, severity: 'warning' }] },
+    })
+    expect(await grant('ada')).toMatchObject({
+      status: 200,
+      body: { issues: [{ severity: 'warning', userId: 'ada' }] },
+    })
+    expect(await streak('ada')).toMatchObject({ freezes: 2 })
+  })
+
+  it('S7, E3: grants and events at once all count', async () => {
+    await settings({ freezes: { initial: 0, max: 20 } })
+    await tenant.event('steps', 'ada', 1)
+    await Promise.all(
+      Array.from({ length: 8 }, () => [
+        grant('ada'),
+        tenant.through(newApp()).event('steps', 'ada', 1),
+      ]).flat(),
+    )
+    expect(await streak('ada')).toMatchObject({ freezes: 8 })
+    expect(at((await tenant.app('GET', '/users/ada/metrics/steps')).body, 'current')).toBe(9)
+  })
+})
+
+describe('restoring (S8)', () => {
+  const restore = (...ids: string[]) =>
+    tenant.admin('POST', '/streaks/restore', { users: ids.map((id) => ({ id })) })
+
+  it('S8: the longest of late becomes the length, which expires with the current period', async () => {
+    for (let day = 0; day < 3; day += 1) {
+      await move(day, 9)
+      await tenant.event('steps', 'ada', 1)
+    }
+    await move(5, 9)
+    expect(await length('ada')).toBe(0)
+    expect(await restore('ada', 'nobody')).toMatchObject({
+      status: 201,
+      body: { restoredUsers: ['ada'], issues: [{ userId: 'nobody', severity: 'error' }] },
+    })
+    expect(await streak('ada')).toMatchObject({ length: 3, started: date(2), expires: date(5) })
+    expect(await restore('ada')).toMatchObject({
+      status: 200,
+      body: { restoredUsers: [], issues: [{ severity: 'warning' }] },
+    })
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      length: 4,
+      expires: date(6),
+    })
+  })
+})
+
+describe('another frequency (S9)', () => {
+  it('S9: lengths are counted anew from the log; pauses count, freezes and restores don’t; freezes stay', async () => {
+    await settings({ freezes: { initial: 1, max: 5 } })
+    for (const [day, hours] of [
+      [0, 9],
+      [1, 9],
+      [2, 9],
+      [8, 9],
+      [14, 9],
+    ] as const) {
+      await move(day, hours)
+      await tenant.event('steps', 'ada', 1)
+    }
+    expect(await streak('ada')).toMatchObject({ length: 1, freezes: 0 })
+    await settings({ frequency: 'weekly' })
+    expect(await streak('ada', '?historyPeriods=3')).toMatchObject({
+      length: 3,
+      frequency: 'weekly',
+      started: date(0),
+      periodStart: date(14),
+      periodEnd: date(20),
+      expires: date(27),
+      freezes: 0,
+      extended: iso(start + 14 * DAY + 9 * 3_600_000),
+      streakHistory: [{ length: 1 }, { length: 2 }, { length: 3 }],
+    })
+    await settings({ frequency: 'daily' })
+    expect(await streak('ada')).toMatchObject({ length: 1, started: date(14), expires: date(15) })
+  })
+
+  it('S9: whoever comes before the background does is counted anew at once', async () => {
+    await move(0, 9)
+    await tenant.event('steps', 'ada', 1)
+    await move(7, 9)
+    await tenant.event('steps', 'ada', 1)
+    // As if the walk over the users had not come there yet.
+    const change = settings({ frequency: 'weekly' })
+    await change
+    await env.DB.prepare(
+      `UPDATE users SET streak = json_set(streak, '$.frequency', 'daily', '$.run.length', 9) WHERE tenant_id = ?1`,
+    )
+      .bind(tenant.id)
+      .run()
+    expect(await length('ada')).toBe(2)
+    expect((await tenant.app('GET', '/streaks?userIds=ada')).body).toMatchObject([{ streakLength: 2 }])
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      length: 2,
+      extended: false,
+    })
+    expect(await stored('ada')).toMatchObject({ streak: expect.stringContaining('"weekly"') })
+  })
+
+  it('S1: off, streaks are 0 and silent; on again, nothing that ended meanwhile was missed', async () => {
+    await tenant.event('steps', 'ada', 1)
+    await settings({ enabled: false })
+    expect(await streak('ada')).toMatchObject({ length: 0, started: null, expires: null })
+    await move(3, 9)
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      length: 0,
+      extended: false,
+    })
+    await settings({ enabled: true })
+    expect(await streak('ada')).toMatchObject({ length: 1, expires: date(3) })
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({ length: 2 })
+    await move(5, 0)
+    expect(await length('ada')).toBe(0)
+  })
+})
+
+describe('what else follows streaks', () => {
+  it('P2: a streak trigger fires each time the streak is extended to a multiple', async () => {
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    await tenant.create(`/points/${system}/triggers`, {
+      type: 'streak',
+      streakLength: 2,
+      points: 5,
+      status: 'active',
+    })
+    const totals: unknown[] = []
+    for (let day = 0; day < 4; day += 1) {
+      await move(day, 9)
+      await tenant.event('steps', 'ada', 1)
+      totals.push(at((await tenant.event('steps', 'ada', 1)).body, 'points'))
+      totals.push(at((await tenant.app('GET', '/users/ada/points/xp')).body, 'total'))
+    }
+    expect(totals).toEqual([{}, 0, {}, 5, {}, 5, {}, 10])
+  })
+
+  it('L3, L11: a board by streak follows extensions, losses and restores', async () => {
+    const board = { key: 'flames', name: 'Flames', rankBy: 'streak', status: 'active', start: date(-1) }
+    await tenant.event('steps', 'bob', 1)
+    await tenant.create('/leaderboards', board)
+    const page = async () => {
+      const { body } = await tenant.app('GET', '/leaderboards/flames')
+      const rankings = at(body, 'rankings')
+      return Array.isArray(rankings) ? rankings.map((one) => `${at(one, 'userId')} ${at(one, 'value')}`) : []
+    }
+    expect(await page()).toEqual(['bob 1'])
+    await move(0, 10)
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'leaderboards', 'flames')).toMatchObject({
+      rank: 2,
+      previousRank: null,
+    })
+    await move(1, 9)
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'leaderboards', 'flames')).toMatchObject({
+      rank: 1,
+      previousRank: 2,
+    })
+    expect(await page()).toEqual(['ada 2', 'bob 1'])
+    await move(2, 0)
+    expect(await page()).toEqual(['ada 2'])
+    await move(3, 9)
+    expect(await page()).toEqual([])
+    await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
+    expect(await page()).toEqual(['ada 2'])
+  })
+
+  it('S6, K3: GET /streaks: longest first, ids never split, unknown ones left out, 403 for others’ keys', async () => {
+    await tenant.event('steps', 'a,b', 1)
+    await tenant.event('steps', 'zoe', 1)
+    await move(1, 9)
+    await tenant.event('steps', 'zoe', 1)
+    const { body } = await tenant.app('GET', '/streaks?userIds=a,b&userIds=nobody&userIds=zoe')
+    expect(body).toMatchObject([
+      { userId: 'zoe', streakLength: 2 },
+      { userId: 'a,b', streakLength: 1 },
+    ])
+    const key = await tenant.key('zoe')
+    expect((await tenant.as(key, 'GET', '/streaks?userIds=zoe')).status).toBe(200)
+    expect((await tenant.as(key, 'GET', '/streaks?userIds=zoe&userIds=a,b')).status).toBe(403)
+    expect((await tenant.as(key, 'GET', '/users/a,b/streak')).status).toBe(403)
+    expect((await tenant.app('GET', '/streaks')).status).toBe(422)
+    const many = Array.from({ length: 101 }, (_, n) => `userIds=u${n}`).join('&')
+    expect((await tenant.app('GET', `/streaks?${many}`)).status).toBe(422)
+    expect((await tenant.app('GET', '/users/zoe/streak?historyPeriods=367')).status).toBe(422)
+    expect((await tenant.app('GET', '/users/nobody/streak')).status).toBe(404)
+  })
+})

@@ -1,0 +1,369 @@
+import { env } from 'cloudflare:workers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { forgetTime, moveTo } from './boards'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+/** A year that is far enough ahead: the clock only moves forward. 2036-01-01 is a Tuesday. */
+const START = Date.parse('2035-12-30T12:00:00Z')
+const DAY = 86_400_000
+
+let present = 0
+
+/** Moves the clock, in steps that it takes. */
+async function to(time: string | number): Promise<void> {
+  const end = typeof time === 'number' ? time : Date.parse(time)
+  for (let next = Math.max(present, Date.now()); next < end; ) {
+    next = Math.min(end, next + 399 * DAY)
+    await moveTo(next)
+  }
+  present = end
+}
+
+type Who = string | Record<string, unknown>
+
+async function event(tenant: TestTenant, metric: string, user: Who, value: number, page?: string) {
+  const { status, body } = await tenant.event(
+    metric,
+    user,
+    value,
+    page === undefined ? {} : { attributes: { page } },
+  )
+  expect([status, body]).toMatchObject([201, {}])
+}
+
+const wrapped = async (tenant: TestTenant, user: string, query = '') => {
+  const { status, body } = await tenant.app('GET', `/users/${user}/wrapped${query}`)
+  expect([status, body]).toMatchObject([200, {}])
+  return at(body, 'activity')
+}
+
+/** What a metric or points system is told to have been: total, change, per cent, and per cent of users with less. */
+const figures = (told: unknown, percentileThisPeriod?: number) => [
+  at(told, 'currentTotal'),
+  at(told, 'changeThisPeriod'),
+  at(told, 'percentChange'),
+  ...(percentileThisPeriod === undefined ? [] : [at(told, 'percentileThisPeriod')]),
+]
+
+const sums = (currentTotal: number, changeThisPeriod: number, percentChange: number, more: object = {}) => ({
+  currentTotal,
+  changeThisPeriod,
+  percentChange,
+  ...more,
+})
+
+const NO_STREAK = { length: 0, frequency: 'daily', periodStart: null, periodEnd: null, started: null }
+const NOTHING = { metrics: {}, points: {}, achievements: [], leaderboards: {} }
+
+afterAll(forgetTime)
+
+describe('a year', () => {
+  let tenant: TestTenant
+
+  beforeAll(async () => {
+    await to(START)
+    tenant = await newTenant()
+    const words = await tenant.create('/metrics', { key: 'words', name: 'Words', units: 'w' })
+    await tenant.create('/metrics', { key: 'steps', name: 'Steps' })
+    await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
+    await tenant.create('/points', {
+      key: 'xp',
+      name: 'XP',
+      triggers: [{ type: 'metric', points: 1, status: 'active', metricId: words, metricThreshold: 1 }],
+      boosts: [{ name: 'Double', multiplier: 2, start: '2036-03-30', end: '2036-03-30' }],
+    })
+    const achievement = { status: 'active', description: '', badgeUrl: null }
+    await tenant.create('/achievements', {
+      ...achievement,
+      ...{ key: 'reader', name: 'Reader', trigger: 'metric', metricId: words, metricValue: 13 },
+    })
+    await tenant.create('/achievements', { ...achievement, key: 'hello', name: 'Hello', trigger: 'api' })
+    const board = { rankBy: 'metric', metricId: words, start: '2036-01-01' }
+    const started = { ...board, status: 'scheduled' }
+    await tenant.create('/leaderboards', {
+      ...started,
+      key: 'monthly',
+      name: 'M',
+      runUnit: 'month',
+      runInterval: 1,
+    })
+    await tenant.create('/leaderboards', { ...started, key: 'january', name: 'J', end: '2036-01-31' })
+    await tenant.create('/leaderboards', { ...started, key: 'perpetual', name: 'P' })
+    await tenant.create('/leaderboards', { ...board, key: 'hidden', name: 'H', start: '2035-12-01' })
+
+    const ada = { id: 'ada', tz: 'Europe/Berlin' }
+    await to('2035-12-31T12:00:00Z')
+    await event(tenant, 'words', ada, 4, 'home')
+    for (let nth = 0; nth < 3; nth += 1) await event(tenant, 'words', 'bob', 1)
+    await to('2035-12-31T23:30:00Z')
+    await event(tenant, 'words', ada, 2, 'home')
+    await to('2036-01-01T10:00:00Z')
+    await event(tenant, 'words', 'bob', 10)
+    await event(tenant, 'words', 'bob', 9)
+    await to('2036-01-02T10:00:00Z')
+    await event(tenant, 'words', ada, -1)
+    await to('2036-02-10T10:00:00Z')
+    await event(tenant, 'words', 'neg', -3)
+    await to('2036-03-26T10:00:00Z')
+    await event(tenant, 'steps', 'eve', 5)
+    await to('2036-03-29T22:30:00Z')
+    await tenant.app('POST', '/achievements/hello/complete', { user: ada })
+    await event(tenant, 'words', ada, 5, 'shop')
+    await to('2036-03-29T23:30:00Z')
+    await event(tenant, 'words', ada, 3, 'home')
+    await to('2036-03-30T12:00:00Z')
+    await event(tenant, 'steps', ada, 10)
+    // The clocks went forward: an hour before, that was still the 30th.
+    await to('2036-03-30T22:30:00Z')
+    await event(tenant, 'words', ada, 1)
+    await to('2036-04-10T12:00:00Z')
+    await event(tenant, 'words', 'bob', 1)
+    await tenant.app('PATCH', '/users/ada', { tz: 'America/New_York' })
+  })
+
+  it('R1: is told in full, by the local dates that were stored', async () => {
+    const { body, status } = await tenant.app('GET', '/users/ada/wrapped')
+    const { body: user } = await tenant.app('GET', '/users/ada')
+    const place = async (key: string, rank: number, value: number) => {
+      const answer = await tenant.app('GET', `/users/ada/leaderboards/${key}`)
+      const { history: _history, ...rest } = Object(answer.body)
+      return { ...rest, rank, value }
+    }
+    const { body: achieved } = await tenant.app('GET', '/users/ada/achievements')
+    const completed = (key: string) => {
+      const found = [achieved].flat().find((one) => at(one, 'key') === key)
+      const { rarity: _rarity, completions: _completions, ...rest } = Object(found)
+      return rest
+    }
+    const metric = (key: 'words' | 'steps') =>
+      key === 'words' ? { name: 'Words', units: 'w' } : { name: 'Steps', units: null }
+    const words = (all: object, page: Record<string, object>) => {
+      const values = Object.entries(page).map(([value, told]) => [value, { ...metric('words'), ...told }])
+      return { ...metric('words'), ...all, byAttribute: { page: Object.fromEntries(values) } }
+    }
+    const steps = { ...metric('steps'), ...sums(10, 10, 100), byAttribute: {} }
+    const xp = (told: object) => ({ name: 'XP', description: null, ...told })
+    expect([status, body]).toEqual([
+      200,
+      {
+        user,
+        activity: {
+          daysActive: 5,
+          weeksActive: 3,
+          monthsActive: 2,
+          mostActiveDay: {
+            date: '2036-03-30',
+            metrics: { words: words(sums(13, 3, 30), { home: sums(9, 3, 50) }), steps },
+            points: { xp: xp(sums(16, 6, 60)) },
+            achievements: [completed('reader')],
+            leaderboards: {
+              monthly: await place('monthly', 1, 9),
+              perpetual: await place('perpetual', 2, 10),
+            },
+          },
+          mostActiveWeek: {
+            start: '2036-03-24',
+            end: '2036-03-30',
+            metrics: {
+              words: words(sums(13, 8, 160), { home: sums(9, 3, 50), shop: sums(5, 5, 100) }),
+              steps,
+            },
+            points: { xp: xp(sums(16, 10, 166.7)) },
+            achievements: [completed('hello'), completed('reader')],
+            leaderboards: {
+              monthly: await place('monthly', 1, 8),
+              perpetual: await place('perpetual', 2, 1),
+            },
+          },
+          mostActiveMonth: {
+            month: 2,
+            metrics: {
+              words: words(sums(14, 9, 180), { home: sums(9, 3, 50), shop: sums(5, 5, 100) }),
+              steps,
+            },
+            points: { xp: xp(sums(17, 11, 183.3)) },
+            achievements: [completed('hello'), completed('reader')],
+            leaderboards: {
+              monthly: await place('monthly', 1, 8),
+              perpetual: await place('perpetual', 2, 1),
+            },
+          },
+          entireYear: {
+            metrics: {
+              words: words(sums(14, 10, 250), { home: sums(9, 5, 125), shop: sums(5, 5, 100) }),
+              steps,
+            },
+            points: { xp: xp(sums(17, 13, 325)) },
+            achievements: [completed('hello'), completed('reader')],
+            leaderboards: {
+              monthly: await place('monthly', 1, 2),
+              january: await place('january', 1, 2),
+              perpetual: await place('perpetual', 1, 2),
+            },
+            longestStreak: {
+              length: 3,
+              frequency: 'daily',
+              periodStart: '2036-03-31',
+              periodEnd: '2036-03-31',
+              started: '2036-03-29',
+            },
+          },
+        },
+      },
+    ])
+  })
+
+  it('R2: places the user among the active once that is built, and again a day later', async () => {
+    const places = async (user: string) => {
+      const told = await wrapped(tenant, user, '?year=2036')
+      const of = (...path: string[]) => at(told, ...path, 'percentileThisPeriod')
+      return ['mostActiveDay', 'mostActiveWeek', 'mostActiveMonth', 'entireYear'].map((period) => [
+        of(period, 'metrics', 'words'),
+        of(period, 'metrics', 'steps'),
+        of(period, 'points', 'xp'),
+      ])
+    }
+    const none = [undefined, undefined, undefined]
+    expect(await places('ada')).toEqual([none, [50, 50, 50], [50, 50, 50], [50, 75, 50]])
+    // In April bob was alone.
+    expect((await places('bob')).at(-1)).toEqual([75, undefined, 75])
+    expect((await places('neg')).at(-1)).toEqual([0, undefined, undefined])
+    expect((await places('eve')).at(-1)).toEqual([undefined, 50, undefined])
+
+    await event(tenant, 'words', 'neg', 100)
+    await to(present + DAY - 1)
+    expect((await places('ada')).at(-1)).toEqual([50, 75, 50])
+    await to(present + 1)
+    expect((await places('ada')).at(-1)).toEqual([25, 75, 25])
+    expect((await places('neg')).at(-1)).toEqual([75, undefined, 75])
+  })
+
+  it('R1: of a week that crosses the border of the year only the days inside count', async () => {
+    const told = await wrapped(tenant, 'bob', '?year=2036')
+    expect(told).toMatchObject({
+      daysActive: 2,
+      weeksActive: 2,
+      monthsActive: 2,
+      mostActiveDay: { date: '2036-01-01' },
+      mostActiveWeek: { start: '2035-12-31', end: '2036-01-06' },
+      mostActiveMonth: { month: 0 },
+    })
+    expect(figures(at(told, 'mostActiveWeek', 'metrics', 'words'))).toEqual([22, 19, 633.3])
+    const before = await wrapped(tenant, 'bob', '?year=2035')
+    expect(before).toMatchObject({
+      daysActive: 1,
+      mostActiveWeek: { start: '2035-12-31', end: '2036-01-06' },
+      mostActiveMonth: { month: 11 },
+    })
+    expect(figures(at(before, 'mostActiveWeek', 'metrics', 'words'))).toEqual([3, 3, 100])
+    expect(at(before, 'entireYear', 'longestStreak')).toEqual({
+      ...{ length: 1, frequency: 'daily', started: '2035-12-31' },
+      ...{ periodStart: '2035-12-31', periodEnd: '2035-12-31' },
+    })
+  })
+
+  it('R1: an empty year is 1 January, its week and its month, with nothing in them', async () => {
+    expect(await wrapped(tenant, 'ada', '?year=2034')).toEqual({
+      daysActive: 0,
+      weeksActive: 0,
+      monthsActive: 0,
+      mostActiveDay: { date: '2034-01-01', ...NOTHING },
+      mostActiveWeek: { start: '2033-12-26', end: '2034-01-01', ...NOTHING },
+      mostActiveMonth: { month: 0, ...NOTHING },
+      entireYear: { longestStreak: NO_STREAK, ...NOTHING },
+    })
+    expect(await wrapped(tenant, 'ada', '?year=1')).toMatchObject({
+      mostActiveDay: { date: '0001-01-01' },
+      mostActiveWeek: { start: '0001-01-01', end: '0001-01-07' },
+    })
+    const { results } = await env.DB.prepare(
+      'SELECT DISTINCT substr(period, 1, 4) AS year FROM change_spreads WHERE tenant_id = ?1 ORDER BY 1',
+    )
+      .bind(tenant.id)
+      .all()
+    // Nobody was there who could be placed.
+    expect(results).toEqual([{ year: '2035' }, { year: '2036' }])
+  })
+
+  it('R1: a change to less than nothing is told with its sign', async () => {
+    await event(tenant, 'words', 'low', 8)
+    await event(tenant, 'words', 'low', -12.5)
+    const told = await wrapped(tenant, 'low')
+    expect(figures(at(told, 'entireYear', 'metrics', 'words'))).toEqual([-4.5, -4.5, 100])
+    expect(figures(at(told, 'entireYear', 'points', 'xp'))).toEqual([8, 8, 100])
+  })
+
+  it('R1: refuses a year that is not, or not yet, and every other that is none', async () => {
+    for (const year of ['2037', '0', '-1', '1.5', 'x', '', '99999', '2036&year=2036']) {
+      const { status, body } = await tenant.app('GET', `/users/ada/wrapped?year=${year}`)
+      expect([year, status]).toEqual([year, 422])
+      expect(at(body, 'error')).toContain('year')
+    }
+    const { status } = await tenant.app('GET', '/users/nobody/wrapped?year=2099')
+    expect(status).toBe(404)
+  })
+
+  it("K3: a user's own key reads it, and another user's is refused", async () => {
+    const [ada, bob] = [await tenant.key('ada'), await tenant.key('bob')]
+    expect((await tenant.as(ada, 'GET', '/users/ada/wrapped')).status).toBe(200)
+    expect((await tenant.as(bob, 'GET', '/users/ada/wrapped')).status).toBe(403)
+    expect((await tenant.as(bob, 'GET', '/users/ada/wrapped?year=x')).status).toBe(403)
+  })
+
+  it('R1: a leaderboard that cannot be reached is left out', async () => {
+    const unreachable = (best: () => Promise<never>) => {
+      const LEADERBOARD = new Proxy(env.LEADERBOARD, { get: () => () => ({ best }) })
+      return tenant.through(newApp({ LEADERBOARD }))
+    }
+    const faults = [() => Promise.reject(new Error('lost')), () => new Promise<never>(() => undefined)]
+    for (const fault of faults) {
+      const told = await wrapped(unreachable(fault), 'ada')
+      expect(told).toMatchObject({ daysActive: 5, entireYear: { leaderboards: {} } })
+    }
+  })
+
+  it('G9: a deleted metric or system is told of no more, but its events were activity', async () => {
+    const metric = await tenant.metric('gone')
+    await event(tenant, 'gone', 'del', 1)
+    await to(present + DAY)
+    await event(tenant, 'steps', 'del', 1)
+    await tenant.admin('DELETE', `/metrics?ids=${metric}`)
+    const told = await wrapped(tenant, 'del')
+    expect(told).toMatchObject({ daysActive: 2 })
+    expect(Object.keys(Object(at(told, 'entireYear', 'metrics')))).toEqual(['steps'])
+  })
+
+  it('R1: the present year is that of the user, wherever that is', async () => {
+    await to('2036-12-31T10:30:00Z')
+    await event(tenant, 'steps', { id: 'kir', tz: 'Pacific/Kiritimati' }, 1)
+    const told = await wrapped(tenant, 'kir')
+    expect(told).toMatchObject({
+      daysActive: 1,
+      mostActiveDay: { date: '2037-01-01' },
+      mostActiveWeek: { start: '2036-12-29', end: '2037-01-04' },
+      entireYear: { longestStreak: { length: 1, started: '2037-01-01' } },
+    })
+    expect(await wrapped(tenant, 'kir', '?year=2036')).toMatchObject({ daysActive: 0 })
+    expect((await tenant.app('GET', '/users/ada/wrapped?year=2037')).status).toBe(422)
+  })
+
+  it('R2: a year that is over everywhere is built for the last time a day later', async () => {
+    const due = async () => {
+      const { results } = await env.DB.prepare(
+        "SELECT subject FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' ORDER BY subject",
+      )
+        .bind(tenant.id)
+        .all<{ subject: string }>()
+      return results.map(({ subject }) => subject)
+    }
+    expect(await due()).toEqual(['2036', '2037'])
+    await to('2037-01-02T11:59:00Z')
+    expect(await due()).toEqual(['2036', '2037'])
+    await to('2037-01-03T12:00:00Z')
+    expect(await due()).toEqual(['2037'])
+    await wrapped(tenant, 'ada', '?year=2036')
+    expect(await due()).toEqual(['2037'])
+    const left = await env.DB.prepare("SELECT 1 FROM change_spreads WHERE period LIKE 'building%'").all()
+    expect(left.results).toEqual([])
+  })
+})
