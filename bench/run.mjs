@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
 import { Complaint, inProject, report } from '../scripts/lib/project.mjs'
 import { burst, costOfEvents } from './lib/cost.mjs'
+import { measureMidnight } from './lib/midnight.mjs'
 import { copyBaseline, copyOurs } from './lib/project.mjs'
 import { rowsOf, tableOf } from './lib/report.mjs'
 import { addBoards, BOARDS, configure, FEW, fill, MANY, userAtPlace, userId } from './lib/scene.mjs'
@@ -58,6 +59,7 @@ async function measure() {
   const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off' }
   const ours = await copyOurs(join(folder, 'ours'), variables)
   const apart = await copyOurs(join(folder, 'ticks'), variables)
+  const night = await copyOurs(join(folder, 'night'), variables)
   const baseline = await copyBaseline(join(folder, 'baseline'))
   const size = await workerSize(ours.folder)
   await ours.start()
@@ -85,7 +87,19 @@ async function measure() {
 
   tell('Ticks of an hourly time trigger…')
   const ticks = await measureTicks(apart, adminKey, told)
-  return { cost: { usersFew, usersMany, eventsFew, eventsMany }, ranked, bursts, speed, pages, ticks, size }
+
+  tell('A midnight of many streaks…')
+  const midnight = await measureMidnight(night, adminKey, told)
+  return {
+    cost: { usersFew, usersMany, eventsFew, eventsMany },
+    ranked,
+    bursts,
+    speed,
+    pages,
+    ticks,
+    midnight,
+    size,
+  }
 }
 
 /** What is measured with leaderboards: costs and speed of events, pages, and events of one user at once. */

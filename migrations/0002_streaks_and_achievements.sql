@@ -47,6 +47,7 @@ CREATE TABLE `streak_runs` (
 	`last` integer NOT NULL,
 	`started` integer NOT NULL,
 	`marks` text NOT NULL,
+	`length` integer NOT NULL,
 	PRIMARY KEY(`user_iid`, `first`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -23,6 +23,7 @@
  *   pages: Record<'first' | 'fromUser' | 'fromOffset', Speed>
  *   bursts: { writeBatches: number; faults: string[] }[]
  *   ticks: { jump: import('./ticks.mjs').Jump; alone: import('./ticks.mjs').Tick; ranked: import('./ticks.mjs').Tick }
+ *   midnight: import('./midnight.mjs').Midnight
  *   size: { bytes: number; gzip: number }
  * }} Found
  */
@@ -54,6 +55,7 @@ export function rowsOf(found) {
     ...pageRows(found),
     burstRow(found),
     ...tickRows(found),
+    ...midnightRows(found),
     sizeRow(found),
   ]
 }
@@ -189,6 +191,32 @@ function tickRow(/** @type {string} */ what, /** @type {import('./ticks.mjs').Ti
     meetsAim: true,
     values: tick,
   }
+}
+
+/** @returns {Row[]} */
+function midnightRows(/** @type {Found} */ { midnight }) {
+  const { read, written, untouched, seconds, chunks } = midnight
+  const isNothing = untouched.read < 0.001 && untouched.written < 0.001
+  return [
+    {
+      what: 'a midnight at which 100,000 streaks are lost: rows for each',
+      figure: `${written.toFixed(2)} written, ${read.toFixed(2)} read; ${seconds.toFixed(1)} s in ${chunks} chunks`,
+      must: null,
+      aim: null,
+      meetsMust: true,
+      meetsAim: true,
+      values: midnight,
+    },
+    {
+      what: 'the same, for each user who is not concerned',
+      figure: `${untouched.written.toFixed(3)} written, ${untouched.read.toFixed(3)} read`,
+      must: '0',
+      aim: '0',
+      meetsMust: isNothing,
+      meetsAim: isNothing,
+      values: untouched,
+    },
+  ]
 }
 
 /** @returns {Row} */

@@ -147,6 +147,33 @@ export async function fillBare(
   })
 }
 
+/**
+ * Puts users into the local database of ours, which must not run, whose streaks of five days end at a midnight of UTC unless they do
+ * something; some more who have done so already; and one whose midnight is earlier.
+ */
+export async function fillStreaks(
+  /** @type {Server} */ server,
+  /** @type {{ lost: number; kept: number; midnight: number; earlier: number }} */ {
+    lost,
+    kept,
+    midnight,
+    earlier,
+  },
+) {
+  await inDatabase(server, (database) => {
+    const tenant = tenantOf(database)
+    const add = (
+      /** @type {{ first: number; last: number; due: number; tz: string; day: number }} */ { tz, ...numbers },
+    ) => database.prepare(STREAKING_USERS).run({ ...whole({ ...numbers, at: FIRST }), tenant, tz })
+    const day = midnight / 86_400_000 - 2
+    add({ first: 0, last: lost - 1, due: midnight, tz: 'UTC', day })
+    add({ first: lost, last: lost + kept - 1, due: midnight + 86_400_000, tz: 'UTC', day: day + 1 })
+    add({ first: lost + kept, last: lost + kept, due: earlier, tz: 'Asia/Kathmandu', day })
+    const due = "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?, 'streaks', '', ?)"
+    database.prepare(due).run(tenant, BigInt(earlier))
+  })
+}
+
 /** How many awards there are in the local database of ours, which must not run. */
 export function countAwards(/** @type {Server} */ server) {
   return inDatabase(server, (database) =>
@@ -208,6 +235,14 @@ const BARE_USERS = `
   INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
     metrics, points, counters)
   SELECT :tenant, 'user-' || i, ${IID('i')}, 1, :at, 1, '{}', 0, :at, :at, '[]', '{}', '[]' FROM n`
+
+const STREAKING_USERS = `
+  WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
+  INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control, created, updated,
+    metrics, points, counters, touched, streak, streak_due)
+  SELECT :tenant, 'user-' || i, ${IID('i')}, 5, :at, :tz, 1, '{}', 0, :at, :at, '[]', '{}', '[]', '{"streak":5}',
+    json_object('frequency', 'daily', 'run', json_object('started', :day - 4, 'first', :day - 4, 'last', :day,
+      'marks', '5e', 'length', 5, 'extended', :at)), :due FROM n`
 
 const EVENTS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last),

@@ -40,9 +40,9 @@ export function stopAll() {
  */
 
 /**
- * One line of ours for a chunk of time triggers' ticks.
+ * One line of ours for a step of what falls due: `ticks` of time triggers, deadlines of `streaks`, and others.
  *
- * @typedef {{ work: 'ticks'; milliseconds: number; users: number; awards: number; d1: D1Cost; objectRows: number }} TickLine
+ * @typedef {{ work: string; milliseconds: number; users: number; awards: number; d1: D1Cost; objectRows: number }} StepLine
  */
 
 /** An answer to one request. @typedef {{ status: number; body: any; requestId: string }} Answer */
@@ -54,7 +54,7 @@ export class Server {
   /** The rest of a line, while lines are kept. */
   #partial = ''
   #lines = /** @type {Map<string, LogLine> | undefined} */ (undefined)
-  #ticks = /** @type {TickLine[]} */ ([])
+  #steps = /** @type {StepLine[]} */ ([])
 
   /**
    * @param {{ folder: string; port: number; variables: Record<string, string>; scripts: any }} how `scripts` are the
@@ -148,16 +148,16 @@ export class Server {
 
   /**
    * Keeps the log while something is done, and answers with the lines of these requests, in their order, and those of all
-   * ticks. Otherwise the log is read and thrown away.
+   * steps of what falls due. Otherwise the log is read and thrown away.
    *
    * @param {() => Promise<Answer[]>} work
-   * @returns {Promise<{ answers: Answer[]; lines: LogLine[]; ticks: TickLine[] }>}
+   * @returns {Promise<{ answers: Answer[]; lines: LogLine[]; steps: StepLine[] }>}
    */
   async logged(work) {
     const found = /** @type {Map<string, LogLine>} */ (new Map())
-    const ticks = /** @type {TickLine[]} */ ([])
+    const steps = /** @type {StepLine[]} */ ([])
     this.#lines = found
-    this.#ticks = ticks
+    this.#steps = steps
     this.#partial = ''
     try {
       const answers = await work()
@@ -166,7 +166,7 @@ export class Server {
         if (performance.now() > deadline) throw new Error('The log has no line for some of the requests.')
         await sleep(20)
       }
-      return { answers, lines: answers.flatMap(({ requestId }) => found.get(requestId) ?? []), ticks }
+      return { answers, lines: answers.flatMap(({ requestId }) => found.get(requestId) ?? []), steps }
     } finally {
       this.#lines = undefined
     }
@@ -180,18 +180,18 @@ export class Server {
     for (const line of lines) {
       const found = parseLine(stripVTControlCharacters(line))
       if (found === null) continue
-      if ('work' in found) this.#ticks.push(found)
+      if ('work' in found) this.#steps.push(found)
       else this.#lines.set(found.requestId, found)
     }
   }
 }
 
-/** @returns {LogLine | TickLine | null} null for a line that is neither a request's nor one of ticks */
+/** @returns {LogLine | StepLine | null} null for a line that is neither a request's nor a step's */
 function parseLine(/** @type {string} */ line) {
   if (!line.startsWith('{')) return null
   try {
     const parsed = JSON.parse(line)
-    const isKnown = typeof parsed.requestId === 'string' || parsed.work === 'ticks'
+    const isKnown = typeof parsed.requestId === 'string' || typeof parsed.work === 'string'
     return isKnown && parsed.d1 !== undefined ? parsed : null
   } catch {
     return null

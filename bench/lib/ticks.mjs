@@ -95,9 +95,10 @@ function deactivate(
 async function tick(/** @type {Server} */ server, /** @type {string} */ key, /** @type {number} */ due) {
   await moveClock(server, key, due - 1000)
   const began = performance.now()
-  const { ticks } = await server.logged(async () => [await moveClock(server, key, due)])
+  const { steps } = await server.logged(async () => [await moveClock(server, key, due)])
+  const ticks = steps.filter(({ work }) => work === 'ticks')
   const seconds = (performance.now() - began) / 1000
-  const sum = (/** @type {(line: import('./server.mjs').TickLine) => number} */ of) =>
+  const sum = (/** @type {(line: import('./server.mjs').StepLine) => number} */ of) =>
     ticks.reduce((total, line) => total + of(line), 0)
   const users = sum((line) => line.users)
   if (users !== USERS || sum((line) => line.awards) !== USERS) {

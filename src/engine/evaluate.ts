@@ -180,13 +180,13 @@ function evaluateCompletion(
   const faults: string[] = []
   const user = applyProfile(config, state, command.user, { ...given, at }, faults)
   refuse(faults)
-  const had = state?.achievements.get(achievement.id)
-  if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
   if (achievement.trigger !== 'api') {
     throw refusals.unprocessable(
       `This achievement is completed by its trigger, which is "${achievement.trigger}", not by this call. Send what triggers it.`,
     )
   }
+  const had = state?.achievements.get(achievement.id)
+  if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
   if (achievement.status === 'locked') {
     throw refusals.unprocessable('This achievement is locked, so nobody new gets it. Activate it first.')
   }

@@ -110,7 +110,7 @@ const stepOf = (frequency: OracleSettings['frequency'], zones: boolean): fc.Arbi
           do: fc.constant('habit' as const),
           metric,
           value: fc.constantFrom(1, 2, 3, 5).map((n) => n * UNIT),
-          times: fc.integer({ min: 2, max: 25 }),
+          times: fc.integer({ min: 2, max: 22 }),
         }),
       ),
     },
@@ -163,6 +163,6 @@ export const streakWorlds: fc.Arbitrary<StreakWorld> = fc
       begins: fc.constant(from),
       zone: fc.constant(home),
       switches: fc.constant(switches),
-      steps: fc.array(stepOf(given.frequency, travels), { minLength: 1, maxLength: 40, size: 'max' }),
+      steps: fc.array(stepOf(given.frequency, travels), { minLength: 1, maxLength: 32, size: 'max' }),
     }),
   )

@@ -19,6 +19,7 @@ beforeAll(async () => {
     name: 'XP',
     levels: [{ key: 'l', name: 'L', points: 5 }],
   })
+  await tenant.create('/achievements', { key: 'xp', name: 'XP', trigger: 'api', status: 'active' })
   await tenant.event('words', 'ada', 1)
 })
 
@@ -115,7 +116,13 @@ describe('bodies', () => {
   it('G3: JSON of a wrong shape is 422 on every operation, never a 5xx, and stores nothing', async () => {
     const before = await everything()
     // Of these, an object may be a change of nothing to a user or to settings.
-    const nothing = new Set(['users_identify', 'users_update', 'admin_settings_update'])
+    const nothing = new Set([
+      'users_identify',
+      'users_update',
+      'users_update_preferences',
+      'admin_settings_update',
+      'admin_streaks_settings_update',
+    ])
     const shapes = [
       'null',
       'true',
@@ -327,7 +334,9 @@ describe('headers, queries and paths', () => {
   })
 
   it('G2: every reading takes odd, repeated and hostile query parameters without a 5xx', async () => {
-    const before = await everything()
+    // Who reads a wrapped for the first time has its percentiles built in the background (R2).
+    const kept = async () => ({ ...(await everything()), change_spreads: null, due_work: null })
+    const before = await kept()
     const reads = ALL.filter(({ method }) => method === 'get' || method === 'delete')
     const queries = [
       '?__proto__=1&__proto__=2&constructor=3&toString=4&&=&==&a[b]=c&userId=x&userId=y',
@@ -350,7 +359,7 @@ describe('headers, queries and paths', () => {
       )
       expect([spec.id, answers.filter(({ status }) => status >= 500)]).toEqual([spec.id, []])
     }
-    expect(await everything()).toEqual(before)
+    expect(await kept()).toEqual(before)
     expect(errors).not.toHaveBeenCalled()
   })
 

@@ -347,6 +347,27 @@ describe('a year', () => {
     expect((await tenant.app('GET', '/users/ada/wrapped?year=2037')).status).toBe(422)
   })
 
+  it('C1: what a test clock that was taken away has left is made anew', async () => {
+    const due = "FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = '2036'"
+    const built = "FROM change_spreads WHERE tenant_id = ?1 AND period = '2036 built'"
+    await to(present + DAY / 24)
+    const ahead = present + 2 * DAY
+    const run = (sql: string) => env.DB.prepare(sql).bind(tenant.id)
+    const madeAt = () => run(`SELECT document ->> '$.at' AS at ${built}`).first('at')
+    await wrapped(tenant, 'ada')
+    expect(await madeAt()).toBe(present - DAY / 24)
+    await run(`UPDATE due_work SET due_at = ${ahead} ${due.slice(14)}`).run()
+    await wrapped(tenant, 'ada')
+    expect(await madeAt()).toBe(present)
+    await env.DB.batch([
+      run(`DELETE ${due}`),
+      run(`UPDATE change_spreads SET document = json_object('at', ${ahead}) ${built.slice(20)}`),
+    ])
+    await wrapped(tenant, 'ada')
+    expect(await madeAt()).toBe(present)
+    expect(await run(`SELECT due_at ${due}`).first('due_at')).toBe(present + DAY)
+  })
+
   it('R2: a year that is over everywhere is built for the last time a day later', async () => {
     const due = async () => {
       const { results } = await env.DB.prepare(
@@ -365,5 +386,51 @@ describe('a year', () => {
     expect(await due()).toEqual(['2037'])
     const left = await env.DB.prepare("SELECT 1 FROM change_spreads WHERE period LIKE 'building%'").all()
     expect(left.results).toEqual([])
+  })
+})
+
+describe('the best rank (R1)', () => {
+  it('R1: is that of all days of a period and of all runs that meet it; of equals, the earliest', async () => {
+    await to('2037-02-01T12:00:00Z')
+    const tenant = await newTenant()
+    const words = await tenant.metric('words')
+    const board = { rankBy: 'metric', metricId: words, start: '2037-02-01', status: 'active', name: 'B' }
+    await tenant.create('/leaderboards', { ...board, key: 'whole' })
+    await tenant.create('/leaderboards', { ...board, key: 'daily', runUnit: 'day', runInterval: 1 })
+    const ada = { id: 'ada', tz: 'Pacific/Honolulu' }
+    const best = async (year = 2037) => {
+      const told = await wrapped(tenant, 'ada', `?year=${year}`)
+      const of = (period: string) =>
+        Object.entries(Object(at(told, period, 'leaderboards'))).map(
+          ([key, place]) => `${key} ${at(place, 'rank')} ${at(place, 'value')}`,
+        )
+      return [at(told, 'mostActiveDay', 'date'), of('mostActiveDay'), of('entireYear')]
+    }
+    await event(tenant, 'words', 'bob', 10)
+    await event(tenant, 'words', 'eve', 8)
+    await event(tenant, 'words', ada, 5)
+    expect(await best()).toEqual(['2037-02-01', ['whole 3 5', 'daily 3 5'], ['whole 3 5', 'daily 3 5']])
+
+    await to('2037-02-02T20:00:00Z')
+    await event(tenant, 'words', 'bob', 1)
+    await event(tenant, 'words', ada, 4)
+    await event(tenant, 'words', ada, 0.5)
+    // On the whole: 11, 9.5 and 8. Today: 4.5 and 1.
+    const second = ['whole 2 9', 'daily 1 4']
+    expect(await best()).toEqual(['2037-02-02', second, second])
+
+    // In Honolulu it is still the 2nd when the ranks of the 3rd move.
+    await to('2037-02-03T05:00:00Z')
+    await event(tenant, 'words', ada, 10)
+    expect(await best()).toEqual(['2037-02-02', ['whole 1 19', 'daily 1 4'], ['whole 1 19', 'daily 1 4']])
+
+    // Whoever falls out was there before, and no more on the days after.
+    await to('2037-02-05T20:00:00Z')
+    await event(tenant, 'words', ada, -30)
+    await to('2037-02-07T20:00:00Z')
+    for (let nth = 0; nth < 5; nth += 1) await event(tenant, 'words', ada, -1)
+    // By then the day's end has come in UTC, and the rank that was had late in Honolulu is of the 3rd.
+    expect(await best()).toEqual(['2037-02-07', [], ['whole 1 19', 'daily 1 4']])
+    expect(await best(2036)).toEqual(['2036-01-01', [], []])
   })
 })

@@ -3,6 +3,7 @@ import type { Database } from '../../db/database'
 import { happen } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
+import { micros } from '../../shared/decimal'
 import { newId } from '../../shared/ids'
 import type { Achievement, Configuration } from '../configuration/configuration'
 import { count, NEW_COUNTER } from '../metrics/metrics.rules'
@@ -47,7 +48,10 @@ export function backdateStep(context: Context, tenantId: string, work: DueWork):
   )
 }
 
-/** The users with what the log has of an achievement that counts on its own, where their counter doesn't know it yet (A2). */
+/**
+ * The users with what the log has of an achievement that counts on its own, where their counter doesn't know it yet (A2). Nothing is
+ * something to know, too: an event that comes before the walk is at its end must find the counter there.
+ */
 async function withCounters(
   db: Database,
   achievement: Achievement,
@@ -58,9 +62,9 @@ async function withCounters(
   const asked = users.filter(({ counters }) => !counters.has(counterId))
   const sums = await sumsOf(db, achievement, asked)
   return users.map((user) => {
-    const sum = sums.get(user.iid)
-    if (sum === undefined || user.counters.has(counterId)) return user
-    return { ...user, counters: new Map(user.counters).set(counterId, count(NEW_COUNTER, sum)) }
+    if (user.counters.has(counterId)) return user
+    const counter = count(NEW_COUNTER, sums.get(user.iid) ?? micros(0))
+    return { ...user, counters: new Map(user.counters).set(counterId, counter) }
   })
 }
 

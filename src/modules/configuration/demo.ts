@@ -2,10 +2,14 @@ import type { Scope } from '../../context'
 import { bucketStart } from '../../shared/civil'
 import type { Instant } from '../../shared/clock'
 import { civilDateAt } from '../../shared/zone'
+import { CreateAchievementsRequest } from '../achievements/achievements.admin.schemas'
+import { createAchievements } from '../achievements/achievements.admin.service'
 import { CreateLeaderboardsRequest } from '../leaderboards/leaderboards.admin.schemas'
 import { createLeaderboards } from '../leaderboards/leaderboards.admin.service'
 import { createMetrics } from '../metrics/metrics.service'
 import { createSystems } from '../points/systems.service'
+import { UpdateStreakSettingsRequest } from '../streaks/settings.schemas'
+import { updateStreakSettings } from '../streaks/settings.service'
 import type { Configuration } from './configuration'
 import { configurationOf, presentConfiguration } from './configuration.service'
 
@@ -14,8 +18,17 @@ const METRICS: Parameters<typeof createMetrics>[1] = [
   { key: 'demo-minutes', name: 'Minutes learned', unitType: 'number', units: 'minutes' },
 ]
 
-/** The demo is made by three changes of the configuration, each of which refers to the one before. */
-const CHANGES = 3
+/** A day counts for a streak with a lesson or ten minutes; one freeze to begin with, and another one each week. */
+const STREAKS = UpdateStreakSettingsRequest.parse({
+  metrics: [
+    { key: 'demo-lessons', threshold: 1 },
+    { key: 'demo-minutes', threshold: 10 },
+  ],
+  freezes: { initial: 1, max: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
+})
+
+/** The demo is made by five changes of the configuration, some of which refer to the one before. */
+const CHANGES = 5
 
 /** Whether the demo is still to be loaded: nothing was ever configured but a part of the demo itself. */
 export function isDemoDue({ variables }: Pick<Scope, 'variables'>, config: Configuration): boolean {
@@ -30,7 +43,8 @@ export function isDemoDue({ variables }: Pick<Scope, 'variables'>, config: Confi
 }
 
 /**
- * Loads the demo, a learning app: two metrics, XP with levels, energy, and two leaderboards. Takes up where an earlier try broke off.
+ * Loads the demo, a learning app: two metrics, a daily streak, XP with levels, energy, three achievements and two leaderboards. Takes up
+ * where an earlier try broke off.
  */
 export async function loadDemo(scope: Scope): Promise<void> {
   const config = await configurationOf(scope)
@@ -41,9 +55,14 @@ export async function loadDemo(scope: Scope): Promise<void> {
     return { ids, scope: { ...scope, tenant: { ...scope.tenant, configVersion: version } } }
   }
   if (config.metrics.length === 0) await createMetrics(scope, METRICS)
+  if (config.streaks.freezes === null) await updateStreakSettings((await at()).scope, STREAKS)
   if (config.systems.length === 0) {
     const { ids, scope: present } = await at()
     await createSystems(present, systemsFor(ids.get('demo-lessons'), ids.get('demo-minutes')))
+  }
+  if (config.achievements.length === 0) {
+    const { ids, scope: present } = await at()
+    await createAchievements(present, achievementsFor(ids.get('demo-lessons')))
   }
   const { ids, scope: present } = await at()
   await createLeaderboards(present, leaderboardsFor(ids, scope.now))
@@ -56,14 +75,18 @@ const systemsFor = (
   {
     key: 'demo-xp',
     name: 'XP',
-    description: 'Experience: 10 points a lesson, 5 more for every 10 minutes.',
+    description: 'Experience: 10 points a lesson, 5 more for every 10 minutes, 50 for each week of a streak.',
     levels: [
       { key: 'novice', name: 'Novice', points: 0 },
       { key: 'apprentice', name: 'Apprentice', points: 50 },
       { key: 'scholar', name: 'Scholar', points: 200 },
       { key: 'master', name: 'Master', points: 1_000 },
     ].map((level) => ({ ...level, description: undefined, badge: undefined })),
-    triggers: [earn(lessons, 1, 10), earn(minutes, 10, 5)],
+    triggers: [
+      earn(lessons, 1, 10),
+      earn(minutes, 10, 5),
+      { ...NO_TRIGGER, type: 'streak', streakLength: 7, points: 50 },
+    ],
     boosts: undefined,
   },
   {
@@ -79,6 +102,21 @@ const systemsFor = (
     boosts: undefined,
   },
 ]
+
+/** One by a metric, one by the streak, and one that the product itself completes. */
+const achievementsFor = (lessons: string | undefined) =>
+  CreateAchievementsRequest.parse([
+    {
+      key: 'demo-first-lesson',
+      name: 'First lesson',
+      trigger: 'metric',
+      metricId: lessons,
+      metricValue: 1,
+      status: 'active',
+    },
+    { key: 'demo-on-fire', name: 'On fire: a week', trigger: 'streak', streakLength: 7, status: 'active' },
+    { key: 'demo-profile', name: 'Profile complete', trigger: 'api', status: 'active' },
+  ])
 
 /** A board of this week's XP, which begins anew each Monday, and one of all lessons ever. */
 const leaderboardsFor = (ids: ReadonlyMap<string, string>, now: Instant) =>

@@ -86,8 +86,8 @@ const RECOUNT_EVENTS = recountOf(EVENTS)
 const RECOUNT_AWARDS = recountOf(AWARDS)
 
 const STREAKS = `
-  SELECT ${MARK}, u.streak, (SELECT json_object('first', first, 'last', last, 'started', started, 'marks', marks)
-    FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC LIMIT 1) AS past
+  SELECT ${MARK}, u.streak, (SELECT json_object('first', first, 'last', last, 'started', started, 'marks', marks,
+      'length', length) FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC LIMIT 1) AS past
   FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /** A user's marks with the present streak and the newest one that is over. */

@@ -7,7 +7,7 @@ import type { StreakRun, StreakState } from './streaks.state'
 export type Period = { start: number; end: number; mark: Mark; length: number }
 
 /** The periods that a streak holds, oldest first. */
-export function periodsOf(run: StreakRun, frequency: Aggregation): Period[] {
+export function periodsOf(run: Pick<StreakRun, 'first' | 'marks'>, frequency: Aggregation): Period[] {
   const periods: Period[] = []
   let start = run.first
   let length = 0
@@ -56,11 +56,9 @@ export function historyOf(
 
 /** The longest length that any period had which ended on a day or later; 0 where there is none. */
 export function longestSince(runs: readonly StreakRun[], day: number, frequency: Aggregation): number {
-  const lengths = runs
-    .flatMap((run) => periodsOf(run, frequency))
-    .filter(({ end }) => end >= day)
-    .map(({ length }) => length)
-  return lengths.reduce((most, length) => Math.max(most, length), 0)
+  // A length never falls while the streak lives, so that its last period tells.
+  const reaching = runs.filter(({ last }) => periodEnd(last, frequency) >= day)
+  return reaching.reduce((most, { length }) => Math.max(most, length), 0)
 }
 
 /** The length that a user's streak had on a day, from the present one and the newest that is over and began by then. */

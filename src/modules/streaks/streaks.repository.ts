@@ -4,14 +4,15 @@ import { type Instant, instant } from '../../shared/clock'
 import type { Pause, StreakRun } from './streaks.state'
 
 const END = `
-  INSERT INTO streak_runs (user_iid, first, last, started, marks)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?2) WHERE true
-  ON CONFLICT DO UPDATE SET last = excluded.last, started = excluded.started, marks = excluded.marks`
+  INSERT INTO streak_runs (user_iid, first, last, started, marks, length)
+  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2) WHERE true
+  ON CONFLICT DO UPDATE SET last = excluded.last, started = excluded.started, marks = excluded.marks,
+    length = excluded.length`
 
 /** Keeps streaks of a user that are over: one row each. */
 export function keepRuns(db: Database, userIid: string, runs: readonly StreakRun[]): D1PreparedStatement[] {
   if (runs.length === 0) return []
-  const rows = runs.map(({ first, last, started, marks }) => [first, last, started, marks])
+  const rows = runs.map(({ first, last, started, marks, length }) => [first, last, started, marks, length])
   return [db.statement(END, userIid, JSON.stringify(rows))]
 }
 
@@ -21,10 +22,11 @@ export const StreakRunRow = z.object({
   last: z.number(),
   started: z.number(),
   marks: z.string(),
+  length: z.number(),
 })
 
 const RUNS = `
-  SELECT first, last, started, marks FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
+  SELECT first, last, started, marks, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
 
 /** The streaks of a user that are over and reach a day, oldest first. */
 export async function runsSince(db: Database, userIid: string, day: number): Promise<StreakRun[]> {
@@ -122,7 +124,7 @@ export function dueStatement(
 }
 
 const RUNS_OF_SEVERAL = `
-  SELECT r.user_iid AS userIid, r.first, r.last, r.started, r.marks FROM json_each(?1) asked
+  SELECT r.user_iid AS userIid, r.first, r.last, r.started, r.marks, r.length FROM json_each(?1) asked
   CROSS JOIN streak_runs r ON r.user_iid = asked.value ->> 0 AND r.last >= asked.value ->> 1 ORDER BY r.first`
 
 /** The streaks that are over and reach a day, by user; the day is each user's own. */

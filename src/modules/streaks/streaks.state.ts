@@ -10,11 +10,12 @@ export type StreakRun = {
   last: number
   /** What these periods were (see marks.ts). */
   marks: string
+  /** The length at the end of the last period, which is the greatest that it ever had. */
+  length: number
 }
 
 /** The streak that a user has: its length is above 0. */
 export type LiveRun = StreakRun & {
-  length: number
   /** When it was last extended; null where it was restored and not extended since. */
   extended: Instant | null
 }

@@ -13,6 +13,8 @@ export const streakRuns = sqliteTable(
     started: integer('started').notNull(),
     /** What each period was, run-length encoded (see marks.ts). */
     marks: text('marks').notNull(),
+    /** The length with which it ended, the greatest that it had. */
+    length: integer('length').notNull(),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.first] })],
 )

@@ -35,13 +35,14 @@ const FORGET_RUNS = `
 
 const END_RUNS = `
   ${asked('value ->> 3 AS run')}
-  INSERT INTO streak_runs (user_iid, first, last, started, marks)
-  SELECT u.iid, run ->> 0, run ->> 1, run ->> 2, run ->> 3 ${FOUND}
-  WHERE true ON CONFLICT DO UPDATE SET last = excluded.last, started = excluded.started, marks = excluded.marks`
+  INSERT INTO streak_runs (user_iid, first, last, started, marks, length)
+  SELECT u.iid, run ->> 0, run ->> 1, run ->> 2, run ->> 3, run ->> 4 ${FOUND}
+  WHERE true ON CONFLICT DO UPDATE SET last = excluded.last, started = excluded.started, marks = excluded.marks,
+    length = excluded.length`
 
 const TALLY = `
   ${asked('value ->> 3 AS name')}
-  INSERT INTO tallies (tenant_id, name, count) SELECT ?1, name, count(*) ${FOUND} GROUP BY name
+  INSERT INTO tallies (tenant_id, name, count) SELECT ?1, asked.name, count(*) ${FOUND} GROUP BY asked.name
   ON CONFLICT DO UPDATE SET count = count + excluded.count`
 
 const STATE = `value ->> 3 AS changed, value ->> 4 AS points, value ->> 5 AS counters, value ->> 6 AS touched,
@@ -85,7 +86,10 @@ export function storeChanges(
     ]),
   )
   const runs = changes.flatMap((change) =>
-    change.ended.map(({ first, last, started, marks }) => [...who(change), [first, last, started, marks]]),
+    change.ended.map(({ first, last, started, marks, length }) => [
+      ...who(change),
+      [first, last, started, marks, length],
+    ]),
   )
   const names = changes.flatMap((change) => change.completed.map((id) => [...who(change), id]))
   const isMoved = ({ before, after }: BulkChange) => before.streak.due !== after.streak.due

@@ -1,17 +1,16 @@
 import { z } from 'zod'
 import type { Database } from '../../db/database'
 import type { Instant } from '../../shared/clock'
+import { packed } from '../../shared/packed'
 import type { DueWork } from '../timekeeper/timekeeper.repository'
+import { json } from '../users/users.repository'
+import type { Count, Spread } from './spreads.rules'
 import { momentsOf } from './wrapped.repository'
 import type { Days } from './wrapped.rules'
 
 /** Users of one step of a build, and the changes that they may have made in all their lives; one user may have made more. */
-const MOST_USERS = 500
-const MOST_CHANGES = 100_000
-/** Different changes of one spread; beyond that, neighbours count as the least of them, until there are so few groups of like size. */
-const MOST_VALUES = 5_000
-const FEWER_VALUES = 2_500
-
+const MOST_USERS = 300
+const MOST_CHANGES = 30_000
 /** Whose spreads of which year; `name` is the year with four digits. */
 export type SpreadsOf = { tenantId: string; name: string }
 
@@ -21,12 +20,21 @@ const buildingAs = ({ name }: SpreadsOf) => `building ${name} `
 /** The row that says that a year's spreads are there. */
 const markerOf = ({ name }: SpreadsOf) => `${name} built`
 
-const ASKED = `SELECT EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2)
-  OR EXISTS (SELECT 1 FROM change_spreads WHERE tenant_id = ?1 AND period = ?3 AND subject = '') AS isKnown`
+// What a test clock has left behind when it was taken away, far ahead or made then, counts for nothing (C1).
+const KNOWN = `
+  SELECT coalesce(
+    (SELECT due_at <= ?4 + 86400000 FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2),
+    EXISTS (SELECT 1 FROM change_spreads
+      WHERE tenant_id = ?1 AND period = ?3 AND subject = '' AND document ->> '$.at' <= ?4)) AS isKnown`
 
 /** Whether a year's spreads are there, or will be. Parsed by `parseKnown`. */
-export function knownStatement(db: Database, of: SpreadsOf, subject: string): D1PreparedStatement {
-  return db.statement(ASKED, of.tenantId, subject, markerOf(of))
+export function knownStatement(
+  db: Database,
+  of: SpreadsOf,
+  subject: string,
+  now: Instant,
+): D1PreparedStatement {
+  return db.statement(KNOWN, of.tenantId, subject, markerOf(of), now)
 }
 
 export const parseKnown = (result: D1Result | undefined): boolean =>
@@ -105,8 +113,8 @@ const changes = (usedName: string, log: string, subject: string, amount: string)
         ON l.user_iid = u.iid AND l.${subject} = u.id AND l.at BETWEEN ?4 AND ?5 GROUP BY 1, 2, 3) d
     CROSS JOIN calendar c ON c.day = d.day GROUP BY 1, 2, 3`
 
-// What stands under an empty subject counts those who were active. Old counts are added where there are new ones.
-const COUNT = `
+// What stands under an empty subject counts those who were active.
+const FRESH = `
   WITH RECURSIVE
   chunk AS MATERIALIZED (SELECT iid FROM users WHERE tenant_id = ?1 AND id > ?2 AND id <= ?3),
   calendar AS MATERIALIZED (SELECT value ->> 0 AS day, value ->> 1 AS period FROM json_each(?6)),
@@ -115,40 +123,69 @@ const COUNT = `
   done AS MATERIALIZED (${changes('metrics', 'events', 'metric_id', 'value')}),
   active AS MATERIALIZED (SELECT DISTINCT iid, period FROM done),
   earned AS (${changes('systems', 'awards', 'system_id', 'awarded')}),
-  fresh AS MATERIALIZED (
+  fresh AS (
     SELECT period, '' AS subject, 0 AS change, count(*) AS users FROM active GROUP BY period
     UNION ALL SELECT period, subject, change, count(*) FROM done GROUP BY 1, 2, 3
     UNION ALL SELECT e.period, e.subject, e.change, count(*)
-      FROM earned e JOIN active a ON a.iid = e.iid AND a.period = e.period GROUP BY 1, 2, 3),
-  counts AS (
-    SELECT * FROM fresh
-    UNION ALL SELECT t.period, t.subject, c.value ->> 0, c.value ->> 1
-      FROM (SELECT DISTINCT period, subject FROM fresh) t
-      CROSS JOIN change_spreads s ON s.tenant_id = ?1 AND s.period = ?7 || t.period AND s.subject = t.subject
-      CROSS JOIN json_each(s.document) c),
-  merged AS (SELECT period, subject, change, sum(users) AS users FROM counts GROUP BY 1, 2, 3),
-  placed AS (
-    SELECT *, sum(users) OVER (PARTITION BY period, subject ORDER BY change) - users AS less,
-      sum(users) OVER (PARTITION BY period, subject) AS total, count(*) OVER (PARTITION BY period, subject) AS width
-    FROM merged),
-  bounded AS (
-    SELECT period, subject, min(change) AS change, sum(users) AS users FROM placed
-    GROUP BY 1, 2, CASE WHEN width > ${MOST_VALUES} THEN less * ${FEWER_VALUES} / total ELSE change END)
-  INSERT INTO change_spreads (tenant_id, period, subject, document)
-  SELECT ?1, ?7 || period, subject, json_group_array(json_array(change, users)) FROM bounded WHERE true GROUP BY 2, 3
-  ON CONFLICT DO UPDATE SET document = excluded.document`
+      FROM earned e JOIN active a ON a.iid = e.iid AND a.period = e.period GROUP BY 1, 2, 3)
+  SELECT period, subject, json_group_array(json_array(change, users)) AS document FROM fresh GROUP BY 1, 2`
+const BUILT = `
+  SELECT substr(period, length(?2) + 1) AS period, subject, document FROM change_spreads
+  WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'`
 
-/** Counts the changes of the users after the first and up to the last id; the calendar is of pairs of a day and a period that holds it. */
-export function countChanges(
+const CountRows = z.array(
+  z.object({
+    period: z.string(),
+    subject: z.string(),
+    document: json(z.array(z.tuple([z.number(), z.number()]))),
+  }),
+)
+
+/** The counts of the changes of a subject in a period; of all who were active, where the subject is empty. */
+export type Counts = { period: string; subject: string; document: readonly Count[] }
+
+/** What a build has counted so far. */
+export async function readCounts(db: Database, of: SpreadsOf): Promise<Counts[]> {
+  return CountRows.parse(await db.rows(db.statement(BUILT, of.tenantId, buildingAs(of))))
+}
+
+/**
+ * Counts the changes of the users after the first and up to the last id, and reads what was counted so far. The calendar is of pairs
+ * of a day and a period that holds it.
+ */
+export async function countChanges(
   db: Database,
   of: SpreadsOf,
   { after, last }: { after: string; last: string },
   year: Days,
   calendar: readonly (readonly [number, string])[],
-): D1PreparedStatement {
+): Promise<{ fresh: Counts[]; known: Counts[] }> {
   const { from, to } = momentsOf(year)
-  return db.statement(COUNT, of.tenantId, after, last, from, to, JSON.stringify(calendar), buildingAs(of))
+  const [fresh, known] = await db.batch([
+    db.statement(FRESH, of.tenantId, after, last, from, to, JSON.stringify(calendar)),
+    db.statement(BUILT, of.tenantId, buildingAs(of)),
+  ])
+  return { fresh: CountRows.parse(fresh?.results), known: CountRows.parse(known?.results) }
 }
+
+const STORE = `
+  INSERT INTO change_spreads (tenant_id, period, subject, document)
+  SELECT ?1, ?2 || (value ->> 0), value ->> 1, value ->> 2 FROM json_each(?3) WHERE true
+  ON CONFLICT DO UPDATE SET document = excluded.document`
+
+function store(
+  db: Database,
+  tenantId: string,
+  prefix: string,
+  rows: readonly { period: string; subject: string; document: readonly Count[] | Spread }[],
+): D1PreparedStatement[] {
+  const items = rows.map((row) => JSON.stringify([row.period, row.subject, row.document]))
+  return packed(items).map((list) => db.statement(STORE, tenantId, prefix, list))
+}
+
+/** Stores what is counted so far. */
+export const storeCounts = (db: Database, of: SpreadsOf, counts: readonly Counts[]): D1PreparedStatement[] =>
+  store(db, of.tenantId, buildingAs(of), counts)
 
 const ADVANCE = `
   UPDATE due_work SET progress = ?3, due_at = ?4 WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2`
@@ -166,33 +203,19 @@ export function moveOn(
     : db.statement(ADVANCE, tenantId, subject, progress, dueAt)
 }
 
-// Who was active and had nothing to do with the subject has changed it by 0.
-const SERVE = `
-  WITH rows AS (SELECT substr(period, length(?2) + 1) AS period, subject, document FROM change_spreads
-    WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'),
-  active AS (SELECT period, document ->> '$[0][1]' AS users FROM rows WHERE subject = ''),
-  counts AS (
-    SELECT period, subject, c.value ->> 0 AS change, c.value ->> 1 AS users
-    FROM rows CROSS JOIN json_each(document) c WHERE subject <> ''),
-  whole AS (
-    SELECT * FROM counts
-    UNION ALL SELECT c.period, c.subject, 0, a.users - sum(c.users)
-      FROM counts c JOIN active a ON a.period = c.period GROUP BY 1, 2 HAVING a.users > sum(c.users)),
-  merged AS (SELECT period, subject, change, sum(users) AS users FROM whole GROUP BY 1, 2, 3),
-  placed AS (
-    SELECT *, sum(users) OVER (PARTITION BY period, subject ORDER BY change) - users AS less FROM merged)
-  INSERT INTO change_spreads (tenant_id, period, subject, document)
-  SELECT ?1, ?3 || period, subject,
-    json_object('users', sum(users), 'spread', json_group_array(json_array(change, less) ORDER BY change))
-  FROM placed GROUP BY period, subject`
 const MARK = `
   INSERT INTO change_spreads (tenant_id, period, subject, document) VALUES (?1, ?2, '', json_object('at', ?3))`
 
-/** Puts the spreads that were built in the place of those of before. */
-export function serveBuild(db: Database, of: SpreadsOf, now: Instant): D1PreparedStatement[] {
+/** Puts spreads in the place of those of before. */
+export function serveSpreads(
+  db: Database,
+  of: SpreadsOf,
+  spreads: readonly { period: string; subject: string; document: Spread }[],
+  now: Instant,
+): D1PreparedStatement[] {
   return [
     db.statement(FORGET, of.tenantId, servedAs(of)),
-    db.statement(SERVE, of.tenantId, buildingAs(of), servedAs(of)),
+    ...store(db, of.tenantId, servedAs(of), spreads),
     db.statement(MARK, of.tenantId, markerOf(of), now),
     forgetBuild(db, of),
   ]

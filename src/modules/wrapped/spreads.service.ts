@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Context, Scope } from '../../context'
+import type { Database } from '../../db/database'
 import { isConflict } from '../../db/guard'
 import { civilDateOfDay } from '../../shared/civil'
 import { type Instant, instant, systemNow } from '../../shared/clock'
@@ -7,14 +8,18 @@ import { readTestClock } from '../clock/clock.repository'
 import { type DueWork, makeDue } from '../timekeeper/timekeeper.repository'
 import { wake } from '../timekeeper/timekeeper.service'
 import {
+  type Counts,
   countChanges,
   forgetBuild,
   lastOfStep,
   moveOn,
+  readCounts,
   type SpreadsOf,
-  serveBuild,
+  serveSpreads,
   spreadsUnchanged,
+  storeCounts,
 } from './spreads.repository'
+import { merged, mostValues, spreadOf } from './spreads.rules'
 import { type Days, daysOfYear, periodsIn } from './wrapped.rules'
 
 const DAY = 86_400_000
@@ -61,17 +66,47 @@ export async function spreadStep(context: Context, tenantId: string, work: DueWo
       ? { progress: null, dueAt: afterBuild(days, instant(began), now) }
       : { progress: JSON.stringify({ after: last, began }), dueAt: now }
   try {
-    await db.batch([
-      spreadsUnchanged(db, tenantId, work),
-      ...(known === null ? [forgetBuild(db, of)] : []),
-      ...(last === null
-        ? serveBuild(db, of, now)
-        : [countChanges(db, of, { after, last }, days, calendarOf(days))]),
-      moveOn(db, tenantId, work, next),
-    ])
+    // What a build that was broken off has left is nothing that this one has counted.
+    if (known === null) await db.batch([spreadsUnchanged(db, tenantId, work), forgetBuild(db, of)])
+    const stored = last === null ? await served(db, of, now) : await counted(db, of, { after, last }, days)
+    await db.batch([spreadsUnchanged(db, tenantId, work), ...stored, moveOn(db, tenantId, work, next)])
   } catch (error) {
     if (!isConflict(error)) throw error
   }
+}
+
+/** Counts the changes of some users in with those that were counted before. */
+async function counted(
+  db: Database,
+  of: SpreadsOf,
+  users: { after: string; last: string },
+  year: Days,
+): Promise<D1PreparedStatement[]> {
+  const { fresh, known } = await countChanges(db, of, users, year, calendarOf(year))
+  const before = new Map(known.map((one) => [keyOf(one), one.document]))
+  const added = fresh.filter((one) => !before.has(keyOf(one))).length
+  const most = mostValues(known.length + added)
+  const all = fresh.map((one) => {
+    const document = merged([before.get(keyOf(one)) ?? [], one.document], most)
+    return { ...one, document }
+  })
+  return storeCounts(db, of, all)
+}
+
+const keyOf = ({ period, subject }: Counts) => `${period} ${subject}`
+
+/** Puts the spreads of all that was counted in the place of those of before. */
+async function served(db: Database, of: SpreadsOf, now: Instant): Promise<D1PreparedStatement[]> {
+  const counts = await readCounts(db, of)
+  const active = new Map(
+    counts.flatMap(({ period, subject, document: [users] }) =>
+      subject === '' && users !== undefined ? [[period, users[1]]] : [],
+    ),
+  )
+  const spreads = counts.flatMap(({ period, subject, document }) =>
+    subject === '' ? [] : [{ period, subject, document: spreadOf(document, active.get(period) ?? 0) }],
+  )
+  return serveSpreads(db, of, spreads, now)
 }
 
 /** When a year that is built is due again; null where nothing of it can change any more. */

@@ -21,8 +21,8 @@ import type { WrappedActivityPeriod, WrappedMetric } from './wrapped.schemas'
 export type Story = {
   config: Configuration
   user: UserState
-  /** What was done, by local day: events by metric, awards by points system. */
-  days: { events: readonly DayChange[]; awards: readonly DayChange[] }
+  /** What was done by local day, by the id of the metric or points system. */
+  changes: ReadonlyMap<string, readonly DayChange[]>
   periods: Periods
   attributes: readonly AttributeSums[]
   /** Per cent of users with less, by `period subject` (R2). */
@@ -35,13 +35,9 @@ export function periodAnswer(
   kind: keyof Periods,
   leaderboards: BestPlaces,
 ): z.infer<typeof WrappedActivityPeriod> {
-  const { config, user, days, periods } = story
-  const told = (id: string, changes: readonly DayChange[], total: number, unit: number) => {
-    const sums = sumsIn(
-      periods[kind],
-      changes.filter(({ subject }) => subject === id),
-      total,
-    )
+  const { config, user, changes, periods } = story
+  const told = (id: string, total: number, unit: number) => {
+    const sums = sumsIn(periods[kind], changes.get(id) ?? [], total)
     const percentileThisPeriod = story.percentiles.get(`${kind} ${id}`)
     return (
       sums && { ...changed(sums, unit), ...(percentileThisPeriod !== undefined && { percentileThisPeriod }) }
@@ -49,13 +45,13 @@ export function periodAnswer(
   }
   const metrics = config.metrics.flatMap((metric): [string, z.infer<typeof WrappedMetric>][] => {
     const total = user.metrics.get(metric.id)?.total ?? 0
-    const sums = told(metric.id, days.events, total, MICROS_PER_UNIT)
+    const sums = told(metric.id, total, MICROS_PER_UNIT)
     return sums === null
       ? []
       : [[metric.key, { ...named(metric), ...sums, byAttribute: byAttribute(story, metric, kind) }]]
   })
   const points = config.systems.flatMap((system) => {
-    const sums = told(system.id, days.awards, user.points.get(system.id) ?? 0, 1)
+    const sums = told(system.id, user.points.get(system.id) ?? 0, 1)
     const { name, description } = systemFields(system)
     return sums === null ? [] : [[system.key, { name, description, ...sums }] as const]
   })

@@ -39,8 +39,9 @@ export async function readWrapped(
   const { periods, ...active } = activityOf(year, days.events)
   const { day, week, month } = periods
   const list = [day, week, month, year]
+  const changes = Map.groupBy([...days.events, ...days.awards], ({ subject }) => subject)
   const [told, [ofDay = {}, ofWeek = {}, ofMonth = {}, ofYear = {}]] = await Promise.all([
-    readStory(scope, config, user, number, { days, periods }),
+    readStory(scope, config, user, number, { changes, periods }),
     bestPlaces(scope, config, user, year, list),
   ])
   const monday = periodStart(week.first, 'weekly')
@@ -69,16 +70,19 @@ async function readStory(
   config: Configuration,
   user: UserState,
   year: number,
-  known: Pick<Story, 'days' | 'periods'>,
+  known: Pick<Story, 'changes' | 'periods'>,
 ): Promise<Story> {
   const { db, tenant } = scope
   const of = spreadsOf(tenant.id, year)
   const placings = placingsOf(config, known)
-  const metricIds = config.metrics.map(({ id }) => id).filter((id) => user.metrics.has(id))
+  const hasAttributes = config.attributes.some(({ type }) => type === 'event')
+  const metricIds = hasAttributes
+    ? config.metrics.map(({ id }) => id).filter((id) => user.metrics.has(id))
+    : []
   const [attributes, places, isKnown] = await db.batch([
     attributesStatement(db, user, metricIds, known.periods),
     placesStatement(db, of, placings),
-    knownStatement(db, of, String(year)),
+    knownStatement(db, of, String(year), scope.now),
   ])
   if (placings.length > 0 && !parseKnown(isKnown)) scope.waitUntil(askForSpreads(scope, year))
   const percentiles = new Map(
@@ -91,18 +95,18 @@ async function readStory(
 }
 
 /** What is to be placed among what others did: the changes of weeks, months and years (R2). */
-function placingsOf(config: Configuration, { days, periods }: Pick<Story, 'days' | 'periods'>) {
+function placingsOf(
+  { metrics, systems }: Configuration,
+  { changes, periods }: Pick<Story, 'changes' | 'periods'>,
+) {
   const kinds = ['week', 'month', 'year'] as const
-  const inOne = (subjects: readonly { id: string }[], changes: Story['days']['events']) =>
-    subjects.flatMap(({ id }) => {
-      const own = changes.filter(({ subject }) => subject === id)
-      return kinds.flatMap((kind): (Placing & { kind: string })[] => {
-        const sums = sumsIn(periods[kind], own, 0)
-        const period = spreadName(kind, periods[kind])
-        return sums === null ? [] : [{ kind, period, subject: id, change: sums.change }]
-      })
-    })
-  return [...inOne(config.metrics, days.events), ...inOne(config.systems, days.awards)]
+  return [...metrics, ...systems].flatMap(({ id }) =>
+    kinds.flatMap((kind): (Placing & { kind: string })[] => {
+      const sums = sumsIn(periods[kind], changes.get(id) ?? [], 0)
+      const period = spreadName(kind, periods[kind])
+      return sums === null ? [] : [{ kind, period, subject: id, change: sums.change }]
+    }),
+  )
 }
 
 /** The longest streak of a year, the present one included as it is by now (S3); none where streaks are off, or being counted anew. */

@@ -1,0 +1,596 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Happening,
+  lived,
+  type OracleSettings,
+  streakAt,
+  WRONG_STREAKS,
+  type WrongStreaks,
+} from '../oracle/streaks.oracle'
+
+const DAILY: OracleSettings = {
+  enabled: true,
+  frequency: 'daily',
+  metrics: [],
+  mode: 'OR',
+  personalisation: false,
+  freezes: null,
+}
+const WEEKLY: OracleSettings = { ...DAILY, frequency: 'weekly' }
+const MONTHLY: OracleSettings = { ...DAILY, frequency: 'monthly' }
+const FREEZES = { initial: 0, max: 2, interval: null, amount: 1 }
+
+const ms = (text: string) => Date.parse(text)
+const UNIT = 1_000_000
+const create = (at: string, zone: string | null = null): Happening => ({ at: ms(at), do: 'create', zone })
+const event = (at: string, value = 1, metric = 'm'): Happening => ({
+  ...{ at: ms(at), do: 'event', metric, value: Math.round(value * UNIT) },
+})
+const zone = (at: string, name: string): Happening => ({ at: ms(at), do: 'zone', zone: name })
+const pause = (at: string, start: string, end: string): Happening => ({
+  ...{ at: ms(at), do: 'pause', id: start, start, end },
+})
+const unpause = (at: string, id: string): Happening => ({ at: ms(at), do: 'unpause', id })
+const freeze = (at: string): Happening => ({ at: ms(at), do: 'freeze' })
+const restore = (at: string): Happening => ({ at: ms(at), do: 'restore' })
+const settings = (at: string, after: OracleSettings): Happening => ({
+  ...{ at: ms(at), do: 'settings', settings: after },
+})
+const enable = (at: string, enabled: boolean): Happening => ({ at: ms(at), do: 'preferences', enabled })
+const own = (at: string, metric: string): Happening => ({
+  ...{ at: ms(at), do: 'preferences', metrics: [{ metric, threshold: UNIT }] },
+})
+/** An event at noon UTC on each of the dates of a month. */
+const on = (month: string, ...days: number[]): Happening[] =>
+  days.map((day) => event(`${month}-${String(day).padStart(2, '0')}T12:00Z`))
+
+/**
+ * What was worked out by hand: at a moment, `length`, then, where they are told, `started`, `expires` and the freezes in hand; or the lengths
+ * of the last periods, with f and p for those that a freeze or a pause kept.
+ */
+type Look = [
+  at: string,
+  length: number,
+  started?: string | null,
+  expires?: string | null,
+  freezes?: number | null,
+]
+type Case = {
+  settings: OracleSettings
+  life: Happening[]
+  looks: Look[]
+  past?: [at: string, lengths: string]
+  /** The wrong ways that it tells. */
+  tells: WrongStreaks[]
+}
+
+const CASES: Record<string, Case> = {
+  'S2: the first event of a date extends, later ones do not, and none takes back': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T08:00Z'),
+      event('2027-03-01T09:00Z', 0),
+      event('2027-03-01T10:00Z'),
+      event('2027-03-01T11:00Z'),
+      event('2027-03-01T12:00Z', -5),
+      event('2027-03-02T23:59:59.999Z'),
+    ],
+    looks: [
+      ['2027-03-02T23:59:59.999Z', 2, '2027-03-01', '2027-03-03', null],
+      ['2027-03-03T23:59:59.999Z', 2, '2027-03-01', '2027-03-03'],
+      ['2027-03-04T00:00Z', 0, null, null],
+    ],
+    past: ['2027-03-04T00:00Z', '0 1 2 0 0'],
+    tells: [
+      ...(['S2: every event extends', 'S2: a later negative event takes back'] as const),
+      ...(['S3: a period is lost a period late', 'S5: expires with the current period'] as const),
+    ],
+  },
+  'E1, S1: an event of 0 is no activity': {
+    settings: DAILY,
+    life: [create('2027-03-01T08:00Z'), event('2027-03-01T10:00Z', 0)],
+    looks: [['2027-03-01T11:00Z', 0, null, null]],
+    tells: ['S2: an event of 0 counts'],
+  },
+  'S2: ALL asks for each sum to reach its threshold in one period': {
+    settings: {
+      ...DAILY,
+      metrics: [
+        { metric: 'm', threshold: 2 * UNIT },
+        { metric: 'n', threshold: UNIT },
+      ],
+      mode: 'ALL',
+    },
+    life: [
+      create('2027-03-01T00:00Z'),
+      event('2027-03-01T10:00Z', 2),
+      event('2027-03-02T10:00Z', 1, 'n'),
+      event('2027-03-02T11:00Z', 3),
+      event('2027-03-03T10:00Z', 3),
+      event('2027-03-03T11:00Z', -1.000001),
+      event('2027-03-03T12:00Z', 1, 'n'),
+    ],
+    looks: [
+      ['2027-03-01T23:00Z', 0],
+      ['2027-03-02T10:30Z', 0],
+      ['2027-03-02T11:00Z', 1, '2027-03-02'],
+      ['2027-03-03T23:00Z', 1, '2027-03-02', '2027-03-03'],
+    ],
+    tells: [
+      ...(['S2: one metric is enough for ALL', 'S2: sums go on into the next period'] as const),
+      ...(['S2: negative events are not summed', 'S2: a threshold must be exceeded'] as const),
+    ],
+  },
+  'S2: OR asks for one': {
+    settings: {
+      ...DAILY,
+      metrics: [
+        { metric: 'm', threshold: 2 * UNIT },
+        { metric: 'n', threshold: UNIT },
+      ],
+    },
+    life: [create('2027-03-01T00:00Z'), event('2027-03-01T10:00Z', 1), event('2027-03-01T11:00Z', 1)],
+    looks: [
+      ['2027-03-01T10:00Z', 0],
+      ['2027-03-01T11:00Z', 1],
+    ],
+    tells: ['S2: OR asks for every metric', 'S2: a threshold must be exceeded'],
+  },
+  'S1: weeks begin on Monday, across the end of a year': {
+    settings: WEEKLY,
+    life: [
+      create('2026-12-20T00:00Z'),
+      // A Sunday, a Monday, and the Sunday of the week after, which is next year's.
+      event('2026-12-20T10:00Z'),
+      event('2026-12-21T10:00Z'),
+      event('2027-01-03T23:59Z'),
+    ],
+    looks: [
+      ['2026-12-21T10:00Z', 2, '2026-12-14', '2027-01-03'],
+      ['2027-01-03T23:59Z', 3, '2026-12-14', '2027-01-10'],
+      ['2027-01-10T23:59Z', 3, '2026-12-14', '2027-01-10'],
+      ['2027-01-11T00:00Z', 0],
+    ],
+    tells: ['S1: weeks begin on Sunday'],
+  },
+  'S5: months have their own lengths': {
+    settings: MONTHLY,
+    life: [create('2027-12-31T00:00Z'), event('2027-12-31T10:00Z'), event('2028-01-01T00:00Z')],
+    looks: [
+      ['2028-01-01T00:00Z', 2, '2027-12-01', '2028-02-29'],
+      ['2028-02-29T23:59Z', 2, '2027-12-01', '2028-02-29'],
+      ['2028-03-01T00:00Z', 0],
+    ],
+    tells: [],
+  },
+  'S3: dates of 23 and 25 hours in New York are ordinary ones': {
+    settings: DAILY,
+    life: [
+      create('2027-03-13T17:00Z', 'America/New_York'),
+      event('2027-03-13T17:00Z'),
+      // 14 March ends at 04:00 UTC, an hour earlier than the one before.
+      event('2027-03-15T03:59Z'),
+      event('2027-11-06T16:00Z'),
+      // 7 November has 25 hours: it ends at 05:00 UTC.
+      event('2027-11-08T04:59Z'),
+    ],
+    looks: [
+      ['2027-03-15T03:59Z', 2, '2027-03-13', '2027-03-15'],
+      ['2027-03-16T03:59Z', 2],
+      ['2027-03-16T04:00Z', 0],
+      ['2027-11-08T04:59Z', 2, '2027-11-06', '2027-11-08'],
+      ['2027-11-09T04:59Z', 2],
+      ['2027-11-09T05:00Z', 0],
+    ],
+    tells: ['S3: days have 24 hours', 'E8: dates are those of UTC'],
+  },
+  'S3: so are those of the southern hemisphere, and the half hour of Lord Howe': {
+    settings: DAILY,
+    life: [
+      create('2027-04-02T00:00Z', 'Australia/Lord_Howe'),
+      // Until 3 April the clocks are 11 hours ahead, from the 4th 10:30.
+      event('2027-04-02T13:00Z'),
+      event('2027-04-04T13:29Z'),
+      event('2027-10-01T00:00Z'),
+      // From 3 October 11 hours again: the 3rd ends at 13:00 UTC.
+      event('2027-10-02T12:00Z'),
+      event('2027-10-03T12:59Z'),
+    ],
+    looks: [
+      ['2027-04-04T13:29Z', 2, '2027-04-03', '2027-04-05'],
+      ['2027-04-05T13:29Z', 2],
+      ['2027-04-05T13:30Z', 0],
+      ['2027-10-03T12:59Z', 3, '2027-10-01', '2027-10-04'],
+      ['2027-10-04T12:59Z', 3],
+      ['2027-10-04T13:00Z', 0],
+    ],
+    tells: ['S3: days have 24 hours', 'E8: dates are those of UTC'],
+  },
+  'S3: St. John’s is half an hour off, Kathmandu a quarter, and Casablanca goes back for Ramadan': {
+    settings: DAILY,
+    life: [
+      create('2027-07-01T00:00Z', 'America/St_Johns'),
+      event('2027-07-01T02:29Z'),
+      event('2027-07-01T02:30Z'),
+      zone('2027-07-01T12:00Z', 'Asia/Kathmandu'),
+      event('2027-07-01T18:14Z'),
+      event('2027-07-01T18:15Z'),
+    ],
+    looks: [
+      // 30 June, 1 July in St. John's; 1 July again and 2 July in Kathmandu.
+      ['2027-07-01T02:29Z', 1, '2027-06-30'],
+      ['2027-07-01T02:30Z', 2, '2027-06-30', '2027-07-02'],
+      ['2027-07-01T18:14Z', 2, '2027-06-30', '2027-07-02'],
+      ['2027-07-01T18:15Z', 3, '2027-06-30', '2027-07-03'],
+      ['2027-07-03T18:14Z', 3],
+      ['2027-07-03T18:15Z', 0],
+    ],
+    tells: ['E8: dates are those of UTC', 'E8: dates are those of the zone of now'],
+  },
+  'S3: Casablanca’s month of an hour less': {
+    settings: DAILY,
+    life: [
+      create('2026-02-13T12:00Z', 'Africa/Casablanca'),
+      event('2026-02-13T22:59Z'),
+      event('2026-02-13T23:00Z'),
+      // From 15 February on UTC.
+      event('2026-02-15T23:59Z'),
+    ],
+    looks: [
+      ['2026-02-13T23:00Z', 2, '2026-02-13', '2026-02-15'],
+      ['2026-02-15T23:59Z', 3, '2026-02-13', '2026-02-16'],
+      ['2026-02-16T23:59Z', 3],
+      ['2026-02-17T00:00Z', 0],
+    ],
+    tells: ['S3: days have 24 hours'],
+  },
+  'S4: from Pago Pago to Kiritimati a date is skipped and not missed, and back none counts twice': {
+    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+    life: [
+      create('2027-05-01T12:00Z', 'Pacific/Pago_Pago'),
+      event('2027-05-01T12:00Z'),
+      // 23:30 on the 1st; in Kiritimati it is 00:30 on the 3rd.
+      zone('2027-05-02T10:30Z', 'Pacific/Kiritimati'),
+      event('2027-05-02T10:31Z'),
+      // Back to the 1st, and to the 2nd, which was passed over; the 3rd is had.
+      zone('2027-05-02T10:40Z', 'Pacific/Pago_Pago'),
+      event('2027-05-02T10:41Z'),
+      event('2027-05-02T11:00Z'),
+      event('2027-05-03T11:00Z'),
+    ],
+    looks: [
+      ['2027-05-02T10:30Z', 1, '2027-05-01', '2027-05-03', 1],
+      ['2027-05-02T10:31Z', 2, '2027-05-01', '2027-05-04', 1],
+      ['2027-05-02T10:41Z', 2, '2027-05-01', '2027-05-04', 1],
+      ['2027-05-02T11:00Z', 2, '2027-05-01', '2027-05-04', 1],
+      ['2027-05-03T11:00Z', 2, '2027-05-01', '2027-05-04', 1],
+      ['2027-05-05T11:00Z', 2, '2027-05-01', '2027-05-05', 0],
+    ],
+    past: ['2027-05-03T11:00Z', '1 1 2'],
+    tells: [
+      ...(['S4: a date that was skipped is missed', 'S4: a date that was skipped takes a freeze'] as const),
+      ...(['S4: a date counts twice', 'S3: a freeze extends'] as const),
+    ],
+  },
+  'S4: in Apia a date that was skipped stays so for those who come back': {
+    settings: DAILY,
+    life: [
+      create('2027-05-01T12:00Z', 'Pacific/Pago_Pago'),
+      event('2027-05-01T12:00Z'),
+      // From 01:00 on the 2nd to 01:00 on the 3rd and back again.
+      zone('2027-05-02T12:00Z', 'Pacific/Apia'),
+      zone('2027-05-02T12:10Z', 'Pacific/Pago_Pago'),
+      event('2027-05-02T12:20Z'),
+    ],
+    looks: [['2027-05-02T12:20Z', 1, '2027-05-01', '2027-05-03']],
+    tells: ['S4: a skipped period is open to those who come back'],
+  },
+  'S4: a date that was lost is not had again by going west': {
+    settings: DAILY,
+    life: [
+      create('2027-05-01T12:00Z', 'Pacific/Kiritimati'),
+      event('2027-05-01T12:00Z'),
+      // The 3rd is missed when the 4th begins, at 10:00 UTC on the 3rd; then it is the 2nd, which was had, and the 3rd.
+      zone('2027-05-03T10:30Z', 'Pacific/Pago_Pago'),
+      event('2027-05-03T10:31Z'),
+      event('2027-05-03T11:00Z'),
+    ],
+    looks: [
+      ['2027-05-03T09:59Z', 1],
+      ['2027-05-03T10:31Z', 0],
+      ['2027-05-03T11:00Z', 0],
+    ],
+    tells: ['S4: a lost period may begin a streak'],
+  },
+  'S3: a week is paused by one day of it, and activity in it still extends': {
+    settings: { ...WEEKLY, freezes: { ...FREEZES, initial: 1 } },
+    life: [
+      create('2027-03-01T00:00Z'),
+      event('2027-03-02T12:00Z'),
+      pause('2027-03-02T13:00Z', '2027-03-14', '2027-03-15'),
+      // The week of the 8th is kept by its last day, that of the 15th is paused too, and extends.
+      event('2027-03-17T12:00Z'),
+    ],
+    looks: [
+      ['2027-03-02T13:00Z', 1, '2027-03-01', '2027-03-28', 1],
+      ['2027-03-15T00:00Z', 1, '2027-03-01', '2027-03-28', 1],
+      ['2027-03-17T12:00Z', 2, '2027-03-01', '2027-03-28', 1],
+      ['2027-03-29T00:00Z', 2, '2027-03-01', '2027-04-04', 0],
+    ],
+    past: ['2027-03-29T00:00Z', '1 1p 2 2f 2'],
+    tells: [
+      ...(['S3: a pause must cover the whole period', 'S3: nothing extends while paused'] as const),
+      ...([
+        'S3: a paused period takes a freeze',
+        'S5: expires in a pause',
+        'U6: no initial freezes',
+      ] as const),
+    ],
+  },
+  'S3: the last day of a pause is paused': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T00:00Z'),
+      ...on('2027-03', 1),
+      pause('2027-03-01T13:00Z', '2027-03-02', '2027-03-03'),
+    ],
+    looks: [
+      ['2027-03-01T13:00Z', 1, '2027-03-01', '2027-03-04'],
+      ['2027-03-04T00:00Z', 1, '2027-03-01', '2027-03-04'],
+      ['2027-03-05T00:00Z', 0],
+    ],
+    tells: ['S3: a pause ends a day early', 'S5: expires in a pause'],
+  },
+  'S7: a deleted pause still kept what is over': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T00:00Z'),
+      ...on('2027-03', 1),
+      pause('2027-03-01T13:00Z', '2027-03-02', '2027-03-09'),
+      unpause('2027-03-04T12:00Z', '2027-03-02'),
+    ],
+    looks: [
+      ['2027-03-04T12:00Z', 1, '2027-03-01', '2027-03-04'],
+      ['2027-03-05T00:00Z', 0],
+    ],
+    past: ['2027-03-04T12:00Z', '1 1p 1p 1'],
+    tells: ['S7: a pause that is deleted never was'],
+  },
+  'S7: freezes keep one midnight each, and neither extend nor begin anything': {
+    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+    life: [
+      create('2027-03-01T00:00Z'),
+      freeze('2027-03-02T00:00Z'),
+      freeze('2027-03-02T01:00Z'),
+      ...on('2027-03', 3),
+    ],
+    looks: [
+      ['2027-03-03T12:00Z', 1, '2027-03-03', '2027-03-04', 2],
+      ['2027-03-05T00:00Z', 1, '2027-03-03', '2027-03-05', 1],
+      ['2027-03-06T00:00Z', 1, '2027-03-03', '2027-03-06', 0],
+      ['2027-03-07T00:00Z', 0, null, null, 0],
+    ],
+    past: ['2027-03-07T00:00Z', '1 1f 1f 0 0'],
+    tells: [
+      ...(['S3: a freeze extends', 'S3: a freeze is lost at length 0'] as const),
+      ...(['S5: a freeze moves the beginning'] as const),
+    ],
+  },
+  'S7: at one midnight a freeze is earned before it is consumed, and what is forgone is gone': {
+    settings: { ...DAILY, freezes: { initial: 0, max: 1, interval: 3, amount: 2 } },
+    life: [create('2027-03-01T20:00Z'), ...on('2027-03', 2)],
+    looks: [
+      // The 3rd ends with the midnight that is three days after the 1st.
+      ['2027-03-03T23:59Z', 1, '2027-03-02', '2027-03-03', 0],
+      ['2027-03-04T00:00Z', 1, '2027-03-02', '2027-03-04', 0],
+      ['2027-03-05T00:00Z', 0, null, null, 0],
+      ['2027-03-07T00:00Z', 0, null, null, 1],
+      ['2027-03-10T00:00Z', 0, null, null, 1],
+    ],
+    tells: [
+      ...(['S7: consumes before it earns', 'S7: earns above the maximum'] as const),
+      'S7: what was forgone is had later',
+    ],
+  },
+  'S7: days are counted from the date of creation, and come once': {
+    settings: { ...DAILY, freezes: { initial: 0, max: 9, interval: 2, amount: 1 } },
+    life: [
+      // 1 March in UTC, 2 March in Kiritimati.
+      create('2027-03-01T10:00Z', 'UTC'),
+      zone('2027-03-01T11:00Z', 'Pacific/Kiritimati'),
+      // The 3rd has begun; back in UTC it is the 2nd, and begins again.
+      zone('2027-03-02T11:00Z', 'UTC'),
+    ],
+    looks: [
+      ['2027-03-02T09:59Z', 0, null, null, 0],
+      ['2027-03-02T10:00Z', 0, null, null, 1],
+      ['2027-03-03T01:00Z', 0, null, null, 1],
+      ['2027-03-05T00:00Z', 0, null, null, 2],
+    ],
+    tells: ['S7: earns from the zone of now', 'S7: a midnight that comes twice earns twice'],
+  },
+  'S8: the longest of the last 90 days comes back, as if the day before had been had': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T00:00Z'),
+      ...on('2027-03', 1, 2, 3, 4, 5, 6),
+      ...on('2027-03', 10, 11),
+      // 3 March, when it was 3 long, is one of the last 90 days on 31 May, but not on 4 June.
+      restore('2027-05-31T12:00Z'),
+    ],
+    looks: [
+      ['2027-05-31T12:00Z', 6, '2027-05-25', '2027-05-31'],
+      ['2027-06-01T00:00Z', 0],
+    ],
+    past: ['2027-05-31T12:00Z', '0 6 6'],
+    tells: ['S8: the previous period stays missed', 'S8: started stays'],
+  },
+  'S8: only those of late come back': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T00:00Z'),
+      ...on('2027-03', 1, 2, 3, 4),
+      ...on('2027-03', 10, 11),
+      // The first of the 90 days is 5 March.
+      restore('2027-06-02T12:00Z'),
+    ],
+    looks: [['2027-06-02T12:00Z', 2, '2027-05-31', '2027-06-02']],
+    tells: ['S8: the longest ever comes back'],
+  },
+  'S8: a live one becomes as long, and what was before stays as it was': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T00:00Z'),
+      ...on('2027-03', 1, 2, 3, 4),
+      ...on('2027-03', 10),
+      restore('2027-03-11T12:00Z'),
+      event('2027-03-11T13:00Z'),
+    ],
+    looks: [
+      ['2027-03-11T12:00Z', 4, '2027-03-07', '2027-03-11'],
+      ['2027-03-11T13:00Z', 5, '2027-03-07', '2027-03-12'],
+    ],
+    past: ['2027-03-11T12:00Z', '0 0 0 0 0 1 4'],
+    tells: [
+      ...(['S8: only a lost one comes back', 'S8: started stays'] as const),
+      'S8: the last period shows the restored length',
+    ],
+  },
+  'S8: weeks of this year': {
+    settings: WEEKLY,
+    life: [
+      create('2026-12-07T00:00Z'),
+      // Three weeks, of which the last one, from the 28th, has days in 2027.
+      event('2026-12-15T12:00Z'),
+      event('2026-12-22T12:00Z'),
+      event('2026-12-28T12:00Z'),
+      restore('2027-06-16T12:00Z'),
+    ],
+    looks: [['2027-06-16T12:00Z', 3, '2027-05-24', '2027-06-20']],
+    tells: ['S8: started stays'],
+  },
+  'S8: months since the last January': {
+    settings: MONTHLY,
+    life: [
+      create('2026-01-01T00:00Z'),
+      ...['2026-01', '2026-02', '2026-03', '2026-10'].flatMap((month) => on(month, 5)),
+      restore('2027-12-31T12:00Z'),
+      restore('2028-02-01T12:00Z'),
+    ],
+    looks: [['2028-02-01T00:00Z', 0]],
+    tells: [],
+  },
+  'S9: another frequency is counted from the log: pauses count, freezes do not, and those in hand stay': {
+    settings: { ...DAILY, freezes: { ...FREEZES, initial: 2 } },
+    life: [
+      create('2027-03-01T00:00Z'),
+      ...on('2027-03', 1, 3, 9),
+      // Each kept by a freeze or a pause so far; in weeks that of the 15th is paused.
+      pause('2027-03-09T13:00Z', '2027-03-16', '2027-03-16'),
+      ...on('2027-03', 23),
+      settings('2027-03-24T12:00Z', { ...WEEKLY, freezes: { ...FREEZES, initial: 2 } }),
+    ],
+    looks: [
+      ['2027-03-03T12:00Z', 2, '2027-03-01', '2027-03-04', 1],
+      ['2027-03-06T00:00Z', 0, null, null, 0],
+      ['2027-03-24T12:00Z', 3, '2027-03-01', '2027-04-04', 0],
+    ],
+    tells: ['S9: pauses do not count in a recount'],
+  },
+  'S9: what a freeze kept is lost in a recount, and freezes in hand stay': {
+    settings: { ...WEEKLY, freezes: { ...FREEZES, initial: 2 } },
+    life: [
+      create('2027-03-01T00:00Z'),
+      ...on('2027-03', 1, 3),
+      settings('2027-03-03T13:00Z', { ...DAILY, freezes: { ...FREEZES, initial: 2 } }),
+    ],
+    looks: [['2027-03-03T13:00Z', 1, '2027-03-03', '2027-03-04', 2]],
+    tells: ['S9: freezes count in a recount', 'S9: freezes in hand go'],
+  },
+  'S1: what ends while streaks are off is not judged': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T00:00Z'),
+      ...on('2027-03', 1),
+      settings('2027-03-02T12:00Z', { ...DAILY, enabled: false }),
+      settings('2027-03-05T12:00Z', DAILY),
+      ...on('2027-03', 5),
+    ],
+    looks: [
+      ['2027-03-02T11:00Z', 1],
+      ['2027-03-05T12:00Z', 2, '2027-03-01', '2027-03-06'],
+      ['2027-03-07T00:00Z', 0],
+    ],
+    tells: ['S1: periods that end while streaks are off are missed'],
+  },
+  'U7: who opts out begins from 0, without what was counted before': {
+    settings: { ...DAILY, metrics: [{ metric: 'm', threshold: 2 * UNIT }] },
+    life: [
+      create('2027-03-01T00:00Z'),
+      event('2027-03-01T12:00Z', 2),
+      event('2027-03-02T12:00Z', 1),
+      enable('2027-03-02T13:00Z', false),
+      event('2027-03-02T14:00Z', 1),
+      enable('2027-03-02T15:00Z', true),
+      event('2027-03-02T16:00Z', 1),
+      event('2027-03-02T17:00Z', 1),
+    ],
+    looks: [
+      ['2027-03-02T12:00Z', 1],
+      ['2027-03-02T13:00Z', 0],
+      ['2027-03-02T15:00Z', 0],
+      ['2027-03-02T16:00Z', 0],
+      ['2027-03-02T17:00Z', 1, '2027-03-02'],
+    ],
+    tells: ['U7: an opted-out streak comes back', 'U7: what was before counts again'],
+  },
+  'U7: own metrics count only under personalisation': {
+    settings: DAILY,
+    life: [create('2027-03-01T00:00Z'), own('2027-03-01T01:00Z', 'n'), event('2027-03-01T12:00Z', 1)],
+    looks: [['2027-03-01T12:00Z', 1]],
+    tells: ['U7: own metrics count without personalisation'],
+  },
+}
+
+const spelled = (
+  settingsOf: OracleSettings,
+  life: readonly Happening[],
+  { looks, past }: Case,
+  ...wrong: WrongStreaks[]
+) => {
+  const by = (at: string) => life.filter((one) => one.at <= ms(at))
+  return {
+    looks: looks.map(([at, ...rest]) => {
+      const { length, started, expires, freezes } = streakAt(settingsOf, by(at), ms(at), ...wrong)
+      return [at, ...[length, started, expires, freezes].slice(0, rest.length)]
+    }),
+    past:
+      past === undefined
+        ? undefined
+        : [
+            past[0],
+            lived(settingsOf, by(past[0]), ...wrong)
+              .history(ms(past[0]), past[1].split(' ').length)
+              .map(
+                ({ length, usedFreeze, usedPause }) =>
+                  `${length}${usedFreeze ? 'f' : ''}${usedPause ? 'p' : ''}`,
+              )
+              .join(' '),
+          ],
+  }
+}
+
+describe('the oracle of streaks', () => {
+  test.each(Object.entries(CASES))('%s', (_rule, one) => {
+    const { looks, past } = spelled(one.settings, one.life, one)
+    expect({ looks, past }).toEqual({ looks: one.looks, past: one.past })
+  })
+
+  test.each(WRONG_STREAKS)('a fixed case tells it: %s', (wrong) => {
+    const cases = Object.values(CASES).filter(({ tells }) => tells.includes(wrong))
+    expect(cases.length).toBeGreaterThan(0)
+    for (const one of cases) {
+      expect(spelled(one.settings, one.life, one, wrong)).not.toEqual({ looks: one.looks, past: one.past })
+    }
+  })
+})

@@ -1,0 +1,391 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { newContext } from '../../src/app'
+import { Instance } from '../../src/instance'
+import { backdateStep } from '../../src/modules/achievements/backdate.service'
+import { judgeStreaks } from '../../src/modules/streaks/deadlines.service'
+import { recountStep } from '../../src/modules/streaks/settings.service'
+import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { instant } from '../../src/shared/clock'
+import { at, newTenant, type TestTenant } from './harness'
+
+/* Steps one by one, at the real database, with faults between their reads and their writes. */
+
+const DAY = 86_400_000
+/** The midnight that has just been, in UTC. */
+const midnight = Math.floor(Date.now() / DAY) * DAY
+const now = () => instant(Date.now())
+const lost = () => new Error('D1_ERROR: Network connection lost.')
+
+const contextWith = (DB: D1Database = env.DB) => newContext(new Instance(), { ...env, DB }, () => undefined)
+
+/** D1 whose n-th write batch (from 0) goes through `fault`; counts the rows of all of them. */
+function faulty(fault: (run: () => Promise<D1Result[]>, write: number) => Promise<D1Result[]>) {
+  const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
+  const texts = new WeakMap<D1PreparedStatement, string>()
+  const prepare = (sql: string) => {
+    const statement = env.DB.prepare(sql)
+    return new Proxy(statement, {
+      get: (target, name) => {
+        if (name !== 'bind') return Reflect.get(target, name, target)
+        return (...values: unknown[]) => {
+          const bound = target.bind(...values)
+          texts.set(bound, sql)
+          return bound
+        }
+      },
+    })
+  }
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const run = async () => {
+      const results = await env.DB.batch(statements)
+      for (const { meta } of results) {
+        seen.rowsWritten += meta.rows_written
+        seen.rowsRead += meta.rows_read
+      }
+      return results
+    }
+    if (!statements.some((one) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(texts.get(one) ?? ''))) return run()
+    seen.writes += 1
+    return fault(run, seen.writes - 1)
+  }
+  const DB = new Proxy(env.DB, {
+    get: (target, name) =>
+      name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
+  })
+  return { DB, seen }
+}
+
+/** Makes users with a streak of 5 days up to two days ago, whose deadline was the last midnight; the last ones were active yesterday. */
+async function streakers(tenant: TestTenant, count: number, active = 0): Promise<void> {
+  const last = midnight / DAY - 2
+  const streakOf = (day: number) =>
+    JSON.stringify({
+      frequency: 'daily',
+      run: { started: day - 4, first: day - 4, last: day, marks: '5e', length: 5, extended: day * DAY },
+    })
+  await env.DB.prepare(
+    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+       metrics, points, counters, touched, streak, streak_due)
+     SELECT ?1, printf('user%05d', value), ?1 || value, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{"streak":1}',
+       CASE WHEN value > ?2 - ?4 THEN ?6 ELSE ?5 END, CASE WHEN value > ?2 - ?4 THEN ?8 ELSE ?7 END
+     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
+  )
+    .bind(
+      tenant.id,
+      count,
+      midnight - 5 * DAY,
+      active,
+      streakOf(last),
+      streakOf(last + 1),
+      midnight,
+      midnight + DAY,
+    )
+    .run()
+  await env.DB.prepare(
+    "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'streaks', '', ?2)",
+  )
+    .bind(tenant.id, midnight)
+    .run()
+}
+
+/** All steps of what is due at midnight; how many users each changed. */
+async function allSteps(tenant: TestTenant, DB: D1Database = env.DB): Promise<number[]> {
+  const counts: number[] = []
+  for (;;) {
+    const step = await judgeStreaks(contextWith(DB), tenant.id, now())
+    if (step === null) return counts
+    counts.push(step.changes.length)
+  }
+}
+
+const rows = async (tenant: TestTenant, sql: string) =>
+  (await env.DB.prepare(sql).bind(tenant.id).all()).results
+const ended = (tenant: TestTenant) =>
+  rows(
+    tenant,
+    'SELECT u.id, r.marks FROM users u JOIN streak_runs r ON r.user_iid = u.iid WHERE u.tenant_id = ?1',
+  )
+const alive = async (tenant: TestTenant) =>
+  (
+    await rows(
+      tenant,
+      "SELECT id FROM users WHERE tenant_id = ?1 AND streak ->> '$.run' IS NOT NULL ORDER BY id",
+    )
+  ).map(({ id }) => id)
+const due = (tenant: TestTenant) =>
+  rows(tenant, "SELECT due_at AS due FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks'")
+
+describe('a midnight of many (S3)', () => {
+  it('S3: in chunks of a thousand, two rows for each streak that is lost, and none for whoever keeps it', async () => {
+    const tenant = await newTenant()
+    await streakers(tenant, 2_600, 300)
+    const kept = await rows(
+      tenant,
+      "SELECT id, seq, streak FROM users WHERE tenant_id = ?1 AND id > 'user02300'",
+    )
+    const { DB, seen } = faulty((run) => run())
+    expect(await allSteps(tenant, DB)).toEqual([1_000, 1_000, 300])
+    expect(await ended(tenant)).toHaveLength(2_300)
+    expect(await alive(tenant)).toHaveLength(300)
+    expect(
+      await rows(tenant, "SELECT id, seq, streak FROM users WHERE tenant_id = ?1 AND id > 'user02300'"),
+    ).toEqual(kept)
+    // The rows besides are those of due work.
+    expect(seen.rowsWritten).toBeGreaterThanOrEqual(2 * 2_300)
+    expect(seen.rowsWritten).toBeLessThanOrEqual(2 * 2_300 + 4)
+    expect(seen.rowsRead).toBeLessThan(2_300 * 12)
+    expect(await due(tenant)).toEqual([{ due: midnight + DAY }])
+  })
+
+  it('C2: a step that is done again, or by six at once, does nothing twice', async () => {
+    const tenant = await newTenant()
+    await streakers(tenant, 5)
+    const steps = await Promise.all(
+      Array.from({ length: 6 }, () => judgeStreaks(contextWith(), tenant.id, now())),
+    )
+    expect(steps.flatMap((step) => step?.changes ?? [])).toHaveLength(5)
+    expect(await ended(tenant)).toHaveLength(5)
+    expect(await allSteps(tenant)).toEqual([])
+    expect(await rows(tenant, 'SELECT DISTINCT seq FROM users WHERE tenant_id = ?1')).toEqual([{ seq: 2 }])
+    expect(await due(tenant)).toEqual([])
+  })
+
+  it('C2: a crash before the write, or after it: what is left is done by the next one', async () => {
+    const tenant = await newTenant()
+    await streakers(tenant, 3)
+    const before = faulty(() => Promise.reject(lost()))
+    await expect(allSteps(tenant, before.DB)).rejects.toThrow('lost')
+    expect(await alive(tenant)).toHaveLength(3)
+    const after = faulty(async (run) => {
+      await run()
+      throw lost()
+    })
+    await expect(allSteps(tenant, after.DB)).rejects.toThrow('lost')
+    expect([await alive(tenant), await ended(tenant)]).toEqual([[], expect.objectContaining({ length: 3 })])
+    expect(await allSteps(tenant)).toEqual([])
+    expect(await ended(tenant)).toHaveLength(3)
+  })
+
+  it('E2: events and settings that come between read and write are neither lost nor undone', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    await streakers(tenant, 3)
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0) await tenant.event('steps', 'user00002', 1)
+      if (write === 1) await tenant.metric('words')
+      return run()
+    })
+    expect(await allSteps(tenant, DB)).toEqual([2])
+    // The event judged the streak itself, and began another one.
+    expect((await tenant.app('GET', '/users/user00002/streak')).body).toMatchObject({ length: 1 })
+    expect(await ended(tenant)).toHaveLength(3)
+  })
+
+  it('E2: the configuration moves between read and write: the step is done anew under the new one', async () => {
+    const tenant = await newTenant()
+    await streakers(tenant, 3)
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0) await tenant.admin('PATCH', '/streaks/settings', { enabled: false })
+      return run()
+    })
+    const counts = await allSteps(tenant, DB)
+    expect(counts[0]).toBe(0)
+    // Streaks are off now, so nothing is lost.
+    expect(await ended(tenant)).toEqual([])
+    expect(await alive(tenant)).toHaveLength(3)
+    await tenant.admin('PATCH', '/streaks/settings', { enabled: true })
+    expect((await tenant.app('GET', '/users/user00001/streak')).body).toMatchObject({ length: 0 })
+  })
+
+  it('C2: a deadline that an event sets while the step looks for the next one is not forgotten', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    await streakers(tenant, 1)
+    const { DB } = faulty(async (run) => {
+      const results = await run()
+      return results
+    })
+    await allSteps(tenant, DB)
+    expect(await due(tenant)).toEqual([])
+    await tenant.event('steps', 'ada', 1)
+    await tenant.event('steps', { id: 'bob', tz: 'Pacific/Kiritimati' }, 1)
+    const [earliest] = await rows(tenant, 'SELECT min(streak_due) AS due FROM users WHERE tenant_id = ?1')
+    expect(await due(tenant)).toEqual([earliest])
+  })
+})
+
+describe('walks over all users, done badly (A4, S9, C2)', () => {
+  const workOf = async (tenant: TestTenant, kind: DueWork['kind']): Promise<DueWork | undefined> =>
+    (await nextWorkOf(contextWith().db, tenant.id)).find((work) => work.kind === kind)
+
+  /** Users with a lesson each, and an achievement for it that is active, but of which nobody was told yet. */
+  async function qualified(count: number, filters: object[] = []) {
+    const tenant = await newTenant()
+    const metricId = await tenant.metric('lessons')
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    if (filters.length > 0) await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    const attributeId = at((await tenant.admin('GET', '/attributes')).body, 0, 'id')
+    for (let n = 0; n < count; n += 1) {
+      await tenant.event('lessons', `u${n}`, 2, filters.length > 0 ? { attributes: { kind: 'long' } } : {})
+    }
+    const eventAttributes = filters.map(() => ({ attributeId, attributeValue: 'long' }))
+    const achievementId = await tenant.create('/achievements', {
+      key: 'first',
+      name: 'First',
+      trigger: 'metric',
+      metricId,
+      metricValue: 2,
+      eventAttributes,
+    })
+    await tenant.create('/achievements', {
+      key: 'all',
+      name: 'All',
+      trigger: 'achievement',
+      achievementIds: [achievementId],
+      status: 'active',
+    })
+    const trigger = { type: 'achievement', achievementId, points: 7, status: 'active' }
+    await tenant.create(`/points/${system}/triggers`, trigger)
+    await env.DB.prepare('DELETE FROM due_work WHERE tenant_id = ?1').bind(tenant.id).run()
+    await env.DB.batch([
+      env.DB.prepare("UPDATE achievements SET status = 'active', counted = ?2 WHERE id = ?1").bind(
+        achievementId,
+        filters.length > 0 ? 0 : 1,
+      ),
+      env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(tenant.id),
+      env.DB.prepare(
+        "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'backdate', ?2, ?3)",
+      ).bind(tenant.id, achievementId, Date.now()),
+    ])
+    return tenant
+  }
+
+  async function walk(
+    tenant: TestTenant,
+    kind: 'backdate' | 'recount',
+    DB: D1Database = env.DB,
+  ): Promise<number[]> {
+    const counts: number[] = []
+    for (;;) {
+      const work = await workOf(tenant, kind)
+      if (work === undefined) return counts
+      const visit = kind === 'backdate' ? backdateStep : recountStep
+      counts.push((await visit(contextWith(DB), tenant.id, work)).changes.length)
+    }
+  }
+
+  const held = (tenant: TestTenant) =>
+    rows(
+      tenant,
+      `SELECT u.id, json_array_length(u.achievements) AS held, coalesce(u.points ->> 0, (SELECT sum(value) FROM json_each(u.points))) AS points,
+         (SELECT count(*) FROM awards a WHERE a.user_iid = u.iid) AS awards FROM users u WHERE u.tenant_id = ?1 ORDER BY u.id`,
+    )
+  const full = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ id: `u${n}`, held: 2, points: 7, awards: 1 }))
+  const completions = async (tenant: TestTenant) => {
+    const { body } = await tenant.app('GET', '/achievements')
+    return Array.isArray(body) ? body.map((one) => [at(one, 'completions'), at(one, 'rarity')]) : []
+  }
+
+  it('A4: who qualifies has it once, with its points and composites, however often a step is done', async () => {
+    const tenant = await qualified(4)
+    const work = await workOf(tenant, 'backdate')
+    if (work === undefined) throw new Error('nothing is due')
+    const all = await Promise.all(
+      Array.from({ length: 4 }, () => backdateStep(contextWith(), tenant.id, work)),
+    )
+    expect(all.flatMap(({ changes }) => changes)).toHaveLength(4)
+    await walk(tenant, 'backdate')
+    expect(await held(tenant)).toEqual(full(4))
+    expect(await completions(tenant)).toEqual([
+      [4, 100],
+      [4, 100],
+    ])
+  })
+
+  it.each(['before', 'after'])('A4, C2: a crash %s the write of a chunk', async (when) => {
+    const tenant = await qualified(3)
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0) {
+        if (when === 'after') await run()
+        throw lost()
+      }
+      return run()
+    })
+    await expect(walk(tenant, 'backdate', DB)).rejects.toThrow('lost')
+    await walk(tenant, 'backdate', DB)
+    expect(await held(tenant)).toEqual(full(3))
+    expect(await completions(tenant)).toEqual([
+      [3, 100],
+      [3, 100],
+    ])
+  })
+
+  it('A4, E2: an event of a user between read and write: both count, once', async () => {
+    const tenant = await qualified(3)
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0) await tenant.event('lessons', 'u1', 1)
+      return run()
+    })
+    await walk(tenant, 'backdate', DB)
+    expect(await held(tenant)).toEqual(full(3))
+  })
+
+  it('A2, A4: one that counts matching events takes in the whole log, and events while it does', async () => {
+    const tenant = await qualified(2, [{}])
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0) {
+        const attributes = { kind: 'long' }
+        await tenant.event('lessons', 'u0', 1, { attributes })
+        await tenant.event('lessons', 'new', 1, { attributes })
+        await tenant.event('lessons', 'a-new', 1, { attributes })
+        await tenant.app('PUT', '/users/a-later', {})
+        await tenant.event('lessons', 'a-later', 1, { attributes })
+      }
+      return run()
+    })
+    await walk(tenant, 'backdate', DB)
+    for (const user of ['new', 'a-new', 'a-later']) {
+      const { body } = await tenant.event('lessons', user, 1, { attributes: { kind: 'long' } })
+      expect([user, at(body, 'achievements', 0, 'key')]).toEqual([user, 'first'])
+    }
+    // Whoever was there before without a matching event begins at 0.
+    expect(
+      await rows(tenant, "SELECT counted FROM achievements WHERE tenant_id = ?1 AND key = 'first'"),
+    ).toEqual([{ counted: 1 }])
+    const all = ['a-later', 'a-new', 'new', 'u0', 'u1'].map((id) => ({ id, held: 2, points: 7, awards: 1 }))
+    expect(await held(tenant)).toEqual(all)
+  })
+
+  it('S9, C2: a recount that is done twice, or crashes, leaves what the log says', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('lessons')
+    for (let n = 0; n < 3; n += 1) await tenant.event('lessons', `u${n}`, 1)
+    await env.DB.prepare(
+      'UPDATE users SET streak = \'{"frequency":"unknown"}\', streak_due = NULL WHERE tenant_id = ?1',
+    )
+      .bind(tenant.id)
+      .run()
+    await env.DB.prepare(
+      "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'recount', '', ?2)",
+    )
+      .bind(tenant.id, Date.now())
+      .run()
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0) {
+        await run()
+        throw lost()
+      }
+      return run()
+    })
+    await expect(walk(tenant, 'recount', DB)).rejects.toThrow('lost')
+    expect(await walk(tenant, 'recount', DB)).toEqual([0])
+    expect(
+      await rows(
+        tenant,
+        "SELECT DISTINCT streak ->> '$.run.length' AS length, seq FROM users WHERE tenant_id = ?1",
+      ),
+    ).toEqual([{ length: 1, seq: 2 }])
+  })
+})
