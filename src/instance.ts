@@ -1,6 +1,7 @@
 import { ConfigurationCache } from './modules/configuration/configuration.cache'
 import { UserQueues } from './modules/events/queue'
 import { KeyCache } from './modules/keys/keys.cache'
+import { RankingCache } from './modules/streaks/rankings.cache'
 
 /**
  * What one isolate remembers between requests: caches, and the queue of events waiting in it. Each states its bound and
@@ -9,5 +10,6 @@ import { KeyCache } from './modules/keys/keys.cache'
 export class Instance {
   readonly keys = new KeyCache()
   readonly configurations = new ConfigurationCache()
+  readonly rankings = new RankingCache()
   readonly queues = new UserQueues()
 }

@@ -40,6 +40,7 @@ export const applicationOperations: readonly OperationSpec[] = [
   preferences.usersUpdatePreferences,
   streaks.usersStreak,
   streaks.streaksList,
+  streaks.streaksRankings,
 ]
 
 /** The operations of the admin interface, in the order of its document. */

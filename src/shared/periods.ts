@@ -15,7 +15,8 @@ export function periodStart(day: number, frequency: Aggregation): number {
 /** The first day of the period after the one that starts on a day. */
 export function nextPeriod(start: number, frequency: Aggregation): number {
   if (frequency === 'daily') return start + 1
-  return frequency === 'weekly' ? start + 7 : periodStart(Math.min(start + 31, LAST_DAY), 'monthly')
+  if (frequency === 'weekly') return start + 7
+  return start + 31 > LAST_DAY ? LAST_DAY + 1 : periodStart(start + 31, 'monthly')
 }
 
 /** The first day of the period so many before (negative: after) the one that starts on a day. */

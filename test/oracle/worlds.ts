@@ -304,6 +304,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
       enabled: true,
       off: null,
       frequency: 'daily',
+      epoch: 0,
       metrics: [],
       evaluationMode: 'OR',
       personalisation: false,

@@ -76,13 +76,13 @@ function leadAndHangUp(user: string, milliseconds: number): Promise<void> {
   })
 }
 
-describe('the npm client', () => {
-  const client = () =>
-    new TrophyApiClient({
-      apiKey: server.adminKey,
-      environment: { api: `${server.url}/v1`, admin: `${server.url}/admin/v1` },
-    })
+const client = () =>
+  new TrophyApiClient({
+    apiKey: server.adminKey,
+    environment: { api: `${server.url}/v1`, admin: `${server.url}/admin/v1` },
+  })
 
+describe('the npm client', () => {
   it('creates and updates users, and reads them', async () => {
     const { users } = client()
     const made = await users.create({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu' })
@@ -173,5 +173,126 @@ describe('the test clock', () => {
     await event('clocked', 'demo-lessons')
     expect((await send('GET', '/v1/users/clocked')).body.created).toBe(now)
     expect((await send('DELETE', '/admin/v1/test-clock')).status).toBe(200)
+  })
+})
+
+describe('the npm client, day by day', () => {
+  const DAY = 86_400_000
+  /** A noon some days ahead; six days later it is the same year. */
+  let start = Math.ceil(Date.now() / DAY) * DAY + 1.5 * DAY
+  const at = (days: number) => new Date(start + days * DAY)
+  const date = (days: number) => at(days).toISOString().slice(0, 10)
+  while (date(0).slice(0, 4) !== date(6).slice(0, 4)) start += DAY
+  const move = async (days: number) =>
+    expect((await send('PUT', '/admin/v1/test-clock', { now: at(days).toISOString() })).status).toBe(200)
+  const lesson = (id: string, value = 1) =>
+    client().metrics.event('demo-lessons', { user: { id, name: id.toUpperCase() }, value })
+
+  beforeAll(() => move(0))
+  afterAll(() => send('DELETE', '/admin/v1/test-clock'))
+
+  it('is told of streaks and achievements by events', async () => {
+    const first = await lesson('steady')
+    expect(first.achievements).toMatchObject([
+      { key: 'demo-first-lesson', trigger: 'metric', metricName: 'Lessons completed', metricValue: 1 },
+    ])
+    expect(first.achievements[0]?.achievedAt).toEqual(at(0))
+    expect(first.currentStreak).toEqual({
+      extended: true,
+      length: 1,
+      frequency: 'daily',
+      started: date(0),
+      periodStart: date(0),
+      periodEnd: date(0),
+      expires: date(1),
+      freezes: 1,
+      maxFreezes: 2,
+      freezeAutoEarnInterval: 7,
+      freezeAutoEarnAmount: 1,
+    })
+    await move(1)
+    const second = await lesson('steady', 2)
+    expect(second.achievements).toEqual([])
+    expect(second.currentStreak).toMatchObject({ extended: true, length: 2, expires: date(2) })
+  })
+
+  it('completes achievements, and reads them', async () => {
+    const { achievements, users } = client()
+    const done = await achievements.complete('demo-profile', {
+      user: { id: 'steady', email: 's@example.com' },
+    })
+    expect(done.achievement).toMatchObject({ key: 'demo-profile', name: 'Profile complete', trigger: 'api' })
+    expect([done.achievement.achievedAt, done.points]).toEqual([at(1), {}])
+    const again = await achievements.complete('demo-profile', { user: { id: 'steady' } })
+    expect(again.completionId).toBe(done.completionId)
+    expect((await users.get('steady')).email).toBe('s@example.com')
+    await expect(achievements.complete('nope', { user: { id: 'steady' } })).rejects.toThrow(TrophyApiError)
+
+    const all = await achievements.all()
+    expect(all.map(({ key }) => key)).toEqual(['demo-first-lesson', 'demo-on-fire', 'demo-profile'])
+    expect(all.map(({ completions }) => completions)).toEqual([expect.any(Number), 0, 1])
+    expect(all[2]?.rarity).toBeCloseTo((all[0]?.rarity ?? 0) / (all[0]?.completions ?? 1), 1)
+    const had = await users.achievements('steady')
+    expect(had.map(({ key, achievedAt }) => [key, achievedAt])).toEqual([
+      ['demo-first-lesson', at(0)],
+      ['demo-profile', at(1)],
+    ])
+    const [, , onFire] = await users.achievements('steady', { includeIncomplete: 'true' })
+    expect(onFire).toMatchObject({ key: 'demo-on-fire', trigger: 'streak', streakLength: 7, completions: 0 })
+    expect(onFire?.achievedAt).toBeUndefined()
+    const [lessons] = await users.allMetrics('steady')
+    expect(lessons?.achievements.map(({ key }) => key)).toEqual(['demo-first-lesson'])
+  })
+
+  it('reads and changes preferences', async () => {
+    const { users } = client()
+    expect(await users.getPreferences('steady')).toEqual({ notifications: {} })
+    await users.updatePreferences('steady', { notifications: { streakReminder: ['push'], recap: ['email'] } })
+    const notifications = { streakReminder: ['push'], recap: [] }
+    const changed = await users.updatePreferences('steady', { notifications: { recap: [] } })
+    expect(changed).toEqual({ notifications })
+    expect(await users.getPreferences('steady')).toEqual(changed)
+  })
+
+  it('sees a streak lost, restored and ranked, and grants a freeze', async () => {
+    const { users, streaks, admin } = client()
+    expect(await admin.streaks.freezes.create({ freezes: [{ userId: 'steady' }] })).toEqual({ issues: [] })
+    expect(await users.streak('steady')).toMatchObject({ length: 2, freezes: 2 })
+    await move(5)
+    const { streakHistory, ...lost } = await users.streak('steady', { historyPeriods: 6 })
+    expect(lost).toMatchObject({ length: 0, freezes: 0 })
+    expect(streakHistory?.[0]).toMatchObject({ periodStart: date(0), periodEnd: date(0), usedFreeze: false })
+    expect(streakHistory?.map(({ length }) => length)).toEqual([1, 2, 2, 2, 0, 0])
+    expect(streakHistory?.map(({ usedFreeze }) => usedFreeze).indexOf(true)).toBe(2)
+    expect(await streaks.rankings()).toEqual([])
+    expect(await admin.streaks.restore({ users: [{ id: 'steady' }] })).toEqual({
+      restoredUsers: ['steady'],
+      issues: [],
+    })
+    expect(await users.streak('steady')).toMatchObject({ length: 2, started: date(3), expires: date(5) })
+    await users.create({ id: 'idle' })
+    await lesson('newcomer')
+    expect(await streaks.list({ userIds: ['idle', 'newcomer', 'nobody', 'steady'] })).toEqual([
+      { userId: 'steady', streakLength: 2 },
+      { userId: 'newcomer', streakLength: 1, extended: at(5).toISOString() },
+      { userId: 'idle', streakLength: 0 },
+    ])
+    const ranked = [
+      { userId: 'steady', name: 'STEADY', streakLength: 2 },
+      { userId: 'newcomer', name: 'NEWCOMER', streakLength: 1 },
+    ]
+    expect(await streaks.rankings()).toEqual(ranked)
+    expect(await streaks.rankings({ type: 'longest', limit: 1 })).toEqual(ranked.slice(0, 1))
+  })
+
+  it('is told of the year', async () => {
+    const { activity } = await client().users.wrapped('steady', { year: at(0).getUTCFullYear() })
+    expect(activity).toMatchObject({ daysActive: 2, mostActiveDay: { date: date(0) } })
+    const { metrics, points, achievements, longestStreak } = activity.entireYear
+    expect(metrics['demo-lessons']).toMatchObject({ units: 'lessons', currentTotal: 3, percentChange: 100 })
+    expect(points['demo-xp']).toMatchObject({ name: 'XP', currentTotal: 30 })
+    expect(achievements.map(({ key }) => key)).toEqual(['demo-first-lesson', 'demo-profile'])
+    expect(longestStreak).toMatchObject({ length: 2, started: date(0) })
+    await expect(client().users.wrapped('nobody')).rejects.toThrow(TrophyApiError)
   })
 })

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { newProject, type Server, startServer } from './harness'
 
+type Place = { userId: string; value: number }
+
 const HOUR = 3_600_000
 /** How long overdue work may take after the start, in milliseconds. */
 const PATIENCE = 60_000
@@ -18,15 +20,22 @@ async function send(server: Server, method: string, path: string, body?: unknown
   return answer.json()
 }
 
-/** Lets time pass on the set clock while nothing runs. */
-function letPass(folder: string, milliseconds: number): void {
+/** Runs a statement in the database of a server that is down; answers its rows. */
+function inDatabase(folder: string, command: string): unknown {
   const wrangler = join(folder, 'node_modules', 'wrangler', 'bin', 'wrangler.js')
-  const command = `UPDATE test_clock SET now = now + ${milliseconds}`
-  execFileSync(process.execPath, [wrangler, 'd1', 'execute', 'laurel', '--local', '--command', command], {
+  const args = [wrangler, 'd1', 'execute', 'laurel', '--local', '--json', '--command', command]
+  const output = execFileSync(process.execPath, args, {
     cwd: folder,
-    stdio: 'ignore',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    encoding: 'utf8',
     env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: '1' },
   })
+  return Object(JSON.parse(output))[0]?.results
+}
+
+/** Lets time pass on the set clock while nothing runs. */
+function letPass(folder: string, milliseconds: number): void {
+  inDatabase(folder, `UPDATE test_clock SET now = now + ${milliseconds}`)
 }
 
 /** Asks until the answer is as wanted, or too long. */
@@ -63,6 +72,58 @@ test('C2, P4: what fell due while the server was down is done once it is up agai
     await send(third, 'PUT', '/admin/v1/test-clock', { now: end })
     expect(totalOf(await energy(third)())).toBe(4)
     await third.stop()
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+test('C2, S3: streaks are judged over a stop of the server, without a visit, and each midnight only once', async () => {
+  const folder = await newProject()
+  const board = (server: Server) => async () =>
+    Object(await send(server, 'GET', '/v1/leaderboards/streaks')).rankings.map(({ userId, value }: Place) => [
+      userId,
+      value,
+    ])
+  try {
+    const first = await startServer({ folder })
+    const day = Math.ceil(Date.now() / (24 * HOUR)) * 24 * HOUR
+    const now = new Date(day + 22 * HOUR).toISOString()
+    await send(first, 'PUT', '/admin/v1/test-clock', { now })
+    const streaks = {
+      key: 'streaks',
+      name: 'Streaks',
+      rankBy: 'streak',
+      start: now.slice(0, 10),
+      status: 'active',
+    }
+    await send(first, 'POST', '/admin/v1/leaderboards', [streaks])
+    for (const id of ['ada', 'bob']) {
+      await send(first, 'POST', '/v1/metrics/demo-lessons/event', { user: { id }, value: 1 })
+    }
+    // Each has one freeze to begin with.
+    await send(first, 'POST', '/admin/v1/streaks/freezes', { freezes: [{ userId: 'ada' }] })
+    expect(await board(first)()).toEqual([
+      ['ada', 1],
+      ['bob', 1],
+    ])
+    await first.stop()
+
+    // Two days without a lesson.
+    letPass(folder, 51 * HOUR)
+    const second = await startServer({ folder })
+    const after = await until(board(second), (rankings) => rankings.length === 1)
+    expect(after).toEqual([['ada', 1]])
+    await second.stop()
+    expect(
+      inDatabase(
+        folder,
+        `SELECT id, streak ->> '$.run.marks' AS alive, streak ->> '$.freezes' AS freezes, marks AS over
+         FROM users u LEFT JOIN streak_runs r ON r.user_iid = u.iid ORDER BY id, first`,
+      ),
+    ).toEqual([
+      { id: 'ada', alive: '1e2f', freezes: null, over: null },
+      { id: 'bob', alive: null, freezes: null, over: '1e1f' },
+    ])
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { type Count, merged, mostValues, spreadOf } from '../../src/modules/wrapped/spreads.rules'
 import {
   activityOf,
   type Days,
@@ -173,5 +174,76 @@ describe('the longest streak of a year (R1)', () => {
       '2036-12-31',
       '2036-11-01',
     ])
+  })
+})
+
+describe('how changes are spread (R2)', () => {
+  it('R2: counts come together by change', () => {
+    expect(
+      merged(
+        [
+          [
+            [5, 1],
+            [-2, 3],
+          ],
+          [],
+          [
+            [0, 2],
+            [5, 4],
+          ],
+        ],
+        3,
+      ),
+    ).toEqual([
+      [-2, 3],
+      [0, 2],
+      [5, 5],
+    ])
+  })
+
+  it('R2: who had nothing to do with it has changed it by 0', () => {
+    const counts = [
+      [-1, 2],
+      [4, 1],
+    ] as const
+    expect(spreadOf(counts, 6)).toEqual({
+      users: 6,
+      spread: [
+        [-1, 0],
+        [0, 2],
+        [4, 5],
+      ],
+    })
+    expect(spreadOf(counts, 3).spread).toEqual([
+      [-1, 0],
+      [4, 2],
+    ])
+  })
+
+  it('R2: beyond the bound groups have as many users each, nobody is lost, and few are out of place', () => {
+    const most = 1_000
+    let all: Count[] = []
+    const users = 50_000
+    // In portions, as the steps of a build bring them.
+    for (let from = 0; from < users; from += 250) {
+      const portion = Array.from({ length: 250 }, (_, nth): Count => [((from + nth) * 7_919) % users, 1])
+      all = merged([all, portion], most)
+      expect(all.length).toBeLessThanOrEqual(most)
+    }
+    const { spread } = spreadOf(all, users)
+    expect(all.reduce((sum, [, some]) => sum + some, 0)).toBe(users)
+    expect(spread.map(([change]) => change)).toEqual(spread.map(([change]) => change).sort((a, b) => a - b))
+    expect(Math.max(...spread.map(([change, less]) => Math.abs(change - less) / users))).toBeLessThan(0.01)
+  })
+
+  it('R2: a change that many have made stays one', () => {
+    const counts = Array.from({ length: 20 }, (_, change): Count => [change, change === 7 ? 1_000 : 1])
+    const all = merged([counts], 10)
+    expect(all.length).toBeLessThanOrEqual(10)
+    expect(all.find(([, users]) => users >= 1_000)?.[0]).toBeLessThanOrEqual(7)
+  })
+
+  it('R2: the bound is that of a spread, or of all together', () => {
+    expect([1, 66, 200, 400, 2_000, 100_000].map(mostValues)).toEqual([5_000, 5_000, 5_000, 2_500, 500, 500])
   })
 })

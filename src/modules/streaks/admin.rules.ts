@@ -1,7 +1,7 @@
 import { civilDateOfDay, dayOf, isCivilDate } from '../../shared/civil'
 import { periodStart, periodsBefore } from '../../shared/periods'
 import { longestSince } from './history.rules'
-import { marked } from './marks'
+import { marked, restoredBeforeLast } from './marks'
 import type { Terms } from './streaks.rules'
 import type { LiveRun, Pause, StreakRun, StreakState } from './streaks.state'
 
@@ -37,11 +37,11 @@ export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequ
 
 /**
  * A settled streak restored to the longest length of late; null where that is not greater than the present one (S8). What the periods
- * before were stays as it was: the length jumps at the end of the last one, or of the previous one, which counts as satisfied.
+ * before were stays as it was; where the streak was lost, the previous one counts as satisfied.
  */
 export function restored(
   streak: StreakState,
-  terms: Pick<Terms, 'frequency'>,
+  terms: Pick<Terms, 'frequency' | 'epoch'>,
   today: number,
   past: readonly StreakRun[],
 ): StreakState | null {
@@ -54,15 +54,20 @@ export function restored(
   const current = periodStart(today, frequency)
   const started = periodsBefore(run?.started ?? current, gained, frequency)
   const previous = periodsBefore(current, 1, frequency)
-  const alive: LiveRun = run ?? {
+  // The length is another one from the current period on, which the streak may know already.
+  const marks =
+    run === null
+      ? restoredBeforeLast('1e', gained - 1)
+      : run.last >= current
+        ? restoredBeforeLast(run.marks, gained)
+        : marked(run.marks, 'r', gained)
+  const alive: LiveRun = {
     started,
-    first: previous,
-    last: previous,
-    marks: '1e',
-    length: 1,
-    extended: null,
+    first: run?.first ?? previous,
+    last: run?.last ?? previous,
+    marks,
+    length: longest,
+    extended: run?.extended ?? null,
   }
-  const jump = longest - alive.length
-  const marks = jump > 0 ? marked(alive.marks, 'r', jump) : alive.marks
-  return { ...streak, frequency, run: { ...alive, started, marks, length: longest } }
+  return { ...streak, frequency, epoch: terms.epoch, missed: null, run: alive }
 }

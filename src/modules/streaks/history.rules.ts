@@ -14,8 +14,6 @@ export function periodsOf(run: Pick<StreakRun, 'first' | 'marks'>, frequency: Ag
   for (const [count, mark] of parseMarks(run.marks)) {
     if (mark === 'r') {
       length += count
-      const last = periods.at(-1)
-      if (last !== undefined) periods[periods.length - 1] = { ...last, length }
       continue
     }
     for (let n = 0; n < count; n += 1) {
@@ -56,9 +54,11 @@ export function historyOf(
 
 /** The longest length that any period had which ended on a day or later; 0 where there is none. */
 export function longestSince(runs: readonly StreakRun[], day: number, frequency: Aggregation): number {
-  // A length never falls while the streak lives, so that its last period tells.
-  const reaching = runs.filter(({ last }) => periodEnd(last, frequency) >= day)
-  return reaching.reduce((most, { length }) => Math.max(most, length), 0)
+  const lengths = runs
+    .flatMap((run) => periodsOf(run, frequency))
+    .filter(({ end }) => end >= day)
+    .map(({ length }) => length)
+  return lengths.reduce((most, length) => Math.max(most, length), 0)
 }
 
 /** The length that a user's streak had on a day, from the present one and the newest that is over and began by then. */

@@ -1,7 +1,7 @@
 /**
  * What each period of a streak was, run-length encoded, such as `5e1f2e`: extended (e), kept by a freeze (f), kept by a pause (p), or
- * skipped (s), when the traveller passed over its end or streaks were off. `r` takes no period: so many were restored to the
- * length at the end of the period before it (S8).
+ * skipped (s), when the traveller passed over its end or streaks were off. `r` takes no period: by so many the
+ * length was restored before the period that follows (S8).
  */
 export type Mark = 'e' | 'f' | 'p' | 's' | 'r'
 
@@ -25,6 +25,10 @@ export function marked(marks: string, mark: Mark, count = 1): string {
   return `${marks.slice(0, -number.length - 1)}${Number(number) + count}${mark}`
 }
 
-/** What the last period was; undefined where there is none. */
-export const lastMark = (marks: string): Mark | undefined =>
-  parseMarks(marks).findLast(([, mark]) => mark !== 'r')?.[1]
+/** The marks with so many restored before their last period. */
+export function restoredBeforeLast(marks: string, count: number): string {
+  const [part = '', number = '', last = ''] = /(\d+)([efps])$/.exec(marks) ?? []
+  const before = marks.slice(0, marks.length - part.length)
+  const rest = Number(number) > 1 ? `${before}${Number(number) - 1}${last}` : before
+  return count === 0 ? marks : `${marked(rest, 'r', count)}1${last}`
+}

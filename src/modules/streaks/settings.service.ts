@@ -89,6 +89,7 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
     return []
   })
   const enabled = change.enabled ?? before.enabled
+  const frequency = change.frequency ?? before.frequency
   const freezes =
     change.freezes === undefined ? before.freezes : freezesAfter(before.freezes, change.freezes, now)
   if (freezes !== null && freezes.initial > freezes.max) {
@@ -98,7 +99,8 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
   return {
     enabled,
     off: offAfter(before, enabled, now),
-    frequency: change.frequency ?? before.frequency,
+    frequency,
+    epoch: before.epoch + (frequency === before.frequency ? 0 : 1),
     metrics: metrics ?? before.metrics,
     evaluationMode: change.evaluationMode ?? before.evaluationMode,
     personalisation: change.personalisation ?? before.personalisation,
@@ -121,12 +123,16 @@ function freezesAfter(
   const present = before ?? { initial: 0, max: 100, autoEarnInterval: null, autoEarnAmount: 1, since: now }
   const { autoEarnInterval } = change
   const interval = autoEarnInterval === undefined ? present.autoEarnInterval : autoEarnInterval
+  const max = change.max ?? present.max
+  const autoEarnAmount = change.autoEarnAmount ?? present.autoEarnAmount
+  const isSame =
+    interval === present.autoEarnInterval && max === present.max && autoEarnAmount === present.autoEarnAmount
   return {
     initial: change.initial ?? present.initial,
-    max: change.max ?? present.max,
+    max,
     autoEarnInterval: interval,
-    autoEarnAmount: change.autoEarnAmount ?? present.autoEarnAmount,
-    since: interval === present.autoEarnInterval ? present.since : now,
+    autoEarnAmount,
+    since: isSame ? present.since : now,
   }
 }
 

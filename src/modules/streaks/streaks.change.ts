@@ -30,9 +30,18 @@ export function changeStreak(
 ): { user: UserState; change: StreakChange } {
   const terms = termsOf(config, user.preferences)
   const hasLeft = before !== null && isOptedOut(user) && !isOptedOut(before)
-  const known = before === null ? { ...NO_STREAK, freezes: terms.freezes?.initial ?? 0 } : user.streak
-  if (isStale(known, terms)) return { user, change: STREAK_AS_IT_WAS }
   const today = Math.floor((at + utcOffset * 60_000) / 86_400_000)
+  const known =
+    before === null
+      ? {
+          ...NO_STREAK,
+          frequency: terms.frequency,
+          epoch: terms.epoch,
+          born: today,
+          freezes: terms.freezes?.initial ?? 0,
+        }
+      : user.streak
+  if (isStale(known, terms)) return { user, change: STREAK_AS_IT_WAS }
   const ended: StreakRun[] = []
   let streak = known
   const settle = (tz: string | null, day: number) => {
@@ -45,7 +54,7 @@ export function changeStreak(
   if (hasMoved) {
     const from = dayIn(before.profile.tz, at)
     settle(before.profile.tz, from)
-    streak = travelled(streak, from, today)
+    streak = travelled(streak, terms, [at, from, today])
   }
   settle(user.profile.tz, today)
   if (hasLeft) {

@@ -5,7 +5,15 @@ import { UserId } from '../../http/fields'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import { findUser } from '../users/users.service'
-import { BulkStreakResponse, StreakQuery, StreakResponse, StreaksQuery } from './streaks.schemas'
+import { rankStreaks } from './rankings.service'
+import {
+  BulkStreakResponse,
+  StreakQuery,
+  StreakRankingsQuery,
+  StreakRankingsResponse,
+  StreakResponse,
+  StreaksQuery,
+} from './streaks.schemas'
 import { streaksOf, userStreak } from './streaks.service'
 
 export const usersStreak = operation({
@@ -31,6 +39,18 @@ export const streaksList = operation({
   refuses: [403, 422],
 })
 
+/** Not in the contract of today: client libraries of before have it. */
+export const streaksRankings = operation({
+  id: 'streaks_rankings',
+  surface: 'application',
+  method: 'get',
+  path: '/streaks/rankings',
+  summary: 'Get the users with the longest streaks',
+  query: StreakRankingsQuery,
+  answers: { 200: { description: 'The longest first, then by user id.', body: StreakRankingsResponse } },
+  refuses: [403, 422],
+})
+
 /** Serves users' streaks. */
 export function streakRoutes(app: App): void {
   mount(
@@ -43,4 +63,5 @@ export function streakRoutes(app: App): void {
     async (scope, { query }, user) => ok(await userStreak(scope, user, query.historyPeriods)),
   )
   mount(app, streaksList, {}, async (scope, { query }) => ok(await streaksOf(scope, query.userIds)))
+  mount(app, streaksRankings, {}, async (scope, { query }) => ok(await rankStreaks(scope, query)))
 }

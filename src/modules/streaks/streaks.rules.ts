@@ -7,7 +7,7 @@ import { offsetMinutes, startOfDay } from '../../shared/zone'
 import type { Configuration } from '../configuration/configuration'
 import { marked } from './marks'
 import type { FreezeSettings, StreakSettings } from './streaks.settings'
-import type { LiveRun, Pause, StreakRun, StreakState } from './streaks.state'
+import type { Jump, LiveRun, Pause, StreakRun, StreakState } from './streaks.state'
 
 /** The most jumps between dates that are remembered of a traveller. */
 const MOST_JUMPS = 50
@@ -24,12 +24,15 @@ export type Settled = { streak: StreakState; ended: StreakRun | null }
 
 /** How a user's streak is counted: the tenant's settings, with what the user may set differently (S1, U7). */
 export type Terms = {
+  /** Whether the user's streak is counted: the tenant's are, and the user has not switched it off. */
   isOn: boolean
   frequency: Aggregation
+  epoch: number
   metrics: StreakSettings['metrics']
   mode: 'ALL' | 'OR'
   freezes: FreezeSettings | null
-  off: StreakSettings['off']
+  /** When streaks were last off, in milliseconds; without an end while they are. */
+  off: { from: number; to: number | null } | null
 }
 
 /** The terms of a user. Deleted metrics have no share (G9). */
@@ -47,16 +50,19 @@ export function termsOf(
   return {
     isOn: streaks.enabled && own.enabled !== false,
     frequency: streaks.frequency,
+    epoch: streaks.epoch,
     metrics: owns.length > 0 ? owns : tenants,
     mode: mode === 'OR' ? 'OR' : 'ALL',
     freezes: streaks.freezes,
-    off: streaks.off,
+    off: streaks.off && { from: streaks.off.from, to: streaks.enabled ? streaks.off.to : null },
   }
 }
 
-/** Whether a streak is of another frequency than the tenant's, so that only the log can tell it (S9). */
-export const isStale = ({ frequency }: StreakState, terms: Pick<Terms, 'frequency'>): boolean =>
-  frequency !== null && frequency !== terms.frequency
+/** Whether a streak is of another frequency than the tenant's, or of before a switch, so that only the log can tell it (S9). */
+export const isStale = (
+  { frequency, epoch }: StreakState,
+  terms: Pick<Terms, 'frequency' | 'epoch'>,
+): boolean => frequency !== null && (frequency !== terms.frequency || epoch !== terms.epoch)
 
 /** The local day of a moment in a user's zone, as days since 1970-01-01. */
 export const dayIn = (tz: string | null, at: number): number => {
@@ -71,47 +77,47 @@ const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => ne
 const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
   pauses.some((pause) => pause.start < end && pause.end >= start)
 
-/** Whether a period was over on the way from one date to a later one, when its user changed zones (S4). */
-const isSkipped = ({ jumps }: StreakState, start: number, end: number, { frequency }: Terms): boolean =>
-  jumps.some(([from, to]) => periodStart(from, frequency) <= start && end <= periodStart(to, frequency))
-
 /** Whether streaks were off when the period before a day ended (S1). */
 const wasOff = ({ profile: { tz } }: Streaker, end: number, { off }: Terms): boolean =>
-  off !== null && end > dayIn(tz, off.from) && end <= dayIn(tz, off.to)
+  off !== null && end > dayIn(tz, off.from) && (off.to === null || end <= dayIn(tz, off.to))
 
 /**
  * A user's streak as it is on a local day: freezes earned, and each period that ended unsatisfied before that day judged in order
- * (S3, S7). Answers the very same streak where nothing came of it.
+ * (S3, S7). While streaks are off nothing is missed, and freezes are earned all the same. Answers the very same streak where nothing
+ * came of it.
  */
 export function settled(user: Streaker, terms: Terms, today: number): Settled {
   const { streak } = user
-  if (!terms.isOn || isStale(streak, terms)) return { streak, ended: null }
   const hand = new Hand(user, terms)
   const { frequency } = terms
   let run = streak.run
+  let { missed } = streak
   let ended: StreakRun | null = null
-  while (run !== null) {
+  const isKnown = !isStale(streak, terms)
+  while (run !== null && isKnown) {
     const start = afterRun(run, terms)
     const end = nextPeriod(start, frequency)
     if (end > today) break
     hand.earnUntil(end)
-    if (wasOff(user, end, terms) || isSkipped(streak, start, end, terms)) run = kept(run, start, 's')
+    if (wasOff(user, end, terms)) run = kept(run, start, 's')
     else if (isPaused(streak.pauses, start, end)) run = kept(run, start, 'p')
     else if (hand.consume()) run = kept(run, start, 'f')
     else {
       ended = run
+      missed = start
       run = null
     }
   }
   hand.earnUntil(today)
   const now = periodStart(today, frequency)
-  const pauses = streak.pauses.some((pause) => pause.end < now)
-    ? streak.pauses.filter((pause) => pause.end >= now)
-    : streak.pauses
+  const pauses =
+    isKnown && streak.pauses.some((pause) => pause.end < now)
+      ? streak.pauses.filter((pause) => pause.end >= now)
+      : streak.pauses
   const { freezes, earned } = hand
   const isSame =
     run === streak.run && freezes === streak.freezes && earned === streak.earned && pauses === streak.pauses
-  return { streak: isSame ? streak : { ...streak, run, freezes, earned, pauses }, ended }
+  return { streak: isSame ? streak : { ...streak, run, freezes, earned, missed, pauses }, ended }
 }
 
 const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
@@ -139,7 +145,7 @@ class Hand {
       return
     }
     // Counted from the creation (S7); what would have been earned before freezes were earned so is not had.
-    const first = dayIn(profile.tz, created)
+    const first = streak.born ?? dayIn(profile.tz, created)
     const passed = Math.floor((Math.max(since, first) - first) / settings.autoEarnInterval)
     this.#anchor = first + passed * settings.autoEarnInterval
   }
@@ -192,8 +198,8 @@ export function scheduled(user: Streaker, streak: StreakState, terms: Terms, tod
 
 function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
   const { streak, profile } = user
-  if (!terms.isOn) return null
-  const end = streak.run === null ? null : nextPeriod(endangered(streak, terms, today), terms.frequency)
+  const isAlive = terms.isOn && streak.run !== null
+  const end = !isAlive ? null : nextPeriod(endangered(streak, terms, today), terms.frequency)
   const earning = terms.freezes === null ? null : new Hand(user, terms).nextEarning(today)
   const day = Math.min(end ?? Number.POSITIVE_INFINITY, earning ?? Number.POSITIVE_INFINITY)
   return day > LAST_DAY ? null : startOfDay(civilDateOfDay(day), profile.tz ?? 'UTC')
@@ -210,18 +216,19 @@ export function extended(
 ): { streak: StreakState; isExtended: boolean } {
   const period = periodStart(day, terms.frequency)
   const { run } = streak
-  if (!terms.isOn || value === 0 || (run !== null && period <= run.last)) return { streak, isExtended: false }
+  const isClosed = period <= Math.max(run?.last ?? period - 1, streak.missed ?? period - 1)
+  if (!terms.isOn || value === 0 || isClosed) return { streak, isExtended: false }
   const sums = summed(streak.sums, period, metricId, value)
-  const { frequency } = terms
+  const { frequency, epoch } = terms
   if (!isSatisfied(terms, new Map(sums.find(([start]) => start === period)?.[1]), value)) {
-    return { streak: { ...streak, frequency, sums }, isExtended: false }
+    return { streak: { ...streak, frequency, epoch, sums }, isExtended: false }
   }
   const grown: LiveRun =
     run === null
       ? { started: period, first: period, last: period, marks: '1e', length: 1, extended: at }
       : { ...run, last: period, marks: marked(run.marks, 'e'), length: run.length + 1, extended: at }
   const later = sums.filter(([start]) => start > period)
-  return { streak: { ...streak, frequency, run: grown, sums: later }, isExtended: true }
+  return { streak: { ...streak, frequency, epoch, run: grown, sums: later }, isExtended: true }
 }
 
 function summed(
@@ -245,11 +252,18 @@ function isSatisfied({ metrics, mode }: Terms, sums: ReadonlyMap<string, number>
 }
 
 /**
- * A settled streak after its user has come from one date to another by a change of zone: what ended in between is not missed
- * (S4).
+ * A settled streak after its user has come, by a change of zone at a moment, from one date to a later one: what ended in between is not
+ * missed (S4).
  */
-export function travelled(streak: StreakState, from: number, to: number): StreakState {
-  return to <= from ? streak : { ...streak, jumps: [...streak.jumps, [from, to] as const].slice(-MOST_JUMPS) }
+export function travelled(streak: StreakState, terms: Terms, [at, from, to]: Jump): StreakState {
+  if (to <= from) return streak
+  const current = periodStart(to, terms.frequency)
+  let { run } = streak
+  const isKnown = !isStale(streak, terms)
+  while (run !== null && isKnown && nextPeriod(afterRun(run, terms), terms.frequency) <= current) {
+    run = kept(run, afterRun(run, terms), 's')
+  }
+  return { ...streak, run, jumps: [...streak.jumps, [at, from, to] as const].slice(-MOST_JUMPS) }
 }
 
 /** A settled streak that its user has switched off: its length is 0 from then on (U7). */

@@ -58,3 +58,25 @@ export const StreaksQuery = z.object({
     .transform((given) => [given].flat())
     .pipe(z.array(UserId).max(MOST_USERS)),
 })
+
+/** The most users of a ranking of streaks. */
+export const MOST_RANKED = 100
+
+/** Which streaks are ranked: those that users have, or the longest that they ever had. */
+export const StreakRankingsQuery = z.object({
+  limit: integerQuery({ min: 1, max: MOST_RANKED, fallback: 10 }),
+  type: z
+    .enum(['active', 'longest'])
+    .meta({ default: 'active' })
+    .optional()
+    .transform((type) => type ?? 'active'),
+})
+
+/** The users with the longest streaks, longest first, then by user id. */
+export const StreakRankingsResponse = z
+  .array(
+    z
+      .object({ userId: z.string(), name: z.string().nullable(), streakLength: z.int32() })
+      .meta({ id: 'StreakRankingUser' }),
+  )
+  .meta({ id: 'StreakRankingsResponse' })

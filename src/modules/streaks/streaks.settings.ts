@@ -18,6 +18,8 @@ const StreakSettings = z.object({
   /** When they were last off, in milliseconds: periods that ended then are not judged (S1). Null where they never were. */
   off: z.object({ from: z.number(), to: z.number() }).nullable(),
   frequency: z.enum(['daily', 'weekly', 'monthly']),
+  /** Counts the switches of the frequency: streaks of an earlier one are to be counted anew (S9). */
+  epoch: z.number(),
   /** Thresholds in millionths; where there are none, any positive event counts. */
   metrics: z.array(z.object({ metricId: z.string(), threshold: z.number() })).readonly(),
   evaluationMode: z.enum(['ALL', 'OR']),
@@ -32,6 +34,7 @@ export const DEFAULT_STREAKS: StreakSettings = {
   enabled: true,
   off: null,
   frequency: 'daily',
+  epoch: 0,
   metrics: [],
   evaluationMode: 'OR',
   personalisation: false,

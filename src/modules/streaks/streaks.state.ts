@@ -10,7 +10,7 @@ export type StreakRun = {
   last: number
   /** What these periods were (see marks.ts). */
   marks: string
-  /** The length at the end of the last period, which is the greatest that it ever had. */
+  /** Its length, which never falls while it lives: the greatest that it had, also where it was restored and lost without a period more. */
   length: number
 }
 
@@ -27,29 +27,40 @@ export type Pause = { id: string; start: number; end: number }
 export type StreakState = {
   /** The frequency of which its periods are; null while it has none. Another one than the tenant's means that the log is to be asked (S9). */
   frequency: 'daily' | 'weekly' | 'monthly' | 'unknown' | null
+  /** The epoch of the settings of which they are. */
+  epoch: number
   /** Null where the length is 0. */
   run: LiveRun | null
   /** Freezes in hand. */
   freezes: number
-  /** The local day up to which freezes were earned; null where none ever were. */
+  /** The local day on which the user was created, from which earnings are counted (S7); null of users of before. */
+  born: number | null
+  /** The local day on which freezes were last earned; null where none ever were. */
   earned: number | null
+  /** The first day of the last period that was missed: nothing up to it counts any more, should the user come back to it (S4). */
+  missed: number | null
   /** Sums of metrics' changes, in millionths by metric id, in periods that are not satisfied; by first day, the newest last. */
   sums: readonly PeriodSums[]
   /** Those that were not over when the streak was last settled. */
   pauses: readonly Pause[]
-  /** Days before and after where a change of zone took the user to a later date, the newest last: what ends in between is not missed (S4). */
-  jumps: readonly (readonly [number, number])[]
+  /** Changes of zone that took the user to a later date, the newest last: when, and the days before and after (S4, S9). */
+  jumps: readonly Jump[]
   /** When something happens by itself next; null for never. */
   due: Instant | null
 }
+/** When a change of zone took a user to a later date, in milliseconds, and the local days before and after. */
+export type Jump = readonly [number, number, number]
 export type PeriodSums = readonly [number, readonly (readonly [string, number])[]]
 
 /** The streak of someone of whom nothing is known that concerns it. */
 export const NO_STREAK: StreakState = {
   frequency: null,
+  epoch: 0,
   run: null,
   freezes: 0,
+  born: null,
   earned: null,
+  missed: null,
   sums: [],
   pauses: [],
   jumps: [],
@@ -66,12 +77,15 @@ const Run = z.object({
 })
 const Stored = z.object({
   frequency: z.enum(['daily', 'weekly', 'monthly', 'unknown']).nullable(),
+  epoch: z.number().default(0),
   run: Run.nullable().default(null),
   freezes: z.number().default(0),
+  born: z.number().nullable().default(null),
   earned: z.number().nullable().default(null),
+  missed: z.number().nullable().default(null),
   sums: z.array(z.tuple([z.number(), z.array(z.tuple([z.string(), z.number()]))])).default([]),
   pauses: z.array(z.object({ id: z.string(), start: z.number(), end: z.number() })).default([]),
-  jumps: z.array(z.tuple([z.number(), z.number()])).default([]),
+  jumps: z.array(z.tuple([z.number(), z.number(), z.number()])).default([]),
 })
 
 /** The streak as a user's row has it, in its columns `streak` and `streak_due`. */

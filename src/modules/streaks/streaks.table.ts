@@ -13,7 +13,7 @@ export const streakRuns = sqliteTable(
     started: integer('started').notNull(),
     /** What each period was, run-length encoded (see marks.ts). */
     marks: text('marks').notNull(),
-    /** The length with which it ended, the greatest that it had. */
+    /** The length that it had when it was lost, which is the greatest that it ever had. */
     length: integer('length').notNull(),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.first] })],

@@ -12,8 +12,8 @@ export const mostValues = (spreads: number): number =>
 
 /**
  * All counts together, ascending. Where there are more than so many different changes, neighbours count as one, until there are half
- * as many groups with as many users in each, or a single change: as the least of the group or the greatest, by turns, so that nobody is
- * shifted one way all along.
+ * as many groups with as many users in each, or a single change: as that which most of them have made, so that what was grouped before
+ * stays where it is. Of 300,000 users, all with changes of their own, nobody is out of place by 0.1 per cent then.
  */
 export function merged(lists: readonly (readonly Count[])[], most: number): Count[] {
   const counts = new Map<number, number>()
@@ -26,12 +26,14 @@ export function merged(lists: readonly (readonly Count[])[], most: number): Coun
 function grouped(counts: readonly Count[], groups: number): Count[] {
   const total = counts.reduce((sum, [, users]) => sum + users, 0)
   const result: Count[] = []
-  let [less, last] = [0, -1]
+  let [less, last, heaviest] = [0, -1, 0]
   for (const [change, users] of counts) {
-    const group = Math.floor((less * groups) / total)
-    const [kept, some] = result.at(-1) ?? [change, 0]
-    if (group === last) result[result.length - 1] = [group % 2 === 0 ? kept : change, some + users]
-    else result.push([change, users])
+    // By where the middle one of them stands.
+    const group = Math.floor(((less + users / 2) * groups) / total)
+    const [kept, some] = group === last ? (result.pop() ?? [change, 0]) : [change, 0]
+    if (group !== last) heaviest = 0
+    result.push([users > heaviest ? change : kept, some + users])
+    heaviest = Math.max(heaviest, users)
     last = group
     less += users
   }

@@ -1,5 +1,5 @@
 import { type Aggregation, type CivilDate, civilDate, civilDateOfDay, dayOf } from '../../shared/civil'
-import { nextPeriod, periodEnd, periodStart } from '../../shared/periods'
+import { periodEnd, periodStart } from '../../shared/periods'
 import { periodsOf } from '../streaks/history.rules'
 import type { StreakRun } from '../streaks/streaks.state'
 
@@ -26,18 +26,20 @@ const dateIn = (year: number, rest: string): CivilDate =>
 /** The weeks (from Monday) or months of a year, as far as they lie in it. */
 export function periodsIn(year: Days, frequency: Aggregation): Days[] {
   const periods: Days[] = []
-  let start = periodStart(year.first, frequency)
-  while (start <= year.last) {
-    periods.push(inside(year, { first: start, last: periodEnd(start, frequency) }))
-    start = nextPeriod(start, frequency)
+  for (let first = year.first; first <= year.last; ) {
+    const period = inside(year, periodStart(first, frequency), frequency)
+    periods.push(period)
+    first = period.last + 1
   }
   return periods
 }
 
-const inside = (year: Days, { first, last }: Days): Days => ({
-  first: Math.max(first, year.first),
-  last: Math.min(last, year.last),
-})
+/** What of the period that starts on a day lies in the year. */
+function inside(year: Days, start: number, frequency: Aggregation): Days {
+  const end = periodEnd(start, frequency)
+  // The last month that can be written has no next one to end before.
+  return { first: Math.max(start, year.first), last: end < start ? year.last : Math.min(end, year.last) }
+}
 
 export const isIn = ({ first, last }: Days, day: number): boolean => first <= day && day <= last
 
@@ -57,7 +59,7 @@ function activityBy(
   const [[start] = [periodStart(year.first, frequency)]] = [...counts].sort(
     ([one, some], [other, more]) => more - some || one - other,
   )
-  return { active: counts.size, most: inside(year, { first: start, last: periodEnd(start, frequency) }) }
+  return { active: counts.size, most: inside(year, start, frequency) }
 }
 
 /** How active someone was in a year, by the counts of the events on its days (R1). */
@@ -106,7 +108,7 @@ export type LongestStreak = { length: number; start: number; end: number; starte
 /** The longest streak of the periods that overlap a year; null where there is none. */
 export function longestIn(
   year: Days,
-  runs: readonly StreakRun[],
+  runs: readonly Pick<StreakRun, 'started' | 'first' | 'marks'>[],
   frequency: Aggregation,
 ): LongestStreak | null {
   let longest: LongestStreak | null = null

@@ -1,0 +1,72 @@
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import type { Configuration } from '../configuration/configuration'
+import { configurationOf } from '../configuration/configuration.service'
+import { compareText } from '../leaderboards/ranking'
+import { type Best, bestEver, bestLive, namesOf, overdueOf, type Ranked } from './rankings.repository'
+import { dayIn, isStale, settled, termsOf } from './streaks.rules'
+import { MOST_RANKED, type StreakRankingsQuery, type StreakRankingsResponse } from './streaks.schemas'
+
+/** Users above whom a ranking is kept for a minute, as a summary of points is (P11). */
+const KEPT_ABOVE = 10_000
+const KEPT_FOR = 60_000
+
+type Asked = z.output<typeof StreakRankingsQuery>
+
+/**
+ * The users with the longest streaks, at present or ever, for client libraries of before. Those whose streak is being counted anew
+ * because the frequency is another one come in when that is done (S9).
+ */
+export async function rankStreaks(
+  scope: Scope,
+  { type, limit }: Asked,
+): Promise<z.infer<typeof StreakRankingsResponse>> {
+  const first = (await rankingOf(scope, type)).slice(0, limit)
+  if (first.length === 0) return []
+  const names = await namesOf(
+    scope.db,
+    scope.tenant.id,
+    first.map(({ userId }) => userId),
+  )
+  return first.flatMap(({ userId, length }) => {
+    const name = names.get(userId)
+    return name === undefined ? [] : [{ userId, name, streakLength: length }]
+  })
+}
+
+/** As many as may be asked for: what is kept, or read anew. */
+async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ranked[]> {
+  const { db, tenant, now } = scope
+  const { rankings } = scope.instance
+  const key = `${tenant.id} ${type}`
+  const kept = rankings.get(key)
+  const age = kept === undefined ? 0 : now - kept.computed
+  if (kept?.version === tenant.configVersion && age >= 0 && age < KEPT_FOR) return kept.ranked
+  const config = await configurationOf(scope)
+  const { best, users } =
+    type === 'active'
+      ? await rankActive(scope, config)
+      : await bestEver(db, tenant.id, config.streaks.frequency, MOST_RANKED)
+  if (users > KEPT_ABOVE) rankings.set(key, { version: config.version, computed: now, ranked: best })
+  return best
+}
+
+/** The streaks that live by the rules at this moment, also where their deadline has passed and nobody has judged it yet (S3). */
+async function rankActive(scope: Scope, config: Configuration): Promise<Best> {
+  const { db, tenant, now } = scope
+  const { enabled, frequency } = config.streaks
+  if (!enabled) return { best: [], users: 0 }
+  const lengths = new Map<string, number>()
+  for await (const user of overdueOf(db, tenant.id, now)) {
+    const terms = termsOf(config, user.preferences)
+    if (!terms.isOn || isStale(user.streak, terms)) continue
+    const { run } = settled(user, terms, dayIn(user.profile.tz, now)).streak
+    if (run !== null) lengths.set(user.id, run.length)
+  }
+  // These are read last, so that whoever is judged in between is among them at the latest.
+  const { best, users } = await bestLive(db, tenant.id, frequency, now, MOST_RANKED)
+  for (const { userId, length } of best) lengths.set(userId, length)
+  const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))
+  ranked.sort((a, b) => b.length - a.length || compareText(a.userId, b.userId))
+  return { best: ranked.slice(0, MOST_RANKED), users }
+}

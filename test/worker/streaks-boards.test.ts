@@ -1,0 +1,122 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+const DAY = 86_400_000
+let start = Math.ceil(Date.now() / DAY) * DAY
+const iso = (ms: number) => new Date(ms).toISOString()
+const date = (days: number) => iso(start + days * DAY).slice(0, 10)
+
+let tenant: TestTenant
+async function move(days: number, hours = 0): Promise<void> {
+  const now = iso(start + days * DAY + hours * 3_600_000)
+  expect((await tenant.admin('PUT', '/test-clock', { now })).status).toBe(200)
+}
+
+beforeEach(async () => {
+  await env.DB.prepare('DELETE FROM due_work').run()
+  start += 20 * DAY
+  tenant = await newTenant()
+  await tenant.metric('steps')
+  await move(0, 9)
+})
+
+const act = (user: string) => tenant.event('steps', user, 1)
+const create = (more: object = {}) =>
+  tenant.create('/leaderboards', {
+    key: 'flames',
+    name: 'Flames',
+    rankBy: 'streak',
+    status: 'active',
+    ...more,
+  })
+
+async function page(query = ''): Promise<string[]> {
+  const { body } = await tenant.app('GET', `/leaderboards/flames${query}`)
+  const rankings = at(body, 'rankings')
+  return Array.isArray(rankings) ? rankings.map((one) => `${at(one, 'userId')} ${at(one, 'value')}`) : []
+}
+
+/** An app that can't reach any leaderboard, nor the queue that would tell it later. */
+const cut = () =>
+  newApp({
+    LEADERBOARD: new Proxy(env.LEADERBOARD, {
+      get: (target, name) => {
+        if (name === 'getByName') throw new Error('unreachable')
+        return Reflect.get(target, name, target)
+      },
+    }),
+    REPAIRS: new Proxy(env.REPAIRS, { get: () => () => Promise.reject(new Error('unreachable')) }),
+  })
+
+describe('boards by streak (L3)', () => {
+  it('L3: one that is activated later has the lengths of then, whenever they began', async () => {
+    await act('ada')
+    await move(1, 9)
+    await act('ada')
+    await act('bob')
+    await create({ start: date(1) })
+    expect(await page()).toEqual(['ada 2', 'bob 1'])
+  })
+
+  it('L12: a change that was lost is found by the next one, and within the hour', async () => {
+    await create()
+    await tenant.through(cut()).event('steps', 'ada', 1)
+    await tenant.through(cut()).event('steps', 'bob', 1)
+    expect(await page()).toEqual([])
+    await move(0, 10.1)
+    expect(await page()).toEqual(['ada 1', 'bob 1'])
+    await move(1, 9)
+    await tenant.through(cut()).event('steps', 'ada', 1)
+    await move(1, 9.5)
+    await act('bob')
+    expect(await page()).toEqual(['bob 2', 'ada 1'])
+    await move(2, 8)
+    await act('ada')
+    expect(await page()).toEqual(['ada 3', 'bob 2'])
+  })
+
+  it('L3, L8: after its end nothing counts any more, also where a recount comes later', async () => {
+    await create({ end: date(1) })
+    await act('ada')
+    await act('bob')
+    await move(1, 9)
+    await act('ada')
+    await move(2, 1)
+    await act('ada')
+    // Bob's streak was lost with the end of the last day, which is after it; Ada's third day is too.
+    const lengths = ['ada 2', 'bob 1']
+    expect(await page()).toEqual(lengths)
+    await move(2, 13)
+    expect(await page()).toEqual(lengths)
+    const { body } = await tenant.app('GET', '/leaderboards/flames')
+    expect(at(body, 'status')).toBe('finished')
+  })
+
+  it('L6: broken down by an attribute; whoever moves takes the length along', async () => {
+    const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    await create({ breakdownAttributes: [plan] })
+    await tenant.event('steps', { id: 'ada', attributes: { plan: 'free' } }, 1)
+    await tenant.event('steps', { id: 'bob', attributes: { plan: 'pro' } }, 1)
+    expect(await page('?userAttributes=plan:free')).toEqual(['ada 1'])
+    await tenant.app('PATCH', '/users/ada', { attributes: { plan: 'pro' } })
+    expect(await page('?userAttributes=plan:free')).toEqual([])
+    expect(await page('?userAttributes=plan:pro')).toEqual(['ada 1', 'bob 1'])
+  })
+
+  it('L10: the history of a place tells the day of the loss', async () => {
+    await create()
+    await act('ada')
+    await move(1, 9)
+    await act('ada')
+    await move(5, 9)
+    await act('ada')
+    const { body } = await tenant.app('GET', '/users/ada/leaderboards/flames')
+    expect(at(body, 'history')).toMatchObject([
+      { date: date(0), value: 1 },
+      { date: date(1), value: 2 },
+      { date: date(3), value: null, previousValue: 2 },
+      { date: date(5), value: 1 },
+    ])
+  })
+})

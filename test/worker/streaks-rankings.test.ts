@@ -1,0 +1,262 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { newContext } from '../../src/app'
+import { Instance } from '../../src/instance'
+import { bestLive, overdueOf } from '../../src/modules/streaks/rankings.repository'
+import { instant } from '../../src/shared/clock'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+const DAY = 86_400_000
+const iso = (ms: number) => new Date(ms).toISOString()
+/** A Monday at midnight in UTC, ahead of the present; each test begins some weeks later, since the clock is the file's. */
+let start = Math.ceil(Date.now() / DAY) * DAY
+while (new Date(start).getUTCDay() !== 1) start += DAY
+
+let tenant: TestTenant
+
+/** Moves the clock to so many days, and hours, after the test's start, with all that falls due on the way. */
+async function move(days: number, hours = 9): Promise<void> {
+  const now = iso(start + days * DAY + hours * 3_600_000)
+  expect((await tenant.admin('PUT', '/test-clock', { now })).status).toBe(200)
+}
+
+/** Moves the clock, and has nobody do what falls due: deadlines pass that nobody judges. */
+async function moveUnseen(days: number, hours = 9): Promise<void> {
+  const now = start + days * DAY + hours * 3_600_000
+  await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(now).run()
+}
+
+const ranked = async (query = '', of = tenant) => {
+  const { status, body } = await of.app('GET', `/streaks/rankings${query}`)
+  expect(status).toBe(200)
+  return z
+    .array(z.object({ userId: z.string(), streakLength: z.number() }))
+    .parse(body)
+    .map(({ userId, streakLength }) => [userId, streakLength])
+}
+
+/** Events of these users on so many days from one on; the clock stands on the last one. */
+async function play(from: number, ...days: readonly string[][]): Promise<void> {
+  for (const [index, users] of days.entries()) {
+    await move(from + index)
+    for (const user of users) expect((await tenant.event('steps', user, 1)).status).toBe(201)
+  }
+}
+
+beforeEach(async () => {
+  await env.DB.prepare('DELETE FROM due_work').run()
+  start += 70 * DAY
+  tenant = await newTenant()
+  await tenant.metric('steps')
+  await move(0)
+})
+
+describe('active streaks', () => {
+  it('are ranked longest first, then by user id in order of code points, with names; 0 is left out', async () => {
+    await tenant.app('PUT', '/users/idle', { name: 'Idle' })
+    await play(
+      0,
+      ['ada', 'lost'],
+      ['ada', 'cleo', '\uffee', '\u{1f600}'],
+      ['ada', '\uffee', '\u{1f600}', 'cleo', 'new'],
+    )
+    await tenant.app('PUT', '/users/ada', { name: 'Ada' })
+    expect((await tenant.app('GET', '/streaks/rankings')).body).toEqual([
+      { userId: 'ada', name: 'Ada', streakLength: 3 },
+      { userId: 'cleo', name: null, streakLength: 2 },
+      { userId: '\uffee', name: null, streakLength: 2 },
+      { userId: '\u{1f600}', name: null, streakLength: 2 },
+      { userId: 'new', name: null, streakLength: 1 },
+    ])
+    expect(await ranked('?limit=2&type=active')).toEqual([
+      ['ada', 3],
+      ['cleo', 2],
+    ])
+    expect(await ranked('', await newTenant())).toEqual([])
+  })
+
+  it('S3: one whose deadline has passed is judged by the rules, although nobody has judged it yet', async () => {
+    const change = { freezes: { initial: 0, max: 2, autoEarnInterval: null, autoEarnAmount: 1 } }
+    await tenant.admin('PATCH', '/streaks/settings', change)
+    await play(0, ['frozen', 'lost', 'paused'], ['frozen', 'lost', 'paused', 'west'])
+    await tenant.app('PATCH', '/users/west', { tz: 'America/Los_Angeles' })
+    await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'frozen' }] })
+    const pause = {
+      userId: 'paused',
+      start: iso(start + DAY).slice(0, 10),
+      end: iso(start + 9 * DAY).slice(0, 10),
+    }
+    await tenant.admin('POST', '/streaks/pauses', { pauses: [pause] })
+    await moveUnseen(3, 1)
+    const overdue = await env.DB.prepare(
+      'SELECT count(*) AS n FROM users WHERE tenant_id = ?1 AND streak_due <= ?2',
+    )
+      .bind(tenant.id, start + 3 * DAY)
+      .first<{ n: number }>()
+    expect(overdue).toEqual({ n: 2 })
+    expect(await ranked()).toEqual([
+      ['frozen', 2],
+      ['paused', 2],
+      ['west', 1],
+    ])
+    expect(await ranked('?type=longest')).toEqual([
+      ['frozen', 2],
+      ['lost', 2],
+      ['paused', 2],
+      ['west', 1],
+    ])
+    await moveUnseen(3, 9)
+    expect((await ranked()).slice(2)).toEqual([])
+  })
+
+  it('more than a page of passed deadlines are all looked at', async () => {
+    await tenant.event('steps', 'seed', 1)
+    await env.DB.prepare(
+      `INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control, created, updated,
+         metrics, points, counters, streak, streak_due)
+       SELECT u.tenant_id, 'user-' || n.value, u.iid || n.value, 1, u.changed, 'America/New_York', 0, '{}', 0, u.created,
+         u.updated, '[]', '{}', '[]', json_set(u.streak, '$.run.length', n.value), u.streak_due + n.value % 3
+       FROM users u, json_each(?2) n WHERE u.tenant_id = ?1`,
+    )
+      .bind(tenant.id, JSON.stringify(Array.from({ length: 2_500 }, (_, n) => n + 1)))
+      .run()
+    // Past the deadline that is stored, before midnight in New York.
+    await moveUnseen(2, 2)
+    expect(await ranked('?limit=3')).toEqual([
+      ['user-2500', 2500],
+      ['user-2499', 2499],
+      ['user-2498', 2498],
+    ])
+    expect(await ranked('?limit=100')).toHaveLength(100)
+  })
+
+  it('S1, U7: nobody has one where streaks are off, or where the user wants none', async () => {
+    await play(0, ['ada', 'bob'])
+    await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: false } })
+    expect(await ranked()).toEqual([['ada', 1]])
+    await tenant.admin('PATCH', '/streaks/settings', { enabled: false })
+    expect(await ranked()).toEqual([])
+  })
+})
+
+describe('the longest streaks', () => {
+  it('are those that users ever had, over or not', async () => {
+    await play(0, ['ada', 'bob'], ['ada', 'bob'], ['ada'], [], ['bob'], ['ada', 'bob'], ['bob'], ['bob'])
+    expect(await ranked('?type=longest')).toEqual([
+      ['bob', 4],
+      ['ada', 3],
+    ])
+    expect(await ranked()).toEqual([['bob', 4]])
+    await move(30)
+    expect(await ranked()).toEqual([])
+    expect(await ranked('?type=longest&limit=1')).toEqual([['bob', 4]])
+  })
+
+  it('S8: a restored one counts with its whole length', async () => {
+    await play(0, ['ada'], ['ada'], ['ada'], [], [], ['ada'])
+    await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
+    await play(6, ['ada'])
+    expect(await ranked('?type=longest')).toEqual([['ada', 4]])
+    expect(await ranked()).toEqual([['ada', 4]])
+    await move(9)
+    expect(await ranked('?type=longest')).toEqual([['ada', 4]])
+  })
+
+  it('S9: after a switch of the frequency they are counted from the log', async () => {
+    await play(0, ['ada'], ['ada'], [], [], [], [], [], ['ada', 'bob'], ['bob'], ['bob'])
+    await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    await move(10)
+    for (const type of ['active', 'longest']) {
+      expect(await ranked(`?type=${type}`)).toEqual([
+        ['ada', 2],
+        ['bob', 1],
+      ])
+    }
+    await move(40)
+    expect(await ranked()).toEqual([])
+    expect(await ranked('?type=longest')).toEqual([
+      ['ada', 2],
+      ['bob', 1],
+    ])
+    const { results } = await env.DB.prepare(
+      'SELECT r.length FROM streak_runs r JOIN users u ON u.iid = r.user_iid WHERE u.tenant_id = ?1 ORDER BY 1',
+    )
+      .bind(tenant.id)
+      .all()
+    expect(results).toEqual([{ length: 1 }, { length: 2 }])
+  })
+})
+
+describe('a ranking', () => {
+  it('is kept for a minute where there are more than 10,000 users, as long as the configuration is the same', async () => {
+    await play(0, ['ada'])
+    const setUsers = (count: number) =>
+      env.DB.prepare("UPDATE tallies SET count = ?2 WHERE tenant_id = ?1 AND name = 'users'")
+        .bind(tenant.id, count)
+        .run()
+    const own = tenant.through(newApp())
+    for (const type of ['active', 'longest']) {
+      const query = `?type=${type}`
+      await setUsers(10_000)
+      const before = await ranked(query, own)
+      await tenant.event('steps', `${type}-1`, 1)
+      expect(await ranked(query, own)).toHaveLength(before.length + 1)
+      await setUsers(10_001)
+      expect(await ranked(query, own)).toHaveLength(before.length + 1)
+      await tenant.event('steps', `${type}-2`, 1)
+      expect(await ranked(query, own)).toHaveLength(before.length + 1)
+      expect(await ranked(`${query}&limit=1`, own)).toHaveLength(1)
+      await tenant.metric(`another-${type}`)
+      expect(await ranked(query, own)).toHaveLength(before.length + 2)
+      await tenant.event('steps', `${type}-3`, 1)
+      const { now } = (await env.DB.prepare('SELECT now FROM test_clock').first<{ now: number }>()) ?? {
+        now: 0,
+      }
+      await tenant.admin('PUT', '/test-clock', { now: iso(now + 59_999) })
+      expect(await ranked(query, own)).toHaveLength(before.length + 2)
+      await tenant.admin('PUT', '/test-clock', { now: iso(now + 60_000) })
+      expect(await ranked(query, own)).toHaveLength(before.length + 3)
+    }
+  })
+
+  it('K3: may be read by an application key', async () => {
+    await play(0, ['ada', 'bob'])
+    const { status, body } = await tenant.as(await tenant.key('ada'), 'GET', '/streaks/rankings')
+    expect([status, body]).toEqual([
+      200,
+      [
+        { userId: 'ada', name: null, streakLength: 1 },
+        { userId: 'bob', name: null, streakLength: 1 },
+      ],
+    ])
+  })
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['limit=x', 'limit'],
+    ['type=best', 'type'],
+    ['type=active&type=longest', 'type'],
+  ])('%s is 422', async (query, named) => {
+    const { status, body } = await tenant.app('GET', `/streaks/rankings?${query}`)
+    expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(named)])
+  })
+
+  it('P11: costs no row of a user who has no streak, where the streaks that users have are asked for', async () => {
+    await play(0, ['ada', 'bob'])
+    for (let n = 0; n < 30; n += 1) await tenant.app('PUT', `/users/idle-${n}`, { name: 'Idle' })
+    const { db, cost } = newContext(new Instance(), env, () => undefined)
+    expect(await bestLive(db, tenant.id, 'daily', instant(start), 10)).toEqual({
+      best: [
+        { userId: 'ada', length: 1 },
+        { userId: 'bob', length: 1 },
+      ],
+      users: 32,
+    })
+    const overdue: string[] = []
+    for await (const { id } of overdueOf(db, tenant.id, instant(start + 2 * DAY))) overdue.push(id)
+    expect(overdue).toEqual(['ada', 'bob'])
+    expect(cost.rowsRead).toBeLessThan(20)
+  })
+})
