@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Change, type Command, type Decision, evaluate } from '../../src/engine/evaluate'
+import { type Command, type Decision, evaluate } from '../../src/engine/evaluate'
+import type { Change } from '../../src/engine/happen'
 import type { UserState } from '../../src/engine/state'
 import type { Configuration, Trigger } from '../../src/modules/configuration/configuration'
 import { pointsChanges } from '../../src/modules/points/points.answers'

@@ -1,6 +1,6 @@
 import type { Context, Scope } from '../../context'
 import type { Database } from '../../db/database'
-import { happen } from '../../engine/evaluate'
+import { happen } from '../../engine/happen'
 import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
 import { micros } from '../../shared/decimal'

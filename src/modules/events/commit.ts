@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database'
 import { isConflict } from '../../db/guard'
-import { type Change, type Decision, evaluate } from '../../engine/evaluate'
+import { type Decision, evaluate } from '../../engine/evaluate'
+import type { Change } from '../../engine/happen'
 import type { UserState } from '../../engine/state'
 import { Refusal, refusals } from '../../errors'
 import { type Instant, instant, systemNow, wait } from '../../shared/clock'

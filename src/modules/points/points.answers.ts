@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Change } from '../../engine/evaluate'
+import type { Change } from '../../engine/happen'
 import type { AwardRecord } from '../../engine/state'
 import { instant, iso } from '../../shared/clock'
 import { filtersAnswer } from '../attributes/attributes.answers'

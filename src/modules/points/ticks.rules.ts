@@ -1,4 +1,4 @@
-import { touch } from '../../engine/evaluate'
+import { touch } from '../../engine/happen'
 import type { AwardRecord, LocalTime, Profile, UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { childId, retimed } from '../../shared/ids'

@@ -1,9 +1,8 @@
 import type { Scope } from '../../context'
 import { configurationUnchanged, isConflict, usersUnchanged } from '../../db/guard'
-import { touch } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
 import { refusals } from '../../errors'
-import { type Instant, instant, systemNow } from '../../shared/clock'
+import { type Instant, systemNow } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { configurationAt } from '../configuration/configuration.repository'
 import { deliver } from '../leaderboards/delivery.service'
@@ -11,6 +10,7 @@ import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
 import { userOf, usersStatement } from '../users/users.repository'
 import { recountStreak } from './recount.service'
+import { streakOnly } from './streak-only.rules'
 import { announceFirst } from './streaks.repository'
 import { dayIn, isStale, scheduled, settled, type Terms, termsOf } from './streaks.rules'
 import type { StreakRun, StreakState } from './streaks.state'
@@ -90,21 +90,5 @@ function closed(
   now: Instant,
 ): BulkChange | null {
   if (streak === user.streak) return null
-  const growth = (streak.run?.length ?? 0) - (user.streak.run?.length ?? 0)
-  const change = {
-    before: user,
-    event: null,
-    awards: [],
-    completed: [],
-    isExtended: false,
-    growth,
-    ended: ended === null ? [] : [ended],
-  }
-  const after = {
-    ...user,
-    seq: user.seq + 1,
-    changed: instant(Math.max(user.changed, now)),
-    streak: scheduled(user, streak, terms, today),
-  }
-  return { ...change, after: touch(config, after, change) }
+  return streakOnly(config, user, scheduled(user, streak, terms, today), ended === null ? [] : [ended], now)
 }

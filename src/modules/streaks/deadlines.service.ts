@@ -1,14 +1,14 @@
 import type { Context } from '../../context'
 import { configurationUnchanged, isConflict } from '../../db/guard'
-import { touch } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
-import { type Instant, instant } from '../../shared/clock'
+import type { Instant } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { configurationAt } from '../configuration/configuration.repository'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
 import { userOf } from '../users/users.repository'
 import { recountChange } from './recount.service'
+import { streakOnly } from './streak-only.rules'
 import { dueStatement, nextDeadline } from './streaks.repository'
 import { dayIn, isStale, scheduled, settled, termsOf } from './streaks.rules'
 
@@ -70,21 +70,5 @@ export function judged(config: Configuration, user: UserState, at: Instant): Bul
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, at)
   const { streak, ended } = settled(user, terms, today)
-  const growth = (streak.run?.length ?? 0) - (user.streak.run?.length ?? 0)
-  const change = {
-    before: user,
-    event: null,
-    awards: [],
-    completed: [],
-    isExtended: false,
-    growth,
-    ended: ended === null ? [] : [ended],
-  }
-  const next = {
-    ...user,
-    seq: user.seq + 1,
-    changed: instant(Math.max(user.changed, at)),
-    streak: scheduled(user, streak, terms, today),
-  }
-  return { ...change, after: touch(config, next, change) }
+  return streakOnly(config, user, scheduled(user, streak, terms, today), ended === null ? [] : [ended], at)
 }

@@ -1,11 +1,11 @@
 import type { Database } from '../../db/database'
 import { configurationUnchanged, isConflict } from '../../db/guard'
-import { touch } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
 import { Recount } from './recount.rules'
+import { streakOnly } from './streak-only.rules'
 import { announce, logOf, pausesOf } from './streaks.repository'
 
 /** Counts a user's streak from the log, as it is by the present settings (S9). The user's row is not touched. */
@@ -49,16 +49,5 @@ export async function recountChange(
   now: Instant,
 ): Promise<BulkChange> {
   const { streak, runs } = await recounted(db, config, user, now)
-  const growth = (streak.run?.length ?? 0) - (user.streak.run?.length ?? 0)
-  const change = {
-    before: user,
-    event: null,
-    awards: [],
-    completed: [],
-    isExtended: false,
-    growth,
-    ended: runs,
-  }
-  const after = touch(config, { ...user, seq: user.seq + 1, streak }, change)
-  return { ...change, after, replacesRuns: true }
+  return { ...streakOnly(config, user, streak, runs, user.changed), replacesRuns: true }
 }

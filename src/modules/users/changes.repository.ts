@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Database } from '../../db/database'
-import type { Change } from '../../engine/evaluate'
+import type { Change } from '../../engine/happen'
 import { packed } from '../../shared/packed'
 import { streakJson } from '../streaks/streaks.state'
 import { completionsJson, countersJson } from './users.repository'

@@ -1,0 +1,20 @@
+import { touch } from '../../engine/happen'
+import type { UserState } from '../../engine/state'
+import { type Instant, instant } from '../../shared/clock'
+import type { Configuration } from '../configuration/configuration'
+import type { BulkChange } from '../users/changes.repository'
+import type { StreakRun, StreakState } from './streaks.state'
+
+/** A change of nothing but a user's streak, at a moment: by what falls due, by a recount, or by an admin. */
+export function streakOnly(
+  config: Configuration,
+  before: UserState,
+  streak: StreakState,
+  ended: readonly StreakRun[],
+  at: Instant,
+): BulkChange {
+  const growth = (streak.run?.length ?? 0) - (before.streak.run?.length ?? 0)
+  const change = { before, event: null, awards: [], completed: [], isExtended: false, growth, ended }
+  const changed = instant(Math.max(before.changed, at))
+  return { ...change, after: touch(config, { ...before, seq: before.seq + 1, changed, streak }, change) }
+}
