@@ -7,6 +7,7 @@ import { judgeStreaks } from '../../src/modules/streaks/deadlines.service'
 import { recountStep } from '../../src/modules/streaks/settings.service'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'
+import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
 
 /* Steps one by one, at the real database, with faults between their reads and their writes. */
@@ -15,46 +16,8 @@ const DAY = 86_400_000
 /** The midnight that has just been, in UTC. */
 const midnight = Math.floor(Date.now() / DAY) * DAY
 const now = () => instant(Date.now())
-const lost = () => new Error('D1_ERROR: Network connection lost.')
 
 const contextWith = (DB: D1Database = env.DB) => newContext(new Instance(), { ...env, DB }, () => undefined)
-
-/** D1 whose n-th write batch (from 0) goes through `fault`; counts the rows of all of them. */
-function faulty(fault: (run: () => Promise<D1Result[]>, write: number) => Promise<D1Result[]>) {
-  const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
-  const texts = new WeakMap<D1PreparedStatement, string>()
-  const prepare = (sql: string) => {
-    const statement = env.DB.prepare(sql)
-    return new Proxy(statement, {
-      get: (target, name) => {
-        if (name !== 'bind') return Reflect.get(target, name, target)
-        return (...values: unknown[]) => {
-          const bound = target.bind(...values)
-          texts.set(bound, sql)
-          return bound
-        }
-      },
-    })
-  }
-  const batch = async (statements: D1PreparedStatement[]) => {
-    const run = async () => {
-      const results = await env.DB.batch(statements)
-      for (const { meta } of results) {
-        seen.rowsWritten += meta.rows_written
-        seen.rowsRead += meta.rows_read
-      }
-      return results
-    }
-    if (!statements.some((one) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(texts.get(one) ?? ''))) return run()
-    seen.writes += 1
-    return fault(run, seen.writes - 1)
-  }
-  const DB = new Proxy(env.DB, {
-    get: (target, name) =>
-      name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
-  })
-  return { DB, seen }
-}
 
 /** Makes users with a streak of 5 days up to two days ago, whose deadline was the last midnight; the last ones were active yesterday. */
 async function streakers(tenant: TestTenant, count: number, active = 0): Promise<void> {

@@ -1,0 +1,93 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { faulty, lost } from './faulty'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+/* Completions and preferences on the event path: lost answers, conflicts, the lane. */
+
+let tenant: TestTenant
+beforeEach(async () => {
+  tenant = await newTenant()
+  const achievementId = await tenant.create('/achievements', {
+    key: 'tour',
+    name: 'Tour',
+    trigger: 'api',
+    status: 'active',
+  })
+  const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+  const trigger = { type: 'achievement', achievementId, points: 7, status: 'active' }
+  await tenant.create(`/points/${system}/triggers`, trigger)
+})
+
+const complete = (through: TestTenant, user = 'ada') =>
+  through.app('POST', '/achievements/tour/complete', { user: { id: user, name: 'Ada' } })
+const completions = async () => at((await tenant.app('GET', '/achievements')).body, 0, 'completions')
+const points = async (user = 'ada') => at((await tenant.app('GET', `/users/${user}/points/xp`)).body, 'total')
+
+describe('a completion whose write has no answer (A3, E2)', () => {
+  it('A3: that was stored: is told whole, with its points, and counts once', async () => {
+    const { DB, seen } = faulty(async (run, write) => {
+      if (write > 0) return run()
+      await run()
+      throw lost()
+    })
+    const { status, body } = await complete(tenant.through(newApp({ DB })))
+    expect([status, at(body, 'points', 'xp', 'added')]).toEqual([201, 7])
+    expect(seen.writes).toBe(1)
+    const again = await complete(tenant)
+    expect([at(again.body, 'completionId'), at(again.body, 'points')]).toEqual([at(body, 'completionId'), {}])
+    expect([await completions(), await points()]).toEqual([1, 7])
+  })
+
+  it('A3: that was not stored: is done anew, once', async () => {
+    const { DB, seen } = faulty((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
+    const { status, body } = await complete(tenant.through(newApp({ DB })))
+    expect([status, at(body, 'points', 'xp', 'added'), seen.writes]).toEqual([201, 7, 2])
+    expect([await completions(), await points()]).toEqual([1, 7])
+  })
+
+  it('A3, E3: ten at once, through five isolates: one is the first, all tell the same completion', async () => {
+    const apps = Array.from({ length: 5 }, () => tenant.through(newApp()))
+    const answers = await Promise.all([...apps, ...apps].map((app) => complete(app)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201))
+    expect(new Set(answers.map(({ body }) => at(body, 'completionId'))).size).toBe(1)
+    expect(answers.filter(({ body }) => at(body, 'points', 'xp') !== undefined)).toHaveLength(1)
+    expect([await completions(), await points()]).toEqual([1, 7])
+  })
+})
+
+describe('the lane (E3)', () => {
+  /** An app whose every write comes after somebody else's, so that all goes through the lane. */
+  const contending = (lanes: string[]) => {
+    const { DB } = faulty(async (run) => {
+      await env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id).run()
+      return run()
+    })
+    const USER_LANE = new Proxy(env.USER_LANE, {
+      get: (target, name) => {
+        if (name !== 'getByName') return Reflect.get(target, name, target)
+        return (lane: string) => {
+          lanes.push(lane)
+          return target.getByName(lane)
+        }
+      },
+    })
+    return tenant.through(newApp({ DB, USER_LANE }))
+  }
+
+  it('A3, U7: takes completions and preferences along, whole', async () => {
+    await tenant.metric('steps')
+    await tenant.admin('PATCH', '/streaks/settings', { personalisation: true })
+    await tenant.app('PUT', '/users/ada', {})
+    const lanes: string[] = []
+    const first = await complete(contending(lanes))
+    expect([first.status, at(first.body, 'points', 'xp', 'added')]).toEqual([201, 7])
+    const streak = { metrics: [{ key: 'steps', threshold: 0.25 }], evaluationMode: 'AND' }
+    const change = { notifications: { recap: ['push'] }, streak }
+    const { status, body } = await contending(lanes).app('PATCH', '/users/ada/preferences', change)
+    expect([status, body]).toEqual([200, change])
+    expect(lanes).toHaveLength(2)
+    expect(at((await tenant.app('GET', '/users/ada')).body, 'name')).toBe('Ada')
+    expect([await completions(), await points()]).toEqual([1, 7])
+  })
+})

@@ -1,0 +1,41 @@
+import { env } from 'cloudflare:workers'
+
+/** What D1 throws when nobody knows what became of a batch. */
+export const lost = () => new Error('D1_ERROR: Network connection lost.')
+
+/** D1 whose n-th write batch (from 0) goes through `fault`; counts the rows of all of them. */
+export function faulty(fault: (run: () => Promise<D1Result[]>, write: number) => Promise<D1Result[]>) {
+  const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
+  const texts = new WeakMap<D1PreparedStatement, string>()
+  const prepare = (sql: string) => {
+    const statement = env.DB.prepare(sql)
+    return new Proxy(statement, {
+      get: (target, name) => {
+        if (name !== 'bind') return Reflect.get(target, name, target)
+        return (...values: unknown[]) => {
+          const bound = target.bind(...values)
+          texts.set(bound, sql)
+          return bound
+        }
+      },
+    })
+  }
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const run = async () => {
+      const results = await env.DB.batch(statements)
+      for (const { meta } of results) {
+        seen.rowsWritten += meta.rows_written
+        seen.rowsRead += meta.rows_read
+      }
+      return results
+    }
+    if (!statements.some((one) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(texts.get(one) ?? ''))) return run()
+    seen.writes += 1
+    return fault(run, seen.writes - 1)
+  }
+  const DB = new Proxy(env.DB, {
+    get: (target, name) =>
+      name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
+  })
+  return { DB, seen }
+}
