@@ -302,7 +302,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
     achievements: [],
     streaks: {
       enabled: true,
-      off: null,
+      off: [],
       frequency: 'daily',
       epoch: 0,
       metrics: [],

@@ -59,9 +59,9 @@ function stored(settings: OracleSettings, before: StreakSettings | null, now: nu
   const since = isEarnedSo ? (was?.since ?? now) : now
   const epoch = before === null ? 0 : before.epoch + (before.frequency === frequency ? 0 : 1)
   const wasOn = before?.enabled ?? enabled
-  let off = before?.off ?? null
-  if (wasOn && !enabled) off = { from: now, to: now }
-  if (!wasOn && enabled && off !== null) off = { ...off, to: now }
+  let off = before?.off ?? []
+  if (wasOn && !enabled) off = [...off, { from: now, to: null }]
+  if (!wasOn && enabled) off = off.map(({ from, to }) => ({ from, to: to ?? now }))
   return {
     ...{ enabled, off, frequency, epoch, evaluationMode: mode, personalisation },
     metrics: metrics.map(({ metric, threshold }) => ({ metricId: idOf(metric), threshold })),

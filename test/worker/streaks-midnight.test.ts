@@ -148,17 +148,29 @@ describe('a midnight of many (S3)', () => {
   it('E2: the configuration moves between read and write: the step is done anew under the new one', async () => {
     const tenant = await newTenant()
     await streakers(tenant, 3)
+    await env.DB.prepare("UPDATE users SET streak = json_set(streak, '$.freezes', 1) WHERE tenant_id = ?1")
+      .bind(tenant.id)
+      .run()
+    const walks = () =>
+      env.DB.prepare("DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'recount'").bind(tenant.id)
     const { DB } = faulty(async (run, write) => {
-      if (write === 0) await tenant.admin('PATCH', '/streaks/settings', { enabled: false })
+      if (write === 0) {
+        // The walk over the users that follows would do the same.
+        await env.DB.prepare(
+          `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'), 'off', json('[]'),
+             'frequency', 'daily', 'epoch', 0, 'metrics', json('[]'), 'evaluationMode', 'OR', 'personalisation', json('false'),
+             'freezes', json_object('initial', 0, 'max', 2, 'autoEarnInterval', NULL, 'autoEarnAmount', 1, 'since', 0))
+           WHERE id = ?1`,
+        )
+          .bind(tenant.id)
+          .run()
+        await walks().run()
+      }
       return run()
     })
-    const counts = await allSteps(tenant, DB)
-    expect(counts[0]).toBe(0)
-    // What was due before they went off is judged all the same, once: here by the walk over all users.
-    expect(await ended(tenant)).toHaveLength(3)
-    expect(await alive(tenant)).toEqual([])
-    await tenant.admin('PATCH', '/streaks/settings', { enabled: true })
-    expect((await tenant.app('GET', '/users/user00001/streak')).body).toMatchObject({ length: 0 })
+    expect(await allSteps(tenant, DB)).toEqual([0, 3])
+    expect([await alive(tenant), await ended(tenant)]).toEqual([expect.objectContaining({ length: 3 }), []])
+    expect((await tenant.app('GET', '/users/user00001/streak')).body).toMatchObject({ length: 5, freezes: 0 })
   })
 
   it('C2: a deadline that an event sets while the step looks for the next one is not forgotten', async () => {
@@ -297,28 +309,75 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
 
   it('A2, A4: one that counts matching events takes in the whole log, and events while it does', async () => {
     const tenant = await qualified(2, [{}])
+    const attributes = { kind: 'long' }
+    // Visited by the first step, with nothing that matches.
+    await tenant.event('lessons', 'bo', 5)
     const { DB } = faulty(async (run, write) => {
       if (write === 0) {
-        const attributes = { kind: 'long' }
         await tenant.event('lessons', 'u0', 1, { attributes })
         await tenant.event('lessons', 'new', 1, { attributes })
-        await tenant.event('lessons', 'a-new', 1, { attributes })
+      }
+      // Between the step that has passed them and the last one.
+      if (write === 2) {
+        await tenant.event('lessons', 'bo', 1, { attributes })
         await tenant.app('PUT', '/users/a-later', {})
         await tenant.event('lessons', 'a-later', 1, { attributes })
+        await tenant.event('lessons', 'a-new', 1, { attributes })
       }
       return run()
     })
     await walk(tenant, 'backdate', DB)
-    for (const user of ['new', 'a-new', 'a-later']) {
-      const { body } = await tenant.event('lessons', user, 1, { attributes: { kind: 'long' } })
+    const counted = await rows(
+      tenant,
+      "SELECT counted FROM achievements WHERE tenant_id = ?1 AND key = 'first'",
+    )
+    expect(counted).toEqual([{ counted: 1 }])
+    for (const user of ['a-later', 'a-new', 'bo', 'new']) {
+      const { body } = await tenant.event('lessons', user, 1, { attributes })
       expect([user, at(body, 'achievements', 0, 'key')]).toEqual([user, 'first'])
     }
-    // Whoever was there before without a matching event begins at 0.
-    expect(
-      await rows(tenant, "SELECT counted FROM achievements WHERE tenant_id = ?1 AND key = 'first'"),
-    ).toEqual([{ counted: 1 }])
-    const all = ['a-later', 'a-new', 'new', 'u0', 'u1'].map((id) => ({ id, held: 2, points: 7, awards: 1 }))
+    const all = ['a-later', 'a-new', 'bo', 'new', 'u0', 'u1'].map((id) => ({
+      id,
+      held: 2,
+      points: 7,
+      awards: 1,
+    }))
     expect(await held(tenant)).toEqual(all)
+  })
+
+  it('A2, G2: matching events that go beyond 64 bits are as much as counts', async () => {
+    const tenant = await qualified(1, [{}])
+    const attributeId = at((await tenant.admin('GET', '/attributes')).body, 0, 'id')
+    const metricId = at((await tenant.admin('GET', '/metrics')).body, 0, 'id')
+    await env.DB.prepare(
+      `INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset, attributes)
+       SELECT (SELECT iid FROM users WHERE tenant_id = ?1), ?2, 1000 + value, 0, 'e' || value, 1000000000000000, 0, ?3
+       FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 9500) SELECT value FROM n)`,
+    )
+      .bind(tenant.id, metricId, JSON.stringify({ [String(attributeId)]: 'long' }))
+      .run()
+    await walk(tenant, 'backdate')
+    expect(await held(tenant)).toEqual(full(1))
+    expect((await tenant.app('GET', '/users/u0/wrapped')).status).toBe(200)
+    expect((await tenant.app('GET', '/users/u0/wrapped?year=1970')).status).toBe(200)
+  })
+
+  it('S9, A4: whoever is still of another frequency is counted anew before an achievement is given', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('lessons')
+    await tenant.event('lessons', 'u0', 1)
+    await env.DB.prepare(
+      `UPDATE users SET streak = json_set(streak, '$.frequency', 'weekly', '$.run.length', 9) WHERE tenant_id = ?1`,
+    )
+      .bind(tenant.id)
+      .run()
+    const item = { key: 'nine', name: 'Nine', trigger: 'streak', streakLength: 9, status: 'active' }
+    await tenant.create('/achievements', item)
+    await walk(tenant, 'backdate')
+    expect(await rows(tenant, 'SELECT achievements FROM users WHERE tenant_id = ?1')).toEqual([
+      { achievements: '[]' },
+    ])
+    expect((await tenant.app('GET', '/users/u0/streak')).body).toMatchObject({ length: 1 })
   })
 
   it('S9, C2: a recount that is done twice, or crashes, leaves what the log says', async () => {

@@ -247,7 +247,7 @@ describe('a ranking', () => {
     await play(0, ['ada', 'bob'])
     for (let n = 0; n < 30; n += 1) await tenant.app('PUT', `/users/idle-${n}`, { name: 'Idle' })
     const { db, cost } = newContext(new Instance(), env, () => undefined)
-    expect(await bestLive(db, tenant.id, 'daily', instant(start), 10)).toEqual({
+    expect(await bestLive(db, tenant.id, { frequency: 'daily', epoch: 0 }, instant(start), 10)).toEqual({
       best: [
         { userId: 'ada', length: 1 },
         { userId: 'bob', length: 1 },

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { faulty, lost } from './faulty'
 import { at, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 const DAY = 86_400_000
@@ -391,6 +392,41 @@ describe('freezes by hand (S7)', () => {
   })
 })
 
+describe('an admin’s change whose answer is lost (G2)', () => {
+  const grant = (through: TestTenant) =>
+    through.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
+
+  it('G2, S7: is told as what it was, and done once', async () => {
+    await settings({ freezes: { max: 5 } })
+    await tenant.event('steps', 'ada', 1)
+    const { DB, seen } = faulty(async (run) => {
+      await run()
+      throw lost()
+    })
+    expect(await grant(tenant.through(newApp({ DB })))).toMatchObject({ status: 201, body: { issues: [] } })
+    expect(seen.writes).toBe(1)
+    expect(await streak('ada')).toMatchObject({ freezes: 1 })
+  })
+})
+
+describe('what an event writes (design)', () => {
+  it('budget: extending costs one row, of the deadline; nothing more once that is done', async () => {
+    const { DB, seen } = faulty((run) => run())
+    const through = tenant.through(newApp({ DB }))
+    const rowsOf = async (user: string) => {
+      const before = seen.rowsWritten
+      await through.event('steps', user, 1)
+      return seen.rowsWritten - before
+    }
+    // The first of a tenant tells the Timekeeper, and a new user is counted.
+    expect(await rowsOf('ada')).toBe(5)
+    expect(await rowsOf('bob')).toBe(4)
+    expect([await rowsOf('ada'), await rowsOf('bob')]).toEqual([2, 2])
+    await move(1, 9)
+    expect([await rowsOf('ada'), await rowsOf('ada')]).toEqual([3, 2])
+  })
+})
+
 describe('restoring (S8)', () => {
   const restore = (...ids: string[]) =>
     tenant.admin('POST', '/streaks/restore', { users: ids.map((id) => ({ id })) })
@@ -468,6 +504,24 @@ describe('another frequency (S9)', () => {
       extended: false,
     })
     expect(await stored('ada')).toMatchObject({ streak: expect.stringContaining('"weekly"') })
+  })
+
+  it('S8: a week that reaches into this year counts', async () => {
+    await settings({ frequency: 'weekly' })
+    // To the Monday of the last week of a year that the next one shares.
+    const year = new Date(start).getUTCFullYear() + 1
+    const first = Date.UTC(year, 0, 1)
+    const monday = (first - start) / DAY - ((new Date(first).getUTCDay() + 6) % 7)
+    for (const day of [monday - 7, monday]) {
+      await move(day, 9)
+      await tenant.event('steps', 'ada', 1)
+    }
+    await move(monday + 15, 9)
+    expect(await length('ada')).toBe(0)
+    const { status } = await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
+    expect(status).toBe(201)
+    expect(await length('ada')).toBe(2)
+    start += (monday + 20) * DAY
   })
 
   it('S1: off, streaks are 0 and silent; on again, nothing that ended meanwhile was missed', async () => {

@@ -91,7 +91,8 @@ function accepted(
 ): Achievement | string {
   if (typeof made === 'string') return made
   const objection = achievementObjection({ ...config, achievements: draft.list }, made)
-  if (objection === null && beginsAnew(before, made)) begun.add(made.id)
+  // What the product completes itself nobody has earned before.
+  if (objection === null && made.trigger !== 'api' && beginsAnew(before, made)) begun.add(made.id)
   return objection ?? made
 }
 

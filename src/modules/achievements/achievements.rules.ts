@@ -2,6 +2,7 @@ import type { Completion, Counter, LocalTime, UserState } from '../../engine/sta
 import { toMicros } from '../../shared/decimal'
 import { type Achievement, type Configuration, meets } from '../configuration/configuration'
 import { count, NEW_COUNTER } from '../metrics/metrics.rules'
+import { termsOf } from '../streaks/streaks.rules'
 
 /** What happened that may complete achievements. */
 export type Deed = {
@@ -89,8 +90,10 @@ const hasAll = ({ achievementIds }: Achievement, had: ReadonlyMap<string, Comple
 export function qualifies(config: Configuration, user: UserState, achievement: Achievement): boolean {
   const { trigger, metricId, metricValue, streakLength } = achievement
   if (trigger === 'api') return true
-  if (trigger === 'streak')
-    return (user.streak.run?.length ?? 0) >= (streakLength ?? Number.POSITIVE_INFINITY)
+  if (trigger === 'streak') {
+    const length = termsOf(config, user.preferences).isOn ? (user.streak.run?.length ?? 0) : 0
+    return length >= (streakLength ?? Number.POSITIVE_INFINITY)
+  }
   if (trigger !== 'metric' || metricId === null || metricValue === null) return false
   if (!config.metrics.some(({ id }) => id === metricId)) return false
   return (totalOf(user, achievement)?.total ?? Number.NEGATIVE_INFINITY) >= toMicros(metricValue)

@@ -2,9 +2,11 @@ import { z } from 'zod'
 import type { Database } from '../../db/database'
 import { type Micros, micros } from '../../shared/decimal'
 import type { Achievement } from '../configuration/configuration'
+import { raiseVersion } from '../configuration/configuration.service'
 
+// `total` counts in floats, where `sum` would fail beyond 64 bits: a part of the events may go as far as it likes (E1).
 const SUMS = `
-  SELECT asked.value ->> 0 AS iid, sum(e.value) AS sum FROM json_each(?1) asked
+  SELECT asked.value ->> 0 AS iid, total(e.value) AS sum FROM json_each(?1) asked
   CROSS JOIN events e ON e.user_iid = asked.value ->> 0 AND e.metric_id = ?2 AND e.seq <= asked.value ->> 1
   WHERE NOT EXISTS (SELECT 1 FROM json_each(?3) f
     WHERE (e.attributes ->> ('$."' || (f.value ->> 0) || '"')) IS NOT f.value ->> 1)
@@ -31,7 +33,6 @@ export async function sumsOf(
 }
 
 const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id = ?2 AND counter_id = ?3'
-const RAISE_VERSION = 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1'
 
 /** Notes that all users' counters of an achievement have taken in the log, which is a change of the configuration (A4). */
 export function counted(
@@ -39,5 +40,5 @@ export function counted(
   tenantId: string,
   { id, counterId }: Achievement,
 ): D1PreparedStatement[] {
-  return [db.statement(COUNTED, tenantId, id, counterId), db.statement(RAISE_VERSION, tenantId)]
+  return [db.statement(COUNTED, tenantId, id, counterId), raiseVersion(db, tenantId)]
 }

@@ -7,6 +7,8 @@ import { micros } from '../../shared/decimal'
 import { newId } from '../../shared/ids'
 import type { Achievement, Configuration } from '../configuration/configuration'
 import { count, NEW_COUNTER } from '../metrics/metrics.rules'
+import { recountChanges } from '../streaks/recount.service'
+import { isStale } from '../streaks/streaks.rules'
 import { beginWalk, type DueWork } from '../timekeeper/timekeeper.repository'
 import type { BulkChange } from '../users/changes.repository'
 import { type WalkStep, walkStep } from '../users/walk.service'
@@ -34,12 +36,20 @@ export function backdateStep(context: Context, tenantId: string, work: DueWork):
     work,
     async (config, users, now) => {
       const achievement = find(config)
-      if (achievement === undefined || achievement.status === 'inactive') return []
-      const known = await withCounters(db, achievement, users)
-      return users.flatMap((user, index) => {
+      if (achievement === undefined || achievement.status === 'inactive') {
+        return { changes: [], visited: users.length }
+      }
+      // Whose streak is of another frequency is counted anew first, and visited by the next step (S9).
+      const firstStale = users.findIndex(({ streak }) => isStale(streak, config.streaks))
+      if (firstStale === 0)
+        return { changes: await recountChanges(db, config, users.slice(0, 1), now), visited: 0 }
+      const present = firstStale === -1 ? users : users.slice(0, firstStale)
+      const known = await withCounters(db, achievement, present)
+      const changes = present.flatMap((user, index) => {
         const change = backdated(config, achievement, user, known[index] ?? user, now)
         return change === null ? [] : [change]
       })
+      return { changes, visited: present.length }
     },
     (config) => {
       const achievement = find(config)

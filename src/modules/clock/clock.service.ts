@@ -3,7 +3,7 @@ import type { Scope } from '../../context'
 import { refusals } from '../../errors'
 import { type Instant, iso, systemNow } from '../../shared/clock'
 import { restartTicks } from '../points/ticks.repository'
-import { hastenLeaderboards } from '../timekeeper/timekeeper.repository'
+import { hasten } from '../timekeeper/timekeeper.repository'
 import { catchUpAll, wakeAll } from '../timekeeper/timekeeper.service'
 import { moveTestClock, removeTestClock } from './clock.repository'
 import type { ClockResponse } from './clock.schemas'
@@ -45,7 +45,7 @@ export async function moveClock(scope: Scope, to: Instant): Promise<Clock> {
 export async function resetClock(scope: Scope): Promise<Clock> {
   const { db } = scope
   const now = systemNow()
-  await db.batch([...restartTicks(db, now), hastenLeaderboards(db, now), removeTestClock(db)])
+  await db.batch([...restartTicks(db, now), hasten(db, now), removeTestClock(db)])
   await wakeAll(scope)
   return { now: iso(systemNow()) }
 }

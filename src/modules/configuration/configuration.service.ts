@@ -1,4 +1,5 @@
 import type { Context, Scope } from '../../context'
+import type { Database } from '../../db/database'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import { refusals } from '../../errors'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
@@ -39,6 +40,15 @@ const RAISE_VERSION =
   'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'
 const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
 
+/** Raises the version of a tenant's configuration; part of the batch that changes it. A change by nobody's request has no name. */
+export function raiseVersion(
+  db: Database,
+  tenantId: string,
+  change: string | null = null,
+): D1PreparedStatement {
+  return db.statement(RAISE_VERSION, tenantId, change)
+}
+
 /** Tries that a change gets before it gives up; each failed one means that somebody else's change went through. */
 const TRIES = 50
 
@@ -64,7 +74,7 @@ export async function configure<T>(
         ...guards,
         ...statements,
         ...beside,
-        ...(statements.length === 0 ? [] : [db.statement(RAISE_VERSION, config.tenantId, change)]),
+        ...(statements.length === 0 ? [] : [raiseVersion(db, config.tenantId, change)]),
       ])
       return result
     } catch (error) {

@@ -32,13 +32,15 @@ const CHANGES = 5
 
 /** Whether the demo is still to be loaded: nothing was ever configured but a part of the demo itself. */
 export function isDemoDue({ variables }: Pick<Scope, 'variables'>, config: Configuration): boolean {
+  const { streaks } = config
   return (
     variables.DEMO === 'on' &&
     variables.MULTI_TENANCY === 'off' &&
     config.version < CHANGES &&
     config.attributes.length === 0 &&
     config.leaderboards.length === 0 &&
-    [...config.metrics, ...config.systems].every(({ key }) => key.startsWith('demo-'))
+    (config.metrics.length > 0 || (streaks.metrics.length === 0 && streaks.freezes === null)) &&
+    [...config.metrics, ...config.systems, ...config.achievements].every(({ key }) => key.startsWith('demo-'))
   )
 }
 

@@ -11,7 +11,7 @@ import { type Configuration, metricByKey } from '../configuration/configuration'
 import type { ConfigurationCache } from '../configuration/configuration.cache'
 import { configurationAt, loadConfiguration } from '../configuration/configuration.repository'
 import { bookAwards } from '../points/points.repository'
-import { recountStreak } from '../streaks/recount.service'
+import { recountStreaks } from '../streaks/recount.service'
 import { announce, keepRuns } from '../streaks/streaks.repository'
 import { isStale } from '../streaks/streaks.rules'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
@@ -131,7 +131,7 @@ async function read(means: Means, line: Line, jobs: readonly Job[]): Promise<Fou
     if (standing.tenant.configVersion === config.version) {
       const state = parseUser(results[1])
       if (state !== null && isStale(state.streak, config.streaks)) {
-        await recountStreak(db, config, state, standing.clock ?? systemNow())
+        await recountStreaks(db, config, [state], standing.clock ?? systemNow())
         continue
       }
       return {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Context } from '../../context'
+import type { Command } from '../../engine/evaluate'
 import type { Claim } from '../../http/access'
 import { systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
@@ -11,7 +12,7 @@ import { eventCommand, messageOf } from './commands'
 import { Contention, commit, Deposed, type Line } from './commit'
 import type { EventRequest } from './events.schemas'
 import { LaneReply, type Settlement, settleAll } from './settlement'
-import { isPlaceOf, type Job } from './tries'
+import { isPlaceOf, type Job, type Outcome } from './tries'
 
 /** How long a lane may take before others are let in, in seconds. */
 const LANE_PATIENCE = 10
@@ -157,9 +158,8 @@ async function handOver(
   ctx.cost.rowsWritten += cost.rowsWritten
   // Where the lane only found that ours had counted all along, it is ours to tell the leaderboards, and the end is ours.
   const own = jobs.flatMap(({ command, tried }, index) => {
-    const settlement = settlements[index]
-    const outcome = settlement?.kind === 'lost' && tried !== null ? tried.outcome : null
-    return outcome !== null && settlement?.kind === 'lost' && isPlaceOf(outcome, settlement)
+    const outcome = tried?.outcome ?? null
+    return outcome !== null && isOwn(command, outcome, settlements[index])
       ? [{ index, command, outcome }]
       : []
   })
@@ -174,6 +174,19 @@ async function handOver(
     if (end === undefined) throw new Error('the lane left commands without an end')
     return end
   })
+}
+
+/** Whether what the lane has found of a command is what a try here came to. */
+function isOwn(command: Command, outcome: Outcome, settlement: Settlement | undefined): boolean {
+  if (settlement?.kind === 'lost') return isPlaceOf(outcome, settlement)
+  // The lane's own completions come with what they earned.
+  return (
+    command.kind === 'completion' &&
+    settlement?.kind === 'completion' &&
+    settlement.body.completionId === command.completionId &&
+    Object.keys(settlement.body.points).length === 0 &&
+    outcome.decision.kind === 'changed'
+  )
 }
 
 /** Waits for the lane, and for some seconds shows that it does. */

@@ -73,10 +73,11 @@ const AWARDS = `
     (at + utc_offset * 60000) % 86400000 AS time FROM awards
   WHERE user_iid = u.iid AND system_id = ?3 AND at >= ?5 AND at <= ?6 GROUP BY at, seq`
 
+/** `total` counts in floats, where `sum` fails beyond 64 bits: what a daily window lets in may go as far as it likes (E1). */
 /** Sums by local day (or, where ?9 is 0, under the first one) inside the dates from ?7 on and the window ?8, as `[from, to]` in ms. */
 const recountOf = (log: string) => `
   SELECT ${MARK}, (SELECT json_group_array(json_array(day, amount, reached)) FROM (
-    SELECT CASE WHEN ?9 THEN day ELSE ?7 END AS day, sum(amount) AS amount, max(CASE WHEN amount <> 0 THEN at END) AS reached
+    SELECT CASE WHEN ?9 THEN day ELSE ?7 END AS day, total(amount) AS amount, max(CASE WHEN amount <> 0 THEN at END) AS reached
     FROM (${log}) WHERE day >= ?7 AND day <= ?10 AND (?8 IS NULL OR CASE WHEN ?8 ->> 0 <= ?8 ->> 1
       THEN time >= ?8 ->> 0 AND time < ?8 ->> 1 ELSE time >= ?8 ->> 0 OR time < ?8 ->> 1 END)
     GROUP BY 1)) AS days

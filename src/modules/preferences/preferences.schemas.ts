@@ -5,7 +5,7 @@ import { NOTIFICATION_TYPES, Preferences } from './preferences'
 
 /** The largest threshold of a metric. */
 const THRESHOLD_MAX = 1_000_000_000
-/** The most metrics that a user's streak may count. */
+/** The most metrics that streaks may count. */
 const METRICS_MAX = 100
 
 const NotificationChannel = z.enum(['email', 'push']).meta({ id: 'NotificationChannel' })
@@ -29,7 +29,7 @@ const unknownTypes = (keys: readonly string[]) =>
   `must hold only ${NOTIFICATION_TYPES.join(', ')}, and holds ${keys.join(', ')}`
 
 /** A threshold, as millionths (E1). */
-export const Threshold = z
+const Threshold = z
   .number()
   .gt(0)
   .max(THRESHOLD_MAX)
@@ -40,19 +40,17 @@ export const Threshold = z
     return z.NEVER
   })
 
+/** Metrics that count for streaks, each once, with what a period needs of them. */
+export const StreakMetrics = z
+  .array(z.object({ key: z.string(), threshold: Threshold }))
+  .max(METRICS_MAX)
+  .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, 'must name each metric once')
+
 const StreakPreferences = z.object({
   enabled: optional(z.boolean()),
   /** AND and ALL are the same (U7). */
   evaluationMode: optional(z.enum(['OR', 'AND', 'ALL'])),
-  metrics: optional(
-    z
-      .array(z.object({ key: z.string(), threshold: Threshold }))
-      .max(METRICS_MAX)
-      .refine(
-        (list) => new Set(list.map(({ key }) => key)).size === list.length,
-        'must name each metric once',
-      ),
-  ),
+  metrics: optional(StreakMetrics),
 })
 
 /** What a user wants to change: absent fields stay (U7). */

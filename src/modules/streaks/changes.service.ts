@@ -7,13 +7,14 @@ import type { Configuration } from '../configuration/configuration'
 import { configurationAt } from '../configuration/configuration.repository'
 import { deliver } from '../leaderboards/delivery.service'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
+import { arm } from '../timekeeper/timekeeper.service'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
 import { userOf, usersStatement } from '../users/users.repository'
-import { recountStreak } from './recount.service'
+import { recountStreaks } from './recount.service'
 import { streakOnly } from './streak-only.rules'
 import { announceFirst } from './streaks.repository'
 import { dayIn, isStale, scheduled, settled, type Terms, termsOf } from './streaks.rules'
-import type { StreakRun, StreakState } from './streaks.state'
+import { type StreakRun, type StreakState, streakJson } from './streaks.state'
 
 /** How often a change is tried; each failed try means that somebody else's change of these users went through. */
 const TRIES = 50
@@ -53,28 +54,50 @@ export async function changeStreaks<T>(
     const config = await configurationAt({ db, configurations: instance.configurations }, tenant.id, version)
     const users = (rows?.results ?? []).map(userOf)
     const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
-    for (const user of outdated) await recountStreak(db, config, user, now)
-    if (outdated.length > 0) continue
+    if (outdated.length > 0) {
+      await tell(scope, config, await recountStreaks(db, config, outdated, now))
+      continue
+    }
     const found = new Map(users.map((user) => [user.id, opened(config, user, now)]))
     const { result, statements = [] } = await decide(found)
     const changes = [...found.values()].flatMap((open) => closed(config, open, now) ?? [])
     if (changes.length + statements.length === 0) return result
+    const announcement = announceFirst(db, tenant.id, changes)
     try {
-      await db.batch([
+      const results = await db.batch([
         configurationUnchanged(db, tenant.id, config.version),
         usersUnchanged(db, tenant.id, users),
         ...statements,
         ...storeChanges(db, tenant.id, changes).statements,
-        ...announceFirst(db, tenant.id, changes),
+        ...announcement,
       ])
+      if (announcement.length > 0 && results.at(-1)?.meta.changes) scope.waitUntil(arm(scope, tenant.id))
     } catch (error) {
       if (isConflict(error)) continue
-      throw error
+      if (changes.length === 0 || !(await isStored(scope, changes))) throw error
     }
-    await deliver(scope, config, changes, now, { patience: PATIENCE, wanted: false })
+    await tell(scope, config, changes)
     return result
   }
   throw refusals.unprocessable('These users kept changing while this change was made. Send it again.')
+}
+
+/** Tells the leaderboards; whoever can't be reached hears of it by the queue. */
+async function tell(scope: Scope, config: Configuration, changes: readonly BulkChange[]): Promise<void> {
+  if (changes.length > 0) {
+    await deliver(scope, config, changes, scope.now, { patience: PATIENCE, wanted: false })
+  }
+}
+
+/** Whether changes whose write had no answer went through all the same: the users are what they were made to be, and nothing more. */
+async function isStored({ db, tenant }: Scope, changes: readonly BulkChange[]): Promise<boolean> {
+  const ids = changes.map(({ after }) => after.id)
+  const [result] = await db.batch([usersStatement(db, tenant.id, { ids }, systemNow())])
+  const present = new Map((result?.results ?? []).map(userOf).map((user) => [user.id, user]))
+  return changes.every(({ after }) => {
+    const user = present.get(after.id)
+    return user?.seq === after.seq && streakJson(user.streak) === streakJson(after.streak)
+  })
 }
 
 function opened(config: Configuration, user: UserState, now: Instant): OpenStreak {

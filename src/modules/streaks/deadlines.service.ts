@@ -7,7 +7,7 @@ import { configurationAt } from '../configuration/configuration.repository'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
 import { userOf } from '../users/users.repository'
-import { recountChange } from './recount.service'
+import { recountChanges } from './recount.service'
 import { streakOnly } from './streak-only.rules'
 import { dueStatement, nextDeadline } from './streaks.repository'
 import { dayIn, isStale, scheduled, settled, termsOf } from './streaks.rules'
@@ -43,13 +43,11 @@ export async function judgeStreaks(
   }
   const source = { db, configurations: context.instance.configurations }
   const config = await configurationAt(source, tenantId, tenant.configVersion)
-  const changes: BulkChange[] = []
-  for (const user of users) {
-    const { streak } = user
-    changes.push(
-      isStale(streak, config.streaks) ? await recountChange(db, config, user, by) : judged(config, user, at),
-    )
-  }
+  const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
+  const changes = [
+    ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, at)),
+    ...(await recountChanges(db, config, stale, by)),
+  ]
   const { statements, stored } = storeChanges(db, tenantId, changes)
   try {
     const [, ...results] = await db.batch([

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Database } from '../../db/database'
-import type { Aggregation } from '../../shared/civil'
 import { type Instant, instant } from '../../shared/clock'
 import { USERS } from '../achievements/tallies.repository'
 import { NO_PREFERENCES, Preferences } from '../preferences/preferences'
 import { json } from '../users/users.repository'
+import type { StreakSettings } from './streaks.settings'
 import { parseStreak } from './streaks.state'
 
 /** A user with the length of a streak. */
@@ -14,8 +14,9 @@ export type Ranked = z.infer<typeof Ranked>
 const COUNTED = z.object({ count: z.number() })
 const COUNT = `SELECT count FROM tallies WHERE tenant_id = ?1 AND name = '${USERS}'`
 
-/** The most users of one page. */
+/** The most users of one page, and of pages: while a great midnight is under way, whoever is beyond them is not looked at. */
 const PAGE = 1_000
+const PAGES = 5
 
 const OVERDUE = `
   SELECT id, tz, created, streak, streak_due AS due, preferences FROM users
@@ -47,7 +48,7 @@ export async function* overdueOf(
   now: Instant,
 ): AsyncGenerator<z.output<typeof OverdueRow>> {
   let after = { due: -1, id: '' }
-  for (;;) {
+  for (let page = 0; page < PAGES; page += 1) {
     const statement = db.statement(OVERDUE, tenantId, now, after.due, after.id, PAGE)
     const users = z.array(OverdueRow).parse(await db.rows(statement))
     yield* users
@@ -59,14 +60,15 @@ export async function* overdueOf(
 
 const LIVE = `
   SELECT id AS userId, streak ->> '$.run.length' AS length FROM users
-  WHERE tenant_id = ?1 AND streak_due > ?3 AND streak ->> '$.frequency' = ?2 AND streak ->> '$.run.length' > 0
+  WHERE tenant_id = ?1 AND streak_due > ?3 AND streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.epoch', 0) = ?5
+    AND streak ->> '$.run.length' > 0
   ORDER BY 2 DESC, 1 LIMIT ?4`
 
 // Each user is looked at: lengths stand in no index, which would cost every extension a row.
 const LONGEST = `
   SELECT id AS userId, max(coalesce(streak ->> '$.run.length', 0),
     coalesce((SELECT max(length) FROM streak_runs WHERE user_iid = users.iid), 0)) AS length FROM users
-  WHERE tenant_id = ?1 AND streak ->> '$.frequency' = ?2
+  WHERE tenant_id = ?1 AND streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.epoch', 0) = ?4
   ORDER BY 2 DESC, 1 LIMIT ?3`
 
 /** The best so many, longest first, and how many users the tenant has. */
@@ -76,21 +78,21 @@ export type Best = { best: Ranked[]; users: number }
 export function bestLive(
   db: Database,
   tenantId: string,
-  frequency: Aggregation,
+  { frequency, epoch }: Pick<StreakSettings, 'frequency' | 'epoch'>,
   now: Instant,
   limit: number,
 ): Promise<Best> {
-  return best(db, tenantId, db.statement(LIVE, tenantId, frequency, now, limit))
+  return best(db, tenantId, db.statement(LIVE, tenantId, frequency, now, limit, epoch))
 }
 
 /** The longest streaks that users ever had, those that are over among them. */
 export function bestEver(
   db: Database,
   tenantId: string,
-  frequency: Aggregation,
+  { frequency, epoch }: Pick<StreakSettings, 'frequency' | 'epoch'>,
   limit: number,
 ): Promise<Best> {
-  return best(db, tenantId, db.statement(LONGEST, tenantId, frequency, limit))
+  return best(db, tenantId, db.statement(LONGEST, tenantId, frequency, limit, epoch))
 }
 
 async function best(db: Database, tenantId: string, statement: D1PreparedStatement): Promise<Best> {

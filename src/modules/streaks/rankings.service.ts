@@ -46,7 +46,7 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
   const { best, users } =
     type === 'active'
       ? await rankActive(scope, config)
-      : await bestEver(db, tenant.id, config.streaks.frequency, MOST_RANKED)
+      : await bestEver(db, tenant.id, config.streaks, MOST_RANKED)
   if (users > KEPT_ABOVE) rankings.set(key, { version: config.version, computed: now, ranked: best })
   return best
 }
@@ -54,8 +54,7 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
 /** The streaks that live by the rules at this moment, also where their deadline has passed and nobody has judged it yet (S3). */
 async function rankActive(scope: Scope, config: Configuration): Promise<Best> {
   const { db, tenant, now } = scope
-  const { enabled, frequency } = config.streaks
-  if (!enabled) return { best: [], users: 0 }
+  if (!config.streaks.enabled) return { best: [], users: 0 }
   const lengths = new Map<string, number>()
   for await (const user of overdueOf(db, tenant.id, now)) {
     const terms = termsOf(config, user.preferences)
@@ -64,7 +63,7 @@ async function rankActive(scope: Scope, config: Configuration): Promise<Best> {
     if (run !== null) lengths.set(user.id, run.length)
   }
   // These are read last, so that whoever is judged in between is among them at the latest.
-  const { best, users } = await bestLive(db, tenant.id, frequency, now, MOST_RANKED)
+  const { best, users } = await bestLive(db, tenant.id, config.streaks, now, MOST_RANKED)
   for (const { userId, length } of best) lengths.set(userId, length)
   const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))
   ranked.sort((a, b) => b.length - a.length || compareText(a.userId, b.userId))

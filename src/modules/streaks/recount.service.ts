@@ -6,48 +6,79 @@ import type { Configuration } from '../configuration/configuration'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
 import { Recount } from './recount.rules'
 import { streakOnly } from './streak-only.rules'
-import { announce, logOf, pausesOf } from './streaks.repository'
+import { announceFirst, logOf, logsOf, pausesOfSeveral } from './streaks.repository'
+import type { StreakRun, StreakState } from './streaks.state'
 
-/** Counts a user's streak from the log, as it is by the present settings (S9). The user's row is not touched. */
-export async function recounted(db: Database, config: Configuration, user: UserState, now: Instant) {
-  const recount = new Recount(config, user, await pausesOf(db, user.iid))
-  for await (const event of logOf(db, user)) recount.add(event)
-  return recount.end(now)
+/** A streak as the log has it, and all that ended before it. */
+type Counted = { streak: StreakState; runs: readonly StreakRun[] }
+
+/**
+ * Counts users' streaks from the log, as they are by the present settings (S9): of as many of them, in their order and at least one,
+ * as a read of a bounded length has the whole log of. Nothing is stored.
+ */
+export async function recounted(
+  db: Database,
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+): Promise<Counted[]> {
+  const [logs, pauses] = await Promise.all([
+    logsOf(db, users),
+    pausesOfSeveral(
+      db,
+      users.map(({ iid }) => iid),
+    ),
+  ])
+  const counted: Counted[] = []
+  for (const [index, user] of users.entries()) {
+    const known = logs.complete.get(user.iid)
+    if (known === undefined && index > 0) break
+    const recount = new Recount(config, user, pauses.get(user.iid) ?? [])
+    // Whoever has more than one read takes is read page by page.
+    if (known === undefined) for await (const event of logOf(db, user)) recount.add(event)
+    else for (const event of known) recount.add(event)
+    counted.push(recount.end(now))
+  }
+  return counted
+}
+
+/** The changes that recounts of the first of these users come to, at least of one (S9). */
+export async function recountChanges(
+  db: Database,
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+): Promise<BulkChange[]> {
+  const counted = users.length === 0 ? [] : await recounted(db, config, users, now)
+  return counted.flatMap(({ streak, runs }, index) => {
+    const user = users[index]
+    return user === undefined ? [] : [{ ...streakOnly(config, user, streak, runs, now), replacesRuns: true }]
+  })
 }
 
 /**
- * Counts a user's streak from the log and stores it, after which it is of the tenant's frequency (S9). Nothing happens where the user
- * or the configuration has changed meanwhile: whoever asked looks again.
+ * Counts streaks of the first of these users from the log and stores them, after which they are of the tenant's frequency (S9). Answers
+ * what was stored; whoever has changed meanwhile, and everybody where the configuration has, is not among them: whoever asked looks
+ * again.
  */
-export async function recountStreak(
+export async function recountStreaks(
   db: Database,
   config: Configuration,
-  user: UserState,
+  users: readonly UserState[],
   now: Instant,
-): Promise<BulkChange | null> {
-  const change = await recountChange(db, config, user, now)
-  const { statements, stored } = storeChanges(db, config.tenantId, [change])
-  const { due } = change.after.streak
+): Promise<BulkChange[]> {
+  const changes = await recountChanges(db, config, users, now)
+  const { statements, stored } = storeChanges(db, config.tenantId, changes)
   try {
     const [, ...results] = await db.batch([
       configurationUnchanged(db, config.tenantId, config.version),
       ...statements,
-      ...(due === null ? [] : [announce(db, config.tenantId, due)]),
+      ...announceFirst(db, config.tenantId, changes),
     ])
-    return stored(results).has(user.id) ? change : null
+    const done = stored(results)
+    return changes.filter(({ before }) => done.has(before.id))
   } catch (error) {
-    if (isConflict(error)) return null
+    if (isConflict(error)) return []
     throw error
   }
-}
-
-/** The change that a recount comes to. */
-export async function recountChange(
-  db: Database,
-  config: Configuration,
-  user: UserState,
-  now: Instant,
-): Promise<BulkChange> {
-  const { streak, runs } = await recounted(db, config, user, now)
-  return { ...streakOnly(config, user, streak, runs, user.changed), replacesRuns: true }
 }

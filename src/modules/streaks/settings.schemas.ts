@@ -1,14 +1,11 @@
 import { z } from 'zod'
 import { optional, wholeNumber } from '../../http/fields'
-import { Threshold } from '../preferences/preferences.schemas'
+import { StreakMetrics } from '../preferences/preferences.schemas'
 import { StreakFrequency } from './streaks.schemas'
 
 /** The most freezes that a user may have (S1), and the most days between two that are earned. */
 const FREEZES_MAX = 100
 const INTERVAL_MAX = 3_650
-/** The most metrics that streaks may count. */
-const METRICS_MAX = 100
-
 const EvaluationMode = z.enum(['ALL', 'OR'])
 
 const FreezesChange = z.object({
@@ -24,15 +21,7 @@ export const UpdateStreakSettingsRequest = z
   .object({
     enabled: optional(z.boolean()),
     frequency: optional(StreakFrequency),
-    metrics: optional(
-      z
-        .array(z.object({ key: z.string(), threshold: Threshold }))
-        .max(METRICS_MAX)
-        .refine(
-          (list) => new Set(list.map(({ key }) => key)).size === list.length,
-          'must name each metric once',
-        ),
-    ),
+    metrics: optional(StreakMetrics),
     evaluationMode: optional(EvaluationMode),
     personalisation: optional(z.boolean()),
     freezes: FreezesChange.nullish(),

@@ -9,16 +9,18 @@ import { configurationOf, configure } from '../configuration/configuration.servi
 import { tenants } from '../tenants/tenants.table'
 import { beginWalk, type DueWork } from '../timekeeper/timekeeper.repository'
 import { wake } from '../timekeeper/timekeeper.service'
-import type { BulkChange } from '../users/changes.repository'
 import { refuse } from '../users/users.rules'
 import { type WalkStep, walkStep } from '../users/walk.service'
 import { judged } from './deadlines.service'
-import { recountChange } from './recount.service'
+import { recountChanges } from './recount.service'
 import type { StreakSettingsAnswer, UpdateStreakSettingsRequest } from './settings.schemas'
 import { isStale } from './streaks.rules'
 import type { FreezeSettings, StreakSettings } from './streaks.settings'
 
 type Update = z.output<typeof UpdateStreakSettingsRequest>
+
+/** Times when streaks were off that are remembered: whoever is judged later than so many is judged by these. */
+const MOST_OFF = 20
 
 /** The tenant's settings of streaks (S1). */
 export async function readStreakSettings(scope: Scope) {
@@ -109,8 +111,8 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
 }
 
 function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: Instant) {
-  if (was && !enabled) return { from: now, to: now }
-  return !was && enabled && off !== null ? { ...off, to: now } : off
+  if (was && !enabled) return [...off, { from: now, to: null }].slice(-MOST_OFF)
+  return !was && enabled ? off.map(({ from, to }) => ({ from, to: to ?? now })) : off
 }
 
 /** Freezes that are earned otherwise are earned so from now on. */
@@ -139,14 +141,15 @@ function freezesAfter(
 /** Does one step of going through all users after the settings have changed (S9). */
 export function recountStep(context: Context, tenantId: string, work: DueWork): Promise<WalkStep> {
   const visit = async (config: Configuration, users: readonly UserState[], now: Instant) => {
-    const changes: BulkChange[] = []
-    for (const user of users) {
-      const isNew = isStale(user.streak, config.streaks)
-      const change = isNew ? await recountChange(context.db, config, user, now) : judged(config, user, now)
-      const { after } = change
-      if (isNew || after.streak !== user.streak) changes.push(change)
-    }
-    return changes
+    const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
+    const counted = await recountChanges(context.db, config, stale, now)
+    const next = stale[counted.length]
+    const visited = next === undefined ? users : users.slice(0, users.indexOf(next))
+    const others = visited
+      .filter((user) => !stale.includes(user))
+      .map((user) => judged(config, user, now))
+      .filter(({ before, after }) => after.streak !== before.streak)
+    return { changes: [...counted, ...others], visited: visited.length }
   }
   return walkStep(context, tenantId, work, visit)
 }

@@ -16,5 +16,6 @@ export function streakOnly(
   const growth = (streak.run?.length ?? 0) - (before.streak.run?.length ?? 0)
   const change = { before, event: null, awards: [], completed: [], isExtended: false, growth, ended }
   const changed = instant(Math.max(before.changed, at))
-  return { ...change, after: touch(config, { ...before, seq: before.seq + 1, changed, streak }, change) }
+  const after = touch(config, { ...before, seq: before.seq + 1, changed, streak }, change)
+  return { ...change, after, onlyStreak: true }
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Scope } from '../../context'
 import { dayOf } from '../../shared/civil'
 import { newId } from '../../shared/ids'
+import { periodStart } from '../../shared/periods'
 import type { Issue } from '../configuration/items'
 import { unknownIssue } from '../configuration/items'
 import { lastDayOver, restorableSince, restored, withFreeze, withoutPause, withPause } from './admin.rules'
@@ -149,7 +150,7 @@ export function restoreStreaks(
   return changeStreaks(scope, ids, async (found) => {
     const asked = [...found.values()].map(({ user, today, terms }) => ({
       iid: user.iid,
-      since: restorableSince(today, terms),
+      since: periodStart(restorableSince(today, terms), terms.frequency),
     }))
     const past = await runsOfSeveral(scope.db, asked)
     const issues: Issue[] = []

@@ -61,15 +61,14 @@ const LOG = `
   SELECT at, seq, metric_id AS metricId, value, (at + utc_offset * 60000) / 86400000 AS day FROM events
   WHERE user_iid = ?1 AND seq <= ?2 AND (at, seq) > (?3, ?4) ORDER BY at, seq LIMIT ?5`
 
-const LoggedRows = z.array(
-  z.object({
-    at: z.number().transform(instant),
-    seq: z.number(),
-    metricId: z.string(),
-    value: z.number(),
-    day: z.number(),
-  }),
-)
+const LoggedRow = z.object({
+  at: z.number().transform(instant),
+  seq: z.number(),
+  metricId: z.string(),
+  value: z.number(),
+  day: z.number(),
+})
+const LoggedRows = z.array(LoggedRow)
 
 /** Events of one page of a user's log. */
 const PAGE = 20_000
@@ -89,14 +88,63 @@ export async function* logOf(
   }
 }
 
-const PAUSES = `
-  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ?1 AND "end" >= start AND (?2 OR deleted IS NULL) ORDER BY start, id`
+/** The events of so many users that one read takes. */
+const LOGS_PAGE = 30_000
 
-/** All pauses of a user that ever counted, oldest first: deleted ones for as long as they did. */
-export async function pausesOf(db: Database, userIid: string, withDeleted = true): Promise<Pause[]> {
+// CROSS JOIN takes one user after another, so that the read ends with its limit; to sort would take all of it first.
+const LOGS = `
+  SELECT e.user_iid AS userIid, e.at, e.seq, e.metric_id AS metricId, e.value,
+    (e.at + e.utc_offset * 60000) / 86400000 AS day
+  FROM json_each(?1) asked CROSS JOIN events e ON e.user_iid = asked.value ->> 0 AND e.seq <= asked.value ->> 1
+  LIMIT ?2`
+
+/** The whole logs of the first of these users, by our own ids and in order of time: of those that one read of a bounded length takes. */
+export async function logsOf(
+  db: Database,
+  users: readonly { iid: string; seq: number }[],
+): Promise<{ complete: ReadonlyMap<string, readonly z.output<typeof LoggedRow>[]> }> {
+  const asked = JSON.stringify(users.map(({ iid, seq }) => [iid, seq]))
+  const rows = z
+    .array(LoggedRow.extend({ userIid: z.string() }))
+    .parse(await db.rows(db.statement(LOGS, asked, LOGS_PAGE)))
+  const logs = Map.groupBy(rows, ({ userIid }) => userIid)
+  const complete = new Map<string, readonly z.output<typeof LoggedRow>[]>()
+  // Of the one with whom the read ended there may be more.
+  const last = rows.length < LOGS_PAGE ? undefined : rows.at(-1)?.userIid
+  for (const { iid } of users) {
+    if (iid === last) break
+    const log = logs.get(iid) ?? []
+    complete.set(
+      iid,
+      log.toSorted((a, b) => a.at - b.at || a.seq - b.seq),
+    )
+  }
+  return { complete }
+}
+
+const PAUSES_OF_SEVERAL = `
+  SELECT p.user_iid AS userIid, p.id, p.start, p."end" FROM json_each(?1) asked
+  CROSS JOIN streak_pauses p ON p.user_iid = asked.value WHERE p."end" >= p.start ORDER BY p.start, p.id`
+
+/** All pauses of users that ever counted, by our own ids, oldest first: deleted ones for as long as they did. */
+export async function pausesOfSeveral(
+  db: Database,
+  userIids: readonly string[],
+): Promise<ReadonlyMap<string, Pause[]>> {
+  const rows = z
+    .array(z.object({ userIid: z.string(), id: z.string(), start: z.number(), end: z.number() }))
+    .parse(await db.rows(db.statement(PAUSES_OF_SEVERAL, JSON.stringify(userIids))))
+  return Map.groupBy(rows, ({ userIid }) => userIid)
+}
+
+const PAUSES = `
+  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ?1 AND "end" >= start AND deleted IS NULL ORDER BY start, id`
+
+/** The pauses of a user that are not deleted, oldest first. */
+export async function pausesOf(db: Database, userIid: string): Promise<Pause[]> {
   return z
     .array(z.object({ id: z.string(), start: z.number(), end: z.number() }))
-    .parse(await db.rows(db.statement(PAUSES, userIid, withDeleted ? 1 : 0)))
+    .parse(await db.rows(db.statement(PAUSES, userIid)))
 }
 
 /** Sees to it that the earliest deadline of these changes is known to the Timekeeper. */
@@ -109,8 +157,13 @@ export function announceFirst(
   return dues.length === 0 ? [] : [announce(db, tenantId, instant(Math.min(...dues)))]
 }
 
+/** What of a user decides on the streak and whom it concerns; the rest, which may be long, is left empty, as `onlyStreak` has it. */
+const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails,
+    NULL AS device_tokens, u.attributes, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
+    u.touched, u.streak, u.streak_due, '[]' AS achievements, u.preferences, '[]' AS boosts`
+
 const DUE = `
-  SELECT u.*, '[]' AS boosts FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
+  SELECT ${STREAK_COLUMNS} FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
     AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL) LIMIT ?3`
 
 /** Reads so many users of those whose deadline is the earliest of the tenant, if it is due by a moment. Parsed by `userOf`. */

@@ -31,8 +31,7 @@ export type Terms = {
   metrics: StreakSettings['metrics']
   mode: 'ALL' | 'OR'
   freezes: FreezeSettings | null
-  /** When streaks were last off, in milliseconds; without an end while they are. */
-  off: { from: number; to: number | null } | null
+  off: StreakSettings['off']
 }
 
 /** The terms of a user. Deleted metrics have no share (G9). */
@@ -54,7 +53,7 @@ export function termsOf(
     metrics: owns.length > 0 ? owns : tenants,
     mode: mode === 'OR' ? 'OR' : 'ALL',
     freezes: streaks.freezes,
-    off: streaks.off && { from: streaks.off.from, to: streaks.enabled ? streaks.off.to : null },
+    off: streaks.off,
   }
 }
 
@@ -79,7 +78,7 @@ const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean
 
 /** Whether streaks were off when the period before a day ended (S1). */
 const wasOff = ({ profile: { tz } }: Streaker, end: number, { off }: Terms): boolean =>
-  off !== null && end > dayIn(tz, off.from) && (off.to === null || end <= dayIn(tz, off.to))
+  off.some(({ from, to }) => end > dayIn(tz, from) && (to === null || end <= dayIn(tz, to)))
 
 /**
  * A user's streak as it is on a local day: freezes earned, and each period that ended unsatisfied before that day judged in order

@@ -5,6 +5,7 @@ import { refusals } from '../../errors'
 import { type Instant, iso, systemNow } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
+import { compareText } from '../leaderboards/ranking'
 import { userOf, usersStatement } from '../users/users.repository'
 import { historyOf } from './history.rules'
 import { recounted } from './recount.service'
@@ -17,12 +18,15 @@ import type { BulkStreakResponse, StreakResponse } from './streaks.schemas'
 async function presentStreak(scope: Scope, config: Configuration, user: UserState) {
   const terms = termsOf(config, user.preferences)
   const isOutdated = isStale(user.streak, terms)
-  const known = isOutdated
-    ? await recounted(scope.db, config, user, scope.now)
-    : { streak: user.streak, runs: null }
+  const known = isOutdated ? await recountOf(scope, config, user) : { streak: user.streak, runs: null }
   const today = dayIn(user.profile.tz, scope.now)
   const { streak, ended } = settled({ ...user, streak: known.streak }, terms, today)
   return { user: { ...user, streak }, terms, today, recountedRuns: known.runs, ended }
+}
+
+async function recountOf({ db, now }: Scope, config: Configuration, user: UserState) {
+  const [counted] = await recounted(db, config, [user], now)
+  return counted ?? { streak: user.streak, runs: [] }
 }
 
 /** A user's streak with its last so many periods and the pauses that touch them or are to come (S5, S6). */
@@ -40,7 +44,7 @@ export async function userStreak(
   const since = first?.start ?? today
   const past = recountedRuns ?? (await runsSince(scope.db, user.iid, since))
   const runs = [...past, ...[ended, run].filter((one) => one !== null)]
-  const pauses = await pausesOf(scope.db, user.iid, false)
+  const pauses = await pausesOf(scope.db, user.iid)
   return {
     ...streakAnswer(config, user, scope.now),
     extended: isOn ? extendedAt(run?.extended ?? null) : null,
@@ -78,7 +82,5 @@ export async function streaksOf(
     const extended = extendedAt(run?.extended ?? null)
     streaks.push({ userId: user.id, streakLength: run?.length ?? 0, extended })
   }
-  return streaks.sort(
-    (a, b) => b.streakLength - a.streakLength || (a.userId < b.userId ? -1 : Number(a.userId > b.userId)),
-  )
+  return streaks.sort((a, b) => b.streakLength - a.streakLength || compareText(a.userId, b.userId))
 }

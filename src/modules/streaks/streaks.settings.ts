@@ -15,8 +15,8 @@ export type FreezeSettings = z.infer<typeof FreezeSettings>
 
 const StreakSettings = z.object({
   enabled: z.boolean(),
-  /** When they were last off, in milliseconds: periods that ended then are not judged (S1). Null where they never were. */
-  off: z.object({ from: z.number(), to: z.number() }).nullable(),
+  /** When they were off, in milliseconds, the newest last: periods that ended then are not judged (S1). The last one has no end while they are. */
+  off: z.array(z.object({ from: z.number(), to: z.number().nullable() })).readonly(),
   frequency: z.enum(['daily', 'weekly', 'monthly']),
   /** Counts the switches of the frequency: streaks of an earlier one are to be counted anew (S9). */
   epoch: z.number(),
@@ -32,7 +32,7 @@ export type StreakSettings = z.infer<typeof StreakSettings>
 /** What counts where nothing was ever set (S1). */
 export const DEFAULT_STREAKS: StreakSettings = {
   enabled: true,
-  off: null,
+  off: [],
   frequency: 'daily',
   epoch: 0,
   metrics: [],

@@ -103,9 +103,10 @@ export async function tenantsWithDueWork(db: Database, by: Instant): Promise<str
     .map(({ tenantId }) => tenantId)
 }
 
-const HASTEN = "UPDATE due_work SET due_at = ?1, asked = asked + 1 WHERE kind = 'leaderboard' AND due_at > ?1"
+const HASTEN =
+  "UPDATE due_work SET due_at = ?1, asked = asked + 1 WHERE kind IN ('leaderboard', 'recount', 'backdate') AND due_at > ?1"
 
-/** Has all leaderboards looked after by a moment: for when the clock went back (C1). */
-export function hastenLeaderboards(db: Database, by: Instant): D1PreparedStatement {
+/** Has all leaderboards looked after, and walks over users gone on with, by a moment: for when the clock went back (C1). */
+export function hasten(db: Database, by: Instant): D1PreparedStatement {
   return db.statement(HASTEN, by)
 }

@@ -11,6 +11,8 @@ import { completionsJson, countersJson } from './users.repository'
  */
 export type BulkChange = Change & {
   before: NonNullable<Change['before']>
+  /** Whether nothing but the streak is another one, so that nothing else need be known or written. */
+  onlyStreak?: boolean
   /** Whether the streaks that ended are all that there ever were (S9). */
   replacesRuns?: boolean
 }
@@ -49,14 +51,19 @@ const STATE = `value ->> 3 AS changed, value ->> 4 AS points, value ->> 5 AS cou
   value ->> 7 AS streak, value ->> 8 AS achievements, value ->> 9 AS due`
 const storing = (columns: string) => `
   ${asked(STATE)}
-  UPDATE users SET seq = users.seq + 1, changed = max(users.changed, asked.changed), points = asked.points,
-    counters = asked.counters, touched = asked.touched, streak = asked.streak, achievements = asked.achievements${columns}
+  UPDATE users SET seq = users.seq + 1, changed = max(users.changed, asked.changed), ${columns}
   FROM asked
   WHERE users.tenant_id = ?1 AND users.id = asked.id AND users.iid = asked.iid AND users.seq = asked.seq
   RETURNING id`
-const STORE = storing('')
+const ALL = `points = asked.points, counters = asked.counters, touched = asked.touched, streak = asked.streak,
+    achievements = asked.achievements`
+const STREAK_ALONE = 'touched = asked.touched, streak = asked.streak'
 // An indexed column that is set costs a row more, although it is set to what it was.
-const STORE_WITH_DUE = storing(', streak_due = asked.due')
+const DUE = 'streak_due = asked.due'
+const STORE = storing(ALL)
+const STORE_WITH_DUE = storing(`${ALL}, ${DUE}`)
+const STORE_STREAK = storing(STREAK_ALONE)
+const STORE_STREAK_WITH_DUE = storing(`${STREAK_ALONE}, ${DUE}`)
 
 const who = ({ before }: BulkChange) => [before.id, before.iid, before.seq]
 
@@ -93,10 +100,13 @@ export function storeChanges(
   )
   const names = changes.flatMap((change) => change.completed.map((id) => [...who(change), id]))
   const isMoved = ({ before, after }: BulkChange) => before.streak.due !== after.streak.due
+  const isAlone = ({ onlyStreak }: BulkChange) => onlyStreak === true
   const states = (list: readonly BulkChange[]) => list.map((change) => [...who(change), ...stateOf(change)])
   const stores = [
-    ...each(STORE, states(changes.filter((change) => !isMoved(change)))),
-    ...each(STORE_WITH_DUE, states(changes.filter(isMoved))),
+    ...each(STORE, states(changes.filter((change) => !isAlone(change) && !isMoved(change)))),
+    ...each(STORE_WITH_DUE, states(changes.filter((change) => !isAlone(change) && isMoved(change)))),
+    ...each(STORE_STREAK, states(changes.filter((change) => isAlone(change) && !isMoved(change)))),
+    ...each(STORE_STREAK_WITH_DUE, states(changes.filter((change) => isAlone(change) && isMoved(change)))),
   ]
   const recounted = changes.filter(({ replacesRuns }) => replacesRuns === true)
   const before = [
@@ -118,14 +128,14 @@ export function storeChanges(
 
 const Ids = z.array(z.object({ id: z.string() }))
 
-function stateOf({ after }: BulkChange): unknown[] {
+function stateOf({ after, onlyStreak }: BulkChange): unknown[] {
   return [
     after.changed,
-    JSON.stringify(Object.fromEntries(after.points)),
-    countersJson(after.counters),
+    onlyStreak ? null : JSON.stringify(Object.fromEntries(after.points)),
+    onlyStreak ? null : countersJson(after.counters),
     JSON.stringify(Object.fromEntries(after.touched)),
     streakJson(after.streak),
-    completionsJson(after.achievements),
+    onlyStreak ? null : completionsJson(after.achievements),
     after.streak.due,
   ]
 }

@@ -11,13 +11,17 @@ import { type DueWork, progressed, rescheduled } from '../timekeeper/timekeeper.
 import { type BulkChange, storeChanges } from './changes.repository'
 import { userOf, usersStatement } from './users.repository'
 
-/** Users of one step. */
-const CHUNK = 500
+/** Users of one step: each may have what a tenant has a thousand of. */
+const CHUNK = 200
 
 const Progress = z.object({ after: z.string() })
 
-/** What a walk does to a chunk of users: their changes, of those whom it changes. */
-type Visit = (config: Configuration, users: readonly UserState[], now: Instant) => Promise<BulkChange[]>
+/** What a walk does to a chunk of users: the changes of those whom it changes, and how many of them, from the first on, it has visited. */
+type Visit = (
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+) => Promise<{ changes: BulkChange[]; visited: number }>
 
 /** What a step came to. */
 export type WalkStep = { changes: readonly BulkChange[]; config: Configuration; at: Instant }
@@ -46,7 +50,7 @@ export async function walkStep(
   const config = await configurationAt(source, tenantId, tenant.configVersion)
   const at = clock ?? systemNow()
   const users = (rows?.results ?? []).map(userOf)
-  const changes = await visit(config, users, at)
+  const { changes, visited } = await visit(config, users, at)
   const { statements, stored } = storeChanges(db, tenantId, changes)
   try {
     const [, ...results] = await db.batch([
@@ -58,9 +62,9 @@ export async function walkStep(
     const skipped = users.findIndex(
       ({ id }) => changes.some(({ before }) => before.id === id) && !done.has(id),
     )
-    const visited = skipped === -1 ? users : users.slice(0, skipped)
-    const isEnd = skipped === -1 && users.length < CHUNK
-    const next = JSON.stringify({ after: visited.at(-1)?.id ?? after })
+    const passed = Math.min(visited, skipped === -1 ? users.length : skipped)
+    const isEnd = passed === users.length && users.length < CHUNK
+    const next = JSON.stringify({ after: users[passed - 1]?.id ?? after })
     await db.batch(
       isEnd
         ? [rescheduled(db, tenantId, work, null), ...last(config)]

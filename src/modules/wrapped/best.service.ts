@@ -14,6 +14,9 @@ import type { Days } from './wrapped.rules'
 /** How long a wrapped waits for a leaderboard before it answers without it, in milliseconds. */
 const PATIENCE = 1_500
 
+/** The most leaderboards that one wrapped asks: the newest, since each is a call, of which the platform allows a request only so many. */
+const MOST_BOARDS = 100
+
 /** Leaderboards by key with the user's best rank in a period (R1). */
 export type BestPlaces = Record<string, z.infer<typeof UserLeaderboardResponse>>
 
@@ -25,7 +28,9 @@ export async function bestPlaces(
   year: Days,
   periods: readonly Days[],
 ): Promise<BestPlaces[]> {
-  const boards = config.leaderboards.filter((board) => mayHold(board, user, year) && isShown(scope, board))
+  const boards = config.leaderboards
+    .filter((board) => mayHold(board, user, year) && isShown(scope, board))
+    .slice(-MOST_BOARDS)
   const found = await Promise.all(boards.map((board) => bestOf(scope, config, board, user, periods)))
   return periods.map((_, nth) =>
     Object.fromEntries(

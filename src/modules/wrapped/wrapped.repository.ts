@@ -26,7 +26,7 @@ const daily = (log: string, subject: string, amount: string) => `
     UNION ALL SELECT (SELECT min(l.${subject}) FROM ${log} l WHERE l.user_iid = ?1 AND l.${subject} > used.id)
       FROM used WHERE used.id IS NOT NULL)
   SELECT used.id AS subject, min((l.at + l.utc_offset * 60000) / 86400000, ?5 + 1) AS day, count(*) AS count,
-    sum(l.${amount}) AS change
+    total(l.${amount}) AS change
   FROM used CROSS JOIN ${log} l ON l.user_iid = ?1 AND l.${subject} = used.id AND l.at >= ?3 AND l.seq <= ?2
   GROUP BY 1, 2 HAVING day >= ?4`
 
@@ -55,12 +55,12 @@ export async function readDays(
 const BY_ATTRIBUTE = `
   WITH days AS MATERIALIZED (
     SELECT e.metric_id, a.key AS attribute, a.value, (e.at + e.utc_offset * 60000) / 86400000 AS day,
-      sum(e.value) AS change
+      total(e.value) AS change
     FROM json_each(?3) m CROSS JOIN events e ON e.user_iid = ?1 AND e.metric_id = m.value AND e.at <= ?4
       AND e.seq <= ?2 AND e.attributes IS NOT NULL
     CROSS JOIN json_each(e.attributes) a GROUP BY 1, 2, 3, 4)
   SELECT p.value ->> 0 AS period, d.metric_id AS metricId, d.attribute, d.value,
-    sum(d.change) AS total, sum(d.change) FILTER (WHERE d.day >= p.value ->> 1) AS change
+    total(d.change) AS total, total(d.change) FILTER (WHERE d.day >= p.value ->> 1) AS change
   FROM json_each(?5) p CROSS JOIN days d ON d.day <= p.value ->> 2
   GROUP BY 1, 2, 3, 4 HAVING max(d.day) >= p.value ->> 1
   ORDER BY 2, 3, 4`
