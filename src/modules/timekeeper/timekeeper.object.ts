@@ -8,8 +8,8 @@ import { readTestClock } from '../clock/clock.repository'
 import { nextWorkOf } from './timekeeper.repository'
 import { type Grace, wantedAt, workOff, workOffTicks } from './work.service'
 
-/** Steps of work that one alarm does before it lets others in. */
-const STEPS_AN_ALARM = 500
+/** Steps of work that one alarm does before it sets the next one: D1 takes a thousand queries of one, and a step makes a dozen. */
+const STEPS_AN_ALARM = 60
 /**
  * In real time an event may be stored some seconds after the moment at which it counts (see MOST_LATE of commit.ts). Under a set clock
  * none is: an event counts at the time that the clock shows when it is stored.
