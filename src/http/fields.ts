@@ -120,6 +120,9 @@ export const Name = z
 /** A text that describes something configured. */
 export const Description = text(2_000)
 
+/** The badge of something configured. */
+export const Badge = z.object({ url: text(2_048).refine((url) => url !== '', 'must not be empty') })
+
 /** Whatever looks like an address; delivery is the only real test of one (U1). */
 export const Email = z
   .string()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import {
-  AttributeValue,
+  Badge,
   ConfigKey,
   createAnswer,
   Description,
@@ -9,28 +9,20 @@ import {
   items,
   Name,
   optional,
-  text,
   Uuid,
   UuidAnswer,
   updateAnswer,
   wholeNumber,
 } from '../../http/fields'
+import { Filters, FiltersAnswer } from '../attributes/attributes.schemas'
 
 /** What a total can be at most, and the least by which one changes (E1). */
 const MOST_TOTAL = 9_007_199_254
 const LEAST_TOTAL = 0.000_001
-const FILTERS_MAX = 20
 const PREREQUISITES_MAX = 100
 
 const Status = z.enum(['inactive', 'active', 'locked'])
 const Trigger = z.enum(['metric', 'streak', 'api', 'achievement'])
-const Badge = z.object({ url: text(2_048).refine((url) => url !== '', 'must not be empty') })
-/** Attribute filters, all of which must match (P2); null is the same as none. */
-const Filters = z
-  .array(z.object({ attributeId: Uuid, attributeValue: AttributeValue }))
-  .max(FILTERS_MAX)
-  .nullish()
-const FiltersAnswer = z.array(z.object({ attributeId: UuidAnswer, attributeValue: z.string() }))
 
 /** The fields that only some triggers have, and the filters (A2). */
 const conditions = {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  AttributeValue,
   ConfigKey,
   createAnswer,
   deleteAnswer,
@@ -41,3 +42,14 @@ export const ListAttributesResponse = z.array(AdminAttribute).meta({ id: 'ListAt
 export const CreateAttributesResponse = createAnswer('CreateAttributesResponse', AdminAttribute)
 export const UpdateAttributesResponse = updateAnswer('UpdateAttributesResponse', AdminAttribute)
 export const DeleteAttributesResponse = deleteAnswer('DeleteAttributesResponse')
+
+const FILTERS_MAX = 20
+
+/** Attribute filters to configure, all of which must match (P2); null is the same as none. */
+export const Filters = z
+  .array(z.object({ attributeId: Uuid, attributeValue: AttributeValue }))
+  .max(FILTERS_MAX)
+  .nullish()
+
+/** Attribute filters as the admin interface serves them. */
+export const FiltersAnswer = z.array(z.object({ attributeId: UuidAnswer, attributeValue: z.string() }))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import {
-  AttributeValue,
+  Badge,
   ConfigKey,
   createAnswer,
   DateAnswer,
@@ -13,7 +13,6 @@ import {
   Name,
   optional,
   rule,
-  text,
   UserId,
   Uuid,
   UuidAnswer,
@@ -21,21 +20,15 @@ import {
   wholeNumber,
 } from '../../http/fields'
 import { isCivilDate } from '../../shared/civil'
+import { Filters, FiltersAnswer } from '../attributes/attributes.schemas'
 
 const POINTS_MAX = 1_000_000
-const FILTERS_MAX = 20
 const NESTED_MAX = 100
 
 const isNot = (wrong: number) => (value: number) => value !== wrong
 
-const Badge = z.object({ url: text(2_048).refine((url) => url !== '', 'must not be empty') })
 const BadgeAnswer = z.object({ url: z.string() })
 const Positive = wholeNumber(1, INT32_MAX)
-
-const Filter = z.object({ attributeId: Uuid, attributeValue: AttributeValue })
-/** Attribute filters, all of which must match (P2); null is the same as none. */
-const Filters = z.array(Filter).max(FILTERS_MAX).nullish()
-const FiltersAnswer = z.array(z.object({ attributeId: UuidAnswer, attributeValue: z.string() }))
 
 /* Levels (P9) */
 
