@@ -411,7 +411,7 @@ class Play {
     if (expected.length > 20) seen.long += 1
     if (history.some(({ usedFreeze }) => usedFreeze)) seen.frozen += 1
     if (history.some(({ usedPause }) => usedPause)) seen.paused += 1
-    if ((this.prompt.user.streak.earned ?? 0) > 0) seen.earned += 1
+    if (this.prompt.user.streak.earned !== null) seen.earned += 1
     if (
       history.at(-1)?.length === 0 &&
       history.at(-2)?.length === 0 &&

@@ -1,7 +1,17 @@
 import type { LocalTime, UserState } from '../../engine/state'
 import type { Micros } from '../../shared/decimal'
 import type { Configuration } from '../configuration/configuration'
-import { abandoned, dayIn, extended, isStale, scheduled, settled, termsOf, travelled } from './streaks.rules'
+import {
+  abandoned,
+  anchored,
+  dayIn,
+  extended,
+  isStale,
+  scheduled,
+  settled,
+  termsOf,
+  travelled,
+} from './streaks.rules'
 import { NO_STREAK, type StreakRun } from './streaks.state'
 
 /** What a change did to a user's streak. */
@@ -54,6 +64,7 @@ export function changeStreak(
   if (hasMoved) {
     const from = dayIn(before.profile.tz, at)
     settle(before.profile.tz, from)
+    streak = anchored({ ...user, streak, profile: before.profile }, terms)
     streak = travelled(streak, terms, [at, from, today])
   }
   settle(user.profile.tz, today)

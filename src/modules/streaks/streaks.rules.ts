@@ -128,21 +128,25 @@ const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
 /** Freezes in hand while midnights pass. */
 class Hand {
   freezes: number
-  earned: number | null
+  earned: StreakState['earned']
   readonly #settings: FreezeSettings | null
   /** The day of the last earning, or the one from which the next is counted. */
   #anchor = 0
+
+  get anchor(): number {
+    return this.#anchor
+  }
 
   constructor({ streak, created, profile }: Streaker, { freezes: settings }: Terms) {
     this.freezes = streak.freezes
     this.earned = streak.earned
     this.#settings = settings
     if (settings === null || settings.autoEarnInterval === null) return
-    const since = dayIn(profile.tz, settings.since)
-    if (this.earned !== null && this.earned > since) {
-      this.#anchor = this.earned
+    if (this.earned !== null && this.earned[1] === settings.since) {
+      this.#anchor = this.earned[0]
       return
     }
+    const since = dayIn(profile.tz, settings.since)
     // Counted from the creation (S7); what would have been earned before freezes were earned so is not had.
     const first = streak.born ?? dayIn(profile.tz, created)
     const passed = Math.floor((Math.max(since, first) - first) / settings.autoEarnInterval)
@@ -156,7 +160,7 @@ class Hand {
     const times = Math.floor((day - this.#anchor) / interval)
     if (times <= 0) return
     this.#anchor += times * interval
-    this.earned = this.#anchor
+    this.earned = [this.#anchor, this.#settings.since]
     this.freezes = Math.max(this.freezes, Math.min(max, this.freezes + times * amount))
   }
 
@@ -174,6 +178,13 @@ class Hand {
     this.freezes -= 1
     return true
   }
+}
+
+/** A settled streak that remembers from which day of the present zone freezes are earned: for when its user leaves that zone (S7). */
+export function anchored(user: Streaker, terms: Terms): StreakState {
+  const { streak } = user
+  if (terms.freezes === null || terms.freezes.autoEarnInterval === null) return streak
+  return { ...streak, earned: [new Hand(user, terms).anchor, terms.freezes.since] }
 }
 
 /** The first day of the period at whose end the streak is lost or kept: the first that is not satisfied, nor covered by a pause (S5). */

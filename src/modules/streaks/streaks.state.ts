@@ -35,8 +35,8 @@ export type StreakState = {
   freezes: number
   /** The local day on which the user was created, from which earnings are counted (S7); null of users of before. */
   born: number | null
-  /** The local day on which freezes were last earned; null where none ever were. */
-  earned: number | null
+  /** The local day from which the next earning is counted, in the zone of then, and `since` of the settings by which it is; null where none was. */
+  earned: readonly [number, number] | null
   /** The first day of the last period that was missed: nothing up to it counts any more, should the user come back to it (S4). */
   missed: number | null
   /** Sums of metrics' changes, in millionths by metric id, in periods that are not satisfied; by first day, the newest last. */
@@ -81,7 +81,7 @@ const Stored = z.object({
   run: Run.nullable().default(null),
   freezes: z.number().default(0),
   born: z.number().nullable().default(null),
-  earned: z.number().nullable().default(null),
+  earned: z.tuple([z.number(), z.number()]).nullable().default(null),
   missed: z.number().nullable().default(null),
   sums: z.array(z.tuple([z.number(), z.array(z.tuple([z.string(), z.number()]))])).default([]),
   pauses: z.array(z.object({ id: z.string(), start: z.number(), end: z.number() })).default([]),
