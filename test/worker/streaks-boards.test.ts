@@ -93,6 +93,28 @@ describe('boards by streak (L3)', () => {
     expect(at(body, 'status')).toBe('finished')
   })
 
+  it('L12, S9: a recount that an event has made is found within the hour', async () => {
+    await create()
+    for (const day of [0, 1, 2]) {
+      await move(day, 9)
+      await act('ada')
+      await act('bob')
+    }
+    expect(await page()).toEqual(['ada 3', 'bob 3'])
+    // As if the walk over the users had still to come.
+    await env.DB.prepare(
+      `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'), 'off', json('[]'),
+         'frequency', 'monthly', 'epoch', 1, 'metrics', json('[]'), 'evaluationMode', 'OR', 'personalisation', json('false'),
+         'freezes', NULL) WHERE id = ?1`,
+    )
+      .bind(tenant.id)
+      .run()
+    await tenant.app('PUT', '/users/ada', {})
+    expect(await page()).toEqual(['ada 3', 'bob 3'])
+    await move(2, 10.5)
+    expect(await page()).toEqual(['bob 3', 'ada 1'])
+  })
+
   it('L6: broken down by an attribute; whoever moves takes the length along', async () => {
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await create({ breakdownAttributes: [plan] })
