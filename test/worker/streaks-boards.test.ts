@@ -101,6 +101,7 @@ describe('boards by streak (L3)', () => {
       await act('bob')
     }
     expect(await page()).toEqual(['ada 3', 'bob 3'])
+    await move(2, 12.5)
     // As if the walk over the users had still to come.
     await env.DB.prepare(
       `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'), 'off', json('[]'),
@@ -111,7 +112,7 @@ describe('boards by streak (L3)', () => {
       .run()
     await tenant.app('PUT', '/users/ada', {})
     expect(await page()).toEqual(['ada 3', 'bob 3'])
-    await move(2, 10.5)
+    await move(2, 13.5)
     expect(await page()).toEqual(['bob 3', 'ada 1'])
   })
 
