@@ -12,11 +12,11 @@ afterEach(toRealTime)
 it('S1–S8: a streak over HTTP is at every moment what a recount of the history gives', async () => {
   const asked = WORLDS !== undefined || PATH !== undefined
   await fc.assert(fc.asyncProperty(streakWorlds, holdsThrough), {
-    numRuns: Number(WORLDS ?? 12),
+    numRuns: Number(WORLDS ?? 6),
     ...(SEED !== undefined && { seed: Number(SEED) }),
     ...(PATH !== undefined && { path: String(PATH) }),
     // Slow machines play fewer of them.
-    ...(!asked && { interruptAfterTimeLimit: 15_000 }),
+    ...(!asked && { interruptAfterTimeLimit: 10_000 }),
   })
   console.log(seen)
   expect(seen.alive, JSON.stringify(seen)).toBeGreaterThan(0)
