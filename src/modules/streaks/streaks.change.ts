@@ -25,7 +25,7 @@ export type StreakChange = {
 }
 
 /** A change that leaves the streak alone. */
-export const STREAK_AS_IT_WAS: StreakChange = { isExtended: false, growth: 0, ended: [] }
+const STREAK_AS_IT_WAS: StreakChange = { isExtended: false, growth: 0, ended: [] }
 
 /**
  * The streak's share of a change (E5): what was due by then is judged, a change of zone is taken in (S4), and the event, if it is one,
@@ -55,8 +55,7 @@ export function changeStreak(
   const ended: StreakRun[] = []
   let streak = known
   const settle = (tz: string | null, day: number) => {
-    const then = hasLeft ? termsOf(config, before.preferences) : terms
-    const now = settled({ ...user, streak, profile: { tz } }, then, day)
+    const now = settled({ ...user, streak, profile: { tz } }, terms, day)
     if (now.ended !== null) ended.push(now.ended)
     streak = now.streak
   }
