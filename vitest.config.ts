@@ -1,13 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
 const root = import.meta.dirname
 
+/** All that src imports from packages, types aside. */
+function dependencies(): string[] {
+  const source = join(root, 'src')
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
+  const found = files.flatMap((name) => {
+    const text = readFileSync(join(source, name), 'utf8')
+    const imports = text.matchAll(/^(?:import|export) (?!type )[^']*from '([a-z@][^':]*)'/gm)
+    return [...imports].map(([, specifier = '']) => specifier)
+  })
+  return [...new Set(found)].sort()
+}
+
 export default defineConfig({
   test: {
     // The Worker logs a line a request; only those of a test that fails are worth reading.
     silent: 'passed-only',
+    // Every core, where vitest would leave one idle: the Workers' tests wait for their database half of the time.
+    maxWorkers: '100%',
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
@@ -20,6 +37,7 @@ export default defineConfig({
                 ADMIN_API_KEY: 'adm_test.the-key-of-the-tests-and-of-nothing-else',
                 TEST_CLOCK: 'on',
                 MULTI_TENANCY: 'on',
+                RATE_LIMITS: 'off',
                 MIGRATIONS: await readD1Migrations({ projectPath: root }),
               },
             },
@@ -28,6 +46,8 @@ export default defineConfig({
         test: {
           name: 'worker',
           include: ['test/worker/**/*.test.ts'],
+          // Each file has a Worker of its own, which reads every module anew: dependencies as one module each, not hundreds.
+          deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
           setupFiles: ['test/worker/setup.ts'],
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,
@@ -37,6 +57,7 @@ export default defineConfig({
         test: {
           name: 'server',
           include: ['test/server/**/*.test.ts'],
+          setupFiles: ['test/server/setup.ts'],
           // Alone and one after another: they measure how quickly a server ends, and each server takes a core.
           sequence: { groupOrder: 2 },
           fileParallelism: false,

@@ -1,10 +1,12 @@
 import { cors } from 'hono/cors'
 import { getPath } from 'hono/utils/url'
 import type { Context } from './context'
-import { Database, noCost } from './db/database'
+import { AccountDatabase, noCost } from './db/database'
 import { variables } from './env'
 import { Refusal, refusals } from './errors'
 import { type App, newApp } from './http/app'
+import { docsRoutes } from './http/docs'
+import { isByAdminHost } from './http/host'
 import { logLine } from './http/log'
 import { systemRoutes } from './http/system'
 import type { Instance } from './instance'
@@ -13,6 +15,7 @@ import { achievementRoutes } from './modules/achievements/achievements.routes'
 import { attributeRoutes } from './modules/attributes/attributes.routes'
 import { clockRoutes } from './modules/clock/clock.routes'
 import { eventRoutes } from './modules/events/events.routes'
+import { inboxRoutes } from './modules/inbox/inbox.routes'
 import { keyRoutes } from './modules/keys/keys.routes'
 import { leaderboardAdminRoutes } from './modules/leaderboards/leaderboards.admin.routes'
 import { leaderboardRoutes } from './modules/leaderboards/leaderboards.routes'
@@ -24,12 +27,15 @@ import { preferenceRoutes } from './modules/preferences/preferences.routes'
 import { streakAdminRoutes } from './modules/streaks/streaks.admin.routes'
 import { streakRoutes } from './modules/streaks/streaks.routes'
 import { settingsRoutes } from './modules/tenants/settings.routes'
+import { tenantRoutes } from './modules/tenants/tenants.routes'
+import { userAdminRoutes } from './modules/users/users.admin.routes'
 import { userRoutes } from './modules/users/users.routes'
 import { wrappedRoutes } from './modules/wrapped/wrapped.routes'
 import { systemNow } from './shared/clock'
 
 const MODULES = [
   systemRoutes,
+  docsRoutes,
   eventRoutes,
   userRoutes,
   userMetricRoutes,
@@ -40,11 +46,14 @@ const MODULES = [
   preferenceRoutes,
   streakRoutes,
   attributeRoutes,
+  inboxRoutes,
   metricRoutes,
   pointsAdminRoutes,
   achievementAdminRoutes,
   leaderboardAdminRoutes,
   streakAdminRoutes,
+  userAdminRoutes,
+  tenantRoutes,
   settingsRoutes,
   keyRoutes,
   clockRoutes,
@@ -56,9 +65,7 @@ export function createApp(instance: Instance): App {
     // On the admin host, /v1 is the admin interface (G1).
     getPath: (request, options) => {
       const path = getPath(request)
-      const host = options?.env?.ADMIN_HOST
-      if (host === undefined || new URL(request.url).host !== host.toLowerCase()) return path
-      return path.startsWith('/v1/') ? `/admin${path}` : path
+      return path.startsWith('/v1/') && isByAdminHost(request, options?.env) ? `/admin${path}` : path
     },
   })
 
@@ -95,6 +102,7 @@ export function createApp(instance: Instance): App {
       console.error(JSON.stringify({ level: 'error', requestId, error: describe(error) }))
     }
     c.header('X-Request-Id', requestId)
+    if (refusal.retryAfter !== null) c.header('Retry-After', String(refusal.retryAfter))
     return c.json({ error: refusal.message }, refusal.status)
   })
   return app
@@ -113,7 +121,7 @@ export function newContext(
     env,
     variables: settings,
     instance,
-    db: new Database(env.DB, cost, settings.TEST_CLOCK === 'on'),
+    db: new AccountDatabase(env.DB, cost, settings.TEST_CLOCK === 'on'),
     cost,
     notes: {},
     waitUntil,

@@ -1,4 +1,4 @@
-import type { Cost, Database } from './db/database'
+import type { AccountDatabase, Cost, TenantDatabase } from './db/database'
 import type { Bindings, Variables } from './env'
 import type { Instance } from './instance'
 import type { Tenant } from './modules/tenants/tenants.repository'
@@ -13,7 +13,7 @@ export type Context = {
   env: Bindings
   variables: Variables
   instance: Instance
-  db: Database
+  db: AccountDatabase
   cost: Cost
   /** Figures of the log line that only some requests have, such as conflicts. */
   notes: Record<string, number | string | boolean>
@@ -21,5 +21,11 @@ export type Context = {
   waitUntil(work: Promise<unknown>): void
 }
 
-/** A request with a valid key, inside one tenant, at one moment: what every verb is handed. */
-export type Scope = Context & { access: Access; tenant: Tenant; now: Instant }
+/** The same on behalf of one tenant: what work that no request has asked for is handed. */
+export type TenantContext = Context & { db: TenantDatabase }
+
+/** A request with a valid key, at one moment: what verbs of the whole account are handed. */
+export type AccountScope = Context & { access: Access; now: Instant }
+
+/** The same inside one tenant: what all other verbs are handed. */
+export type Scope = AccountScope & TenantContext & { tenant: Tenant }

@@ -14,6 +14,8 @@ const Variables = z.object({
   MULTI_TENANCY: onOff,
   /** Development only: `/admin/v1/test-clock` exists (C1). */
   TEST_CLOCK: onOff,
+  /** Whether requests are counted against the rate limits. */
+  RATE_LIMITS: z.enum(['on', 'off']).default('on'),
   /** Load the demo configuration into an empty database. */
   DEMO: onOff,
 })
@@ -29,6 +31,11 @@ export type Bindings = {
   LEADERBOARD: DurableObjectNamespace<LeaderboardObject>
   TIMEKEEPER: DurableObjectNamespace<Timekeeper>
   REPAIRS: Queue<Repair>
+  ASSETS: Fetcher
+  /** Requests by application key, by admin key, and by the address of those whose key is unknown. */
+  APPLICATION_LIMIT: RateLimit
+  ADMIN_LIMIT: RateLimit
+  ADDRESS_LIMIT: RateLimit
 } & Partial<Record<keyof Variables, string>>
 
 /** Parsed variables by the bindings they came from: one entry for each isolate. */

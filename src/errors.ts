@@ -3,6 +3,8 @@ export class Refusal extends Error {
   constructor(
     readonly status: 400 | 401 | 403 | 404 | 413 | 422 | 429 | 500,
     message: string,
+    /** In how many seconds to try again, where waiting helps. */
+    readonly retryAfter: number | null = null,
   ) {
     super(message)
   }
@@ -32,18 +34,25 @@ export const refusals = {
   bodyTooLarge: (limit: string) => new Refusal(413, `The body is larger than ${limit}. Send less at once.`),
   bodyNotJson: () => new Refusal(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
   notFound: (what: string) => new Refusal(404, `${what} does not exist. Check the path.`),
+  noMetrics: (keys: readonly string[]) =>
+    new Refusal(
+      404,
+      `No metric has the key ${keys.map((key) => JSON.stringify(key)).join(', ')}. Check the events.`,
+    ),
   noRun: (date: string) =>
     new Refusal(
       404,
       `This leaderboard has no run that holds ${date}. Name a date between its start and its end.`,
     ),
-  noSuchPath: () => new Refusal(404, 'This path does not exist. The paths are listed at /v1/openapi.json.'),
+  noSuchPath: () => new Refusal(404, 'This path does not exist. All paths are listed at /docs.'),
   invalid: (faults: readonly Fault[]) =>
     new Refusal(
       422,
       `${faults.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')}.`,
     ),
   unprocessable: (sentence: string) => new Refusal(422, sentence),
+  tooMany: (seconds: number) =>
+    new Refusal(429, `Too many requests. Send fewer, and try again in ${seconds} seconds.`, seconds),
   internal: (requestId: string) =>
     new Refusal(
       500,

@@ -22,7 +22,13 @@ export default {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
     await wakeAll(context)
     if (context.variables.DEMO === 'on' && context.variables.MULTI_TENANCY === 'off') {
-      const claim = { access: { kind: 'admin' }, prefix: null, tenantId: IMPLICIT_TENANT_ID } as const
+      const claim = {
+        access: { kind: 'admin' },
+        prefix: null,
+        tenantId: IMPLICIT_TENANT_ID,
+        tenantName: null,
+        keyTenantId: null,
+      } as const
       await loadDemo(await enter(context, 'admin', claim))
     }
   },

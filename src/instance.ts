@@ -2,6 +2,7 @@ import { ConfigurationCache } from './modules/configuration/configuration.cache'
 import { UserQueues } from './modules/events/queue'
 import { KeyCache } from './modules/keys/keys.cache'
 import { RankingCache } from './modules/streaks/rankings.cache'
+import { TenantNames } from './modules/tenants/tenants.cache'
 
 /**
  * What one isolate remembers between requests: caches, and the queue of events waiting in it. Each states its bound and
@@ -9,6 +10,7 @@ import { RankingCache } from './modules/streaks/rankings.cache'
  */
 export class Instance {
   readonly keys = new KeyCache()
+  readonly tenantNames = new TenantNames()
   readonly configurations = new ConfigurationCache()
   readonly rankings = new RankingCache()
   readonly queues = new UserQueues()

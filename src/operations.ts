@@ -4,6 +4,7 @@ import * as achievements from './modules/achievements/achievements.routes'
 import { attributeOperations } from './modules/attributes/attributes.routes'
 import * as clock from './modules/clock/clock.routes'
 import * as events from './modules/events/events.routes'
+import * as inbox from './modules/inbox/inbox.routes'
 import * as keys from './modules/keys/keys.routes'
 import { leaderboardAdminOperations } from './modules/leaderboards/leaderboards.admin.routes'
 import * as leaderboards from './modules/leaderboards/leaderboards.routes'
@@ -15,6 +16,8 @@ import * as preferences from './modules/preferences/preferences.routes'
 import { streakAdminOperations } from './modules/streaks/streaks.admin.routes'
 import * as streaks from './modules/streaks/streaks.routes'
 import * as settings from './modules/tenants/settings.routes'
+import { tenantOperations } from './modules/tenants/tenants.routes'
+import { userAdminOperations } from './modules/users/users.admin.routes'
 import * as users from './modules/users/users.routes'
 import { usersWrapped } from './modules/wrapped/wrapped.routes'
 
@@ -47,10 +50,14 @@ export const applicationOperations: readonly OperationSpec[] = [
 export const adminOperations: readonly OperationSpec[] = [
   ...attributeOperations,
   ...metricOperations,
+  inbox.adminMetricsBatchEvents,
+  inbox.adminMetricsBatchGet,
   ...pointsAdminOperations,
   ...achievementAdminOperations,
   ...leaderboardAdminOperations,
   ...streakAdminOperations,
+  ...userAdminOperations,
+  ...tenantOperations,
   settings.adminSettingsGet,
   settings.adminSettingsUpdate,
   keys.adminApplicationApiKeysList,

@@ -6,9 +6,9 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { Complaint } from './project.mjs'
 
 /** The variables of ours that the environment sets over `.dev.vars`. */
-const OVERRIDABLE = ['ADMIN_API_KEY', 'ADMIN_HOST', 'MULTI_TENANCY', 'TEST_CLOCK', 'DEMO']
+const OVERRIDABLE = ['ADMIN_API_KEY', 'ADMIN_HOST', 'MULTI_TENANCY', 'TEST_CLOCK', 'RATE_LIMITS', 'DEMO']
 
-const SWITCHES = ['MULTI_TENANCY', 'TEST_CLOCK', 'DEMO']
+const SWITCHES = ['MULTI_TENANCY', 'TEST_CLOCK', 'RATE_LIMITS', 'DEMO']
 
 /** One entry, in the grammar that wrangler reads `.dev.vars` with (dotenv's). */
 const ENTRY =
@@ -51,6 +51,7 @@ export function completeDevVars(path) {
   const lines = []
   if (!found.ADMIN_API_KEY) lines.push(`ADMIN_API_KEY=${newAdminKey()}`)
   if (found.TEST_CLOCK === undefined) lines.push('TEST_CLOCK=on')
+  if (found.RATE_LIMITS === undefined) lines.push('RATE_LIMITS=off')
   const end = before?.includes('\r\n') ? '\r\n' : '\n'
   const added = lines.map((line) => line + end).join('')
   if (before === undefined) writeFileSync(path, added, { mode: 0o600, flag: 'wx' })

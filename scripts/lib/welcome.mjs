@@ -18,19 +18,26 @@ export function welcome({ url, adminKey, hasDemo, hasTenants = false }) {
     `curl -s -X POST ${url}/v1/metrics/${DEMO_METRIC}/event`,
     `-H ${key} -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(event))}`,
   ].join(' ')
-  const tenant = hasTenants ? " -H 'Tenant-ID: default'" : ''
-  const listMetrics = `curl -s ${url}/admin/v1/metrics -H ${key}${tenant}`
+  const listMetrics = `curl -s ${url}/admin/v1/metrics -H ${key}`
+  const acme = quoted(JSON.stringify([{ customerId: 'acme', name: 'Acme' }]))
+  const makeTenant = `curl -s ${url}/admin/v1/tenants -H ${key} -H 'Content-Type: application/json' -d ${acme}`
+  const [what, command] = hasDemo
+    ? ['Send an event:', sendEvent]
+    : hasTenants
+      ? ['Create a tenant:', makeTenant]
+      : ['List the metrics (there is no demo):', listMetrics]
   return `
 Laurel is ready.
 
   Application interface  ${url}/v1
   Events                 ${url}/api
   Admin interface        ${url}/admin/v1
+  Reference              ${url}/docs
   Admin key              ${adminKey}
 
-${hasDemo ? 'Send an event:' : 'List the metrics (there is no demo):'}
+${what}
 
-${hasDemo ? sendEvent : listMetrics}
+${command}
 
 `
 }

@@ -12,10 +12,11 @@ export function noCost(): Cost {
 type Built = { toSQL(): { sql: string; params: unknown[] } }
 
 /**
- * D1 as the modules see it. Everything goes in batches, since a batch is one round trip and one transaction; each is
- * counted. Query texts are constants or Drizzle's: no value ever becomes a part of one.
+ * D1 as those modules see it that serve the whole account: tenants, keys, the clock. Everything goes in batches, since a
+ * batch is one round trip and one transaction; each is counted. Query texts are constants or Drizzle's: no value ever becomes a
+ * part of one.
  */
-export class Database {
+export class AccountDatabase {
   readonly #d1: D1Database
   readonly #cost: Cost
   #orm: DrizzleD1Database | undefined
@@ -61,5 +62,22 @@ export class Database {
   async rows(statement: D1PreparedStatement): Promise<unknown[]> {
     const [result] = await this.batch([statement])
     return result?.results ?? []
+  }
+  /** The same database on behalf of one tenant. */
+  of(tenantId: string): TenantDatabase {
+    return new TenantDatabase(this.#d1, this.#cost, this.testClock, tenantId)
+  }
+}
+
+/**
+ * D1 on behalf of one tenant. Every function that reads or writes what a tenant has takes this one, so that none can be called
+ * without a tenant (T1, T3).
+ */
+export class TenantDatabase extends AccountDatabase {
+  readonly tenantId: string
+
+  constructor(d1: D1Database, cost: Cost, testClock: boolean, tenantId: string) {
+    super(d1, cost, testClock)
+    this.tenantId = tenantId
   }
 }

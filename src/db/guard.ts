@@ -1,4 +1,5 @@
-import type { Database } from './database'
+import type { Instant } from '../shared/clock'
+import type { TenantDatabase } from './database'
 
 /**
  * Guards open a write batch, but for that of an event, whose guard stands in the statement that stores the user. A guard writes
@@ -14,8 +15,8 @@ const BOTH_UNCHANGED = `
     THEN 1 ELSE json('conflict') END`
 
 /** Holds while the tenant's configuration is at this version. */
-export function configurationUnchanged(db: Database, tenantId: string, version: number): D1PreparedStatement {
-  return db.statement(CONFIGURATION_UNCHANGED, tenantId, version)
+export function configurationUnchanged(db: TenantDatabase, version: number): D1PreparedStatement {
+  return db.statement(CONFIGURATION_UNCHANGED, db.tenantId, version)
 }
 
 /**
@@ -23,31 +24,45 @@ export function configurationUnchanged(db: Database, tenantId: string, version: 
  * null, absent.
  */
 export function bothUnchanged(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   version: number,
   userId: string,
   was: { iid: string; seq: number } | null,
 ): D1PreparedStatement {
-  return db.statement(BOTH_UNCHANGED, tenantId, version, userId, was === null ? '' : `${was.iid}:${was.seq}`)
+  return db.statement(
+    BOTH_UNCHANGED,
+    db.tenantId,
+    version,
+    userId,
+    was === null ? '' : `${was.iid}:${was.seq}`,
+  )
 }
 
 const USERS_UNCHANGED = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (
-    SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0
-      AND u.iid = asked.value ->> 1 AND u.seq = asked.value ->> 2)) THEN json('conflict') ELSE 1 END`
+  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?2) asked WHERE coalesce((
+    SELECT iid || ':' || seq FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0), '') <> asked.value ->> 1)
+    THEN json('conflict') ELSE 1 END`
 
-/** Holds while all of these users are as read. */
+/** Holds while all of these users are as read: the same persons at the same `seq`, or, where `was` is null, absent. */
 export function usersUnchanged(
-  db: Database,
-  tenantId: string,
-  users: readonly { id: string; iid: string; seq: number }[],
+  db: TenantDatabase,
+  users: readonly { id: string; was: { iid: string; seq: number } | null }[],
 ): D1PreparedStatement {
-  return db.statement(
-    USERS_UNCHANGED,
-    tenantId,
-    JSON.stringify(users.map(({ id, iid, seq }) => [id, iid, seq])),
-  )
+  const asked = users.map(({ id, was }) => [id, was === null ? '' : `${was.iid}:${was.seq}`])
+  return db.statement(USERS_UNCHANGED, db.tenantId, JSON.stringify(asked))
+}
+
+const CLOCK_UNCHANGED = `
+  SELECT CASE WHEN coalesce((SELECT now FROM test_clock WHERE ?1), 0) = ?2 THEN 1 ELSE json('conflict') END`
+
+/** Holds while the test clock stands where it did; null where it is not set (C1). */
+export function clockUnchanged(db: TenantDatabase, clock: Instant | null): D1PreparedStatement {
+  return db.statement(CLOCK_UNCHANGED, db.testClock ? 1 : 0, clock ?? 0)
+}
+
+/** Whether a batch failed because the database refuses what it holds, and would again; not because of a guard, or of the way there. */
+export function isRefusedByDatabase(error: unknown): boolean {
+  return error instanceof Error && /SQLITE_(TOOBIG|CONSTRAINT|MISMATCH|RANGE)/.test(error.message)
 }
 
 /** Whether a batch failed because one of its guards no longer held. */

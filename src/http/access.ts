@@ -1,15 +1,18 @@
-import type { Access, Context, Scope } from '../context'
-import { type Refusal, refusals } from '../errors'
+import type { Access, AccountScope, Context, Scope } from '../context'
+import { Refusal, refusals } from '../errors'
 import { findKeyRecord } from '../modules/keys/keys.repository'
 import { sameInConstantTime, sha256, splitKey } from '../modules/keys/keys.rules'
 import {
   findTenantId,
   IMPLICIT_TENANT_ID,
+  isCalled,
   parseStanding,
   type Standing,
   standingStatement,
+  type Tenant,
 } from '../modules/tenants/tenants.repository'
 import { systemNow } from '../shared/clock'
+import { limit } from './limits'
 import type { Surface } from './operation'
 
 /** What a request's headers claim; D1 has not confirmed it yet (K2). */
@@ -19,50 +22,125 @@ export type Claim = {
   prefix: string | null
   /** The tenant that is meant, or why there is none. */
   tenantId: string | Refusal
+  /** What it is called in the header; null where there is none. */
+  tenantName: string | null
+  /** The tenant that the key belongs to; null for an admin key. */
+  keyTenantId: string | null
 }
 
-/** Reads the key and the tenant from the headers (K1, K4, T1, T2). Throws 401. */
-export async function readClaim(ctx: Context, headers: Headers): Promise<Claim> {
+/** Whose key a request came with. */
+type Bearer = Pick<Claim, 'access' | 'prefix' | 'keyTenantId'>
+
+/**
+ * Reads the key and, unless the whole account is meant, the tenant from the headers (K1, K4, T1, T2). Throws 429 where there
+ * were too many requests, else 401.
+ */
+export async function readClaim(
+  ctx: Context,
+  headers: Headers,
+  { account = false }: { account?: boolean | undefined } = {},
+): Promise<Claim> {
   const key = headers.get('x-api-key')
-  if (!key) throw refusals.keyMissing()
-  const reference = headers.get('tenant-id')
+  const bearer = key ? await bearerOf(ctx, key) : null
+  await limit(ctx, bearer, headers)
+  if (bearer === null) throw key ? refusals.keyInvalid() : refusals.keyMissing()
+  const { access, prefix, keyTenantId } = bearer
+  const isAnyTenant = account && ctx.variables.MULTI_TENANCY === 'on'
+  const tenantName = isAnyTenant ? null : headers.get('tenant-id')
+  const tenantId = isAnyTenant ? IMPLICIT_TENANT_ID : await tenantOf(ctx, keyTenantId, tenantName)
+  return { access, prefix, tenantId, tenantName, keyTenantId }
+}
+
+/** Whom a key is of; null where there is no such key. */
+async function bearerOf(ctx: Context, key: string): Promise<Bearer | null> {
   const first = ctx.variables.ADMIN_API_KEY
   if (first !== undefined && sameInConstantTime(key, first)) {
-    return { access: { kind: 'admin' }, prefix: null, tenantId: await tenantOf(ctx, null, reference) }
+    return { access: { kind: 'admin' }, prefix: null, keyTenantId: null }
   }
   const parts = splitKey(key)
   const record = parts && (await findKeyRecord(ctx, parts.prefix))
-  if (!record || !sameInConstantTime(await sha256(parts.body), record.hash)) throw refusals.keyInvalid()
+  if (!record || !sameInConstantTime(await sha256(parts.body), record.hash)) return null
   const access: Access =
     record.userId === null ? { kind: 'admin' } : { kind: 'application', userId: record.userId }
-  return { access, prefix: parts.prefix, tenantId: await tenantOf(ctx, record.tenantId, reference) }
+  return { access, prefix: parts.prefix, keyTenantId: record.tenantId }
 }
 
 /** The tenant that a key and the `Tenant-ID` header name together (T1, T2). */
-async function tenantOf(ctx: Context, keyTenantId: string | null, reference: string | null) {
+async function tenantOf(ctx: Context, keyTenantId: string | null, name: string | null) {
   if (ctx.variables.MULTI_TENANCY === 'off') {
     if (keyTenantId !== null && keyTenantId !== IMPLICIT_TENANT_ID) throw refusals.keyInvalid()
-    return reference === null ? IMPLICIT_TENANT_ID : refusals.tenantUnexpected()
+    return name === null ? IMPLICIT_TENANT_ID : refusals.tenantUnexpected()
   }
-  if (reference === null) return keyTenantId ?? refusals.tenantMissing()
-  const tenantId = await findTenantId(ctx.db, reference)
+  if (name === null) return keyTenantId ?? refusals.tenantMissing()
+  const { tenantNames } = ctx.instance
+  const tenantId = tenantNames.get(name) ?? (await findTenantId(ctx.db, name))
   if (tenantId === null) return refusals.tenantUnknown()
+  tenantNames.set(name, tenantId)
   return keyTenantId === null || keyTenantId === tenantId ? tenantId : refusals.tenantOther()
 }
 
 /** The claim as D1 confirms it. Throws, in G2's order, 401, 403 for the kind of key, and the tenant's errors. */
 export function confirm(ctx: Context, surface: Surface, claim: Claim, standing: Standing): Scope {
+  confirmKey(surface, claim, standing)
+  if (typeof claim.tenantId !== 'string') throw claim.tenantId
+  const { tenant } = standing
+  if (tenant === null || !isMeant(tenant, claim)) throw refusals.tenantUnknown()
+  return {
+    ...ctx,
+    db: ctx.db.of(tenant.id),
+    access: claim.access,
+    tenant,
+    now: standing.clock ?? systemNow(),
+  }
+}
+
+function confirmKey(surface: Surface, claim: Claim, standing: Standing): void {
   if (claim.prefix !== null && !standing.keys.has(claim.prefix)) throw refusals.keyInvalid()
   if (surface === 'admin' && claim.access.kind === 'application') throw refusals.adminKeyNeeded()
-  if (typeof claim.tenantId !== 'string') throw claim.tenantId
-  if (standing.tenant === null) throw refusals.tenantUnknown()
-  return { ...ctx, access: claim.access, tenant: standing.tenant, now: standing.clock ?? systemNow() }
 }
+
+const isMeant = (tenant: Tenant, { tenantName }: Claim): boolean =>
+  tenantName === null || isCalled(tenant, tenantName)
 
 /** Confirms a claim by a round trip of its own. Throws as `confirm`. */
 export async function enter(ctx: Context, surface: Surface, claim: Claim): Promise<Scope> {
+  return byPresentName(ctx, claim, async (present) =>
+    confirm(ctx, surface, present, await standingOf(ctx, present)),
+  )
+}
+
+/**
+ * Does something under a claim. Where that ends in 404 and the name of the tenant has come to mean another one since it was looked up,
+ * it is done again for that one (T2).
+ */
+export async function byPresentName<T>(
+  ctx: Context,
+  claim: Claim,
+  work: (claim: Claim) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(claim)
+  } catch (error) {
+    const { tenantName } = claim
+    if (!(error instanceof Refusal) || error.status !== 404 || tenantName === null) throw error
+    ctx.instance.tenantNames.delete(tenantName)
+    const tenantId = await tenantOf(ctx, claim.keyTenantId, tenantName)
+    if (tenantId === claim.tenantId) throw error
+    return work({ ...claim, tenantId })
+  }
+}
+
+/** Confirms a claim to the whole account, in which only the key counts, and that no tenant is named where there are none (T1). */
+export async function enterAccount(ctx: Context, surface: Surface, claim: Claim): Promise<AccountScope> {
+  const standing = await standingOf(ctx, claim)
+  confirmKey(surface, claim, standing)
+  if (typeof claim.tenantId !== 'string') throw claim.tenantId
+  return { ...ctx, access: claim.access, now: standing.clock ?? systemNow() }
+}
+
+async function standingOf(ctx: Context, claim: Claim): Promise<Standing> {
   const tenantId = typeof claim.tenantId === 'string' ? claim.tenantId : IMPLICIT_TENANT_ID
   const prefixes = claim.prefix === null ? [] : [claim.prefix]
   const [result] = await ctx.db.batch([standingStatement(ctx.db, tenantId, prefixes)])
-  return confirm(ctx, surface, claim, parseStanding(result))
+  return parseStanding(result)
 }

@@ -1,9 +1,10 @@
 import { Hono, type Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { z } from 'zod'
-import type { Context, Scope } from '../context'
+import type { AccountScope, Context, Scope } from '../context'
 import type { Bindings } from '../env'
 import type { Claim } from './access'
+import { Streamed, streamOf } from './stream'
 
 /** What the stages of a request hand on to each other. */
 export type Stages = {
@@ -12,6 +13,8 @@ export type Stages = {
   /** Whether D1 has confirmed the claim in a read of the handler's own (K2). */
   confirmed: boolean
   scope: Scope
+  /** In place of a scope, for operations of the whole account. */
+  account: AccountScope
   /** The body as JSON; undefined where the operation takes none. */
   json: unknown
   /** What the validators made of each part of the request. */
@@ -28,9 +31,18 @@ export const newApp = (
   options: { getPath?: (request: Request, options?: { env?: Bindings }) => string } = {},
 ): App => new Hono<AppEnv>({ ...options, strict: true })
 
-/** A JSON answer. */
-export function answer(c: HonoContext<AppEnv>, status: number, body: unknown): Response {
-  return c.body(JSON.stringify(body), contentful(status), { 'content-type': 'application/json' })
+/** A JSON answer; a streamed one is sent as it is made. */
+export function answer(
+  c: HonoContext<AppEnv>,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const { requestId } = c.get('ctx')
+  const failed = (error: unknown) =>
+    console.error(JSON.stringify({ level: 'error', requestId, error: `cut short: ${String(error)}` }))
+  const content = body instanceof Streamed ? streamOf(body, failed) : JSON.stringify(body)
+  return c.body(content, contentful(status), { ...headers, 'content-type': 'application/json' })
 }
 
 function contentful(status: number): ContentfulStatusCode {

@@ -1,9 +1,9 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import { z } from 'zod'
-import type { Scope } from '../context'
+import type { AccountScope, Scope } from '../context'
 import { type Fault, refusals } from '../errors'
-import { enter, readClaim } from './access'
+import { enter, enterAccount, readClaim } from './access'
 import { type App, type AppEnv, answer } from './app'
 import { readBody } from './body'
 import type { Input, OperationSpec, Reply } from './operation'
@@ -12,11 +12,11 @@ type Handler = MiddlewareHandler<AppEnv>
 type Target = 'param' | 'query' | 'header' | 'json'
 
 /** What an operation adds to the stages that all have. */
-export type Stage<F> = {
+export type Stage<F, S = Scope> = {
   /** The user whom the request is about, as the body or path says, unchecked; another user's key is refused (K3). */
   subject?: (json: unknown, param: (name: string) => string) => unknown
-  /** Finds what the path names, or throws 404. It runs before the validators, as G2's order has it. */
-  find?: (scope: Scope, param: (name: string) => string) => Promise<F> | F
+  /** Finds what the path names, or throws 404. It runs before the validators, as G2's order has it; `json` is the body, unchecked. */
+  find?: (scope: S, param: (name: string) => string, json: unknown) => Promise<F> | F
 }
 
 /** A schema that never fails, but hands on what the given one makes of the value, so that faults can be gathered (G3). */
@@ -81,9 +81,10 @@ export function ownUser(subject: Stage<unknown>['subject']): Handler {
 function entered(spec: OperationSpec): Handler {
   return async (c, next) => {
     const ctx = c.get('ctx')
-    const claim = await readClaim(ctx, c.req.raw.headers)
+    const claim = await readClaim(ctx, c.req.raw.headers, spec)
     c.set('claim', claim)
-    c.set('scope', await enter(ctx, spec.surface, claim))
+    if (spec.account) c.set('account', await enterAccount(ctx, spec.surface, claim))
+    else c.set('scope', await enter(ctx, spec.surface, claim))
     await next()
   }
 }
@@ -99,13 +100,17 @@ const decodable: Handler = async (c, next) => {
 }
 
 /** The last stages, which every operation shares: body, whose it is, what the path names, validity. */
-export function stages<F>(spec: OperationSpec, { subject, find }: Stage<F>): Handler[] {
+export function stages<F, S>(
+  spec: OperationSpec,
+  { subject, find }: Stage<F, S>,
+  scopeOf: (c: HonoContext<AppEnv>) => S,
+): Handler[] {
   const list: Handler[] = []
   if (spec.body) list.push(...readBody(spec.bodyLimit))
   list.push(ownUser(subject))
   if (find) {
     list.push(async (c, next) => {
-      c.set('found', await find(c.get('scope'), paramOf(c)))
+      c.set('found', await find(scopeOf(c), paramOf(c), c.get('json')))
       await next()
     })
   }
@@ -119,19 +124,42 @@ export function pathsOf(spec: OperationSpec): string[] {
   return [base + spec.path, ...(spec.aliases ?? [])].map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
 }
 
-/** Serves an operation: the stages in G2's order, then the handler, whose answer is typed by the operation's schemas. */
+/** What does an operation's work once everything is valid. */
+type Handle<O extends OperationSpec, F, S> = (scope: S, input: Input<O>, found: F) => Promise<Reply<O>>
+
+/** Serves a tenant's operation: the stages in G2's order, then the handler, whose answer is typed by the operation's schemas. */
 export function mount<const O extends OperationSpec, F = undefined>(
   app: App,
-  spec: O,
+  spec: O & { account?: false },
   stage: Stage<F>,
-  handle: (scope: Scope, input: Input<O>, found: F) => Promise<Reply<O>>,
+  handle: Handle<O, F, Scope>,
+): void {
+  serve<O, F, Scope>(app, spec, stage, handle, (c) => c.get('scope'))
+}
+
+/** Serves an operation of the whole account in the same way (T2). */
+export function mountForAccount<const O extends OperationSpec, F = undefined>(
+  app: App,
+  spec: O & { account: true },
+  stage: Stage<F, AccountScope>,
+  handle: Handle<O, F, AccountScope>,
+): void {
+  serve<O, F, AccountScope>(app, spec, stage, handle, (c) => c.get('account'))
+}
+
+function serve<O extends OperationSpec, F, S>(
+  app: App,
+  spec: O,
+  stage: Stage<F, S>,
+  handle: Handle<O, F, S>,
+  scopeOf: (c: HonoContext<AppEnv>) => S,
 ): void {
   const last = async (c: HonoContext<AppEnv>) => {
     // biome-ignore lint/plugin: `find` of this very operation put it there; without one F is undefined.
     const found = c.get('found') as F
-    const { status, body } = await handle(c.get('scope'), validated(spec, c), found)
-    return answer(c, status, body)
+    const { status, body, headers } = await handle(scopeOf(c), validated(spec, c), found)
+    return answer(c, status, body, headers)
   }
-  const handlers = [entered(spec), ...stages(spec, stage), last] as const
+  const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const
   for (const path of pathsOf(spec)) app.on([spec.method.toUpperCase()], [path], ...handlers)
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ErrorBody, type OperationSpec } from './operation'
+import { ErrorBody, type OperationSpec, refusalsOf } from './operation'
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
 
@@ -13,6 +13,8 @@ type Answer = { description: string; headers?: Record<string, unknown>; content:
 /** One operation of the document. */
 export type OperationObject = {
   operationId: string
+  /** What it is about: the first part of its path. */
+  tags: string[]
   summary: string
   description?: string
   parameters: Parameter[]
@@ -38,7 +40,7 @@ const REFUSALS = {
   400: 'The body is not JSON.',
   401: 'The API key is missing or not valid.',
   403: 'The API key does not permit this.',
-  404: 'What the path names does not exist.',
+  404: 'What the path or the Tenant-ID header names does not exist.',
   413: 'The body is too large.',
   422: 'Something in the request is wrong; the error names every fault.',
   429: 'Too many requests; Retry-After says in how many seconds to try again.',
@@ -182,19 +184,27 @@ export function openApiDocument(
       ...parametersIn('query', fields('query')),
       ...parametersIn('header', fields('headers')),
     ]
-    // Tenants themselves are managed outside any tenant (T2).
-    if (!spec.path.startsWith('/tenants')) parameters.push({ $ref: '#/components/parameters/TenantId' })
+    if (!spec.account) parameters.push({ $ref: '#/components/parameters/TenantId' })
     const responses: Record<string, Answer> = {}
-    for (const [status, { description }] of Object.entries(spec.answers)) {
-      responses[status] = { description, content: json(answered(answers.roots.get(label(spec, status)))) }
+    for (const [status, { description, headers = {} }] of Object.entries(spec.answers)) {
+      const told = Object.entries(headers).map(([name, tells]) => [
+        name,
+        { description: tells, schema: { type: 'string' } },
+      ])
+      responses[status] = {
+        description,
+        ...(told.length > 0 && { headers: Object.fromEntries(told) }),
+        content: json(answered(answers.roots.get(label(spec, status)))),
+      }
     }
-    for (const status of [401, 429, 500, ...spec.refuses] as const) {
+    for (const status of refusalsOf(spec)) {
       responses[status] = { description: REFUSALS[status], content: error }
     }
     const tooMany = responses[429]
     if (tooMany) tooMany.headers = { 'Retry-After': { schema: { type: 'integer' } } }
     return {
       operationId: spec.id,
+      tags: [spec.path.split('/')[1] ?? ''],
       summary: spec.summary,
       ...(spec.aliases?.length && { description: `Also served at ${spec.aliases.join(' and ')}.` }),
       parameters,

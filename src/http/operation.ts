@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import type { Streamed } from './stream'
 
 /** The interface that an operation belongs to (G1). */
 export type Surface = 'application' | 'admin'
 
-/** What an answer of one status holds. */
-export type AnswerSpec = { description: string; body: z.ZodType }
+/** What an answer of one status holds; `headers` are those of its own, by name, each with what it tells. */
+export type AnswerSpec = { description: string; body: z.ZodType; headers?: Readonly<Record<string, string>> }
 
 /**
  * One operation of the wire contract: the one place from which its route, its validation, the type of its answers and
@@ -14,6 +15,8 @@ export type OperationSpec = {
   /** The contract's operation id, such as `metrics_event`. */
   id: string
   surface: Surface
+  /** Whether it is for the whole account, and so takes no `Tenant-ID` (T2). */
+  account?: boolean
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Below the interface's base, with `{name}` for parameters. */
   path: string
@@ -29,8 +32,13 @@ export type OperationSpec = {
   /** Largest body in bytes; 1 MiB unless said (G2). */
   bodyLimit?: number
   answers: Readonly<Record<number, AnswerSpec>>
-  /** The statuses with which it refuses, besides 401, 429 and 500. */
+  /** The statuses with which it refuses, besides those of `refusalsOf`. */
   refuses: readonly (400 | 403 | 404 | 413 | 422)[]
+}
+
+/** Every status with which an operation may refuse: its own, those of all, and in a tenant those of its `Tenant-ID` (G2, T2). */
+export function refusalsOf({ account, refuses }: OperationSpec) {
+  return [...new Set([401, 429, 500, ...(account ? [] : ([403, 404, 422] as const)), ...refuses] as const)]
 }
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined
@@ -43,9 +51,13 @@ export type Input<O extends OperationSpec> = {
   body: Output<O['body']>
 }
 
-/** What a handler answers: one of the operation's statuses with a body of its shape. */
+/** What a handler answers: one of the operation's statuses with a body of its shape, at once or streamed. */
 export type Reply<O extends OperationSpec> = {
-  [S in keyof O['answers'] & number]: { status: S; body: z.input<O['answers'][S]['body']> }
+  [S in keyof O['answers'] & number]: {
+    status: S
+    body: z.input<O['answers'][S]['body']> | Streamed<z.input<O['answers'][S]['body']>>
+    headers?: { [H in keyof O['answers'][S]['headers']]: string }
+  }
 }[keyof O['answers'] & number]
 
 /** The answer 200 with a body. */
@@ -53,6 +65,9 @@ export const ok = <B>(body: B) => ({ status: 200 as const, body })
 
 /** The answer 201 with a body. */
 export const created = <B>(body: B) => ({ status: 201 as const, body })
+
+/** The answer 202 with a body and headers of its own. */
+export const accepted = <B, H>(body: B, headers: H) => ({ status: 202 as const, body, headers })
 
 /** The answer of an admin create: 201 when at least one item was created, else 200 (G7). */
 export const createdSome = <B extends { created: readonly unknown[] }>(body: B) =>

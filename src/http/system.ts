@@ -34,11 +34,12 @@ async function isReady(ctx: Context): Promise<boolean> {
   const [result] = await ctx.db.batch([standingStatement(ctx.db, IMPLICIT_TENANT_ID, [])])
   const { tenant } = parseStanding(result)
   if (tenant === null) return false
-  return ctx.variables.DEMO === 'off' || !isDemoDue(ctx, await configurationOfTenant(ctx, tenant))
+  const { DEMO, MULTI_TENANCY } = ctx.variables
+  return DEMO === 'off' || MULTI_TENANCY === 'on' || !isDemoDue(ctx, await configurationOfTenant(ctx, tenant))
 }
 
 const configurationOfTenant = ({ db, instance }: Context, { id, configVersion }: Tenant) =>
-  configurationAt({ db, configurations: instance.configurations }, id, configVersion)
+  configurationAt({ db: db.of(id), configurations: instance.configurations }, configVersion)
 
 /** A value that is made when it is first asked for, once. */
 function lazily<T>(make: () => T): () => T {

@@ -2,7 +2,9 @@
 import { request } from 'node:http'
 import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Ask, callsOf, carryOn, fault, operations, send as sendTo, settle, specOf } from '../walk'
 import { newProject, type Server, startServer } from './harness'
+import { testReferencePage } from './reference-page'
 
 let server: Server
 let folder: string
@@ -76,11 +78,43 @@ function leadAndHangUp(user: string, milliseconds: number): Promise<void> {
   })
 }
 
-const client = () =>
+/** The methods of the npm client that were called, such as `users.get`. */
+const called = new Set<string>()
+
+/** The object, which notes the names of its methods, and of those of its resources, when they are called. */
+function recorded<T extends object>(target: T, path: readonly string[] = []): T {
+  return new Proxy(target, {
+    get: (of, name) => {
+      const value: unknown = Reflect.get(of, name, of)
+      const at = [...path, String(name)]
+      if (typeof value === 'object' && value !== null) return recorded(value, at)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        called.add(at.join('.'))
+        return Reflect.apply(value, of, args)
+      }
+    },
+  })
+}
+
+/** The public methods of a client and of its resources, by reflection: resources are what their getters give. */
+function methodsOf(target: object, path: readonly string[] = []): string[] {
+  const properties = Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(target)))
+  return properties.flatMap(([name, { get, value }]) => {
+    const at = [...path, name]
+    if (name === 'constructor' || name.startsWith('_')) return []
+    if (typeof value === 'function') return [at.join('.')]
+    const resource: unknown = get?.call(target)
+    return typeof resource === 'object' && resource !== null ? methodsOf(resource, at) : []
+  })
+}
+
+const newClient = () =>
   new TrophyApiClient({
     apiKey: server.adminKey,
     environment: { api: `${server.url}/v1`, admin: `${server.url}/admin/v1` },
   })
+const client = () => recorded(newClient())
 
 describe('the npm client', () => {
   it('creates and updates users, and reads them', async () => {
@@ -254,10 +288,24 @@ describe('the npm client, day by day', () => {
     expect(await users.getPreferences('steady')).toEqual(changed)
   })
 
+  /** Issues about users: in the contract's words, and in those of the client. */
+  const unknown = (userId: string) => {
+    const text = expect.stringContaining('no user')
+    return { userId, severity: 'error', level: 'error', message: text, reason: text }
+  }
+  const warning = (userId: string) => {
+    const text = expect.stringMatching(/None was granted|Nothing was restored/)
+    return { userId, severity: 'warning', level: 'warning', message: text, reason: text }
+  }
+
   it('sees a streak lost, restored and ranked, and grants a freeze', async () => {
     const { users, streaks, admin } = client()
     expect(await admin.streaks.freezes.create({ freezes: [{ userId: 'steady' }] })).toEqual({ issues: [] })
     expect(await users.streak('steady')).toMatchObject({ length: 2, freezes: 2 })
+    const ungranted = await admin.streaks.freezes.create({
+      freezes: [{ userId: 'ghost' }, { userId: 'steady' }],
+    })
+    expect(ungranted).toMatchObject({ issues: [unknown('ghost'), warning('steady')] })
     await move(5)
     const { streakHistory, ...lost } = await users.streak('steady', { historyPeriods: 6 })
     expect(lost).toMatchObject({ length: 0, freezes: 0 })
@@ -270,6 +318,10 @@ describe('the npm client, day by day', () => {
       issues: [],
     })
     expect(await users.streak('steady')).toMatchObject({ length: 2, started: date(3), expires: date(5) })
+    expect(await admin.streaks.restore({ users: [{ id: 'ghost' }, { id: 'steady' }] })).toMatchObject({
+      restoredUsers: [],
+      issues: [unknown('ghost'), warning('steady')],
+    })
     await users.create({ id: 'idle' })
     await lesson('newcomer')
     expect(await streaks.list({ userIds: ['idle', 'newcomer', 'nobody', 'steady'] })).toEqual([
@@ -294,5 +346,92 @@ describe('the npm client, day by day', () => {
     expect(achievements.map(({ key }) => key)).toEqual(['demo-first-lesson', 'demo-profile'])
     expect(longestStreak).toMatchObject({ length: 2, started: date(0) })
     await expect(client().users.wrapped('nobody')).rejects.toThrow(TrophyApiError)
+  })
+})
+
+testReferencePage(() => server)
+
+describe('every operation, over HTTP', () => {
+  const DAY = 86_400_000
+  /** A noon that no test of before has come to. */
+  const start = Math.ceil(Date.now() / DAY) * DAY + 20.5 * DAY
+  const at = (days: number) => new Date(start + days * DAY).toISOString()
+  /** The operations that were answered with success, and without issues. */
+  const answered = new Set<string>()
+
+  const ask: Ask = async (method, path, headers, body) => {
+    const response = await fetch(`${server.url}${path}`, {
+      method,
+      headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, headers: response.headers, body: await response.json() }
+  }
+
+  /** Calls an operation, which must answer as its entry in src/operations.ts says; test/server/setup.ts holds the body to it. */
+  const calling = async (id: string, call: Parameters<typeof sendTo>[1] = {}) => {
+    const spec = specOf(id)
+    const told = await sendTo(spec, call, ask)
+    expect(fault(spec, told)).toBeNull()
+    answered.add(id)
+    return told
+  }
+
+  afterAll(() => send('DELETE', '/admin/v1/test-clock'))
+
+  it('answers as documented: those of tenants, in a world that is some days old', async () => {
+    const move = (days: number) => calling('admin_test_clock_set', { body: { now: at(days) } })
+    await move(0)
+    const day = (days: number) => at(days).slice(0, 10)
+    const world = await settle({ ask, mark: 'http', factor: 2, day })
+    for (const days of [1, 2, 3]) {
+      await move(days)
+      await carryOn(world, days)
+    }
+    expect((await calling('admin_test_clock_get')).body).toEqual({ now: at(3) })
+    for (const spec of operations) {
+      if (spec.account) continue
+      for (const call of callsOf(spec, world)) await calling(spec.id, call)
+    }
+    await calling('admin_test_clock_reset')
+  })
+
+  it('answers as documented: those of the account, of which those of tenants need MULTI_TENANCY', async () => {
+    const made = await calling('admin_admin_keys_create', { body: [{ name: 'One' }] })
+    const [{ id, key }] = Object(made.body).created
+    const listed = await fetch(`${server.url}/admin/v1/admin-api-keys`, { headers: { 'x-api-key': key } })
+    expect(listed.status).toBe(200)
+    expect((await calling('admin_admin_keys_list')).body).toMatchObject([{ id, name: 'One' }])
+    await calling('admin_admin_keys_rotate', { params: { id } })
+    const refused = await fetch(`${server.url}/admin/v1/admin-api-keys`, { headers: { 'x-api-key': key } })
+    expect(refused.status).toBe(401)
+    await calling('admin_admin_keys_delete', { query: { ids: id } })
+    for (const spec of operations.filter(({ path }) => path.startsWith('/tenants'))) {
+      const call = {
+        params: { id },
+        query: spec.method === 'delete' ? { ids: id } : {},
+        body: spec.method === 'post' ? [{ customerId: 'a', name: 'A' }] : [{ id }],
+      }
+      const { status, body } = await sendTo(spec, spec.body ? call : { ...call, body: undefined }, ask)
+      expect([spec.id, status, Object(body).error]).toEqual([
+        spec.id,
+        422,
+        expect.stringContaining('MULTI_TENANCY'),
+      ])
+      answered.add(spec.id)
+    }
+  })
+
+  it('leaves none out', () => {
+    expect(operations.map(({ id }) => id).filter((id) => !answered.has(id))).toEqual([])
+  })
+})
+
+describe('the npm client, method by method', () => {
+  it('was called by every one', () => {
+    const methods = methodsOf(newClient())
+    expect(methods).toContain('admin.streaks.freezes.create')
+    expect(methods.length).toBeGreaterThanOrEqual(25)
+    expect(methods.filter((method) => !called.has(method))).toEqual([])
   })
 })

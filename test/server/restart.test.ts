@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { newProject, type Server, startServer } from './harness'
 
@@ -21,21 +22,19 @@ async function send(server: Server, method: string, path: string, body?: unknown
 }
 
 /** Runs a statement in the database of a server that is down; answers its rows. */
-function inDatabase(folder: string, command: string): unknown {
+async function inDatabase(folder: string, command: string): Promise<unknown> {
   const wrangler = join(folder, 'node_modules', 'wrangler', 'bin', 'wrangler.js')
   const args = [wrangler, 'd1', 'execute', 'laurel', '--local', '--json', '--command', command]
-  const output = execFileSync(process.execPath, args, {
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
     cwd: folder,
-    stdio: ['ignore', 'pipe', 'ignore'],
-    encoding: 'utf8',
     env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: '1' },
   })
-  return Object(JSON.parse(output))[0]?.results
+  return Object(JSON.parse(stdout))[0]?.results
 }
 
 /** Lets time pass on the set clock while nothing runs. */
-function letPass(folder: string, milliseconds: number): void {
-  inDatabase(folder, `UPDATE test_clock SET now = now + ${milliseconds}`)
+async function letPass(folder: string, milliseconds: number): Promise<void> {
+  await inDatabase(folder, `UPDATE test_clock SET now = now + ${milliseconds}`)
 }
 
 /** Asks until the answer is as wanted, or too long. */
@@ -48,7 +47,8 @@ async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean)
   }
 }
 
-test('C2, P4: what fell due while the server was down is done once it is up again, and only once', async () => {
+// Side by side, since they wait for servers most of the time, and measure none.
+test.concurrent('C2, P4: what fell due while the server was down is done once it is up again, and only once', async () => {
   const folder = await newProject()
   const energy = (server: Server) => () => send(server, 'GET', '/v1/users/ada/points/demo-energy?awards=100')
   const totalOf = (answer: unknown) => Object(answer).total
@@ -60,7 +60,7 @@ test('C2, P4: what fell due while the server was down is done once it is up agai
     expect(totalOf(await energy(first)())).toBe(0)
     await first.stop()
 
-    letPass(folder, 3 * HOUR)
+    await letPass(folder, 3 * HOUR)
     const second = await startServer({ folder })
     const done = await until(energy(second), (answer) => totalOf(answer) === 3)
     expect(totalOf(done)).toBe(3)
@@ -77,7 +77,7 @@ test('C2, P4: what fell due while the server was down is done once it is up agai
   }
 })
 
-test('C2, S3: streaks are judged over a stop of the server, without a visit, and each midnight only once', async () => {
+test.concurrent('C2, S3: streaks are judged over a stop of the server, without a visit, and each midnight only once', async () => {
   const folder = await newProject()
   const board = (server: Server) => async () =>
     Object(await send(server, 'GET', '/v1/leaderboards/streaks')).rankings.map(({ userId, value }: Place) => [
@@ -109,13 +109,13 @@ test('C2, S3: streaks are judged over a stop of the server, without a visit, and
     await first.stop()
 
     // Two days without a lesson.
-    letPass(folder, 51 * HOUR)
+    await letPass(folder, 51 * HOUR)
     const second = await startServer({ folder })
     const after = await until(board(second), (rankings) => rankings.length === 1)
     expect(after).toEqual([['ada', 1]])
     await second.stop()
     expect(
-      inDatabase(
+      await inDatabase(
         folder,
         `SELECT id, streak ->> '$.run.marks' AS alive, streak ->> '$.freezes' AS freezes, marks AS over
          FROM users u LEFT JOIN streak_runs r ON r.user_iid = u.iid ORDER BY id, first`,

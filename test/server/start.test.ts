@@ -87,13 +87,15 @@ describe('two projects, started at the same time', () => {
   test('a missing .dev.vars is created for the owner alone', async () => {
     const file = join(plain.folder, '.dev.vars')
     const lines = (await readFile(file, 'utf8')).split('\n')
-    expect(lines).toEqual([`ADMIN_API_KEY=${plain.adminKey}`, 'TEST_CLOCK=on', ''])
+    expect(lines).toEqual([`ADMIN_API_KEY=${plain.adminKey}`, 'TEST_CLOCK=on', 'RATE_LIMITS=off', ''])
     expect(plain.adminKey).toMatch(/^adm_[A-Za-z0-9]{12}\.[A-Za-z0-9_-]{22,}$/)
     if (process.platform !== 'win32') expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
   test('an existing .dev.vars only gains what it lacks', async () => {
-    expect(await readFile(join(custom.folder, '.dev.vars'), 'utf8')).toBe(`${before}\nTEST_CLOCK=on\n`)
+    expect(await readFile(join(custom.folder, '.dev.vars'), 'utf8')).toBe(
+      `${before}\nTEST_CLOCK=on\nRATE_LIMITS=off\n`,
+    )
   })
 
   test('a quoted key reaches the Worker as it is', async () => {

@@ -13,6 +13,7 @@ const WATCH = 1_000
 const jobNamed = (name: string): Job => ({
   command: { kind: 'upsert', user: { name } },
   prefix: null,
+  tenantName: null,
   arrived: instant(0),
   tried: null,
 })

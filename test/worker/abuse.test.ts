@@ -63,15 +63,17 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('G2: over 1 MiB is 413, with or without its length; exactly 1 MiB is read', async () => {
+  it('G2: over 1 MiB, of a batch 4 MiB, is 413, with or without its length; exactly that is read', async () => {
     const before = await everything()
     for (const spec of WRITES) {
       const method = spec.method.toUpperCase()
-      await refused(method, pathOf(spec), ' '.repeat(MIB + 1), [413])
-      await refused(method, pathOf(spec), ' '.repeat(MIB + 1), [413], { 'content-length': String(MIB + 1) })
-      const stream = new Response(' '.repeat(MIB + 1)).body
+      const most = spec.bodyLimit ?? MIB
+      const more = ' '.repeat(most + 1)
+      await refused(method, pathOf(spec), more, [413])
+      await refused(method, pathOf(spec), more, [413], { 'content-length': String(more.length) })
+      const stream = new Response(more).body
       if (stream !== null) await refused(method, pathOf(spec), stream, [413])
-      await refused(method, pathOf(spec), ' '.repeat(MIB), [400])
+      await refused(method, pathOf(spec), ' '.repeat(most), [400])
     }
     // Bytes count, not characters.
     await refused('PUT', '/v1/users/ada', JSON.stringify({ name: '😀'.repeat(MIB / 4) }), [413])
@@ -309,14 +311,7 @@ describe('headers, queries and paths', () => {
     await refused('POST', '/v1/metrics/words/event', event, [401], {
       'x-api-key': `${'k'.repeat(255)}.${'k'.repeat(255)}`,
     })
-    for (const id of [
-      'x'.repeat(60_000),
-      "' OR 1=1 --",
-      '%',
-      '..',
-      `${tenant.id}, ${tenant.id}`,
-      tenant.id.toUpperCase(),
-    ]) {
+    for (const id of ['x'.repeat(60_000), "' OR 1=1 --", '%', '..', `${tenant.id}, ${tenant.id}`]) {
       const request = new Request('http://laurel.test/v1/metrics/words/event', {
         method: 'POST',
         body: event,
@@ -384,7 +379,10 @@ describe('headers, queries and paths', () => {
           return { odd: odd.slice(0, 20), status: answer.status }
         }),
       )
-      expect([spec.id, answers.filter(({ status }) => status < 400 || status >= 500)]).toEqual([spec.id, []])
+      // Erasing somebody who isn't there is done already (U8).
+      const least = spec.id === 'admin_users_delete' ? 200 : 400
+      const wrong = answers.filter(({ status }) => status < least || status >= 500)
+      expect([spec.id, wrong]).toEqual([spec.id, []])
     }
     expect(errors).not.toHaveBeenCalled()
   })

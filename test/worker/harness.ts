@@ -2,9 +2,8 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { createApp } from '../../src/app'
 import type { Bindings } from '../../src/env'
-import { ErrorBody, type OperationSpec } from '../../src/http/operation'
 import { Instance } from '../../src/instance'
-import { adminOperations, applicationOperations } from '../../src/operations'
+import { conforming } from '../conformance'
 
 /** The admin key of the tests, as vitest.config.ts sets it. */
 export const ADMIN_KEY = env.ADMIN_API_KEY ?? ''
@@ -12,7 +11,10 @@ export const ADMIN_KEY = env.ADMIN_API_KEY ?? ''
 /** An answer, with its body read as JSON. */
 export type Answer = { status: number; headers: Headers; body: unknown }
 
-/** How a request reaches a Worker. */
+/**
+ * How a request reaches a Worker; it throws where the answer is not one that the contract documents. The opaque 500 passes
+ * here, for the tests that provoke it, but not in `call`.
+ */
 export type Send = (request: Request) => Promise<Response>
 
 /**
@@ -26,7 +28,8 @@ export function newApp(overrides: Partial<Bindings> = {}): Send {
     const ctx = createExecutionContext()
     const response = await app.fetch(request, { ...env, ...overrides }, ctx)
     await waitOnExecutionContext(ctx)
-    return response
+    const toAdminHost = overrides.ADMIN_HOST?.toLowerCase() === new URL(request.url).host
+    return conforming(request, response, { mayFail: true, toAdminHost })
   }
 }
 
@@ -40,7 +43,7 @@ type Options = {
   headers?: Record<string, string>
 }
 
-/** Sends one request, and holds that the answer is one that its operation documents. */
+/** Sends one request, whose answer must be one that the contract documents and no 500. */
 export async function call(
   send: Send,
   method: string,
@@ -54,34 +57,13 @@ export async function call(
   })
   const response = await send(request)
   const text = await response.text()
-  const answer = {
+  // Whoever breaks things on purpose sends the request by itself.
+  if (response.status === 500) throw new Error(`${method} ${path} failed: ${text}`)
+  return {
     status: response.status,
     headers: response.headers,
     body: text === '' ? null : JSON.parse(text),
   }
-  holdsToItsDocument(method, path, answer)
-  return answer
-}
-
-/** Throws where an answer is not one that its operation documents. */
-function holdsToItsDocument(method: string, path: string, { status, body }: Answer): void {
-  const spec = operationAt(method, new URL(path, 'http://laurel.test').pathname)
-  if (spec === undefined) return
-  const schema = spec.answers[status]?.body ?? ErrorBody
-  if (spec.answers[status] === undefined && ![401, ...spec.refuses].includes(status)) {
-    throw new Error(`${spec.id} answered ${status}, which it does not document: ${JSON.stringify(body)}`)
-  }
-  schema.parse(body)
-}
-
-function operationAt(method: string, pathname: string): OperationSpec | undefined {
-  const at = (base: string) => (spec: OperationSpec) => {
-    const pattern = `${base}${spec.path}`.replaceAll(/\{\w+\}/g, '[^/]+')
-    return spec.method.toUpperCase() === method && new RegExp(`^${pattern}$`).test(pathname)
-  }
-  return pathname.startsWith('/admin/')
-    ? adminOperations.find(at('/admin/v1'))
-    : applicationOperations.find(at('/v1'))
 }
 
 /** A tenant of its own for a test: nothing that another test does is seen in it. */

@@ -1,12 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { newContext } from '../../src/app'
-import { Instance } from '../../src/instance'
 import { backdateStep } from '../../src/modules/achievements/backdate.service'
 import { judgeStreaks } from '../../src/modules/streaks/deadlines.service'
 import { recountStep } from '../../src/modules/streaks/settings.service'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'
+import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
 
@@ -16,8 +15,6 @@ const DAY = 86_400_000
 /** The midnight that has just been, in UTC. */
 const midnight = Math.floor(Date.now() / DAY) * DAY
 const now = () => instant(Date.now())
-
-const contextWith = (DB: D1Database = env.DB) => newContext(new Instance(), { ...env, DB }, () => undefined)
 
 /** Makes users with a streak of 5 days up to two days ago, whose deadline was the last midnight; the last ones were active yesterday. */
 async function streakers(tenant: TestTenant, count: number, active = 0): Promise<void> {
@@ -56,7 +53,7 @@ async function streakers(tenant: TestTenant, count: number, active = 0): Promise
 async function allSteps(tenant: TestTenant, DB: D1Database = env.DB): Promise<number[]> {
   const counts: number[] = []
   for (;;) {
-    const step = await judgeStreaks(contextWith(DB), tenant.id, now())
+    const step = await judgeStreaks(contextOf(tenant.id, DB), now())
     if (step === null) return counts
     counts.push(step.changes.length)
   }
@@ -105,7 +102,7 @@ describe('a midnight of many (S3)', () => {
     const tenant = await newTenant()
     await streakers(tenant, 5)
     const steps = await Promise.all(
-      Array.from({ length: 6 }, () => judgeStreaks(contextWith(), tenant.id, now())),
+      Array.from({ length: 6 }, () => judgeStreaks(contextOf(tenant.id), now())),
     )
     expect(steps.flatMap((step) => step?.changes ?? [])).toHaveLength(5)
     expect(await ended(tenant)).toHaveLength(5)
@@ -192,7 +189,7 @@ describe('a midnight of many (S3)', () => {
 
 describe('walks over all users, done badly (A4, S9, C2)', () => {
   const workOf = async (tenant: TestTenant, kind: DueWork['kind']): Promise<DueWork | undefined> =>
-    (await nextWorkOf(contextWith().db, tenant.id)).find((work) => work.kind === kind)
+    (await nextWorkOf(contextOf(tenant.id).db)).find((work) => work.kind === kind)
 
   /** Users with a lesson each, and an achievement for it that is active, but of which nobody was told yet. */
   async function qualified(count: number, filters: object[] = []) {
@@ -246,7 +243,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
       const work = await workOf(tenant, kind)
       if (work === undefined) return counts
       const visit = kind === 'backdate' ? backdateStep : recountStep
-      counts.push((await visit(contextWith(DB), tenant.id, work)).changes.length)
+      counts.push((await visit(contextOf(tenant.id, DB), work)).changes.length)
     }
   }
 
@@ -267,9 +264,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     const tenant = await qualified(4)
     const work = await workOf(tenant, 'backdate')
     if (work === undefined) throw new Error('nothing is due')
-    const all = await Promise.all(
-      Array.from({ length: 4 }, () => backdateStep(contextWith(), tenant.id, work)),
-    )
+    const all = await Promise.all(Array.from({ length: 4 }, () => backdateStep(contextOf(tenant.id), work)))
     expect(all.flatMap(({ changes }) => changes)).toHaveLength(4)
     await walk(tenant, 'backdate')
     expect(await held(tenant)).toEqual(full(4))

@@ -1,10 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { newContext } from '../../src/app'
-import { Instance } from '../../src/instance'
 import { bestLive, overdueOf } from '../../src/modules/streaks/rankings.repository'
 import { instant } from '../../src/shared/clock'
+import { contextOf } from './contexts'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
 const DAY = 86_400_000
@@ -246,8 +245,8 @@ describe('a ranking', () => {
   it('P11: costs no row of a user who has no streak, where the streaks that users have are asked for', async () => {
     await play(0, ['ada', 'bob'])
     for (let n = 0; n < 30; n += 1) await tenant.app('PUT', `/users/idle-${n}`, { name: 'Idle' })
-    const { db, cost } = newContext(new Instance(), env, () => undefined)
-    expect(await bestLive(db, tenant.id, { frequency: 'daily', epoch: 0 }, instant(start), 10)).toEqual({
+    const { db, cost } = contextOf(tenant.id)
+    expect(await bestLive(db, { frequency: 'daily', epoch: 0 }, instant(start), 10)).toEqual({
       best: [
         { userId: 'ada', length: 1 },
         { userId: 'bob', length: 1 },
@@ -255,7 +254,7 @@ describe('a ranking', () => {
       users: 32,
     })
     const overdue: string[] = []
-    for await (const { id } of overdueOf(db, tenant.id, instant(start + 2 * DAY))) overdue.push(id)
+    for await (const { id } of overdueOf(db, instant(start + 2 * DAY))) overdue.push(id)
     expect(overdue).toEqual(['ada', 'bob'])
     expect(cost.rowsRead).toBeLessThan(20)
   })

@@ -1,11 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { newContext } from '../../src/app'
-import { Instance } from '../../src/instance'
 import { type TickStep, tickStep } from '../../src/modules/points/ticks.service'
 import { type DueWork, ticksOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { type Instant, instant } from '../../src/shared/clock'
+import { contextOf } from './contexts'
 import { at, newTenant, type TestTenant } from './harness'
 
 const MINUTE = 60_000
@@ -87,10 +86,8 @@ async function anchorOf(setup: Setup): Promise<number> {
 
 /* Steps, one by one */
 
-const contextWith = (DB: D1Database = env.DB) => newContext(new Instance(), { ...env, DB }, () => undefined)
-
 async function ticksDue({ tenant }: Pick<Setup, 'tenant'>): Promise<DueWork | undefined> {
-  return (await ticksOf(contextWith().db, tenant.id))[0]
+  return (await ticksOf(contextOf(tenant.id).db))[0]
 }
 
 const now = () => instant(Date.now())
@@ -99,16 +96,16 @@ const now = () => instant(Date.now())
 async function step(setup: Pick<Setup, 'tenant'>, DB = env.DB): Promise<TickStep> {
   const work = await ticksDue(setup)
   if (work === undefined) throw new Error('nothing is due')
-  return tickStep(contextWith(DB), setup.tenant.id, work, now())
+  return tickStep(contextOf(setup.tenant.id, DB), work, now())
 }
 
 /** Steps until nothing is due. */
 async function allSteps(setup: Pick<Setup, 'tenant'>, to: Instant = now(), DB = env.DB): Promise<TickStep[]> {
-  const context = contextWith(DB)
+  const context = contextOf(setup.tenant.id, DB)
   const steps: TickStep[] = []
   let work = await ticksDue(setup)
   while (work !== undefined && work.dueAt <= to) {
-    const done = await tickStep(context, setup.tenant.id, work, to)
+    const done = await tickStep(context, work, to)
     steps.push(done)
     const { dueAt, progress } = done
     work = dueAt === null ? undefined : { ...work, dueAt, progress }
@@ -353,11 +350,11 @@ describe('a step of ticks, done badly (P4, C2)', () => {
     await age(setup, HOUR + MINUTE)
     const work = await ticksDue(setup)
     if (work === undefined) throw new Error('nothing is due')
-    const context = contextWith()
-    const first = await tickStep(context, setup.tenant.id, work, now())
+    const context = contextOf(setup.tenant.id)
+    const first = await tickStep(context, work, now())
     const before = await ledger(setup)
     expect(before).toHaveLength(1)
-    const again = await tickStep(context, setup.tenant.id, work, now())
+    const again = await tickStep(context, work, now())
     expect(again).toMatchObject({ dueAt: first.dueAt, progress: first.progress, changes: [] })
     expect(await ledger(setup)).toEqual(before)
     // Six at once come to the same.
@@ -365,7 +362,7 @@ describe('a step of ticks, done badly (P4, C2)', () => {
     const later = await ticksDue(setup)
     if (later === undefined) throw new Error('nothing is due')
     const all = await Promise.all(
-      Array.from({ length: 6 }, () => tickStep(contextWith(), setup.tenant.id, later, now())),
+      Array.from({ length: 6 }, () => tickStep(contextOf(setup.tenant.id), later, now())),
     )
     expect(all.filter(({ changes }) => changes.length > 0)).toHaveLength(1)
     expect(await ledger(setup)).toHaveLength(2)

@@ -1,10 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { newContext } from '../../src/app'
-import { Instance } from '../../src/instance'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { spreadStep } from '../../src/modules/wrapped/spreads.service'
+import { contextOf } from './contexts'
 import { newTenant } from './harness'
 
 const DAY = 86_400_000
@@ -14,8 +13,6 @@ const dateOf = (at: number, utcOffset: number) => new Date(at + utcOffset * 60_0
 
 /** What a user did: an event's metric or an award's system, when, at which offset, and how much. */
 type Doing = { user: number; subject: string; at: number; utcOffset: number; amount: number }
-
-const context = () => newContext(new Instance(), env, () => undefined)
 
 /** A tenant with so many users, who have done this, and whose spreads of the year are due. */
 async function setup(
@@ -60,9 +57,9 @@ async function setup(
 /** Builds the spreads, each step several times; answers how many steps there were. */
 async function build(tenantId: string): Promise<number> {
   for (let steps = 0; ; steps += 1) {
-    const [work] = await nextWorkOf(context().db, tenantId)
+    const [work] = await nextWorkOf(contextOf(tenantId).db)
     if (work === undefined) return steps
-    const step = (one: DueWork) => spreadStep(context(), tenantId, one)
+    const step = (one: DueWork) => spreadStep(contextOf(tenantId), one)
     await Promise.all([step(work), step(work)])
     await step(work)
   }

@@ -4,7 +4,7 @@ import type { UserState } from '../../engine/state'
 import { refusals } from '../../errors'
 import { type Achievement, achievementByKey, type Configuration, meets } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
-import { completeAchievement } from '../events/events.service'
+import { completeAchievement, ownSender } from '../events/events.service'
 import { completionReply } from '../events/settlement'
 import { refuse, resolveAttributes } from '../users/users.rules'
 import { achievementAnswer, userAchievementAnswer } from './achievements.answers'
@@ -71,8 +71,8 @@ function isOpen({ metrics }: Configuration, { status, metricId }: Achievement): 
 }
 
 /** Tells of each achievement how many users have completed it, and of how many users, in per cent, by one read of the counters (A5). */
-async function readStats({ db, tenant }: Scope) {
-  const tallies = await readTallies(db, tenant.id)
+async function readStats({ db }: Scope) {
+  const tallies = await readTallies(db)
   const users = tallies.get(USERS) ?? 0
   return ({ id }: Achievement) => {
     const completions = tallies.get(id) ?? 0
@@ -96,6 +96,6 @@ export async function completeFor(
   body: z.output<typeof AchievementCompletionRequest>,
 ): Promise<z.input<typeof AchievementCompletionResponse>> {
   // The key was confirmed when the request entered.
-  const sender = { tenantId: scope.tenant.id, userId: body.user.id, prefix: null }
+  const sender = ownSender(scope, body.user.id)
   return completionReply(await completeAchievement(scope, sender, { achievementKey, body }))
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import { type Micros, micros } from '../../shared/decimal'
 import type { Achievement } from '../configuration/configuration'
 import { raiseVersion } from '../configuration/configuration.service'
@@ -17,7 +17,7 @@ const MOST = 9_007_199_254_000_000
 
 /** Sums of the events that an achievement counts, by our own ids of users; those that the users as read have counted (A2). */
 export async function sumsOf(
-  db: Database,
+  db: TenantDatabase,
   { metricId, eventAttributes }: Achievement,
   users: readonly { iid: string; seq: number }[],
 ): Promise<ReadonlyMap<string, Micros>> {
@@ -35,10 +35,6 @@ export async function sumsOf(
 const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id = ?2 AND counter_id = ?3'
 
 /** Notes that all users' counters of an achievement have taken in the log, which is a change of the configuration (A4). */
-export function counted(
-  db: Database,
-  tenantId: string,
-  { id, counterId }: Achievement,
-): D1PreparedStatement[] {
-  return [db.statement(COUNTED, tenantId, id, counterId), raiseVersion(db, tenantId)]
+export function counted(db: TenantDatabase, { id, counterId }: Achievement): D1PreparedStatement[] {
+  return [db.statement(COUNTED, db.tenantId, id, counterId), raiseVersion(db)]
 }

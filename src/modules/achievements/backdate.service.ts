@@ -1,5 +1,5 @@
-import type { Context, Scope } from '../../context'
-import type { Database } from '../../db/database'
+import type { Scope, TenantContext } from '../../context'
+import type { TenantDatabase } from '../../db/database'
 import { happen } from '../../engine/happen'
 import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
@@ -20,19 +20,18 @@ import { counted, sumsOf } from './backdate.repository'
  * that makes them so; the Timekeeper is to be woken after it.
  */
 export function beginBackdating(
-  { db, tenant, now }: Pick<Scope, 'db' | 'tenant' | 'now'>,
+  { db, now }: Pick<Scope, 'db' | 'now'>,
   achievementIds: readonly string[],
 ): D1PreparedStatement[] {
-  return achievementIds.map((id) => beginWalk(db, tenant.id, 'backdate', id, now))
+  return achievementIds.map((id) => beginWalk(db, 'backdate', id, now))
 }
 
 /** Does one step of going through all users for an achievement: who qualifies has it then, with its points and composites (A4). */
-export function backdateStep(context: Context, tenantId: string, work: DueWork): Promise<WalkStep> {
+export function backdateStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
   const { db } = context
   const find = ({ achievements }: Configuration) => achievements.find(({ id }) => id === work.subject)
   return walkStep(
     context,
-    tenantId,
     work,
     async (config, users, now) => {
       const achievement = find(config)
@@ -53,7 +52,7 @@ export function backdateStep(context: Context, tenantId: string, work: DueWork):
     },
     (config) => {
       const achievement = find(config)
-      return achievement === undefined || achievement.counted ? [] : counted(db, tenantId, achievement)
+      return achievement === undefined || achievement.counted ? [] : counted(db, achievement)
     },
   )
 }
@@ -63,7 +62,7 @@ export function backdateStep(context: Context, tenantId: string, work: DueWork):
  * something to know, too: an event that comes before the walk is at its end must find the counter there.
  */
 async function withCounters(
-  db: Database,
+  db: TenantDatabase,
   achievement: Achievement,
   users: readonly UserState[],
 ): Promise<readonly UserState[]> {

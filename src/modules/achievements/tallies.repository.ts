@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 
 /** The name under which a tenant's users are counted; completions are by the achievement's id. */
 export const USERS = 'users'
@@ -9,16 +9,16 @@ const TALLY = `
   ON CONFLICT DO UPDATE SET count = count + excluded.count`
 
 /** Counts one more of each name: a row each. Part of the batch that stores what is counted (A5). */
-export function tally(db: Database, tenantId: string, names: readonly string[]): D1PreparedStatement[] {
-  return names.length === 0 ? [] : [db.statement(TALLY, tenantId, JSON.stringify(names))]
+export function tally(db: TenantDatabase, names: readonly string[]): D1PreparedStatement[] {
+  return names.length === 0 ? [] : [db.statement(TALLY, db.tenantId, JSON.stringify(names))]
 }
 
 const ALL = 'SELECT name, count FROM tallies WHERE tenant_id = ?1'
 
 /** How many users a tenant has, and how many have completed each achievement, by name (A5). */
-export async function readTallies(db: Database, tenantId: string): Promise<ReadonlyMap<string, number>> {
+export async function readTallies(db: TenantDatabase): Promise<ReadonlyMap<string, number>> {
   const rows = z
     .array(z.object({ name: z.string(), count: z.number() }))
-    .parse(await db.rows(db.statement(ALL, tenantId)))
+    .parse(await db.rows(db.statement(ALL, db.tenantId)))
   return new Map(rows.map(({ name, count }) => [name, count]))
 }

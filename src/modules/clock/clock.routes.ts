@@ -1,5 +1,5 @@
 import type { App } from '../../http/app'
-import { mount } from '../../http/mount'
+import { mountForAccount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import { ClockResponse, MoveClockRequest } from './clock.schemas'
 import { moveClock, readClock, requireTestClock, resetClock } from './clock.service'
@@ -7,6 +7,7 @@ import { moveClock, readClock, requireTestClock, resetClock } from './clock.serv
 export const adminTestClockGet = operation({
   id: 'admin_test_clock_get',
   surface: 'admin',
+  account: true,
   method: 'get',
   path: '/test-clock',
   summary: "Get the service's time (development only)",
@@ -17,6 +18,7 @@ export const adminTestClockGet = operation({
 export const adminTestClockSet = operation({
   id: 'admin_test_clock_set',
   surface: 'admin',
+  account: true,
   method: 'put',
   path: '/test-clock',
   summary: 'Move the clock forward, and do everything that falls due on the way (development only)',
@@ -28,6 +30,7 @@ export const adminTestClockSet = operation({
 export const adminTestClockReset = operation({
   id: 'admin_test_clock_reset',
   surface: 'admin',
+  account: true,
   method: 'delete',
   path: '/test-clock',
   summary: 'Return to real time (development only)',
@@ -38,7 +41,9 @@ export const adminTestClockReset = operation({
 /** Serves the test clock (C1). */
 export function clockRoutes(app: App): void {
   const stage = { find: requireTestClock }
-  mount(app, adminTestClockGet, stage, async (scope) => ok(readClock(scope)))
-  mount(app, adminTestClockSet, stage, async (scope, { body }) => ok(await moveClock(scope, body.now)))
-  mount(app, adminTestClockReset, stage, async (scope) => ok(await resetClock(scope)))
+  mountForAccount(app, adminTestClockGet, stage, async (scope) => ok(readClock(scope)))
+  mountForAccount(app, adminTestClockSet, stage, async (scope, { body }) =>
+    ok(await moveClock(scope, body.now)),
+  )
+  mountForAccount(app, adminTestClockReset, stage, async (scope) => ok(await resetClock(scope)))
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Scope } from '../../context'
+import type { AccountScope } from '../../context'
 import { refusals } from '../../errors'
 import { type Instant, iso, systemNow } from '../../shared/clock'
 import { restartTicks } from '../points/ticks.repository'
@@ -14,12 +14,12 @@ const MOST_DAYS_AHEAD = 400
 type Clock = z.infer<typeof ClockResponse>
 
 /** Throws 404 unless the test clock is on: without it, its paths don't exist (C1). */
-export function requireTestClock({ variables }: Scope): void {
+export function requireTestClock({ variables }: AccountScope): void {
   if (variables.TEST_CLOCK !== 'on') throw refusals.noSuchPath()
 }
 
 /** The service's time (C1). */
-export function readClock({ now }: Scope): Clock {
+export function readClock({ now }: AccountScope): Clock {
   return { now: iso(now) }
 }
 
@@ -27,7 +27,7 @@ export function readClock({ now }: Scope): Clock {
  * Moves the test clock forward, and answers when everything is done that falls due on the way (C1). Throws 422 where the
  * move is backward, also as seen after a parallel one, or too far.
  */
-export async function moveClock(scope: Scope, to: Instant): Promise<Clock> {
+export async function moveClock(scope: AccountScope, to: Instant): Promise<Clock> {
   const { db, now } = scope
   if (to < now) throw backward(now)
   if (to - now > MOST_DAYS_AHEAD * DAY) {
@@ -42,7 +42,7 @@ export async function moveClock(scope: Scope, to: Instant): Promise<Clock> {
 }
 
 /** Returns to real time, in which time triggers begin anew (C1, P4). */
-export async function resetClock(scope: Scope): Promise<Clock> {
+export async function resetClock(scope: AccountScope): Promise<Clock> {
   const { db } = scope
   const now = systemNow()
   await db.batch([...restartTicks(db, now), hasten(db, now), removeTestClock(db)])

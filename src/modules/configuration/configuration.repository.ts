@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import { civilDate } from '../../shared/civil'
 import { streakSettings } from '../streaks/streaks.settings'
 import type { Achievement, Boost, Configuration, Leaderboard, Level, Trigger } from './configuration'
@@ -156,11 +156,13 @@ const LOAD = [
      FROM achievements WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
 ] as const
 
-type Source = { db: Database; configurations: ConfigurationCache }
+/** Where a tenant's configuration comes from: D1, and what is remembered. */
+type Source = { db: TenantDatabase; configurations: ConfigurationCache }
 
 /** Reads a tenant's whole configuration, in one round trip and as of one version, and remembers it. */
-export async function loadConfiguration(source: Source, tenantId: string): Promise<Configuration> {
+export async function loadConfiguration(source: Source): Promise<Configuration> {
   const { db } = source
+  const { tenantId } = db
   const results = await db.batch(LOAD.map((sql) => db.statement(sql, tenantId)))
   const rows = <S extends z.ZodType>(index: number, schema: S) =>
     z.array(schema).parse(results[index]?.results ?? [])
@@ -194,11 +196,7 @@ export async function loadConfiguration(source: Source, tenantId: string): Promi
 }
 
 /** The configuration at this version, or a later one: from memory if it has it, else from D1 in one round trip. */
-export async function configurationAt(
-  source: Source,
-  tenantId: string,
-  version: number,
-): Promise<Configuration> {
-  const remembered = source.configurations.get(tenantId)
-  return remembered?.version === version ? remembered : loadConfiguration(source, tenantId)
+export async function configurationAt(source: Source, version: number): Promise<Configuration> {
+  const remembered = source.configurations.get(source.db.tenantId)
+  return remembered?.version === version ? remembered : loadConfiguration(source)
 }

@@ -1,5 +1,5 @@
-import type { Context, Scope } from '../../context'
-import type { Database } from '../../db/database'
+import type { Scope, TenantContext } from '../../context'
+import type { TenantDatabase } from '../../db/database'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import { refusals } from '../../errors'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
@@ -20,18 +20,19 @@ export type Decision<T> = {
 
 /** The tenant's present configuration, as of the version that the request's first read has seen. */
 export function configurationOf(scope: Scope): Promise<Configuration> {
-  return configurationAt(sourceOf(scope), scope.tenant.id, scope.tenant.configVersion)
+  return configurationAt(sourceOf(scope), scope.tenant.configVersion)
 }
 
-/** A tenant's present configuration, for work that no request has asked for: it costs a round trip to learn the version. */
-export async function presentConfiguration(context: Context, tenantId: string): Promise<Configuration> {
-  const [result] = await context.db.batch([standingStatement(context.db, tenantId, [])])
+/** The tenant's present configuration, for work that no request has asked for: it costs a round trip to learn the version. */
+export async function presentConfiguration(context: TenantContext): Promise<Configuration> {
+  const { db } = context
+  const [result] = await db.batch([standingStatement(db, db.tenantId, [])])
   const { tenant } = parseStanding(result)
   if (tenant === null) throw new Error('the tenant is gone')
-  return configurationAt(sourceOf(context), tenantId, tenant.configVersion)
+  return configurationAt(sourceOf(context), tenant.configVersion)
 }
 
-const sourceOf = ({ db, instance }: Pick<Context, 'db' | 'instance'>) => ({
+const sourceOf = ({ db, instance }: Pick<TenantContext, 'db' | 'instance'>) => ({
   db,
   configurations: instance.configurations,
 })
@@ -41,12 +42,8 @@ const RAISE_VERSION =
 const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
 
 /** Raises the version of a tenant's configuration; part of the batch that changes it. A change by nobody's request has no name. */
-export function raiseVersion(
-  db: Database,
-  tenantId: string,
-  change: string | null = null,
-): D1PreparedStatement {
-  return db.statement(RAISE_VERSION, tenantId, change)
+export function raiseVersion(db: TenantDatabase, change: string | null = null): D1PreparedStatement {
+  return db.statement(RAISE_VERSION, db.tenantId, change)
 }
 
 /** Tries that a change gets before it gives up; each failed one means that somebody else's change went through. */
@@ -70,20 +67,20 @@ export async function configure<T>(
     const change = crypto.randomUUID()
     try {
       await db.batch([
-        configurationUnchanged(db, config.tenantId, config.version),
+        configurationUnchanged(db, config.version),
         ...guards,
         ...statements,
         ...beside,
-        ...(statements.length === 0 ? [] : [raiseVersion(db, config.tenantId, change)]),
+        ...(statements.length === 0 ? [] : [raiseVersion(db, change)]),
       ])
       return result
     } catch (error) {
       if (!isConflict(error)) {
-        const rows = await db.rows(db.statement(LAST_CHANGE, config.tenantId, change))
+        const rows = await db.rows(db.statement(LAST_CHANGE, db.tenantId, change))
         if (rows.length > 0) return result
         throw error
       }
-      config = await loadConfiguration(sourceOf(scope), config.tenantId)
+      config = await loadConfiguration(sourceOf(scope))
     }
   }
   throw refusals.unprocessable('The configuration kept changing while this change was made. Send it again')

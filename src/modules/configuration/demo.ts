@@ -52,7 +52,7 @@ export async function loadDemo(scope: Scope): Promise<void> {
   const config = await configurationOf(scope)
   if (!isDemoDue(scope, config)) return
   const at = async () => {
-    const { version, metrics, systems } = await presentConfiguration(scope, scope.tenant.id)
+    const { version, metrics, systems } = await presentConfiguration(scope)
     const ids = new Map([...metrics, ...systems].map(({ key, id }) => [key, id]))
     return { ids, scope: { ...scope, tenant: { ...scope.tenant, configVersion: version } } }
   }

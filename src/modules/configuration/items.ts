@@ -11,10 +11,10 @@ export type Issue = z.infer<typeof IssueSchema>
 type About = { index: number } | { id: string; boostId?: string }
 
 /** An item that was not done, and why: one sentence of what is wrong and one of how to mend it (G7). */
-const failed = (about: About, message: string): Issue => ({ ...about, severity: 'error', message })
+export const issueOf = (about: About, message: string): Issue => ({ ...about, severity: 'error', message })
 
 /** The issue that nothing living has this id; `what` is its kind with the article, such as `a metric`. */
-export const unknownIssue = (id: string, what: string): Issue => failed({ id }, unknown(id, what))
+export const unknownIssue = (id: string, what: string): Issue => issueOf({ id }, unknown(id, what))
 
 const unknown = (id: string, what: string) =>
   `The id ${id} is not that of ${what}. Check it against the list.`
@@ -75,7 +75,7 @@ export function createEach<I, R extends Resource>(
   const issues: Issue[] = []
   for (const [index, item] of items.entries()) {
     const made = make(item)
-    if (typeof made === 'string') issues.push(failed({ index }, made))
+    if (typeof made === 'string') issues.push(issueOf({ index }, made))
     else draft.put(made)
   }
   return { created: draft.added, issues }
@@ -98,7 +98,7 @@ export function updateEach<I extends { id: string }, R extends Resource>(
     const about = { id: item.id, ...also(item.id) }
     const before = draft.find(item.id)
     const after = before === undefined ? unknown(item.id, what) : change(before, item)
-    if (typeof after === 'string') issues.push(failed(about, after))
+    if (typeof after === 'string') issues.push(issueOf(about, after))
     else {
       draft.put(after)
       updated.push(after)
@@ -119,7 +119,7 @@ export function deleteEach<R extends Resource>(
   const deleted: { id: string }[] = []
   for (const id of ids) {
     const why = draft.find(id) === undefined ? unknown(id, what) : objection(id)
-    if (why !== null) issues.push(failed({ id, ...also(id) }, why))
+    if (why !== null) issues.push(issueOf({ id, ...also(id) }, why))
     else {
       draft.remove(id)
       deleted.push({ id })

@@ -9,7 +9,13 @@ import { EventRequest } from './events.schemas'
 import type { Job } from './tries'
 
 const moment = z.number().transform(instant)
-const common = { arrived: moment, prefix: z.string().nullable(), since: moment.nullable() }
+/** Messages wait in the inbox while another version is deployed: a field that is new needs a default. */
+const common = {
+  arrived: moment,
+  prefix: z.string().nullable(),
+  tenantName: z.string().nullable(),
+  since: moment.nullable(),
+}
 
 /** Reads the jobs that another isolate has sent. */
 export const Commands = z.array(
@@ -46,14 +52,19 @@ export const Commands = z.array(
 
 function jobOf(
   command: Command,
-  { arrived, prefix, since }: { arrived: Instant; prefix: string | null; since: Instant | null },
+  {
+    arrived,
+    prefix,
+    tenantName,
+    since,
+  }: Pick<Job, 'arrived' | 'prefix' | 'tenantName'> & { since: Instant | null },
 ): Job {
-  return { command, arrived, prefix, tried: since === null ? null : { since, outcome: null } }
+  return { command, arrived, prefix, tenantName, tried: since === null ? null : { since, outcome: null } }
 }
 
 /** A job as JSON, as `Commands` reads it. */
-export function messageOf({ command, arrived, prefix, tried }: Job) {
-  const common = { arrived, prefix, since: tried?.since ?? null }
+export function messageOf({ command, arrived, prefix, tenantName, tried }: Job) {
+  const common = { arrived, prefix, tenantName, since: tried?.since ?? null }
   if (command.kind === 'preferences') return { ...common, kind: command.kind, body: command.preferences }
   if (command.kind === 'completion') {
     const { kind, completionId, achievementKey, userId, user } = command

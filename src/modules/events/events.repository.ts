@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
-import type { EventRecord } from '../../engine/state'
+import type { TenantDatabase } from '../../db/database'
+import type { Change } from '../../engine/happen'
 import type { Instant } from '../../shared/clock'
+import { packed } from '../../shared/packed'
 
 /** An idempotency key of one user, and the event that it stands for (E4). */
 export type UsedKey = { metricId: string; key: string; eventId: string }
@@ -15,15 +16,33 @@ const USED_KEYS = `
 
 /** Finds which of the user's keys, as pairs of metric id and key, were used before. Parsed by `parseUsedKeys`. */
 export function usedKeysStatement(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   userId: string,
   pairs: readonly (readonly [string, string])[],
 ): D1PreparedStatement {
-  return db.statement(USED_KEYS, tenantId, userId, JSON.stringify(pairs))
+  return db.statement(USED_KEYS, db.tenantId, userId, JSON.stringify(pairs))
 }
 
-const UsedKeyRows = z.array(z.object({ metricId: z.string(), key: z.string(), eventId: z.string() }))
+const USED_KEYS_OF_SEVERAL = `
+  SELECT asked.value ->> 0 AS userId, i.metric_id AS metricId, i.key, i.event_id AS eventId
+  FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
+    CROSS JOIN idempotency_keys i
+    ON i.user_iid = u.iid AND i.metric_id = asked.value ->> 1 AND i.key = asked.value ->> 2`
+
+/** Finds which of these keys, as triples of user id, metric id and key, were used before. Parsed by `parseUsedKeysOfSeveral`. */
+export function usedKeysOfSeveralStatement(
+  db: TenantDatabase,
+  triples: readonly (readonly [string, string, string])[],
+): D1PreparedStatement {
+  return db.statement(USED_KEYS_OF_SEVERAL, db.tenantId, JSON.stringify(triples))
+}
+
+export function parseUsedKeysOfSeveral(result: D1Result | undefined): (UsedKey & { userId: string })[] {
+  return z.array(UsedKeyRow.extend({ userId: z.string() })).parse(result?.results ?? [])
+}
+
+const UsedKeyRow = z.object({ metricId: z.string(), key: z.string(), eventId: z.string() })
+const UsedKeyRows = z.array(UsedKeyRow)
 
 export function parseUsedKeys(result: D1Result | undefined): UsedKey[] {
   return UsedKeyRows.parse(result?.results ?? [])
@@ -42,13 +61,12 @@ export type Recorded = { at: number; seq: number }
 
 /** Finds which of these events were recorded, after tries whose end nobody saw. Parsed by `parseRecorded`. */
 export function recordedStatement(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   userId: string,
   sought: readonly EventSought[],
 ): D1PreparedStatement {
   const asked = sought.map(({ metricId, since, id }) => [metricId, since, id])
-  return db.statement(RECORDED, tenantId, userId, JSON.stringify(asked))
+  return db.statement(RECORDED, db.tenantId, userId, JSON.stringify(asked))
 }
 
 const RecordedRows = z.array(z.object({ id: z.string(), at: z.number(), seq: z.number() }))
@@ -59,38 +77,41 @@ export function parseRecorded(result: D1Result | undefined): Map<string, Recorde
 
 const LOG = `
   INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset, attributes)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
-  FROM json_each(?2)`
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+  FROM json_each(?1)`
 
-/** Appends events of one user to the log: one row each. */
-export function logEvents(
-  db: Database,
-  userIid: string,
-  events: readonly EventRecord[],
-): D1PreparedStatement {
-  const rows = events.map((event) => [
-    event.metricId,
-    event.at,
-    event.seq,
-    event.id,
-    event.value,
-    event.utcOffset,
-    event.attributes.size === 0 ? null : JSON.stringify(Object.fromEntries(event.attributes)),
-  ])
-  return db.statement(LOG, userIid, JSON.stringify(rows))
+/** Appends the events of changes to the log: one row each. */
+export function logEvents(db: TenantDatabase, changes: readonly Change[]): D1PreparedStatement[] {
+  const rows = changes.flatMap(({ event, after }) =>
+    event === null
+      ? []
+      : JSON.stringify([
+          after.iid,
+          event.metricId,
+          event.at,
+          event.seq,
+          event.id,
+          event.value,
+          event.utcOffset,
+          event.attributes.size === 0 ? null : JSON.stringify(Object.fromEntries(event.attributes)),
+        ]),
+  )
+  return packed(rows).map((list) => db.statement(LOG, list))
 }
 
 const USE_KEYS = `
   INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2)`
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`
 
-/** Marks idempotency keys of one user as used: one row each. */
-export function useKeys(db: Database, userIid: string, keys: readonly UsedKey[]): D1PreparedStatement {
-  return db.statement(
-    USE_KEYS,
-    userIid,
-    JSON.stringify(keys.map(({ metricId, key, eventId }) => [metricId, key, eventId])),
+/** Marks idempotency keys as used, each by a user, whom our own id names: one row each. */
+export function useKeys(
+  db: TenantDatabase,
+  keys: readonly (UsedKey & { userIid: string })[],
+): D1PreparedStatement[] {
+  const rows = keys.map(({ userIid, metricId, key, eventId }) =>
+    JSON.stringify([userIid, metricId, key, eventId]),
   )
+  return packed(rows).map((list) => db.statement(USE_KEYS, list))
 }
 
 /** The sum of a user's changes on one local day. */
@@ -105,7 +126,7 @@ const DAILY = `
  * those that the user's state as read has counted.
  */
 export async function dailyChanges(
-  db: Database,
+  db: TenantDatabase,
   { iid, seq }: { iid: string; seq: number },
   metricId: string,
   from: Instant,

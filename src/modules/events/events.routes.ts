@@ -1,7 +1,7 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import { z } from 'zod'
 import { Refusal, refusals } from '../../errors'
-import { enter, readClaim } from '../../http/access'
+import { byPresentName, enter, readClaim } from '../../http/access'
 import { type App, type AppEnv, answer } from '../../http/app'
 import { paramOf, pathsOf, stages, validated } from '../../http/mount'
 import { operation } from '../../http/operation'
@@ -30,13 +30,13 @@ export const metricsEvent = operation({
 
 const handle = async (c: HonoContext<AppEnv>) => {
   const { params, headers, body } = validated(metricsEvent, c)
-  const settlement = await recordEvent(c.get('ctx'), senderOf(c.get('claim'), body.user.id), {
-    metricKey: params.key,
-    idempotencyKey: headers['idempotency-key'] ?? null,
-    body,
+  const ctx = c.get('ctx')
+  const input = { metricKey: params.key, idempotencyKey: headers['idempotency-key'] ?? null, body }
+  const { status, body: event } = await byPresentName(ctx, c.get('claim'), async (claim) => {
+    const settlement = await recordEvent(ctx, senderOf(claim, body.user.id), input)
+    c.set('confirmed', true)
+    return eventReply(settlement)
   })
-  c.set('confirmed', true)
-  const { status, body: event } = eventReply(settlement)
   return answer(c, status, event)
 }
 
@@ -63,7 +63,7 @@ const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
 export function eventRoutes(app: App): void {
   const subject = (json: unknown) => EventSubject.safeParse(json).data?.user.id
   for (const path of pathsOf(metricsEvent)) {
-    app.on(['POST'], [path], claimed, ...stages(metricsEvent, { subject }), handle)
+    app.on(['POST'], [path], claimed, ...stages(metricsEvent, { subject }, (c) => c.get('scope')), handle)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Context } from '../../context'
+import type { Context, Scope } from '../../context'
 import type { Command } from '../../engine/evaluate'
 import type { Claim } from '../../http/access'
 import { systemNow, wait } from '../../shared/clock'
@@ -20,14 +20,24 @@ const LANE_PATIENCE = 10
 /** Conflicts between isolates after which a user's commands go through the user's lane. */
 const PATIENCE = 3
 
-/** Whose command it is, and the key's row that D1 has yet to confirm (K2). */
-export type Sender = Line & { prefix: string | null }
+/** Whose command it is, and what D1 has yet to confirm: the key's row and the tenant's name (K2, T2). */
+export type Sender = Line & Pick<Job, 'prefix' | 'tenantName'>
 
 /** The sender that a claim names, for a user. Throws the tenant's errors (T2). */
 export function senderOf(claim: Claim, userId: string): Sender {
   if (typeof claim.tenantId !== 'string') throw claim.tenantId
-  return { tenantId: claim.tenantId, userId, prefix: claim.prefix }
+  return { tenantId: claim.tenantId, userId, prefix: claim.prefix, tenantName: claim.tenantName }
 }
+
+const unconfirmed = ({ prefix, tenantName }: Sender) => ({ prefix, tenantName })
+
+/** The sender of a command for a user, in a scope that was entered, so that nothing is left to confirm. */
+export const ownSender = ({ tenant }: Scope, userId: string): Sender => ({
+  tenantId: tenant.id,
+  userId,
+  prefix: null,
+  tenantName: null,
+})
 
 /** Records an event of a user (E). */
 export function recordEvent(
@@ -48,7 +58,7 @@ export function recordEvent(
   return submit(ctx, sender, {
     command: eventCommand(input.body, beside),
     arrived,
-    prefix: sender.prefix,
+    ...unconfirmed(sender),
     tried: null,
   })
 }
@@ -64,7 +74,7 @@ export function changeUser(
   return submit(ctx, sender, {
     command: { kind, user: input.change },
     arrived,
-    prefix: sender.prefix,
+    ...unconfirmed(sender),
     tried: null,
   })
 }
@@ -81,7 +91,7 @@ export function completeAchievement(
   return submit(ctx, sender, {
     command: { kind: 'completion', completionId: newId(arrived), achievementKey, userId, user },
     arrived,
-    prefix: sender.prefix,
+    ...unconfirmed(sender),
     tried: null,
   })
 }
@@ -95,7 +105,7 @@ export function changePreferences(
   return submit(ctx, sender, {
     command: { kind: 'preferences', preferences },
     arrived: systemNow(),
-    prefix: sender.prefix,
+    ...unconfirmed(sender),
     tried: null,
   })
 }
@@ -119,7 +129,7 @@ async function commitOrHandOver(
 ): Promise<Settlement[]> {
   let conflicts = 0
   const means = {
-    db: ctx.db,
+    db: ctx.db.of(line.tenantId),
     configurations: ctx.instance.configurations,
     conflicted: () => {
       conflicts += 1
@@ -130,7 +140,7 @@ async function commitOrHandOver(
     mayWrite,
   }
   try {
-    const outcomes = await commit(means, line, jobs)
+    const outcomes = await commit(means, line.userId, jobs)
     // Whoever leads tells the leaderboards before it hands on, so that a user's changes reach them in their order.
     mayWrite()
     const commands = jobs.map(({ command }) => command)

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { z } from 'zod'
-import { type Cost, Database, noCost } from '../../db/database'
+import { AccountDatabase, type Cost, noCost } from '../../db/database'
 import { type Bindings, variables } from '../../env'
 import { Instance } from '../../instance'
 import { arm } from '../timekeeper/timekeeper.service'
@@ -34,14 +34,14 @@ export class UserLane extends DurableObject<Bindings> {
       async (jobs, mayWrite) => {
         const outcomes = await commit(
           {
-            db: new Database(this.env.DB, cost, testClock),
+            db: new AccountDatabase(this.env.DB, cost, testClock).of(line.tenantId),
             configurations: this.#instance.configurations,
             conflicted: () => undefined,
             hastened: () => this.ctx.waitUntil(arm({ env: this.env }, line.tenantId)),
             patience: Number.POSITIVE_INFINITY,
             mayWrite,
           },
-          line,
+          line.userId,
           jobs,
         )
         const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work)

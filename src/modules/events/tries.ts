@@ -29,6 +29,8 @@ export type Job = {
   command: Command
   /** The key whose row must exist when the command is done (K2); null where that is known already. */
   prefix: string | null
+  /** What the tenant must be called when it is done (T2); null where that is known already. */
+  tenantName: string | null
   /** When it arrived, in real time. */
   arrived: Instant
   /** Set once something may have been written of it without anybody seeing the end. */

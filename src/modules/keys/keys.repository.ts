@@ -1,7 +1,7 @@
 import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { Context } from '../../context'
-import type { Database } from '../../db/database'
+import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 import { among, groupsOf, ofTenant } from '../configuration/items.repository'
 import type { KeyRecord } from './keys.rules'
@@ -22,6 +22,9 @@ const BY_PREFIX = `
 const EDGE_TTL = 86_400
 
 const kvKey = (prefix: string) => `key:${prefix}`
+
+/** Where records are kept besides D1: this isolate's memory, and KV. */
+type Caches = Pick<Context, 'instance' | 'env' | 'waitUntil'>
 
 /**
  * The record of a key by its prefix: from memory, else KV, else D1, each filling the one before. Whether the key still
@@ -47,21 +50,26 @@ export async function findKeyRecord(ctx: Context, prefix: string): Promise<KeyRe
  * Puts a record where keys are looked up first. For a new key that is before anybody asks, since the edge remembers
  * for a day that KV had nothing, too.
  */
-export function rememberKey(ctx: Context, prefix: string, record: KeyRecord): void {
+export function rememberKey(ctx: Caches, prefix: string, record: KeyRecord): void {
   ctx.instance.keys.set(prefix, record)
   ctx.waitUntil(ctx.env.KEYS.put(kvKey(prefix), JSON.stringify(record)).catch(() => undefined))
 }
 
 /** Forgets deleted keys where they were only cached; D1 has refused them already (K2). */
-export function forgetKeys(ctx: Context, prefixes: readonly string[]): void {
+export function forgetKeys(ctx: Caches, prefixes: readonly string[]): void {
   for (const prefix of prefixes) {
     ctx.instance.keys.delete(prefix)
     ctx.waitUntil(ctx.env.KEYS.delete(kvKey(prefix)).catch(() => undefined))
   }
 }
 
-/** Whose keys are meant: the application keys of a tenant, or the admin keys of the account (K3, K4). */
-export type KeyOwner = { kind: 'application'; tenantId: string } | { kind: 'admin' }
+/** Takes a key's record out of KV. Throws where KV is out of reach. */
+export function dropKeyRecord({ env }: Pick<Caches, 'env'>, prefix: string): Promise<void> {
+  return env.KEYS.delete(kvKey(prefix))
+}
+
+/** Whose keys are meant: the application keys of the tenant that the database is for, or the admin keys of the account (K3, K4). */
+export type KeyOwner = { kind: 'application'; db: TenantDatabase } | { kind: 'admin'; db: AccountDatabase }
 
 /** A key to store, all but its secret. */
 export type KeyRow = KeyRecord & { prefix: string; name: string | null; created: Instant }
@@ -72,18 +80,20 @@ const COLUMNS = 8
 const ownedBy = (owner: KeyOwner) =>
   and(
     eq(apiKeys.kind, owner.kind),
-    owner.kind === 'admin' ? isNull(apiKeys.tenantId) : eq(apiKeys.tenantId, owner.tenantId),
+    owner.kind === 'admin' ? isNull(apiKeys.tenantId) : eq(apiKeys.tenantId, owner.db.tenantId),
   )
 
 /** The same where keys are asked for by id: the tenant's index would lead through all of them. */
 const ownedById = (owner: KeyOwner) =>
   and(
     eq(apiKeys.kind, owner.kind),
-    owner.kind === 'admin' ? sql`+${apiKeys.tenantId} IS NULL` : ofTenant(apiKeys.tenantId, owner.tenantId),
+    owner.kind === 'admin'
+      ? sql`+${apiKeys.tenantId} IS NULL`
+      : ofTenant(apiKeys.tenantId, owner.db.tenantId),
   )
 
 /** Stores new keys, all or none. */
-export async function insertKeys(db: Database, rows: readonly KeyRow[]): Promise<void> {
+export async function insertKeys(db: AccountDatabase, rows: readonly KeyRow[]): Promise<void> {
   await db.batch(groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(apiKeys).values(group))))
 }
 
@@ -101,10 +111,10 @@ const ListedRows = z.array(
 
 /** A page of keys, oldest first; of one user where `userId` is given (G7). */
 export async function listKeys(
-  db: Database,
   owner: KeyOwner,
   { limit, skip, userId }: { limit: number; skip: number; userId?: string | undefined },
 ): Promise<z.infer<typeof ListedRows>> {
+  const { db } = owner
   const { id, prefix, name, created } = apiKeys
   const query = db.orm
     .select({ id, userId: apiKeys.userId, name, prefix, created })
@@ -120,10 +130,10 @@ const DeletedRows = z.array(z.object({ id: z.string(), prefix: z.string() }))
 
 /** Deletes keys; answers those that there were. */
 export async function deleteKeys(
-  db: Database,
   owner: KeyOwner,
   ids: readonly string[],
 ): Promise<z.infer<typeof DeletedRows>> {
+  const { db } = owner
   const query = db.orm
     .delete(apiKeys)
     .where(and(among(apiKeys.id, ids), ownedById(owner)))
@@ -135,11 +145,11 @@ const RotatedRow = z.object({ prefix: z.string(), name: z.string(), created: Cre
 
 /** Gives an admin key a new prefix and secret; answers what it was before, or null where there is none (K4). */
 export async function replaceKey(
-  db: Database,
+  db: AccountDatabase,
   id: string,
   { prefix, hash }: Pick<KeyRow, 'prefix' | 'hash'>,
 ): Promise<z.infer<typeof RotatedRow> | null> {
-  const its = and(ownedBy({ kind: 'admin' }), eq(apiKeys.id, id))
+  const its = and(ownedBy({ kind: 'admin', db }), eq(apiKeys.id, id))
   const { name, created } = apiKeys
   const [before] = await db.batch([
     db.built(db.orm.select({ prefix: apiKeys.prefix, name, created }).from(apiKeys).where(its)),

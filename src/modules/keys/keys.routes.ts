@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { App } from '../../http/app'
-import { mount } from '../../http/mount'
+import { mount, mountForAccount } from '../../http/mount'
 import { createdSome, ok, operation } from '../../http/operation'
 import { IdsQuery, ListQuery } from '../../http/queries'
 import {
@@ -64,6 +64,7 @@ export const adminApplicationApiKeysDelete = operation({
 export const adminAdminKeysList = operation({
   id: 'admin_admin_keys_list',
   surface: 'admin',
+  account: true,
   method: 'get',
   path: '/admin-api-keys',
   summary: 'List the admin keys, oldest first, without their secrets',
@@ -75,6 +76,7 @@ export const adminAdminKeysList = operation({
 export const adminAdminKeysCreate = operation({
   id: 'admin_admin_keys_create',
   surface: 'admin',
+  account: true,
   method: 'post',
   path: '/admin-api-keys',
   summary: 'Create admin keys; they are shown only here',
@@ -89,6 +91,7 @@ export const adminAdminKeysCreate = operation({
 export const adminAdminKeysDelete = operation({
   id: 'admin_admin_keys_delete',
   surface: 'admin',
+  account: true,
   method: 'delete',
   path: '/admin-api-keys',
   summary: 'Delete admin keys',
@@ -100,6 +103,7 @@ export const adminAdminKeysDelete = operation({
 export const adminAdminKeysRotate = operation({
   id: 'admin_admin_keys_rotate',
   surface: 'admin',
+  account: true,
   method: 'post',
   path: '/admin-api-keys/{id}/rotate',
   summary: 'Replace an admin key by a new one, which is shown only here; the old one is refused at once',
@@ -119,14 +123,16 @@ export function keyRoutes(app: App): void {
   mount(app, adminApplicationApiKeysDelete, {}, async (scope, { query }) =>
     ok(await deleteApplicationKeys(scope, query.ids)),
   )
-  mount(app, adminAdminKeysList, {}, async (scope, { query }) => ok(await listAdminKeys(scope, query)))
-  mount(app, adminAdminKeysCreate, {}, async (scope, { body }) =>
+  mountForAccount(app, adminAdminKeysList, {}, async (scope, { query }) =>
+    ok(await listAdminKeys(scope, query)),
+  )
+  mountForAccount(app, adminAdminKeysCreate, {}, async (scope, { body }) =>
     createdSome(await createAdminKeys(scope, body)),
   )
-  mount(app, adminAdminKeysDelete, {}, async (scope, { query }) =>
+  mountForAccount(app, adminAdminKeysDelete, {}, async (scope, { query }) =>
     ok(await deleteAdminKeys(scope, query.ids)),
   )
-  mount(app, adminAdminKeysRotate, {}, async (scope, { params }) =>
+  mountForAccount(app, adminAdminKeysRotate, {}, async (scope, { params }) =>
     ok(await rotateAdminKey(scope, params.id)),
   )
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Scope } from '../../context'
+import type { AccountScope, Scope } from '../../context'
 import { refusals } from '../../errors'
 import { iso } from '../../shared/clock'
 import { newId } from '../../shared/ids'
@@ -24,15 +24,15 @@ import type {
   CreatedAdminKey,
 } from './keys.schemas'
 
-const ADMIN: KeyOwner = { kind: 'admin' }
+const adminKeys = ({ db }: AccountScope): KeyOwner => ({ kind: 'admin', db })
 
-const applicationKeysOf = ({ tenant }: Scope): KeyOwner => ({ kind: 'application', tenantId: tenant.id })
+const applicationKeys = ({ db }: Scope): KeyOwner => ({ kind: 'application', db })
 
 /** A key as it is stored, and the key itself, which only its maker ever sees (K1). */
 type Made = { row: KeyRow; key: string }
 
 async function make(
-  scope: Scope,
+  scope: AccountScope,
   about: Pick<KeyRow, 'kind' | 'tenantId' | 'userId' | 'name'>,
 ): Promise<Made> {
   const { prefix, body, key } = newKey(about.kind)
@@ -40,7 +40,7 @@ async function make(
   return { row, key }
 }
 
-async function store(scope: Scope, made: readonly Made[]): Promise<void> {
+async function store(scope: AccountScope, made: readonly Made[]): Promise<void> {
   const rows = made.map(({ row }) => row)
   await insertKeys(scope.db, rows)
   for (const { prefix, id, kind, tenantId, userId, hash } of rows) {
@@ -53,7 +53,7 @@ export async function listApplicationKeys(
   scope: Scope,
   query: z.output<typeof ApplicationKeyListQuery>,
 ): Promise<z.infer<typeof ApplicationKey>[]> {
-  const rows = await listKeys(scope.db, applicationKeysOf(scope), query)
+  const rows = await listKeys(applicationKeys(scope), query)
   return rows.flatMap(({ id, user_id: userId, prefix, created }) =>
     userId === null ? [] : [{ id, userId, prefix, created: iso(created) }],
   )
@@ -78,15 +78,15 @@ export async function createApplicationKeys(
 
 /** Deletes application keys of the tenant; they are refused from the next request on (K2). */
 export function deleteApplicationKeys(scope: Scope, ids: readonly string[]) {
-  return remove(scope, applicationKeysOf(scope), ids, 'an application key')
+  return remove(scope, applicationKeys(scope), ids, 'an application key')
 }
 
 /** A page of the admin keys, oldest first, without their secrets (K4, G7). */
 export async function listAdminKeys(
-  scope: Scope,
+  scope: AccountScope,
   query: { limit: number; skip: number },
 ): Promise<z.infer<typeof AdminKey>[]> {
-  const rows = await listKeys(scope.db, ADMIN, query)
+  const rows = await listKeys(adminKeys(scope), query)
   return rows.map(({ id, name, prefix, created }) => ({
     id,
     name: name ?? '',
@@ -96,7 +96,7 @@ export async function listAdminKeys(
 }
 
 /** Creates admin keys (K4). */
-export async function createAdminKeys(scope: Scope, items: z.output<typeof CreateAdminKeysRequest>) {
+export async function createAdminKeys(scope: AccountScope, items: z.output<typeof CreateAdminKeysRequest>) {
   const made = await Promise.all(
     items.map(async ({ name }) => {
       const about = { kind: 'admin', tenantId: null, userId: null, name } as const
@@ -112,12 +112,15 @@ export async function createAdminKeys(scope: Scope, items: z.output<typeof Creat
 }
 
 /** Deletes admin keys; they are refused from the next request on (K2, K4). */
-export function deleteAdminKeys(scope: Scope, ids: readonly string[]) {
-  return remove(scope, ADMIN, ids, 'an admin key')
+export function deleteAdminKeys(scope: AccountScope, ids: readonly string[]) {
+  return remove(scope, adminKeys(scope), ids, 'an admin key')
 }
 
 /** Gives an admin key a new prefix and secret; the old ones are refused from the next request on. Throws 404 (K4). */
-export async function rotateAdminKey(scope: Scope, id: string): Promise<z.infer<typeof CreatedAdminKey>> {
+export async function rotateAdminKey(
+  scope: AccountScope,
+  id: string,
+): Promise<z.infer<typeof CreatedAdminKey>> {
   const { prefix, body, key } = newKey('admin')
   const hash = await sha256(body)
   const before = await replaceKey(scope.db, id, { prefix, hash })
@@ -127,8 +130,8 @@ export async function rotateAdminKey(scope: Scope, id: string): Promise<z.infer<
   return { id, name: before.name, prefix, key, created: iso(before.created) }
 }
 
-async function remove(scope: Scope, owner: KeyOwner, ids: readonly string[], what: string) {
-  const gone = new Map((await deleteKeys(scope.db, owner, ids)).map(({ id, prefix }) => [id, prefix]))
+async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string[], what: string) {
+  const gone = new Map((await deleteKeys(owner, ids)).map(({ id, prefix }) => [id, prefix]))
   forgetKeys(scope, [...gone.values()])
   const issues = ids.filter((id) => !gone.has(id)).map((id) => unknownIssue(id, what))
   const deleted = ids.filter((id) => gone.has(id)).map((id) => ({ id }))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { STREAK } from '../../engine/state'
 import { civilDate } from '../../shared/civil'
-import { instant } from '../../shared/clock'
+import { type Instant, instant } from '../../shared/clock'
 import type { Configuration, Leaderboard } from '../configuration/configuration'
 
 const date = z.string().transform(civilDate)
@@ -97,6 +97,22 @@ export const Delivery = z.object({
   wanted: z.boolean(),
 })
 
+/** What decides what a change means to a leaderboard: what is counted, and by which groups. */
+export const meaningOf = ({ rankBy, input, breakdown }: Definition): string =>
+  JSON.stringify([rankBy, input, breakdown])
+
+/**
+ * Changes to apply, on which day ranks move by them, whether the places are wanted, how the leaderboard was configured for their maker,
+ * and whether they have been on their way for long.
+ */
+export type Applying = {
+  at: Instant
+  changes: readonly ScoreChange[]
+  wanted: boolean
+  under: Definition
+  isLate: boolean
+}
+
 /** Where a change has put its user (L11): the run as days since 1970-01-01, ranks from 1, null while outside. */
 export const Placement = z.object({
   run: z.object({ start: z.number(), end: z.number().nullable() }),
@@ -157,6 +173,26 @@ export const BestRequest = z.object({
 })
 /** One for each period; null where the user had none. */
 export const BestReply = z.array(z.object({ rank: z.number(), value: z.number() }).nullable())
+
+/** Asks for all that is held of a user, or has a user taken out of everything (U8). */
+export const PersonRequest = z.object({ userId: z.string(), iid: z.string(), now: moment })
+/** What is held of a user, by run. */
+export const HeldReply = z.array(
+  z.object({
+    /** First and last day of the run, as days since 1970-01-01; the last is null where it has no end. */
+    start: z.number(),
+    end: z.number().nullable(),
+    isFinal: z.boolean(),
+    /** JSON of the values of the breakdown attributes; null where one is lacking. */
+    group: z.string().nullable(),
+    rank: Rank,
+    /** In the unit of what is counted, not rounded; null where only the history is left. */
+    score: Rank,
+    /** When the score was last altered, in milliseconds; 0 where it never was. */
+    reached: z.number(),
+    history: z.array(z.object({ day: z.number(), rank: Rank, score: Rank })),
+  }),
+)
 
 /** Has a leaderboard count users anew from D1, after changes of theirs could not be delivered. */
 export const RecountRequest = z.object({ definition: told, now: moment, userIds: z.array(z.string()) })

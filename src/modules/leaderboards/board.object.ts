@@ -1,8 +1,8 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { z } from 'zod'
-import { Database, noCost } from '../../db/database'
+import { AccountDatabase, noCost } from '../../db/database'
 import { type Bindings, variables } from '../../env'
-import type { Instant } from '../../shared/clock'
+import { type Instant, systemNow } from '../../shared/clock'
 import { Board, type Source } from './board'
 import {
   type BestReply,
@@ -10,8 +10,10 @@ import {
   Definition,
   Delivery,
   type DeliveryReply,
+  type HeldReply,
   type PageReply,
   PageRequest,
+  PersonRequest,
   type PlaceReply,
   PlaceRequest,
   RecountRequest,
@@ -19,10 +21,17 @@ import {
   TendRequest,
   type Told,
 } from './board.messages'
-import { readBest, readPage, readPlace } from './board.reads'
+import { readBest, readHeld, readPage, readPlace } from './board.reads'
 import { BoardStore } from './board.store'
 import { tend } from './board.upkeep'
+import { utcDay } from './progress'
 import { marksAfter, recountUsers } from './recount.repository'
+
+/**
+ * After how many milliseconds a message is late, so that it isn't taken for the first of a user whom the board doesn't know. An erasure
+ * visits boards twice, the second time a minute later: what comes after that is late (U8).
+ */
+const LATE = 30_000
 
 /**
  * One object a leaderboard, named by its id: it puts the changes of its scores in one order. A thin shell; what it does is in
@@ -30,7 +39,7 @@ import { marksAfter, recountUsers } from './recount.repository'
  */
 export class LeaderboardObject extends DurableObject<Bindings> {
   #store = new BoardStore(this.ctx.storage.sql)
-  readonly #db = new Database(this.env.DB, noCost(), variables(this.env).TEST_CLOCK === 'on')
+  readonly #db = new AccountDatabase(this.env.DB, noCost(), variables(this.env).TEST_CLOCK === 'on')
   #board: Board | null = null
   /** The upkeep that is under way: one at a time. */
   #upkeep: Promise<unknown> = Promise.resolve()
@@ -55,9 +64,10 @@ export class LeaderboardObject extends DurableObject<Bindings> {
 
   #open(definition: Definition): Board {
     if (this.#isDeleted) throw new Error('the leaderboard was deleted')
+    const db = this.#db.of(definition.tenantId)
     const source: Source = {
-      recount: (board, userIds, extent) => recountUsers(this.#db, board, userIds, extent),
-      marksAfter: (board, after, since, limit) => marksAfter(this.#db, board, after, since, limit),
+      recount: (board, userIds, extent) => recountUsers(db, board, userIds, extent),
+      marksAfter: (board, after, since, limit) => marksAfter(db, board, after, since, limit),
     }
     return new Board(this.#store, source, definition)
   }
@@ -77,7 +87,13 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     const { definition, at, changes, wanted } = Delivery.parse(request)
     const before = this.#store.rowsWritten
     const placements = await this.#changing(() =>
-      this.#at(definition, at).apply({ at, changes, wanted, under: this.#known(definition) }),
+      this.#at(definition, at).apply({
+        at,
+        changes,
+        wanted,
+        under: this.#known(definition),
+        isLate: systemNow() - at > LATE,
+      }),
     )
     return { placements, rowsWritten: this.#store.rowsWritten - before }
   }
@@ -101,6 +117,30 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     if (this.#isDeleted) return null
     const { definition, now, ...rest } = BestRequest.parse(request)
     return readBest(this.#at(definition, now), rest)
+  }
+
+  /** The board as the store has it; null where there was never anything to keep, or the leaderboard was deleted. */
+  get #kept(): Board | null {
+    const definition = this.#store.note('board')
+    if (definition === null) return null
+    this.#board ??= this.#open(Definition.parse(definition))
+    return this.#board
+  }
+
+  /** All that is held of a user (U8). */
+  held(request: z.input<typeof PersonRequest>): z.input<typeof HeldReply> {
+    const { userId, iid } = PersonRequest.parse(request)
+    return this.#kept === null ? [] : readHeld(this.#kept, userId, iid)
+  }
+
+  /** Takes a user out of everything; in final runs the others keep their ranks (U8). */
+  async erase(request: z.input<typeof PersonRequest>): Promise<void> {
+    const { now, ...user } = PersonRequest.parse(request)
+    await this.#changing(() => {
+      // How the last day ended is written down first: the user was there.
+      this.#kept?.roll(utcDay(now))
+      this.#kept?.erase([user])
+    })
   }
 
   /** Does what is due. */

@@ -1,10 +1,12 @@
 import type { z } from 'zod'
+import { MICROS_PER_UNIT } from '../../shared/decimal'
 import { LAST_DAY } from '../../shared/periods'
 import type { Board } from './board'
 import {
   type BestReply,
   type BestRequest,
   groupOf,
+  type HeldReply,
   type PageReply,
   type PageRequest,
   type PlaceReply,
@@ -161,4 +163,30 @@ function coursesOf(
     const kept = stands.map((one) => ({ ...one, day: Math.max(start, Math.min(one.day, end ?? one.day)) }))
     return end === null ? kept : [...kept, { day: end + 1, rank: null, score: null }]
   })
+}
+
+/** All that is held of a user: the score in each run, or where the final ranking has it, and the days on which the rank had changed (U8). */
+export function readHeld(board: Board, userId: string, iid: string): z.output<typeof HeldReply> {
+  const { store, rankings, isFinal, runHolding, definition } = board
+  const unit = definition.rankBy === 'metric' ? MICROS_PER_UNIT : 1
+  const exact = (score: number | null) => (score === null ? null : score / unit)
+  const finals = new Map(store.finalsOfUser(iid).map((final) => [final.run, final]))
+  const scores = new Map(store.ofUser(userId, iid).map((row) => [row.run, row]))
+  const history = Map.groupBy(store.historyOfUser(iid), ({ run }) => run)
+  const runs = [...new Set([...finals.keys(), ...scores.keys(), ...history.keys()])]
+  return runs
+    .toSorted((a, b) => a - b)
+    .map((run) => {
+      const [final, row] = [finals.get(run), scores.get(run) ?? null]
+      return {
+        start: run,
+        end: runHolding(run)?.end ?? null,
+        isFinal: isFinal(run),
+        group: (final ?? row)?.group ?? null,
+        rank: final?.rank ?? (isFinal(run) ? null : rankings.rankOf(row)),
+        score: exact((final ?? row)?.score ?? null),
+        reached: (final ?? row)?.reached ?? 0,
+        history: (history.get(run) ?? []).map(({ day, rank, score }) => ({ day, rank, score: exact(score) })),
+      }
+    })
 }

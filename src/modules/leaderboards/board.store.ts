@@ -75,6 +75,8 @@ const SQL = {
     ORDER BY score DESC, reached, user_id LIMIT ?3`,
   finalGroup: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp = ?2 ORDER BY rank`,
   finalOf: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND iid = ?2`,
+  finalsOfUser: `SELECT run, grp AS "group", rank, score, reached FROM finals WHERE iid = ?1 ORDER BY run`,
+  historyOfUser: 'SELECT run, day, rank, score FROM history WHERE iid = ?1 ORDER BY run, day',
   finish: `INSERT OR REPLACE INTO finals (run, grp, rank, user_id, iid, score, reached)
     SELECT ?1, ?2, key + 1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?3)`,
   rememberMax: 'INSERT OR REPLACE INTO final_runs (run, max) VALUES (?1, ?2)',
@@ -247,6 +249,16 @@ export class BoardStore {
   /** A user's history in these runs, by run and day. */
   course(runs: readonly number[], iid: string): (HistoryEntry & { run: number })[] {
     return this.#rows<HistoryEntry & { run: number }>(SQL.course, JSON.stringify(runs), iid)
+  }
+
+  /** A user's places in all final rankings, by run. */
+  finalsOfUser(iid: string): (Pick<Row, 'run' | 'group' | 'score' | 'reached'> & { rank: number })[] {
+    return this.#rows(SQL.finalsOfUser, iid)
+  }
+
+  /** A user's history in all runs, by run and day. */
+  historyOfUser(iid: string): (Pick<HistoryEntry, 'day' | 'rank' | 'score'> & { run: number })[] {
+    return this.#rows(SQL.historyOfUser, iid)
   }
 
   /** Makes every user one to be counted again. */

@@ -1,9 +1,9 @@
 import type { Instant } from '../../shared/clock'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
 import { LAST_DAY } from '../../shared/periods'
-import { Definition, type Placement, type ScoreChange } from './board.messages'
+import { type Applying, Definition, meaningOf, type Placement, type ScoreChange } from './board.messages'
 import type { BoardStore, Row } from './board.store'
-import { applied, follows, type Sum, settled, sumsOf } from './chain.rules'
+import { applied, follows, replaced, type Sum, settled, sumsOf } from './chain.rules'
 import { newProgress, Progress, utcDay } from './progress'
 import { Rankings } from './rankings'
 import type { Extent, MarkPage, Recounted } from './recount.repository'
@@ -110,10 +110,7 @@ export class Board {
     if (next.version <= before.version) return
     const differs = (...names: (keyof Definition)[]) =>
       names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(next[name]))
-    const names = Object.keys(next)
-      .filter((name) => isKeyOf(name, next))
-      .filter((name) => name !== 'version')
-    const isOther = differs(...names)
+    const isOther = JSON.stringify({ ...before, version: next.version }) !== JSON.stringify(next)
     // A day that is over ended by the rules of before.
     if (isOther) this.roll(utcDay(now))
     this.#definition = next
@@ -160,7 +157,7 @@ export class Board {
    * Applies changes, each user's in their order, and tells where each has put its user; null where it altered no score, or can't
    * be told, or isn't wanted. Users of whom a change is missing are counted anew from D1.
    */
-  async apply({ at, changes, wanted, under }: Applying): Promise<(Placement | null)[]> {
+  async apply({ at, changes, wanted, under, isLate }: Applying): Promise<(Placement | null)[]> {
     if (this.#definition.status === 'inactive') return changes.map(() => null)
     this.roll(utcDay(at))
     // They are about what was counted before, or by groups that are no more: only the log tells what they mean now.
@@ -169,13 +166,23 @@ export class Board {
       return changes.map(() => null)
     }
     const behind = new Map<string, number[]>()
+    // Where nobody wants the places in between, a user's scores are stored once, whatever number of changes they come of.
+    const held = new Map<string, { before: readonly Row[]; after: readonly Row[] }>()
     const placements = changes.map((change, index) => {
       const waiting = behind.get(change.iid)
-      const rows = this.store.ofUser(change.userId, change.iid)
-      if (waiting === undefined && follows(change, rows)) return this.#applyOne(change, rows, wanted)
+      const known = held.get(change.iid)
+      const rows = known?.after ?? this.store.ofUser(change.userId, change.iid)
+      // Of somebody unknown a late one may come after the erasure, which only the log tells (U8).
+      if (waiting === undefined && !(isLate && rows.length === 0) && follows(change, rows)) {
+        if (wanted) return this.#applyOne(change, rows)
+        const after = replaced(rows, applied(this, rows, change, sumsOf(this, change)))
+        held.set(change.iid, { before: known?.before ?? rows, after })
+        return null
+      }
       behind.set(change.iid, [...(waiting ?? []), index])
       return null
     })
+    for (const { before, after } of held.values()) this.#putAll(before, after)
     if (behind.size === 0) return placements
     const ids = [...behind.values()].flatMap(([first]) => changes[first ?? 0]?.userId ?? [])
     for (const truth of await this.recount(ids)) {
@@ -217,13 +224,13 @@ export class Board {
   }
 
   /** Applies one change that follows what is known of its user. */
-  #applyOne(change: ScoreChange, rows: readonly Row[], wanted: boolean): Placement | null {
+  #applyOne(change: ScoreChange, rows: readonly Row[]): Placement | null {
     const sums = sumsOf(this, change)
     const after = applied(this, rows, change, sums)
-    const run = wanted ? this.#alteredRun(sums) : null
+    const run = this.#alteredRun(sums)
     const rowIn = (list: readonly Row[]) => list.find((row) => row.run === run?.start) ?? null
     const previousRank = this.rankings.rankOf(rowIn(rows))
-    for (const row of after) this.#put(rows.find(({ run }) => run === row.run) ?? null, row)
+    this.#putAll(rows, after)
     return run && this.#placement(run, rowIn(after) ?? rowIn(rows), previousRank)
   }
 
@@ -254,6 +261,11 @@ export class Board {
     }
   }
 
+  /** Stores a user's scores that are others than before. */
+  #putAll(before: readonly Row[], after: readonly Row[]): void {
+    for (const row of after) this.#put(before.find(({ run }) => run === row.run) ?? null, row)
+  }
+
   /** Stores a score, and moves it in the rankings that are in memory. */
   #put(before: Row | null, after: Row): void {
     this.#moved?.add(after.iid)
@@ -265,8 +277,7 @@ export class Board {
   /** Puts what the log says of a user in the place of what was known, unless that is ahead. */
   settle(truth: Recounted): void {
     const rows = this.store.ofUser(truth.userId, truth.iid)
-    for (const row of settled(this, rows, truth))
-      this.#put(rows.find(({ run }) => run === row.run) ?? null, row)
+    this.#putAll(rows, settled(this, rows, truth))
   }
 
   /** Does work that waits for D1, and that may ask which users' scores have moved meanwhile. */
@@ -282,15 +293,8 @@ export class Board {
 
   /** Takes users out (U8). */
   erase(users: readonly { userId: string; iid: string }[]): void {
+    const { rowsWritten } = this.store
     for (const { userId, iid } of users) this.store.erase(userId, iid)
-    if (users.length > 0) this.rankings.clear()
+    if (this.store.rowsWritten > rowsWritten) this.rankings.clear()
   }
 }
-
-/** What decides what a change means to a leaderboard: what is counted, and by which groups. */
-const meaningOf = ({ rankBy, input, breakdown }: Definition) => JSON.stringify([rankBy, input, breakdown])
-
-/** Changes to apply, on which day ranks move by them, whether the places are wanted, and how the leaderboard was configured for their maker. */
-type Applying = { at: Instant; changes: readonly ScoreChange[]; wanted: boolean; under: Definition }
-
-const isKeyOf = (name: string, definition: Definition): name is keyof Definition => name in definition

@@ -105,3 +105,9 @@ export function settled(frame: Frame, rows: readonly Row[], truth: Recounted): R
     return { userId, iid, run, group, score: amount, reached, cursor: cursor ?? 0, grouped }
   })
 }
+
+/** A user's rows with those in the place of what they were that are others now, or beside them. */
+export const replaced = (rows: readonly Row[], by: readonly Row[]): Row[] => [
+  ...rows.filter(({ run }) => !by.some((one) => one.run === run)),
+  ...by,
+]

@@ -82,7 +82,6 @@ export async function readLeaderboard(
   )
   const names = await namesOf(
     scope.db,
-    scope.tenant.id,
     page.map(({ userId }) => userId),
   )
   return {
@@ -166,8 +165,8 @@ function groupAsked(
   )
 }
 
-/** Asks the object of a leaderboard; once more, on a new stub, where it could not be reached. */
-async function asked<S extends z.ZodType>(
+/** Asks the object of a leaderboard; once more, on a new stub, where it could not be reached. Throws 404 where it was deleted since. */
+export async function asked<S extends z.ZodType>(
   scope: Scope,
   board: Leaderboard,
   reply: S,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import { lengthOn } from '../streaks/history.rules'
 import { StreakRunRow } from '../streaks/streaks.repository'
 import { parseStreak } from '../streaks/streaks.state'
@@ -49,15 +49,15 @@ export type MarkPage = { marks: Mark[]; last: string | null }
  * board would have to know them.
  */
 export async function marksAfter(
-  db: Database,
-  { tenantId, breakdown, input }: Definition,
+  db: TenantDatabase,
+  { breakdown, input }: Definition,
   after: string,
   since: number,
   limit: number,
 ): Promise<MarkPage> {
   const [walked, found] = await db.batch([
-    db.statement(WALKED, tenantId, after, limit),
-    db.statement(MARKS, tenantId, JSON.stringify(breakdown), input, after, since, limit),
+    db.statement(WALKED, db.tenantId, after, limit),
+    db.statement(MARKS, db.tenantId, JSON.stringify(breakdown), input, after, since, limit),
   ])
   const { last } = z.object({ last: z.string().nullable() }).parse(walked?.results[0])
   return { last, marks: z.array(Mark).parse(found?.results ?? []) }
@@ -109,13 +109,13 @@ const Streaking = z.intersection(
 
 /** The length of each user's streak, on the last day that counts where that is over (L3). */
 async function recountStreaks(
-  db: Database,
-  { tenantId, breakdown, input }: Definition,
+  db: TenantDatabase,
+  { breakdown, input }: Definition,
   userIds: readonly string[],
   { from, to }: Extent,
 ): Promise<Recounted[]> {
   const ids = JSON.stringify(userIds)
-  const rows = await db.rows(db.statement(STREAKS, tenantId, JSON.stringify(breakdown), input, ids, to))
+  const rows = await db.rows(db.statement(STREAKS, db.tenantId, JSON.stringify(breakdown), input, ids, to))
   return z
     .array(Streaking)
     .parse(rows)
@@ -143,17 +143,17 @@ const MOST_AHEAD = 15 * 3_600_000
 
 /** Counts users' scores from the log, as of one moment (L12). Users who are gone are not among the answers. */
 export async function recountUsers(
-  db: Database,
+  db: TenantDatabase,
   definition: Definition,
   userIds: readonly string[],
   extent: Extent,
 ): Promise<Recounted[]> {
-  const { tenantId, breakdown, input, rankBy } = definition
+  const { breakdown, input, rankBy } = definition
   if (rankBy === 'streak') return recountStreaks(db, definition, userIds, extent)
   const { from, to, window, until, byDay } = extent
   const statement = db.statement(
     rankBy === 'metric' ? RECOUNT_EVENTS : RECOUNT_AWARDS,
-    tenantId,
+    db.tenantId,
     JSON.stringify(breakdown),
     input,
     JSON.stringify(userIds),

@@ -12,7 +12,7 @@ import { boardObject, Repair } from './delivery.service'
 export async function repair(context: Context, message: Message): Promise<void> {
   try {
     const { tenantId, leaderboardId, userIds } = Repair.parse(message.body)
-    const config = await presentConfiguration(context, tenantId)
+    const config = await presentConfiguration({ ...context, db: context.db.of(tenantId) })
     const board = config.leaderboards.find(({ id }) => id === leaderboardId)
     if (board !== undefined) {
       const now = (await readTestClock(context.db)) ?? systemNow()

@@ -15,10 +15,10 @@ export async function configureWithUpkeep<T>(
   scope: Scope,
   decide: (config: Configuration) => BoardDecision<T> | Promise<BoardDecision<T>>,
 ): Promise<T> {
-  const { db, tenant, now } = scope
+  const { db, now } = scope
   const { result, isDue } = await configure(scope, async (config) => {
     const { boards, statements, ...decision } = await decide(config)
-    const due = boards.map((id) => makeDue(db, tenant.id, 'leaderboard', id, now))
+    const due = boards.map((id) => makeDue(db, 'leaderboard', id, now))
     return {
       ...decision,
       statements: [...statements, ...due],

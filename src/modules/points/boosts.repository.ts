@@ -79,13 +79,13 @@ export async function peopleWithIds(
 
 /** Holds while the users of own boosts are as they were read, and so their boosts are. */
 export function ownersUnchanged(
-  { db, tenant }: Scope,
+  { db }: Scope,
   version: number,
   boosts: readonly Boost[],
   people: ReadonlyMap<string, Person>,
 ): D1PreparedStatement[] {
   const owners = new Set(boosts.flatMap(({ userId }) => people.get(userId ?? '') ?? []))
-  return [...owners].map((owner) => bothUnchanged(db, tenant.id, version, owner.id, owner))
+  return [...owners].map((owner) => bothUnchanged(db, version, owner.id, owner))
 }
 
 /** The columns that an insert fills. */

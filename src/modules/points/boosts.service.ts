@@ -89,8 +89,8 @@ export async function getBoost(scope: Scope, systemId: string, id: string) {
 
 /** Creates boosts (G7, P5). */
 export async function createBoosts(scope: Scope, systemId: string, items: readonly CreateItem[]) {
-  const people = await peopleOf(scope, items)
-  return configure(scope, (config) => {
+  return configure(scope, async (config) => {
+    const people = await peopleOf(scope, items)
     const draft = new Draft(presentSystem(config, systemId).boosts)
     const room = roomFor('boosts', config)
     const { created, issues } = createEach(
@@ -100,6 +100,8 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
     )
     return {
       ...stored(scope, draft.added, repository.insertBoosts),
+      // Somebody who was erased since gets none (U8).
+      guards: ownersUnchanged(scope, config.version, draft.added, people),
       result: {
         created: created.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
         issues,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import type { AwardRecord } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
@@ -43,16 +43,15 @@ export type Asked = { after: string | null; limit: number } | { ids: readonly st
  * configuration, in one round trip.
  */
 export async function readTickUsers(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   asked: Asked,
   from: Instant,
 ): Promise<{ version: number; users: TickUser[] }> {
   const read =
     'ids' in asked
-      ? db.statement(NAMED, tenantId, JSON.stringify(asked.ids), from)
-      : db.statement(CHUNK, tenantId, asked.after ?? '', from, asked.limit)
-  const [version, rows] = await db.batch([db.statement(VERSION, tenantId), read])
+      ? db.statement(NAMED, db.tenantId, JSON.stringify(asked.ids), from)
+      : db.statement(CHUNK, db.tenantId, asked.after ?? '', from, asked.limit)
+  const [version, rows] = await db.batch([db.statement(VERSION, db.tenantId), read])
   const users = UserRows.parse(rows?.results).map(({ tz, attributes, points, touched, ...user }) => ({
     ...user,
     points: new Map(Object.entries(points)),
@@ -140,8 +139,7 @@ function bookings({ before, awards }: TickChange, ticks: TickList): string[] {
  * result is the row, for `parseRow`.
  */
 export function writeTicks(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   changes: readonly TickChange[],
   changed: Instant,
   row: { done: TicksRow; open: TicksRow },
@@ -162,14 +160,14 @@ export function writeTicks(
   return [
     db.statement(
       ADVANCE,
-      tenantId,
+      db.tenantId,
       JSON.stringify(seen),
       done.progress,
       done.dueAt,
       open.progress,
       open.dueAt,
     ),
-    ...packed(booked).map((list) => db.statement(BOOK, tenantId, list, ticks.json)),
-    ...packed(states).map((list) => db.statement(STORE, tenantId, list, changed)),
+    ...packed(booked).map((list) => db.statement(BOOK, db.tenantId, list, ticks.json)),
+    ...packed(states).map((list) => db.statement(STORE, db.tenantId, list, changed)),
   ]
 }

@@ -1,50 +1,37 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
-import type { AwardRecord } from '../../engine/state'
+import type { TenantDatabase } from '../../db/database'
+import type { Change } from '../../engine/happen'
 import { type Instant, instant } from '../../shared/clock'
+import { packed } from '../../shared/packed'
 import { PointsBoost, PointsTrigger } from './points.schemas'
 
 const BOOK = `
   INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id,
     trigger_version, boosts)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-    value ->> 8, value ->> 9, value ->> 10 FROM json_each(?2)`
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+    value ->> 8, value ->> 9, value ->> 10, value ->> 11 FROM json_each(?1)`
 
-/** Characters of JSON in one parameter; D1 takes 2 MB. */
-const MOST_CHARACTERS = 300_000
-
-/** Books awards of one user in the ledger: one row each. One statement, unless many boosts make the awards very large. */
-export function bookAwards(
-  db: Database,
-  userIid: string,
-  awards: readonly AwardRecord[],
-): D1PreparedStatement[] {
-  const rows = awards.map((award) => [
-    award.systemId,
-    award.at,
-    award.seq,
-    award.position,
-    award.id,
-    award.awarded,
-    award.total,
-    award.utcOffset,
-    award.triggerId,
-    award.triggerVersion,
-    award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
-  ])
-  const parameters: string[] = []
-  let size = MOST_CHARACTERS
-  for (const row of rows.map((one) => JSON.stringify(one))) {
-    const last = parameters.length - 1
-    if (size + row.length >= MOST_CHARACTERS) {
-      parameters.push(row)
-      size = row.length
-    } else {
-      parameters[last] += `,${row}`
-      size += row.length
-    }
-  }
-  return parameters.map((list) => db.statement(BOOK, userIid, `[${list}]`))
+/** Books the awards of changes in the ledger: one row each. One statement, unless many boosts make the awards very large. */
+export function bookAwards(db: TenantDatabase, changes: readonly Change[]): D1PreparedStatement[] {
+  const rows = changes.flatMap(({ after, awards }) =>
+    awards.map((award) =>
+      JSON.stringify([
+        after.iid,
+        award.systemId,
+        award.at,
+        award.seq,
+        award.position,
+        award.id,
+        award.awarded,
+        award.total,
+        award.utcOffset,
+        award.triggerId,
+        award.triggerVersion,
+        award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
+      ]),
+    ),
+  )
+  return packed(rows).map((list) => db.statement(BOOK, list))
 }
 
 const NEWEST = `
@@ -76,7 +63,7 @@ type Reader = { iid: string; seq: number }
 
 /** A user's newest awards in a system, the newest first (P10). */
 export async function newestAwards(
-  db: Database,
+  db: TenantDatabase,
   { iid, seq }: Reader,
   systemId: string,
   limit: number,
@@ -101,7 +88,7 @@ const FormRows = z.array(
 
 /** Triggers as they were shown at these versions, by `id version` (P10). */
 export async function triggerForms(
-  db: Database,
+  db: TenantDatabase,
   asked: readonly { triggerId: string; triggerVersion: number }[],
 ): Promise<Map<string, z.infer<typeof PointsTrigger>>> {
   if (asked.length === 0) return new Map()
@@ -116,7 +103,7 @@ const DAILY = `
 
 /** The changes of a user's points by stored local day (days since 1970-01-01), from a moment on (P12). */
 export async function dailyAwards(
-  db: Database,
+  db: TenantDatabase,
   { iid, seq }: Reader,
   systemId: string,
   from: Instant,

@@ -119,7 +119,7 @@ export function award(
   const total = ledger.points.get(system.id) ?? 0
   if (trigger.type === 'metric' && trigger.blockIfOutOfPoints && total + points < 0) {
     throw refusals.unprocessable(
-      `This event would take ${-points} points from ${system.name}, and the user has ${total}. Award points first.`,
+      `This event would take ${-points} points from ${system.name}, and the user has ${total}. Send it once there are enough.`,
     )
   }
   const boosted: Boosted = points > 0 ? making.boosted() : { points, boosts: [] }

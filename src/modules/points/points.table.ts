@@ -96,9 +96,8 @@ export const pointsBoosts = sqliteTable(
     userAttributes: text('user_attributes').notNull(),
   },
   (table) => [
-    index('points_boosts_by_user')
-      .on(table.userIid, table.end)
-      .where(sql`user_iid IS NOT NULL AND deleted IS NULL`),
+    // Deleted ones too, so that those of an erased user are found (U8).
+    index('points_boosts_by_user').on(table.userIid, table.end).where(sql`user_iid IS NOT NULL`),
     index('points_boosts_for_all').on(table.tenantId).where(sql`user_iid IS NULL AND deleted IS NULL`),
     index('points_boosts_by_system').on(table.tenantId, table.systemId).where(living),
   ],

@@ -8,10 +8,10 @@ import { earliest } from './ticks.rules'
 import { isTicking } from './triggers.rules'
 
 /** What makes newly anchored triggers' ticks due; part of the batch that stores the triggers (P4). */
-export function scheduleTicks({ db, tenant }: Scope, triggers: readonly Trigger[]): D1PreparedStatement[] {
+export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): D1PreparedStatement[] {
   const first = earliest(triggers, 0)
   if (first === null) return []
-  return [stillAhead(db, tenant.id, first), makeDue(db, tenant.id, 'ticks', '', first)]
+  return [stillAhead(db, first), makeDue(db, 'ticks', '', first)]
 }
 
 /**
@@ -23,8 +23,8 @@ export async function settleTicks(
   triggers: readonly Trigger[],
 ): Promise<D1PreparedStatement[]> {
   if (!triggers.some(isTicking)) return []
-  const { db, tenant, now } = scope
-  const { pass } = parseProgress((await ticksRow(db, tenant.id)).progress)
+  const { db, now } = scope
+  const { pass } = parseProgress((await ticksRow(db)).progress)
   await catchUpTicks(scope, instant(Math.max(now, pass?.to ?? now)))
-  return [betweenPasses(db, tenant.id)]
+  return [betweenPasses(db)]
 }

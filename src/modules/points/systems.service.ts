@@ -16,7 +16,7 @@ import { groupsOf } from '../configuration/items.repository'
 import { deleteBoards } from '../leaderboards/leaderboards.repository'
 import { configureWithUpkeep } from '../leaderboards/upkeep.service'
 import { wake } from '../timekeeper/timekeeper.service'
-import { insertBoosts, type Person } from './boosts.repository'
+import { insertBoosts, ownersUnchanged, type Person } from './boosts.repository'
 import { boostFrom, peopleOf, stored, zoneOf } from './boosts.service'
 import { insertLevels, levelFrom, levelObjection } from './levels.service'
 import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.answers'
@@ -80,11 +80,11 @@ function systemFrom(
 
 /** Creates points systems with their levels, boosts and triggers: each whole or not at all (G7). */
 export async function createSystems(scope: Scope, items: readonly CreateItem[]) {
-  const people = await peopleOf(
-    scope,
-    items.flatMap(({ boosts }) => boosts ?? []),
-  )
-  const result = await configure(scope, (config) => {
+  const result = await configure(scope, async (config) => {
+    const people = await peopleOf(
+      scope,
+      items.flatMap(({ boosts }) => boosts ?? []),
+    )
     const draft = new Draft(config.systems)
     const answers: z.input<typeof CreatedAdminPointsSystem>[] = []
     const { issues } = createEach(draft, items, (item) => {
@@ -95,14 +95,13 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
       if (objection === null) answers.push(withNested(scope, people, system, item))
       return objection ?? system
     })
-    const boosts = stored(
-      scope,
-      draft.added.flatMap((system) => system.boosts),
-      insertBoosts,
-    )
+    const added = draft.added.flatMap((system) => system.boosts)
+    const boosts = stored(scope, added, insertBoosts)
     return {
       statements: [...insertSystems(scope, config, draft.added), ...boosts.statements],
       beside: boosts.beside,
+      // Somebody who was erased since gets none (U8).
+      guards: ownersUnchanged(scope, config.version, added, people),
       result: { created: answers, issues },
     }
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 
 const Moment = z.number().transform(instant)
@@ -34,8 +34,8 @@ const ROW = `
   SELECT due_at AS dueAt, progress FROM due_work WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = ''`
 
 /** How the row of a tenant's ticks stands. */
-export async function ticksRow(db: Database, tenantId: string): Promise<TicksRow> {
-  return parseRow(await db.rows(db.statement(ROW, tenantId)))
+export async function ticksRow(db: TenantDatabase): Promise<TicksRow> {
+  return parseRow(await db.rows(db.statement(ROW, db.tenantId)))
 }
 
 const UNCHANGED = `
@@ -43,12 +43,8 @@ const UNCHANGED = `
     WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = '' AND progress IS ?2) THEN 1 ELSE json('conflict') END`
 
 /** A guard (see db/guard.ts): holds while ticks have got as far as this and no further. */
-export function progressUnchanged(
-  db: Database,
-  tenantId: string,
-  progress: string | null,
-): D1PreparedStatement {
-  return db.statement(UNCHANGED, tenantId, progress)
+export function progressUnchanged(db: TenantDatabase, progress: string | null): D1PreparedStatement {
+  return db.statement(UNCHANGED, db.tenantId, progress)
 }
 
 const BETWEEN_PASSES = `
@@ -57,8 +53,8 @@ const BETWEEN_PASSES = `
     THEN json('conflict') ELSE 1 END`
 
 /** A guard: holds while no pass is under way, so that nobody has a tick that others miss. */
-export function betweenPasses(db: Database, tenantId: string): D1PreparedStatement {
-  return db.statement(BETWEEN_PASSES, tenantId)
+export function betweenPasses(db: TenantDatabase): D1PreparedStatement {
+  return db.statement(BETWEEN_PASSES, db.tenantId)
 }
 
 const STILL_AHEAD = `
@@ -66,8 +62,8 @@ const STILL_AHEAD = `
     AND max(progress ->> '$.through', coalesce(progress ->> '$.pass.to', 0)) >= ?2) THEN json('conflict') ELSE 1 END`
 
 /** A guard: holds while ticks that are due at a moment will still be granted; not once the clock was moved past it. */
-export function stillAhead(db: Database, tenantId: string, due: Instant): D1PreparedStatement {
-  return db.statement(STILL_AHEAD, tenantId, due)
+export function stillAhead(db: TenantDatabase, due: Instant): D1PreparedStatement {
+  return db.statement(STILL_AHEAD, db.tenantId, due)
 }
 
 const FORGET = "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = ''"
@@ -75,10 +71,10 @@ const MOVE_ON = `
   UPDATE due_work SET progress = ?2, due_at = ?3 WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = ''`
 
 /** Stores how the row stands, where no user is written with it; no row where nothing is due any more. */
-export function storeRow(db: Database, tenantId: string, row: TicksRow): D1PreparedStatement {
+export function storeRow(db: TenantDatabase, row: TicksRow): D1PreparedStatement {
   return row.dueAt === null
-    ? db.statement(FORGET, tenantId)
-    : db.statement(MOVE_ON, tenantId, row.progress, row.dueAt)
+    ? db.statement(FORGET, db.tenantId)
+    : db.statement(MOVE_ON, db.tenantId, row.progress, row.dueAt)
 }
 
 const AHEAD = `kind = 'ticks' AND max(progress ->> '$.through', coalesce(progress ->> '$.pass.to', 0)) > ?1`
@@ -97,6 +93,6 @@ const RESTART = [
  * Has time triggers of all tenants begin anew where their ticks have run ahead of `now`: for when the clock went back (C1). The next
  * step finds out when they are due.
  */
-export function restartTicks(db: Database, now: Instant): D1PreparedStatement[] {
+export function restartTicks(db: AccountDatabase, now: Instant): D1PreparedStatement[] {
   return RESTART.map((sql) => db.statement(sql, now))
 }

@@ -1,5 +1,5 @@
-import type { Context } from '../../context'
-import type { Database } from '../../db/database'
+import type { TenantContext } from '../../context'
+import type { TenantDatabase } from '../../db/database'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import type { Instant } from '../../shared/clock'
 import { newId } from '../../shared/ids'
@@ -45,24 +45,19 @@ type Chunk = { changes: readonly TickChange[]; done: TicksRow; open: TicksRow }
  * To be called again with the row that it answers until nothing is due by `to`. Where somebody else did the step, or the
  * configuration moved, nothing happens. Throws what D1 throws if nothing has happened then.
  */
-export async function tickStep(
-  context: Context,
-  tenantId: string,
-  work: DueWork,
-  to: Instant,
-): Promise<TickStep> {
+export async function tickStep(context: TenantContext, work: DueWork, to: Instant): Promise<TickStep> {
   const { db } = context
   const source = { db, configurations: context.instance.configurations }
   const progress = parseProgress(work.progress)
-  let config = source.configurations.get(tenantId) ?? (await loadConfiguration(source, tenantId))
+  let config = source.configurations.get(db.tenantId) ?? (await loadConfiguration(source))
   for (;;) {
     const plan = planOf(config, progress, to)
-    const { version, users } = await readTickUsers(db, tenantId, plan.asked, plan.ticks[0]?.due ?? to)
+    const { version, users } = await readTickUsers(db, plan.asked, plan.ticks[0]?.due ?? to)
     if (version === config.version) {
       const chunk = chunkOf(config, work, plan, users)
       return { ...(await write(db, config, work, chunk, to)), config }
     }
-    config = await configurationAt(source, tenantId, version)
+    config = await configurationAt(source, version)
   }
 }
 
@@ -123,29 +118,26 @@ function granted(
 
 /** Stores a chunk in one batch, and tells what of it was stored. */
 async function write(
-  db: Database,
+  db: TenantDatabase,
   config: Configuration,
   work: DueWork,
   { changes, done, open }: Chunk,
   to: Instant,
 ): Promise<TicksRow & Pick<TickStep, 'changes'>> {
-  const { tenantId } = config
   const isAsItWas = (row: TicksRow) => row.dueAt === work.dueAt && row.progress === work.progress
   if (changes.length === 0 && isAsItWas(done)) return { ...done, changes }
   try {
     const [, , advanced] = await db.batch([
-      configurationUnchanged(db, tenantId, config.version),
-      progressUnchanged(db, tenantId, work.progress),
-      ...(changes.length === 0
-        ? [storeRow(db, tenantId, done)]
-        : writeTicks(db, tenantId, changes, to, { done, open })),
+      configurationUnchanged(db, config.version),
+      progressUnchanged(db, work.progress),
+      ...(changes.length === 0 ? [storeRow(db, done)] : writeTicks(db, changes, to, { done, open })),
     ])
     if (changes.length === 0) return { ...done, changes }
     const row = parseRow(advanced?.results)
     const skipped = new Set(parseProgress(row.progress).pass?.skipped)
     return { ...row, changes: changes.filter(({ before }) => !skipped.has(before.id)) }
   } catch (error) {
-    const row = await ticksRow(db, tenantId)
+    const row = await ticksRow(db)
     if (!isConflict(error) && isAsItWas(row)) throw error
     return { ...row, changes: [] }
   }

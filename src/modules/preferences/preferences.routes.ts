@@ -5,7 +5,7 @@ import { UserId } from '../../http/fields'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import { configurationOf } from '../configuration/configuration.service'
-import { changePreferences } from '../events/events.service'
+import { changePreferences, ownSender } from '../events/events.service'
 import { preferencesReply } from '../events/settlement'
 import { findUser } from '../users/users.service'
 import { preferencesAnswer } from './preferences.answers'
@@ -46,7 +46,7 @@ export function preferenceRoutes(app: App): void {
     ok(preferencesAnswer(await configurationOf(scope), preferences)),
   )
   mount(app, usersUpdatePreferences, stage, async (scope, { params, body }) => {
-    const sender = { tenantId: scope.tenant.id, userId: params.id, prefix: null }
+    const sender = ownSender(scope, params.id)
     return ok(preferencesReply(await changePreferences(scope, sender, body)))
   })
 }

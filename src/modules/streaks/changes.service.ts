@@ -48,10 +48,10 @@ export async function changeStreaks<T>(
   for (let tries = 0; tries < TRIES; tries += 1) {
     const [standing, rows] = await db.batch([
       standingStatement(db, tenant.id, []),
-      usersStatement(db, tenant.id, { ids: [...new Set(userIds)] }, systemNow()),
+      usersStatement(db, { ids: [...new Set(userIds)] }, systemNow()),
     ])
     const version = parseStanding(standing).tenant?.configVersion ?? tenant.configVersion
-    const config = await configurationAt({ db, configurations: instance.configurations }, tenant.id, version)
+    const config = await configurationAt({ db, configurations: instance.configurations }, version)
     const users = (rows?.results ?? []).map(userOf)
     const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
     if (outdated.length > 0) {
@@ -62,13 +62,16 @@ export async function changeStreaks<T>(
     const { result, statements = [] } = await decide(found)
     const changes = [...found.values()].flatMap((open) => closed(config, open, now) ?? [])
     if (changes.length + statements.length === 0) return result
-    const announcement = announceFirst(db, tenant.id, changes)
+    const announcement = announceFirst(db, changes)
     try {
       const results = await db.batch([
-        configurationUnchanged(db, tenant.id, config.version),
-        usersUnchanged(db, tenant.id, users),
+        configurationUnchanged(db, config.version),
+        usersUnchanged(
+          db,
+          users.map((user) => ({ id: user.id, was: user })),
+        ),
         ...statements,
-        ...storeChanges(db, tenant.id, changes).statements,
+        ...storeChanges(db, changes).statements,
         ...announcement,
       ])
       if (announcement.length > 0 && results.at(-1)?.meta.changes) scope.waitUntil(arm(scope, tenant.id))
@@ -90,9 +93,9 @@ async function tell(scope: Scope, config: Configuration, changes: readonly BulkC
 }
 
 /** Whether changes whose write had no answer went through all the same: the users are what they were made to be, and nothing more. */
-async function isStored({ db, tenant }: Scope, changes: readonly BulkChange[]): Promise<boolean> {
+async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<boolean> {
   const ids = changes.map(({ after }) => after.id)
-  const [result] = await db.batch([usersStatement(db, tenant.id, { ids }, systemNow())])
+  const [result] = await db.batch([usersStatement(db, { ids }, systemNow())])
   const present = new Map((result?.results ?? []).map(userOf).map((user) => [user.id, user]))
   return changes.every(({ after }) => {
     const user = present.get(after.id)

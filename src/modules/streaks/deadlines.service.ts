@@ -1,4 +1,4 @@
-import type { Context } from '../../context'
+import type { TenantContext } from '../../context'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
@@ -23,37 +23,33 @@ export type DeadlineStep = { changes: readonly BulkChange[]; config: Configurati
  * changed meanwhile is left alone, and is found again if the deadline still stands; so a step that is repeated does nothing. To be
  * called again until nothing is due. Null where nothing was.
  */
-export async function judgeStreaks(
-  context: Context,
-  tenantId: string,
-  by: Instant,
-): Promise<DeadlineStep | null> {
+export async function judgeStreaks(context: TenantContext, by: Instant): Promise<DeadlineStep | null> {
   const { db } = context
   const [standing, rows] = await db.batch([
-    standingStatement(db, tenantId, []),
-    dueStatement(db, tenantId, by, CHUNK),
+    standingStatement(db, db.tenantId, []),
+    dueStatement(db, by, CHUNK),
   ])
   const { tenant } = parseStanding(standing)
   if (tenant === null) throw new Error('the tenant is gone')
   const users = (rows?.results ?? []).map(userOf)
   const at = users[0]?.streak.due
   if (at === undefined || at === null) {
-    await db.batch(nextDeadline(db, tenantId))
+    await db.batch(nextDeadline(db))
     return null
   }
   const source = { db, configurations: context.instance.configurations }
-  const config = await configurationAt(source, tenantId, tenant.configVersion)
+  const config = await configurationAt(source, tenant.configVersion)
   const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
   const changes = [
     ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, at)),
     ...(await recountChanges(db, config, stale, by)),
   ]
-  const { statements, stored } = storeChanges(db, tenantId, changes)
+  const { statements, stored } = storeChanges(db, changes)
   try {
     const [, ...results] = await db.batch([
-      configurationUnchanged(db, tenantId, config.version),
+      configurationUnchanged(db, config.version),
       ...statements,
-      ...nextDeadline(db, tenantId),
+      ...nextDeadline(db),
     ])
     const done = stored(results)
     return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 import { USERS } from '../achievements/tallies.repository'
 import { NO_PREFERENCES, Preferences } from '../preferences/preferences'
@@ -43,13 +43,12 @@ const OverdueRow = z
 
 /** Users with a streak whose deadline is past, so that it may be over although nobody has judged it yet. */
 export async function* overdueOf(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   now: Instant,
 ): AsyncGenerator<z.output<typeof OverdueRow>> {
   let after = { due: -1, id: '' }
   for (let page = 0; page < PAGES; page += 1) {
-    const statement = db.statement(OVERDUE, tenantId, now, after.due, after.id, PAGE)
+    const statement = db.statement(OVERDUE, db.tenantId, now, after.due, after.id, PAGE)
     const users = z.array(OverdueRow).parse(await db.rows(statement))
     yield* users
     const last = users.at(-1)
@@ -76,27 +75,25 @@ export type Best = { best: Ranked[]; users: number }
 
 /** The longest streaks whose deadline is to come: they have the length that is stored. */
 export function bestLive(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   { frequency, epoch }: Pick<StreakSettings, 'frequency' | 'epoch'>,
   now: Instant,
   limit: number,
 ): Promise<Best> {
-  return best(db, tenantId, db.statement(LIVE, tenantId, frequency, now, limit, epoch))
+  return best(db, db.statement(LIVE, db.tenantId, frequency, now, limit, epoch))
 }
 
 /** The longest streaks that users ever had, those that are over among them. */
 export function bestEver(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   { frequency, epoch }: Pick<StreakSettings, 'frequency' | 'epoch'>,
   limit: number,
 ): Promise<Best> {
-  return best(db, tenantId, db.statement(LONGEST, tenantId, frequency, limit, epoch))
+  return best(db, db.statement(LONGEST, db.tenantId, frequency, limit, epoch))
 }
 
-async function best(db: Database, tenantId: string, statement: D1PreparedStatement): Promise<Best> {
-  const [found, counted] = await db.batch([statement, db.statement(COUNT, tenantId)])
+async function best(db: TenantDatabase, statement: D1PreparedStatement): Promise<Best> {
+  const [found, counted] = await db.batch([statement, db.statement(COUNT, db.tenantId)])
   return {
     best: z
       .array(Ranked)
@@ -111,12 +108,11 @@ const NAMES = `
 
 /** The names of users; those who don't exist are not among them. */
 export async function namesOf(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   userIds: readonly string[],
 ): Promise<ReadonlyMap<string, string | null>> {
   const rows = z
     .array(z.object({ id: z.string(), name: z.string().nullable() }))
-    .parse(await db.rows(db.statement(NAMES, tenantId, JSON.stringify(userIds))))
+    .parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(userIds))))
   return new Map(rows.map(({ id, name }) => [id, name]))
 }

@@ -25,7 +25,6 @@ export async function rankStreaks(
   if (first.length === 0) return []
   const names = await namesOf(
     scope.db,
-    scope.tenant.id,
     first.map(({ userId }) => userId),
   )
   return first.flatMap(({ userId, length }) => {
@@ -44,26 +43,24 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
   if (kept?.version === tenant.configVersion && age >= 0 && age < KEPT_FOR) return kept.ranked
   const config = await configurationOf(scope)
   const { best, users } =
-    type === 'active'
-      ? await rankActive(scope, config)
-      : await bestEver(db, tenant.id, config.streaks, MOST_RANKED)
+    type === 'active' ? await rankActive(scope, config) : await bestEver(db, config.streaks, MOST_RANKED)
   if (users > KEPT_ABOVE) rankings.set(key, { version: config.version, computed: now, ranked: best })
   return best
 }
 
 /** The streaks that live by the rules at this moment, also where their deadline has passed and nobody has judged it yet (S3). */
 async function rankActive(scope: Scope, config: Configuration): Promise<Best> {
-  const { db, tenant, now } = scope
+  const { db, now } = scope
   if (!config.streaks.enabled) return { best: [], users: 0 }
   const lengths = new Map<string, number>()
-  for await (const user of overdueOf(db, tenant.id, now)) {
+  for await (const user of overdueOf(db, now)) {
     const terms = termsOf(config, user.preferences)
     if (!terms.isOn || isStale(user.streak, terms)) continue
     const { run } = settled(user, terms, dayIn(user.profile.tz, now)).streak
     if (run !== null) lengths.set(user.id, run.length)
   }
   // These are read last, so that whoever is judged in between is among them at the latest.
-  const { best, users } = await bestLive(db, tenant.id, config.streaks, now, MOST_RANKED)
+  const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED)
   for (const { userId, length } of best) lengths.set(userId, length)
   const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))
   ranked.sort((a, b) => b.length - a.length || compareText(a.userId, b.userId))

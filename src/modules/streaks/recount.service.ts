@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
@@ -17,7 +17,7 @@ type Counted = { streak: StreakState; runs: readonly StreakRun[] }
  * as a read of a bounded length has the whole log of. Nothing is stored.
  */
 export async function recounted(
-  db: Database,
+  db: TenantDatabase,
   config: Configuration,
   users: readonly UserState[],
   now: Instant,
@@ -44,7 +44,7 @@ export async function recounted(
 
 /** The changes that recounts of the first of these users come to, at least of one (S9). */
 export async function recountChanges(
-  db: Database,
+  db: TenantDatabase,
   config: Configuration,
   users: readonly UserState[],
   now: Instant,
@@ -62,18 +62,18 @@ export async function recountChanges(
  * again.
  */
 export async function recountStreaks(
-  db: Database,
+  db: TenantDatabase,
   config: Configuration,
   users: readonly UserState[],
   now: Instant,
 ): Promise<BulkChange[]> {
   const changes = await recountChanges(db, config, users, now)
-  const { statements, stored } = storeChanges(db, config.tenantId, changes)
+  const { statements, stored } = storeChanges(db, changes)
   try {
     const [, ...results] = await db.batch([
-      configurationUnchanged(db, config.tenantId, config.version),
+      configurationUnchanged(db, config.version),
       ...statements,
-      ...announceFirst(db, config.tenantId, changes),
+      ...announceFirst(db, changes),
     ])
     const done = stored(results)
     return changes.filter(({ before }) => done.has(before.id))

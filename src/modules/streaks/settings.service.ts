@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { z } from 'zod'
-import type { Context, Scope } from '../../context'
+import type { Scope, TenantContext } from '../../context'
 import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
 import { fromMicros, micros } from '../../shared/decimal'
@@ -68,9 +68,9 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
     const mustWalk = JSON.stringify(basisOf(before)) !== JSON.stringify(basisOf(after))
     const update = db.orm
       .update(tenants)
-      .set({ streaks: JSON.stringify(after), updated: now })
+      .set({ streaks: JSON.stringify(after) })
       .where(eq(tenants.id, tenant.id))
-    const walk = mustWalk ? [beginWalk(db, tenant.id, 'recount', '', now)] : []
+    const walk = mustWalk ? [beginWalk(db, 'recount', '', now)] : []
     return { statements: [db.built(update), ...walk], result: { result, mustWalk } }
   })
   if (mustWalk) await wake(scope)
@@ -139,7 +139,7 @@ function freezesAfter(
 }
 
 /** Does one step of going through all users after the settings have changed (S9). */
-export function recountStep(context: Context, tenantId: string, work: DueWork): Promise<WalkStep> {
+export function recountStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
   const visit = async (config: Configuration, users: readonly UserState[], now: Instant) => {
     const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
     const counted = await recountChanges(context.db, config, stale, now)
@@ -151,5 +151,5 @@ export function recountStep(context: Context, tenantId: string, work: DueWork): 
       .filter(({ before, after }) => after.streak !== before.streak)
     return { changes: [...counted, ...others], visited: visited.length }
   }
-  return walkStep(context, tenantId, work, visit)
+  return walkStep(context, work, visit)
 }

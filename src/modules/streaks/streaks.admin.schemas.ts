@@ -11,13 +11,20 @@ import {
 } from '../../http/fields'
 import { isCivilDate } from '../../shared/civil'
 
+/** An issue about a user; `level` and `reason` are older spellings of `severity` and `message` that client libraries of before demand (G7, G10). */
+export const UserIssue = Issue.extend({
+  userId: z.string(),
+  level: Issue.shape.severity,
+  reason: z.string(),
+}).meta({ id: 'AdminUserIssue' })
+
 /** Whom to grant one streak freeze each (S7). */
 export const CreateStreakFreezesRequest = z
   .object({ freezes: items(z.object({ userId: UserId })) })
   .meta({ id: 'CreateStreakFreezesRequest' })
 
 export const CreateStreakFreezesResponse = z
-  .object({ issues: z.array(Issue) })
+  .object({ issues: z.array(UserIssue) })
   .meta({ id: 'CreateStreakFreezesResponse' })
 
 const isInOrder = ({ start, end }: { start?: unknown; end?: unknown }) =>
@@ -46,7 +53,7 @@ export const AdminStreakPause = z
   .meta({ id: 'AdminStreakPause' })
 
 export const CreateStreakPausesResponse = z
-  .object({ created: z.array(AdminStreakPause), issues: z.array(Issue) })
+  .object({ created: z.array(AdminStreakPause), issues: z.array(UserIssue) })
   .meta({ id: 'CreateStreakPausesResponse' })
 
 export const DeleteStreakPausesResponse = deleteAnswer('DeleteStreakPausesResponse')
@@ -57,5 +64,5 @@ export const RestoreStreaksRequest = z
   .meta({ id: 'RestoreStreaksRequest' })
 
 export const RestoreStreaksResponse = z
-  .object({ restoredUsers: z.array(z.string()), issues: z.array(Issue) })
+  .object({ restoredUsers: z.array(z.string()), issues: z.array(UserIssue) })
   .meta({ id: 'RestoreStreaksResponse' })

@@ -12,9 +12,12 @@ import type {
   CreateStreakFreezesRequest,
   CreateStreakPausesRequest,
   RestoreStreaksRequest,
+  UserIssue as UserIssueSchema,
 } from './streaks.admin.schemas'
 import { dateOf } from './streaks.answers'
 import { deletePauses, findPauses, keepPauses, type OwnPause, runsOfSeveral } from './streaks.repository'
+
+type UserIssue = z.infer<typeof UserIssueSchema>
 
 /** The most pauses of a user that are not over: all of them stand in the user's row. */
 const MOST_PAUSES = 100
@@ -26,13 +29,8 @@ const issue = (
   index: number,
   userId: string,
   message: string,
-  severity: Issue['severity'] = 'error',
-): Issue => ({
-  index,
-  userId,
-  severity,
-  message,
-})
+  severity: UserIssue['severity'] = 'error',
+): UserIssue => ({ index, userId, severity, level: severity, message, reason: message })
 
 const UNKNOWN = 'There is no user with this id. Create the user first.'
 
@@ -40,10 +38,10 @@ const UNKNOWN = 'There is no user with this id. Create the user first.'
 export function grantFreezes(
   scope: Scope,
   { freezes }: z.output<typeof CreateStreakFreezesRequest>,
-): Promise<{ granted: number; issues: Issue[] }> {
+): Promise<{ granted: number; issues: UserIssue[] }> {
   const ids = freezes.map(({ userId }) => userId)
   return changeStreaks(scope, ids, (found) => {
-    const issues: Issue[] = []
+    const issues: UserIssue[] = []
     for (const [index, userId] of ids.entries()) {
       const open = found.get(userId)
       const objection =
@@ -58,7 +56,7 @@ export function grantFreezes(
   })
 }
 
-function grant(open: OpenStreak, index: number): Issue | null {
+function grant(open: OpenStreak, index: number): UserIssue | null {
   const streak = withFreeze(open.streak, open.terms)
   if (streak === null) {
     const most = `The user has ${open.streak.freezes} streak freezes, which is the most. None was granted.`
@@ -72,11 +70,11 @@ function grant(open: OpenStreak, index: number): Issue | null {
 export function createPauses(
   scope: Scope,
   { pauses }: z.output<typeof CreateStreakPausesRequest>,
-): Promise<{ created: z.infer<typeof AdminStreakPause>[]; issues: Issue[] }> {
-  const { db, tenant, now } = scope
+): Promise<{ created: z.infer<typeof AdminStreakPause>[]; issues: UserIssue[] }> {
+  const { db, now } = scope
   const ids = pauses.map(({ userId }) => userId)
   return changeStreaks(scope, ids, (found) => {
-    const issues: Issue[] = []
+    const issues: UserIssue[] = []
     const made: OwnPause[] = []
     for (const [index, { userId, ...dates }] of pauses.entries()) {
       const open = found.get(userId)
@@ -97,7 +95,7 @@ export function createPauses(
       end: dateOf(end),
       status: 'active' as const,
     }))
-    const statements = made.length === 0 ? [] : [keepPauses(db, tenant.id, made)]
+    const statements = made.length === 0 ? [] : [keepPauses(db, made)]
     return { result: { created, issues }, statements }
   })
 }
@@ -119,11 +117,11 @@ export async function removePauses(
   scope: Scope,
   ids: readonly string[],
 ): Promise<{ deleted: { id: string }[]; issues: Issue[] }> {
-  const { db, tenant, now } = scope
-  const pauses = await findPauses(db, tenant.id, ids)
+  const { db, now } = scope
+  const pauses = await findPauses(db, ids)
   const userIds = pauses.map(({ userId }) => userId)
   return changeStreaks(scope, userIds, async (found) => {
-    const present = new Map((await findPauses(db, tenant.id, ids)).map((pause) => [pause.id, pause]))
+    const present = new Map((await findPauses(db, ids)).map((pause) => [pause.id, pause]))
     const issues: Issue[] = []
     const gone: { id: string; last: number }[] = []
     for (const id of ids) {
@@ -136,7 +134,7 @@ export async function removePauses(
       open.streak = withoutPause(open.streak, id)
       gone.push({ id, last: lastDayOver(open.today, open.terms) })
     }
-    const statements = gone.length === 0 ? [] : [deletePauses(db, tenant.id, gone, now)]
+    const statements = gone.length === 0 ? [] : [deletePauses(db, gone, now)]
     return { result: { deleted: gone.map(({ id }) => ({ id })), issues }, statements }
   })
 }
@@ -145,7 +143,7 @@ export async function removePauses(
 export function restoreStreaks(
   scope: Scope,
   { users }: z.output<typeof RestoreStreaksRequest>,
-): Promise<{ restoredUsers: string[]; issues: Issue[] }> {
+): Promise<{ restoredUsers: string[]; issues: UserIssue[] }> {
   const ids = users.map(({ id }) => id)
   return changeStreaks(scope, ids, async (found) => {
     const asked = [...found.values()].map(({ user, today, terms }) => ({
@@ -153,7 +151,7 @@ export function restoreStreaks(
       since: periodStart(restorableSince(today, terms), terms.frequency),
     }))
     const past = await runsOfSeveral(scope.db, asked)
-    const issues: Issue[] = []
+    const issues: UserIssue[] = []
     const restoredUsers: string[] = []
     for (const [index, id] of ids.entries()) {
       const open = found.get(id)

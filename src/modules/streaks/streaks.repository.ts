@@ -1,19 +1,24 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
+import type { Change } from '../../engine/happen'
 import { type Instant, instant } from '../../shared/clock'
+import { packed } from '../../shared/packed'
 import type { Pause, StreakRun } from './streaks.state'
 
 const END = `
   INSERT INTO streak_runs (user_iid, first, last, started, marks, length)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2) WHERE true
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1) WHERE true
   ON CONFLICT DO UPDATE SET last = excluded.last, started = excluded.started, marks = excluded.marks,
     length = excluded.length`
 
-/** Keeps streaks of a user that are over: one row each. */
-export function keepRuns(db: Database, userIid: string, runs: readonly StreakRun[]): D1PreparedStatement[] {
-  if (runs.length === 0) return []
-  const rows = runs.map(({ first, last, started, marks, length }) => [first, last, started, marks, length])
-  return [db.statement(END, userIid, JSON.stringify(rows))]
+/** Keeps the streaks that changes have ended: one row each. */
+export function keepRuns(db: TenantDatabase, changes: readonly Change[]): D1PreparedStatement[] {
+  const rows = changes.flatMap(({ after, ended }) =>
+    ended.map(({ first, last, started, marks, length }) =>
+      JSON.stringify([after.iid, first, last, started, marks, length]),
+    ),
+  )
+  return packed(rows).map((list) => db.statement(END, list))
 }
 
 /** A streak that is over, as its row has it. */
@@ -29,7 +34,7 @@ const RUNS = `
   SELECT first, last, started, marks, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
 
 /** The streaks of a user that are over and reach a day, oldest first. */
-export async function runsSince(db: Database, userIid: string, day: number): Promise<StreakRun[]> {
+export async function runsSince(db: TenantDatabase, userIid: string, day: number): Promise<StreakRun[]> {
   return z.array(StreakRunRow).parse(await db.rows(db.statement(RUNS, userIid, day)))
 }
 
@@ -44,8 +49,8 @@ const ADVANCE = `
  * Sees to it that a deadline of a streak is known to the Timekeeper. Writes a row only where it is earlier than all others of the
  * tenant; part of the batch that stores the deadline.
  */
-export function announce(db: Database, tenantId: string, due: Instant): D1PreparedStatement {
-  return db.statement(ADVANCE, tenantId, due)
+export function announce(db: TenantDatabase, due: Instant): D1PreparedStatement {
+  return db.statement(ADVANCE, db.tenantId, due)
 }
 
 const NEXT = `UPDATE due_work SET due_at = ${EARLIEST}
@@ -53,8 +58,8 @@ const NEXT = `UPDATE due_work SET due_at = ${EARLIEST}
 const NONE = `DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks' AND subject = '' AND ${EARLIEST} IS NULL`
 
 /** Has the row of due work say when the earliest deadline is; takes it away where there is none. */
-export function nextDeadline(db: Database, tenantId: string): D1PreparedStatement[] {
-  return [db.statement(NEXT, tenantId), db.statement(NONE, tenantId)]
+export function nextDeadline(db: TenantDatabase): D1PreparedStatement[] {
+  return [db.statement(NEXT, db.tenantId), db.statement(NONE, db.tenantId)]
 }
 
 const LOG = `
@@ -75,7 +80,7 @@ const PAGE = 20_000
 
 /** A user's events in order of time, those that the user as read has counted. */
 export async function* logOf(
-  db: Database,
+  db: TenantDatabase,
   { iid, seq }: { iid: string; seq: number },
 ): AsyncGenerator<z.output<typeof LoggedRows>[number]> {
   let after = { at: -1, seq: -1 }
@@ -100,7 +105,7 @@ const LOGS = `
 
 /** The whole logs of the first of these users, by our own ids and in order of time: of those that one read of a bounded length takes. */
 export async function logsOf(
-  db: Database,
+  db: TenantDatabase,
   users: readonly { iid: string; seq: number }[],
 ): Promise<{ complete: ReadonlyMap<string, readonly z.output<typeof LoggedRow>[]> }> {
   const asked = JSON.stringify(users.map(({ iid, seq }) => [iid, seq]))
@@ -128,7 +133,7 @@ const PAUSES_OF_SEVERAL = `
 
 /** All pauses of users that ever counted, by our own ids, oldest first: deleted ones for as long as they did. */
 export async function pausesOfSeveral(
-  db: Database,
+  db: TenantDatabase,
   userIids: readonly string[],
 ): Promise<ReadonlyMap<string, Pause[]>> {
   const rows = z
@@ -141,7 +146,7 @@ const PAUSES = `
   SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ?1 AND "end" >= start AND deleted IS NULL ORDER BY start, id`
 
 /** The pauses of a user that are not deleted, oldest first. */
-export async function pausesOf(db: Database, userIid: string): Promise<Pause[]> {
+export async function pausesOf(db: TenantDatabase, userIid: string): Promise<Pause[]> {
   return z
     .array(z.object({ id: z.string(), start: z.number(), end: z.number() }))
     .parse(await db.rows(db.statement(PAUSES, userIid)))
@@ -149,12 +154,11 @@ export async function pausesOf(db: Database, userIid: string): Promise<Pause[]> 
 
 /** Sees to it that the earliest deadline of these changes is known to the Timekeeper. */
 export function announceFirst(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   changes: readonly { after: { streak: { due: Instant | null } } }[],
 ): D1PreparedStatement[] {
   const dues = changes.flatMap(({ after }) => after.streak.due ?? [])
-  return dues.length === 0 ? [] : [announce(db, tenantId, instant(Math.min(...dues)))]
+  return dues.length === 0 ? [] : [announce(db, instant(Math.min(...dues)))]
 }
 
 /** What of a user decides on the streak and whom it concerns; the rest, which may be long, is left empty, as `onlyStreak` has it. */
@@ -167,13 +171,8 @@ const DUE = `
     AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL) LIMIT ?3`
 
 /** Reads so many users of those whose deadline is the earliest of the tenant, if it is due by a moment. Parsed by `userOf`. */
-export function dueStatement(
-  db: Database,
-  tenantId: string,
-  by: Instant,
-  limit: number,
-): D1PreparedStatement {
-  return db.statement(DUE, tenantId, by, limit)
+export function dueStatement(db: TenantDatabase, by: Instant, limit: number): D1PreparedStatement {
+  return db.statement(DUE, db.tenantId, by, limit)
 }
 
 const RUNS_OF_SEVERAL = `
@@ -182,7 +181,7 @@ const RUNS_OF_SEVERAL = `
 
 /** The streaks that are over and reach a day, by user; the day is each user's own. */
 export async function runsOfSeveral(
-  db: Database,
+  db: TenantDatabase,
   asked: readonly { iid: string; since: number }[],
 ): Promise<ReadonlyMap<string, StreakRun[]>> {
   const pairs = JSON.stringify(asked.map(({ iid, since }) => [iid, since]))
@@ -200,9 +199,9 @@ const PAUSE = `
 export type OwnPause = Pause & { userId: string; userIid: string }
 
 /** Keeps new pauses. */
-export function keepPauses(db: Database, tenantId: string, pauses: readonly OwnPause[]): D1PreparedStatement {
+export function keepPauses(db: TenantDatabase, pauses: readonly OwnPause[]): D1PreparedStatement {
   const rows = pauses.map(({ id, userId, userIid, start, end }) => [id, userId, userIid, start, end])
-  return db.statement(PAUSE, tenantId, JSON.stringify(rows))
+  return db.statement(PAUSE, db.tenantId, JSON.stringify(rows))
 }
 
 const FIND_PAUSES = `
@@ -210,11 +209,7 @@ const FIND_PAUSES = `
   CROSS JOIN streak_pauses p ON p.id = asked.value AND +p.tenant_id = ?1 AND p.deleted IS NULL`
 
 /** Pauses of a tenant by their ids; those that don't exist are not among them. */
-export async function findPauses(
-  db: Database,
-  tenantId: string,
-  ids: readonly string[],
-): Promise<OwnPause[]> {
+export async function findPauses(db: TenantDatabase, ids: readonly string[]): Promise<OwnPause[]> {
   const Rows = z.array(
     z.object({
       id: z.string(),
@@ -224,7 +219,7 @@ export async function findPauses(
       end: z.number(),
     }),
   )
-  return Rows.parse(await db.rows(db.statement(FIND_PAUSES, tenantId, JSON.stringify(ids))))
+  return Rows.parse(await db.rows(db.statement(FIND_PAUSES, db.tenantId, JSON.stringify(ids))))
 }
 
 const DELETE_PAUSES = `
@@ -234,11 +229,10 @@ const DELETE_PAUSES = `
 
 /** Deletes pauses; each goes on to count up to a day, for what is over by then (S7). */
 export function deletePauses(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   pauses: readonly { id: string; last: number }[],
   now: Instant,
 ): D1PreparedStatement {
   const rows = JSON.stringify(pauses.map(({ id, last }) => [id, last]))
-  return db.statement(DELETE_PAUSES, tenantId, rows, now)
+  return db.statement(DELETE_PAUSES, db.tenantId, rows, now)
 }

@@ -70,11 +70,11 @@ export async function streaksOf(
   scope: Scope,
   userIds: readonly string[],
 ): Promise<z.infer<typeof BulkStreakResponse>> {
-  const { access, db, tenant } = scope
+  const { access, db } = scope
   if (access.kind === 'application' && userIds.some((id) => id !== access.userId)) throw refusals.otherUser()
   const config = await configurationOf(scope)
   const asked = { ids: [...new Set(userIds)] }
-  const [result] = await db.batch([usersStatement(db, tenant.id, asked, systemNow())])
+  const [result] = await db.batch([usersStatement(db, asked, systemNow())])
   const streaks = []
   for (const found of (result?.results ?? []).map(userOf)) {
     const { user, terms } = await presentStreak(scope, config, found)

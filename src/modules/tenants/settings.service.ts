@@ -14,7 +14,7 @@ export async function readSettings(scope: Scope): Promise<Settings> {
 
 /** Changes the passed settings; `controlRatio` counts for users created later (T4, U5). */
 export function updateSettings(scope: Scope, change: z.output<typeof UpdateSettingsRequest>) {
-  const { db, now } = scope
+  const { db } = scope
   return configure(scope, ({ tenantId, settings }) => {
     const result: Settings = {
       controlRatio: change.controlRatio ?? settings.controlRatio,
@@ -23,10 +23,7 @@ export function updateSettings(scope: Scope, change: z.output<typeof UpdateSetti
     const isSame =
       result.controlRatio === settings.controlRatio && result.recapFrequency === settings.recapFrequency
     if (isSame) return { statements: [], result }
-    const update = db.orm
-      .update(tenants)
-      .set({ ...result, updated: now })
-      .where(eq(tenants.id, tenantId))
+    const update = db.orm.update(tenants).set(result).where(eq(tenants.id, tenantId))
     return { statements: [db.built(update)], result }
   })
 }

@@ -1,12 +1,22 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { AccountDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 
 /** The one tenant there is with multi-tenancy off (T1); the first migration makes it. */
 export const IMPLICIT_TENANT_ID = '00000000-0000-7000-8000-000000000000'
 
+/**
+ * With multi-tenancy on, the implicit tenant is one of them only where something was ever configured in it: what was there before
+ * the switch stays within reach, and a fresh account has none that nobody made.
+ */
+const IS_KNOWN = `(tenants.id <> '${IMPLICIT_TENANT_ID}' OR config_version > 0)`
+
 /** A tenant as every request reads it. */
-export type Tenant = { id: string; configVersion: number }
+export type Tenant = { id: string; customerId: string; configVersion: number }
+
+/** Whether a tenant may be called so: by its UUID or by the customer's own identifier (T2). */
+export const isCalled = ({ id, customerId }: Tenant, name: string): boolean =>
+  name === customerId || name.toLowerCase() === id
 
 /** What one statement says of a request's standing: the tenant, the clock, and which of the keys still exist. */
 export type Standing = {
@@ -19,13 +29,14 @@ export type Standing = {
 }
 
 const STANDING = `
-  SELECT t.id, t.config_version,
+  SELECT t.id, t.customer_id, t.config_version,
     (SELECT now FROM test_clock WHERE ?3) AS clock,
     (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k ON k.prefix = p.value) AS keys
   FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND t.status = 'active'`
 
 const StandingRow = z.object({
   id: z.string().nullable(),
+  customer_id: z.string().nullable(),
   config_version: z.number().nullable(),
   clock: z.number().nullable(),
   keys: z.string(),
@@ -34,7 +45,7 @@ const Prefixes = z.array(z.string())
 
 /** Reads a request's standing; part of a batch, so that the clock and the keys cost no round trip (K2, C1). */
 export function standingStatement(
-  db: Database,
+  db: AccountDatabase,
   tenantId: string,
   prefixes: readonly string[],
 ): D1PreparedStatement {
@@ -46,21 +57,104 @@ export function parseStanding(result: D1Result | undefined): Standing {
   const row = StandingRow.parse(result?.results[0])
   return {
     tenant:
-      row.id === null || row.config_version === null
+      row.id === null || row.customer_id === null || row.config_version === null
         ? null
-        : { id: row.id, configVersion: row.config_version },
+        : { id: row.id, customerId: row.customer_id, configVersion: row.config_version },
     clock: row.clock === null ? null : instant(row.clock),
     keys: new Set(Prefixes.parse(JSON.parse(row.keys))),
   }
 }
 
+// A tenant's UUID goes before another's own identifier, should somebody have chosen the same.
+const NAMED = `
+  SELECT id FROM tenants WHERE (id = lower(?1) OR customer_id = ?1) AND status = 'active' AND ${IS_KNOWN}
+  ORDER BY id = lower(?1) DESC LIMIT 1`
+
 /** The id of the active tenant that is called so by its UUID or by the customer's own identifier (T2). */
-export async function findTenantId(db: Database, reference: string): Promise<string | null> {
-  const rows = await db.rows(
-    db.statement(
-      "SELECT id FROM tenants WHERE (id = ?1 OR customer_id = ?1) AND status = 'active'",
-      reference,
-    ),
+export async function findTenantId(db: AccountDatabase, reference: string): Promise<string | null> {
+  const [row] = await db.rows(db.statement(NAMED, reference))
+  return row === undefined ? null : z.object({ id: z.string() }).parse(row).id
+}
+
+const COLUMNS = 'tenants.id, customer_id AS customerId, name, status, created, updated'
+const TenantRow = z.object({
+  id: z.string(),
+  customerId: z.string(),
+  name: z.string(),
+  status: z.enum(['active', 'archived']),
+  created: z.number().transform(instant),
+  updated: z.number().transform(instant),
+})
+const TenantRows = z.array(TenantRow)
+
+/** A tenant as it is managed. */
+export type TenantRow = z.output<typeof TenantRow>
+
+const LIST = `SELECT ${COLUMNS} FROM tenants WHERE ${IS_KNOWN} ORDER BY tenants.rowid LIMIT ?1 OFFSET ?2`
+
+/** A page of all tenants, oldest first (G7). */
+export async function listTenants(
+  db: AccountDatabase,
+  { limit, skip }: { limit: number; skip: number },
+): Promise<TenantRow[]> {
+  return TenantRows.parse(await db.rows(db.statement(LIST, limit, skip)))
+}
+
+const FIND = `
+  SELECT ${COLUMNS} FROM json_each(?1) asked CROSS JOIN tenants ON tenants.id = asked.value AND ${IS_KNOWN}`
+
+/** Those of the tenants with these ids that there are, archived or not. */
+export async function findTenants(db: AccountDatabase, ids: readonly string[]): Promise<TenantRow[]> {
+  return TenantRows.parse(await db.rows(db.statement(FIND, JSON.stringify(ids))))
+}
+
+const INSERT = `
+  INSERT INTO tenants (id, customer_id, name, created, updated)
+  SELECT value ->> 0, value ->> 1, value ->> 2, ?2, ?2 FROM json_each(?1)
+  WHERE NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(value ->> 1))
+  ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`
+
+/** Stores those of the new tenants whose `customerId` is free. */
+export async function insertTenants(
+  db: AccountDatabase,
+  tenants: readonly Pick<TenantRow, 'id' | 'customerId' | 'name'>[],
+  now: Instant,
+): Promise<TenantRow[]> {
+  const rows = tenants.map(({ id, customerId, name }) => [id, customerId, name])
+  return TenantRows.parse(await db.rows(db.statement(INSERT, JSON.stringify(rows), now)))
+}
+
+const UPDATE = `
+  UPDATE OR IGNORE tenants SET customer_id = coalesce(?2, customer_id), name = coalesce(?3, name),
+    updated = CASE WHEN coalesce(?2, customer_id) = customer_id AND coalesce(?3, name) = name THEN updated ELSE ?4 END
+  WHERE id = ?1 AND status = 'active' AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(?2) AND t.id <> ?1)
+  RETURNING ${COLUMNS}`
+
+/** Changes active tenants one after another; null in the place of one who isn't, or whose new `customerId` is taken. */
+export async function updateTenants(
+  db: AccountDatabase,
+  changes: readonly { id: string; customerId?: string | undefined; name?: string | undefined }[],
+  now: Instant,
+): Promise<(TenantRow | null)[]> {
+  const results = await db.batch(
+    changes.map(({ id, customerId = null, name = null }) => db.statement(UPDATE, id, customerId, name, now)),
   )
-  return rows.length === 0 ? null : z.object({ id: z.string() }).parse(rows[0]).id
+  return results.map(({ results: [row] }) => (row === undefined ? null : TenantRow.parse(row)))
+}
+
+const ARCHIVE = `
+  UPDATE tenants SET status = 'archived', updated = ?2
+  WHERE id IN (SELECT value FROM json_each(?1)) AND status = 'active' AND id <> ?3 RETURNING id`
+
+/** Archives tenants; answers those who were active. */
+export async function archiveTenants(
+  db: AccountDatabase,
+  ids: readonly string[],
+  now: Instant,
+): Promise<string[]> {
+  const rows = await db.rows(db.statement(ARCHIVE, JSON.stringify(ids), now, IMPLICIT_TENANT_ID))
+  return z
+    .array(z.object({ id: z.string() }))
+    .parse(rows)
+    .map(({ id }) => id)
 }

@@ -1,24 +1,29 @@
-import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 /** A tenant, with its settings and the version of its configuration. With multi-tenancy off there is the implicit one. */
-export const tenants = sqliteTable('tenants', {
-  id: text('id').primaryKey(),
-  /** The customer's own identifier, accepted in `Tenant-ID` (T2). */
-  customerId: text('customer_id').notNull().unique(),
-  name: text('name').notNull(),
-  status: text('status', { enum: ['active', 'archived'] })
-    .notNull()
-    .default('active'),
-  /** Counts the changes to the tenant's configuration; 0 means that nothing was ever configured. */
-  configVersion: integer('config_version').notNull().default(0),
-  /** Which change raised it last: a random name, by which a change whose answer was lost finds out that it went through. */
-  configChange: text('config_change'),
-  controlRatio: real('control_ratio').notNull().default(0),
-  recapFrequency: text('recap_frequency', { enum: ['none', 'weekly', 'monthly'] })
-    .notNull()
-    .default('weekly'),
-  /** JSON: how streaks are counted, see streaks.settings.ts; null where it was never set. */
-  streaks: text('streaks'),
-  created: integer('created').notNull(),
-  updated: integer('updated').notNull(),
-})
+export const tenants = sqliteTable(
+  'tenants',
+  {
+    id: text('id').primaryKey(),
+    /** The customer's own identifier, accepted in `Tenant-ID` (T2). It is free again once the tenant is archived. */
+    customerId: text('customer_id').notNull(),
+    name: text('name').notNull(),
+    status: text('status', { enum: ['active', 'archived'] })
+      .notNull()
+      .default('active'),
+    /** Counts the changes to the tenant's configuration; 0 means that nothing was ever configured. */
+    configVersion: integer('config_version').notNull().default(0),
+    /** Which change raised it last: a random name, by which a change whose answer was lost finds out that it went through. */
+    configChange: text('config_change'),
+    controlRatio: real('control_ratio').notNull().default(0),
+    recapFrequency: text('recap_frequency', { enum: ['none', 'weekly', 'monthly'] })
+      .notNull()
+      .default('weekly'),
+    /** JSON: how streaks are counted, see streaks.settings.ts; null where it was never set. */
+    streaks: text('streaks'),
+    created: integer('created').notNull(),
+    updated: integer('updated').notNull(),
+  },
+  (table) => [uniqueIndex('tenants_by_customer').on(table.customerId).where(sql`status = 'active'`)],
+)

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import { newContext } from '../../app'
-import type { Context } from '../../context'
+import type { TenantContext } from '../../context'
 import type { Bindings } from '../../env'
 import { Instance } from '../../instance'
 import { type Instant, systemNow } from '../../shared/clock'
@@ -8,8 +8,8 @@ import { readTestClock } from '../clock/clock.repository'
 import { nextWorkOf } from './timekeeper.repository'
 import { type Grace, wantedAt, workOff, workOffTicks } from './work.service'
 
-/** Steps of work that one alarm does before it sets the next one: D1 takes a thousand queries of one, and a step makes a dozen. */
-const STEPS_AN_ALARM = 60
+/** Steps of work that one alarm does before it sets the next one: D1 takes a thousand queries of one, and a step makes two dozen at most. */
+const STEPS_AN_ALARM = 40
 /**
  * In real time an event may be stored some seconds after the moment at which it counts (see MOST_LATE of commit.ts). Under a set clock
  * none is: an event counts at the time that the clock shows when it is stored.
@@ -45,7 +45,7 @@ export class Timekeeper extends DurableObject<Bindings> {
   /** Grants all ticks that are due by a moment. Throws what keeps it from that. */
   async catchUpTicks(tenantId: string, to: Instant): Promise<void> {
     await this.#remember(tenantId)
-    await this.#inTurn(() => workOffTicks(this.#context(), tenantId, to))
+    await this.#inTurn(() => workOffTicks(this.#context(tenantId), to))
   }
 
   /** Does what the alarm was set for; the platform runs it at least once. */
@@ -66,8 +66,9 @@ export class Timekeeper extends DurableObject<Bindings> {
       await this.ctx.storage.put('tenantId', tenantId)
   }
 
-  #context(): Context {
-    return newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
+  #context(tenantId: string): TenantContext {
+    const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
+    return { ...context, db: context.db.of(tenantId) }
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -78,17 +79,17 @@ export class Timekeeper extends DurableObject<Bindings> {
 
   /** Works off what is due by a moment (null: by now), and sets the alarm for what comes next. */
   async #run(tenantId: string, to: Instant | null, steps: number): Promise<void> {
-    const context = this.#context()
+    const context = this.#context(tenantId)
     const clock = await readTestClock(context.db)
     const now = clock ?? systemNow()
     const grace = clock === null ? REAL : SET
-    await workOff(context, tenantId, {
+    await workOff(context, {
       to: to ?? now,
       steps,
       mustAll: to !== null,
       grace,
     })
-    const coming = await nextWorkOf(context.db, tenantId)
+    const coming = await nextWorkOf(context.db)
     const [next] = coming
     // A test clock that is set moves only when it is told to, and then whoever moves it does what is due.
     if (next === undefined || (clock !== null && next.dueAt > now)) return

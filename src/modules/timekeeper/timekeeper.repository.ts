@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 
 /** What kind of work falls due (see timekeeper.table.ts). */
 export type DueKind = DueWork['kind']
 
 const DueRow = z.object({
-  kind: z.enum(['ticks', 'streaks', 'recount', 'backdate', 'spreads', 'leaderboard']),
+  kind: z.enum(['ticks', 'streaks', 'recount', 'inbox', 'erasure', 'backdate', 'spreads', 'leaderboard']),
   subject: z.string(),
   dueAt: z.number().transform(instant),
   asked: z.number(),
@@ -22,30 +22,30 @@ const MAKE_DUE = `
 
 /** Makes something due at a moment, unless it is due before. Part of the batch that stores why it is due. */
 export function makeDue(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   kind: DueKind,
   subject: string,
   at: Instant,
 ): D1PreparedStatement {
-  return db.statement(MAKE_DUE, tenantId, kind, subject, at)
+  return db.statement(MAKE_DUE, db.tenantId, kind, subject, at)
 }
 
 const DUE = `
   SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1
-  ORDER BY due_at, kind DESC, subject LIMIT 3`
+    AND (kind = 'erasure' OR (SELECT status FROM tenants WHERE id = ?1) = 'active')
+  ORDER BY due_at, kind = 'leaderboard', kind DESC, subject LIMIT 3`
 
-/** The three pieces of a tenant's work that are due first, in order of due time; ticks first, then streaks. */
-export async function nextWorkOf(db: Database, tenantId: string): Promise<DueWork[]> {
-  return z.array(DueRow).parse(await db.rows(db.statement(DUE, tenantId)))
+/** The three pieces of a tenant's work that are due first, in order of due time; of an archived one only erasures; ticks first, then streaks, leaderboards last (L8). */
+export async function nextWorkOf(db: TenantDatabase): Promise<DueWork[]> {
+  return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId)))
 }
 
 const TICKS = `
   SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1 AND kind = 'ticks'`
 
 /** When a tenant's ticks are due; empty where there are none. */
-export async function ticksOf(db: Database, tenantId: string): Promise<DueWork[]> {
-  return z.array(DueRow).parse(await db.rows(db.statement(TICKS, tenantId)))
+export async function ticksOf(db: TenantDatabase): Promise<DueWork[]> {
+  return z.array(DueRow).parse(await db.rows(db.statement(TICKS, db.tenantId)))
 }
 
 const RESCHEDULED = `
@@ -54,12 +54,11 @@ const DONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subjec
 
 /** Notes when a piece of work is due next, or that it never is again; not where it was asked for again meanwhile. */
 export function rescheduled(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   { kind, subject, asked }: DueWork,
   next: Instant | null,
 ): D1PreparedStatement {
-  const its = [tenantId, kind, subject, asked] as const
+  const its = [db.tenantId, kind, subject, asked] as const
   return next === null ? db.statement(DONE, ...its) : db.statement(RESCHEDULED, ...its, next)
 }
 
@@ -69,13 +68,12 @@ const BEGIN = `
 
 /** Has a walk over all users begin at a moment, anew where it is under way. Part of the batch that stores why. */
 export function beginWalk(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   kind: DueKind,
   subject: string,
   at: Instant,
 ): D1PreparedStatement {
-  return db.statement(BEGIN, tenantId, kind, subject, at)
+  return db.statement(BEGIN, db.tenantId, kind, subject, at)
 }
 
 const PROGRESSED = `
@@ -83,19 +81,18 @@ const PROGRESSED = `
 
 /** Notes how far a piece of work has got; not where it was asked for again meanwhile. */
 export function progressed(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   { kind, subject, asked }: DueWork,
   progress: string,
 ): D1PreparedStatement {
-  return db.statement(PROGRESSED, tenantId, kind, subject, asked, progress)
+  return db.statement(PROGRESSED, db.tenantId, kind, subject, asked, progress)
 }
 
 const OVERDUE = `SELECT DISTINCT d.tenant_id AS tenantId FROM due_work d
-  JOIN tenants t ON t.id = d.tenant_id AND t.status = 'active' WHERE d.due_at <= ?1`
+  JOIN tenants t ON t.id = d.tenant_id AND (t.status = 'active' OR d.kind = 'erasure') WHERE d.due_at <= ?1`
 
-/** The active tenants for whom something is due by a moment. */
-export async function tenantsWithDueWork(db: Database, by: Instant): Promise<string[]> {
+/** The tenants for whom something is due by a moment: active ones, and archived ones whose erasures are not finished (T3, U8). */
+export async function tenantsWithDueWork(db: AccountDatabase, by: Instant): Promise<string[]> {
   const rows = await db.rows(db.statement(OVERDUE, by))
   return z
     .array(z.object({ tenantId: z.string() }))
@@ -104,9 +101,9 @@ export async function tenantsWithDueWork(db: Database, by: Instant): Promise<str
 }
 
 const HASTEN =
-  "UPDATE due_work SET due_at = ?1, asked = asked + 1 WHERE kind IN ('leaderboard', 'recount', 'backdate') AND due_at > ?1"
+  "UPDATE due_work SET due_at = ?1, asked = asked + 1 WHERE kind IN ('leaderboard', 'recount', 'backdate', 'inbox', 'erasure') AND due_at > ?1"
 
 /** Has all leaderboards looked after, and walks over users gone on with, by a moment: for when the clock went back (C1). */
-export function hasten(db: Database, by: Instant): D1PreparedStatement {
+export function hasten(db: AccountDatabase, by: Instant): D1PreparedStatement {
   return db.statement(HASTEN, by)
 }

@@ -10,12 +10,12 @@ export const dueWork = sqliteTable(
     tenantId: text('tenant_id').notNull(),
     /**
      * What is due: ticks of time triggers, deadlines of streaks, a recount of all streaks, completions of an achievement by those who
-     * qualify already, the spread of users' changes in a year, the upkeep of a leaderboard.
+     * qualify already, the spread of users' changes in a year, the upkeep of a leaderboard, events that wait in the inbox, what is left of an erased user.
      */
     kind: text('kind', {
-      enum: ['ticks', 'streaks', 'recount', 'backdate', 'spreads', 'leaderboard'],
+      enum: ['ticks', 'streaks', 'recount', 'inbox', 'erasure', 'backdate', 'spreads', 'leaderboard'],
     }).notNull(),
-    /** The id of the achievement or leaderboard, or the year; empty for what a tenant has but once. */
+    /** The id of the achievement or leaderboard, the erased user's own one of ours, or the year; empty for what a tenant has but once. */
     subject: text('subject').notNull(),
     /** In milliseconds, by the service's clock. */
     dueAt: integer('due_at').notNull(),

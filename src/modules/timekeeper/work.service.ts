@@ -1,18 +1,22 @@
-import type { Context } from '../../context'
+import type { Context, TenantContext } from '../../context'
+import { isConflict } from '../../db/guard'
 import { type Instant, instant, systemNow } from '../../shared/clock'
 import { backdateStep } from '../achievements/backdate.service'
 import type { Configuration } from '../configuration/configuration'
 import { presentConfiguration } from '../configuration/configuration.service'
+import { inboxStep } from '../inbox/process.service'
 import { definitionOf, TendReply } from '../leaderboards/board.messages'
 import { boardObject, deliver, type InputChange } from '../leaderboards/delivery.service'
 import { tickStep } from '../points/ticks.service'
 import { judgeStreaks } from '../streaks/deadlines.service'
 import { recountStep } from '../streaks/settings.service'
+import { erasureStep } from '../users/erasure.service'
 import { spreadStep } from '../wrapped/spreads.service'
 import { type DueWork, nextWorkOf, rescheduled, ticksOf } from './timekeeper.repository'
 
-/** How long work is left alone after it has failed, in milliseconds. */
+/** How long work is left alone after it has failed, and after live events were faster, in milliseconds. */
 const PAUSE = 60_000
+const SOON = 1_000
 /** How long a step that changes many users waits for a leaderboard, in milliseconds, of which nobody waits to hear. */
 const BULK_PATIENCE = 10_000
 
@@ -25,57 +29,60 @@ export type Grace = { ticks: number; finals: number }
  * users, it throws if that is wanted; else that waits, so that it holds up nothing else.
  */
 export async function workOff(
-  context: Context,
-  tenantId: string,
+  context: TenantContext,
   { to, steps, mustAll, grace }: { to: Instant; steps: number; mustAll: boolean; grace: Grace },
 ): Promise<void> {
   for (let step = 0; step < steps; step += 1) {
-    const work = await nextWorkOf(context.db, tenantId)
+    const work = await nextWorkOf(context.db)
     const [first, ...others] = work.filter((one) => wantedAt(one, grace) <= to)
     if (first === undefined) return
     if (first.kind === 'ticks') {
       // Ticks come in passes: one ends where something else is due.
       const next = others[0]?.dueAt ?? to
-      await grantTicks(
-        context,
-        tenantId,
-        first,
-        instant(Math.max(first.dueAt, Math.min(to - grace.ticks, next))),
-      )
+      await grantTicks(context, first, instant(Math.max(first.dueAt, Math.min(to - grace.ticks, next))))
       continue
     }
     if (first.kind === 'streaks') {
       const by = instant(to - grace.ticks)
-      await carryOut(context, tenantId, 'streaks', () => judgeStreaks(context, tenantId, by))
+      await carryOut(context, 'streaks', () => judgeStreaks(context, by))
       continue
     }
     try {
-      await workOn(context, tenantId, first, { until: to, grace: grace.finals })
+      await workOn(context, first, { until: to, grace: grace.finals })
     } catch (error) {
-      if (mustAll) throw error
       const { kind, subject } = first
+      const { tenantId } = context.db
+      // Live events were faster each time, which is no fault: the others have their turn before it is tried again.
+      if (isConflict(error)) {
+        if (!mustAll) await context.db.batch([rescheduled(context.db, first, instant(to + SOON))])
+        continue
+      }
+      if (mustAll) throw error
       console.error(JSON.stringify({ level: 'error', tenantId, work: kind, subject, error: String(error) }))
-      await context.db.batch([rescheduled(context.db, tenantId, first, instant(to + PAUSE))])
+      await context.db.batch([rescheduled(context.db, first, instant(to + PAUSE))])
     }
   }
 }
 
 /** Does a step of work that is not for all users alike. */
 async function workOn(
-  context: Context,
-  tenantId: string,
+  context: TenantContext,
   work: DueWork,
   when: { until: Instant; grace: number },
 ): Promise<void> {
   switch (work.kind) {
     case 'leaderboard':
-      return tendBoard(context, tenantId, work, when)
+      return tendBoard(context, work, when)
     case 'spreads':
-      return spreadStep(context, tenantId, work)
+      return spreadStep(context, work)
     case 'recount':
-      return carryOut(context, tenantId, work.kind, () => recountStep(context, tenantId, work))
+      return carryOut(context, work.kind, () => recountStep(context, work))
+    case 'inbox':
+      return carryOut(context, work.kind, () => inboxStep(context, work, when.until))
+    case 'erasure':
+      return erasureStep(context, work, when)
     case 'backdate':
-      return carryOut(context, tenantId, work.kind, () => backdateStep(context, tenantId, work))
+      return carryOut(context, work.kind, () => backdateStep(context, work))
     case 'streaks':
     case 'ticks':
       return
@@ -87,18 +94,18 @@ export const wantedAt = ({ kind, dueAt }: DueWork, grace: Grace): Instant =>
   instant(dueAt + (kind === 'ticks' || kind === 'streaks' ? grace.ticks : 0))
 
 /** Grants all ticks that are due by a moment. */
-export async function workOffTicks(context: Context, tenantId: string, to: Instant): Promise<void> {
+export async function workOffTicks(context: TenantContext, to: Instant): Promise<void> {
   for (;;) {
-    const [ticks] = await ticksOf(context.db, tenantId)
+    const [ticks] = await ticksOf(context.db)
     if (ticks === undefined || ticks.dueAt > to) return
-    await grantTicks(context, tenantId, ticks, to)
+    await grantTicks(context, ticks, to)
   }
 }
 
 /** Grants a chunk of ticks, and tells the leaderboards of it. */
-async function grantTicks(context: Context, tenantId: string, work: DueWork, until: Instant): Promise<void> {
-  await carryOut(context, tenantId, 'ticks', async () => {
-    const { changes, config } = await tickStep(context, tenantId, work, until)
+async function grantTicks(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+  await carryOut(context, 'ticks', async () => {
+    const { changes, config } = await tickStep(context, work, until)
     const at = changes.reduce((last, { awards }) => Math.max(last, ...awards.map((award) => award.at)), 0)
     return { changes, config, at: instant(at) }
   })
@@ -109,8 +116,7 @@ type Step = { changes: readonly InputChange[]; config: Configuration; at: Instan
 
 /** Does a step that changes many users, tells the leaderboards of it, one call each, and logs what it cost. */
 async function carryOut(
-  context: Context,
-  tenantId: string,
+  context: TenantContext,
   kind: DueWork['kind'],
   work: () => Promise<Step | null>,
 ): Promise<void> {
@@ -120,7 +126,7 @@ async function carryOut(
   const { changes, config, at } = step
   await deliver(context, config, changes, at, { patience: BULK_PATIENCE, wanted: false })
   const after = spent(context)
-  console.log(stepLine(tenantId, kind, systemNow() - began, changes, { before, after }))
+  console.log(stepLine(context.db.tenantId, kind, systemNow() - began, changes, { before, after }))
 }
 
 /** What a context has cost so far; `objectRows` are those that leaderboards have written. */
@@ -153,12 +159,11 @@ function stepLine(
 
 /** Has a leaderboard do what is due, and notes when it wants to be called again. */
 async function tendBoard(
-  context: Context,
-  tenantId: string,
+  context: TenantContext,
   work: DueWork,
   when: { until: Instant; grace: number },
 ): Promise<void> {
-  const config = await presentConfiguration(context, tenantId)
+  const config = await presentConfiguration(context)
   const board = config.leaderboards.find(({ id }) => id === work.subject)
   const object = boardObject(context, work.subject)
   if (board === undefined) await object.forget()
@@ -168,5 +173,5 @@ async function tendBoard(
       : TendReply.parse(
           await object.tend({ definition: definitionOf(config, board), now: work.dueAt, ...when }),
         ).dueAt
-  await context.db.batch([rescheduled(context.db, tenantId, work, dueAt)])
+  await context.db.batch([rescheduled(context.db, work, dueAt)])
 }

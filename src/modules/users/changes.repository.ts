@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import type { Change } from '../../engine/happen'
 import { packed } from '../../shared/packed'
 import { streakJson } from '../streaks/streaks.state'
@@ -69,12 +69,11 @@ const who = ({ before }: BulkChange) => [before.id, before.iid, before.seq]
 
 /** What stores the changes, for one batch with a guard of the configuration; `stored` tells from its results who was changed. */
 export function storeChanges(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   changes: readonly BulkChange[],
 ): { statements: D1PreparedStatement[]; stored: (results: readonly D1Result[]) => Set<string> } {
   const each = (sql: string, rows: readonly unknown[][]) =>
-    packed(rows.map((row) => JSON.stringify(row))).map((list) => db.statement(sql, tenantId, list))
+    packed(rows.map((row) => JSON.stringify(row))).map((list) => db.statement(sql, db.tenantId, list))
   const awards = changes.flatMap((change) =>
     change.awards.map((award) => [
       ...who(change),

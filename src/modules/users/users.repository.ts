@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import type { Completion, Counter, UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { micros } from '../../shared/decimal'
+import { packed } from '../../shared/packed'
 import { BoostRow } from '../configuration/configuration.repository'
 import { NO_PREFERENCES, Preferences } from '../preferences/preferences'
 import { parseStreak, type StreakState, streakJson } from '../streaks/streaks.state'
@@ -63,13 +64,8 @@ const BOOSTS = `
 const USER = `SELECT u.*, ${BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
 
 /** Reads all of a user's state, with the own boosts that were not over two days ago. Parsed by `parseUser`. */
-export function userStatement(
-  db: Database,
-  tenantId: string,
-  userId: string,
-  systemNow: Instant,
-): D1PreparedStatement {
-  return db.statement(USER, tenantId, userId, systemNow, db.testClock ? 1 : 0)
+export function userStatement(db: TenantDatabase, userId: string, systemNow: Instant): D1PreparedStatement {
+  return db.statement(USER, db.tenantId, userId, systemNow, db.testClock ? 1 : 0)
 }
 
 /** The state that `userStatement` has read, or null where there is no such user. */
@@ -113,9 +109,11 @@ const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?23
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?24
     AND coalesce((SELECT now FROM test_clock WHERE ?25), 0) = ?26`
 
+const COLUMNS = `id, iid, seq, changed, email, name, tz, subscribe_to_emails, device_tokens, attributes, control, created,
+    updated, metrics, points, counters, touched, streak, achievements, preferences, streak_due`
+
 const STORE = `
-  INSERT INTO users (tenant_id, id, iid, seq, changed, email, name, tz, subscribe_to_emails, device_tokens, attributes,
-    control, created, updated, metrics, points, counters, touched, streak, achievements, preferences, streak_due)
+  INSERT INTO users (tenant_id, ${COLUMNS})
   VALUES (?1, ?2, ?3, CASE WHEN ${CONDITION} THEN ?4 ELSE json('conflict') END, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
     ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
   ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = ?5, email = ?6, name = ?7, tz = ?8, subscribe_to_emails = ?9,
@@ -130,8 +128,7 @@ const STORE_WITH_DUE = `${STORE}, streak_due = ?22`
  * null, absent.
  */
 export function storeUser(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   user: UserState,
   {
     version,
@@ -143,10 +140,21 @@ export function storeUser(
     was: (Pick<UserState, 'iid' | 'seq'> & { streak: Pick<StreakState, 'due'> }) | null
   },
 ): D1PreparedStatement {
-  const { profile, preferences } = user
   return db.statement(
     was?.streak.due === user.streak.due ? STORE : STORE_WITH_DUE,
-    tenantId,
+    db.tenantId,
+    ...valuesOf(user),
+    version,
+    was === null ? '' : `${was.iid}:${was.seq}`,
+    db.testClock ? 1 : 0,
+    clock ?? 0,
+  )
+}
+
+/** What the columns of a user hold, from `id` to `streak_due` in the order of `STORE`. */
+function valuesOf(user: UserState): (string | number | null)[] {
+  const { profile, preferences } = user
+  return [
     user.id,
     user.iid,
     user.seq,
@@ -168,11 +176,40 @@ export function storeUser(
     completionsJson(user.achievements),
     preferences === NO_PREFERENCES ? null : JSON.stringify(preferences),
     user.streak.due,
-    version,
-    was === null ? '' : `${was.iid}:${was.seq}`,
-    db.testClock ? 1 : 0,
-    clock ?? 0,
-  )
+  ]
+}
+
+const STORE_SEVERAL = `
+  INSERT INTO users (tenant_id, ${COLUMNS})
+  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+    value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
+    value ->> 16, value ->> 17, value ->> 18, value ->> 19, value ->> 20
+  FROM json_each(?2) WHERE true
+  ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = excluded.changed, email = excluded.email, name = excluded.name,
+    tz = excluded.tz, subscribe_to_emails = excluded.subscribe_to_emails, device_tokens = excluded.device_tokens,
+    attributes = excluded.attributes, updated = excluded.updated, metrics = excluded.metrics, points = excluded.points,
+    counters = excluded.counters, touched = excluded.touched, streak = excluded.streak,
+    achievements = excluded.achievements, preferences = excluded.preferences`
+const STORE_SEVERAL_WITH_DUE = `${STORE_SEVERAL}, streak_due = excluded.streak_due`
+
+/** Stores the states of several users as `storeUser` does that of one, at the same price; the guards are the caller's (`usersUnchanged`). */
+export function storeUsers(
+  db: TenantDatabase,
+  users: readonly { was: UserState | null; now: UserState }[],
+): D1PreparedStatement[] {
+  const isMoved = ({ was, now }: { was: UserState | null; now: UserState }) =>
+    was !== null && was.streak.due !== now.streak.due
+  const each = (sql: string, some: typeof users) =>
+    packed(some.map(({ now }) => JSON.stringify(valuesOf(now)))).map((list) =>
+      db.statement(sql, db.tenantId, list),
+    )
+  return [
+    ...each(
+      STORE_SEVERAL,
+      users.filter((user) => !isMoved(user)),
+    ),
+    ...each(STORE_SEVERAL_WITH_DUE, users.filter(isMoved)),
+  ]
 }
 
 /** The column `achievements`. */
@@ -195,28 +232,44 @@ export type Several = { ids: readonly string[] } | { after: string; limit: numbe
 
 /** Reads several users as `userStatement` reads one. Those who don't exist are not among them. Parsed by `userOf`. */
 export function usersStatement(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   several: Several,
   systemNow: Instant,
 ): D1PreparedStatement {
   const testClock = db.testClock ? 1 : 0
   return 'ids' in several
-    ? db.statement(SEVERAL, tenantId, JSON.stringify(several.ids), systemNow, testClock)
-    : db.statement(NEXT, tenantId, several.after, systemNow, testClock, several.limit)
+    ? db.statement(SEVERAL, db.tenantId, JSON.stringify(several.ids), systemNow, testClock)
+    : db.statement(NEXT, db.tenantId, several.after, systemNow, testClock, several.limit)
 }
 
 const NAMES = `
   SELECT u.iid, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /** The names of users by our own ids; those without a name, or who are gone, are not among them. */
-export async function namesOf(
-  db: Database,
-  tenantId: string,
-  userIds: readonly string[],
-): Promise<Map<string, string>> {
+export async function namesOf(db: TenantDatabase, userIds: readonly string[]): Promise<Map<string, string>> {
   if (userIds.length === 0) return new Map()
-  const rows = await db.rows(db.statement(NAMES, tenantId, JSON.stringify(userIds)))
+  const rows = await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(userIds)))
   const named = z.array(z.object({ iid: z.string(), name: z.string().nullable() })).parse(rows)
   return new Map(named.flatMap(({ iid, name }) => (name === null ? [] : [[iid, name]])))
+}
+
+// The page is found by the index alone; whole rows are read only of those who are on it.
+const pageOf = (where: string) => `
+  SELECT u.*, '[]' AS boosts FROM (
+    SELECT id, created FROM users WHERE tenant_id = ?1 ${where} ORDER BY created, id LIMIT ?2 OFFSET ?3) page
+  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = page.id ORDER BY page.created, page.id`
+const PAGE = pageOf('')
+const SEARCH = pageOf(`AND (instr(lower(id), lower(?4)) > 0 OR instr(lower(name), lower(?4)) > 0
+      OR instr(lower(email), lower(?4)) > 0)`)
+
+/** A page of users, oldest first (G7); of those whose id, name or email contains a text, where there is one. A to Z mean a to z. */
+export async function usersPage(
+  db: TenantDatabase,
+  { limit, skip, search }: { limit: number; skip: number; search: string | undefined },
+): Promise<UserState[]> {
+  const statement =
+    search === undefined
+      ? db.statement(PAGE, db.tenantId, limit, skip)
+      : db.statement(SEARCH, db.tenantId, limit, skip, search)
+  return (await db.rows(statement)).map(userOf)
 }

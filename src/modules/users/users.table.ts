@@ -50,6 +50,7 @@ export const users = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
+    index('users_by_age').on(table.tenantId, table.created),
     index('users_by_streak_due').on(table.tenantId, table.streakDue).where(sql`streak_due IS NOT NULL`),
   ],
 )

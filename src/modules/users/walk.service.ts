@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Context } from '../../context'
+import type { TenantContext } from '../../context'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import type { UserState } from '../../engine/state'
 import { type Instant, systemNow } from '../../shared/clock'
@@ -32,8 +32,7 @@ export type WalkStep = { changes: readonly BulkChange[]; config: Configuration; 
  * end of the walk. Nothing happens where the configuration has moved.
  */
 export async function walkStep(
-  context: Context,
-  tenantId: string,
+  context: TenantContext,
   work: DueWork,
   visit: Visit,
   last: (config: Configuration) => readonly D1PreparedStatement[] = () => [],
@@ -41,22 +40,22 @@ export async function walkStep(
   const { db } = context
   const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))
   const [standing, rows] = await db.batch([
-    standingStatement(db, tenantId, []),
-    usersStatement(db, tenantId, { after, limit: CHUNK }, systemNow()),
+    standingStatement(db, db.tenantId, []),
+    usersStatement(db, { after, limit: CHUNK }, systemNow()),
   ])
   const { tenant, clock } = parseStanding(standing)
   if (tenant === null) throw new Error('the tenant is gone')
   const source = { db, configurations: context.instance.configurations }
-  const config = await configurationAt(source, tenantId, tenant.configVersion)
+  const config = await configurationAt(source, tenant.configVersion)
   const at = clock ?? systemNow()
   const users = (rows?.results ?? []).map(userOf)
   const { changes, visited } = await visit(config, users, at)
-  const { statements, stored } = storeChanges(db, tenantId, changes)
+  const { statements, stored } = storeChanges(db, changes)
   try {
     const [, ...results] = await db.batch([
-      configurationUnchanged(db, tenantId, config.version),
+      configurationUnchanged(db, config.version),
       ...statements,
-      ...announceFirst(db, tenantId, changes),
+      ...announceFirst(db, changes),
     ])
     const done = stored(results)
     const skipped = users.findIndex(
@@ -65,11 +64,7 @@ export async function walkStep(
     const passed = Math.min(visited, skipped === -1 ? users.length : skipped)
     const isEnd = passed === users.length && users.length < CHUNK
     const next = JSON.stringify({ after: users[passed - 1]?.id ?? after })
-    await db.batch(
-      isEnd
-        ? [rescheduled(db, tenantId, work, null), ...last(config)]
-        : [progressed(db, tenantId, work, next)],
-    )
+    await db.batch(isEnd ? [rescheduled(db, work, null), ...last(config)] : [progressed(db, work, next)])
     return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }
   } catch (error) {
     if (isConflict(error)) return { changes: [], config, at }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import type { Instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
 import type { DueWork } from '../timekeeper/timekeeper.repository'
@@ -11,14 +11,14 @@ import type { Days } from './wrapped.rules'
 /** Users of one step of a build, and the changes that they may have made in all their lives; one user may have made more. */
 const MOST_USERS = 300
 const MOST_CHANGES = 30_000
-/** Whose spreads of which year; `name` is the year with four digits. */
-export type SpreadsOf = { tenantId: string; name: string }
+
+const yearName = (year: number) => String(year).padStart(4, '0')
 
 /** What all rows of a year begin with, those that are served and those that are being built. */
-const servedAs = ({ name }: SpreadsOf) => `${name} `
-const buildingAs = ({ name }: SpreadsOf) => `building ${name} `
+const servedAs = (year: number) => `${yearName(year)} `
+const buildingAs = (year: number) => `building ${yearName(year)} `
 /** The row that says that a year's spreads are there. */
-const markerOf = ({ name }: SpreadsOf) => `${name} built`
+const markerOf = (year: number) => `${yearName(year)} built`
 
 // What a test clock has left behind when it was taken away, far ahead or made then, counts for nothing (C1).
 const KNOWN = `
@@ -29,12 +29,12 @@ const KNOWN = `
 
 /** Whether a year's spreads are there, or will be. Parsed by `parseKnown`. */
 export function knownStatement(
-  db: Database,
-  of: SpreadsOf,
+  db: TenantDatabase,
+  year: number,
   subject: string,
   now: Instant,
 ): D1PreparedStatement {
-  return db.statement(KNOWN, of.tenantId, subject, markerOf(of), now)
+  return db.statement(KNOWN, db.tenantId, subject, markerOf(year), now)
 }
 
 export const parseKnown = (result: D1Result | undefined): boolean =>
@@ -53,12 +53,12 @@ const PLACES = `
 
 /** How many users were active and how many had less, by place in the list; parsed by `parsePlaces`. */
 export function placesStatement(
-  db: Database,
-  of: SpreadsOf,
+  db: TenantDatabase,
+  year: number,
   placings: readonly Placing[],
 ): D1PreparedStatement {
   const list = placings.map(({ period, subject, change }) => [period, subject, change])
-  return db.statement(PLACES, of.tenantId, servedAs(of), JSON.stringify(list))
+  return db.statement(PLACES, db.tenantId, servedAs(year), JSON.stringify(list))
 }
 
 const PlaceRows = z.array(z.object({ nth: z.number(), users: z.number(), less: z.number() }))
@@ -72,11 +72,10 @@ const UNCHANGED = `
 
 /** A guard (see db/guard.ts): holds while a build is as far as this, and nobody has done the step. */
 export function spreadsUnchanged(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   { subject, dueAt, progress }: DueWork,
 ): D1PreparedStatement {
-  return db.statement(UNCHANGED, tenantId, subject, dueAt, progress)
+  return db.statement(UNCHANGED, db.tenantId, subject, dueAt, progress)
 }
 
 const LAST = `
@@ -86,16 +85,16 @@ const LAST = `
   WHERE before < ?4`
 
 /** The last user of the next step, in order of their ids; null where there is nobody left. */
-export async function lastOfStep(db: Database, tenantId: string, after: string): Promise<string | null> {
-  const [row] = await db.rows(db.statement(LAST, tenantId, after, MOST_USERS, MOST_CHANGES))
+export async function lastOfStep(db: TenantDatabase, after: string): Promise<string | null> {
+  const [row] = await db.rows(db.statement(LAST, db.tenantId, after, MOST_USERS, MOST_CHANGES))
   return z.object({ last: z.string().nullable() }).parse(row).last
 }
 
 const FORGET = "DELETE FROM change_spreads WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'"
 
 /** Takes away what a build has left. */
-export function forgetBuild(db: Database, of: SpreadsOf): D1PreparedStatement {
-  return db.statement(FORGET, of.tenantId, buildingAs(of))
+export function forgetBuild(db: TenantDatabase, year: number): D1PreparedStatement {
+  return db.statement(FORGET, db.tenantId, buildingAs(year))
 }
 
 /** The metrics or points systems of the step's users, from one to the next by the index. */
@@ -145,8 +144,8 @@ const CountRows = z.array(
 export type Counts = { period: string; subject: string; document: readonly Count[] }
 
 /** What a build has counted so far. */
-export async function readCounts(db: Database, of: SpreadsOf): Promise<Counts[]> {
-  return CountRows.parse(await db.rows(db.statement(BUILT, of.tenantId, buildingAs(of))))
+export async function readCounts(db: TenantDatabase, year: number): Promise<Counts[]> {
+  return CountRows.parse(await db.rows(db.statement(BUILT, db.tenantId, buildingAs(year))))
 }
 
 /**
@@ -154,16 +153,16 @@ export async function readCounts(db: Database, of: SpreadsOf): Promise<Counts[]>
  * of a day and a period that holds it.
  */
 export async function countChanges(
-  db: Database,
-  of: SpreadsOf,
+  db: TenantDatabase,
+  year: number,
   { after, last }: { after: string; last: string },
-  year: Days,
+  days: Days,
   calendar: readonly (readonly [number, string])[],
 ): Promise<{ fresh: Counts[]; known: Counts[] }> {
-  const { from, to } = momentsOf(year)
+  const { from, to } = momentsOf(days)
   const [fresh, known] = await db.batch([
-    db.statement(FRESH, of.tenantId, after, last, from, to, JSON.stringify(calendar)),
-    db.statement(BUILT, of.tenantId, buildingAs(of)),
+    db.statement(FRESH, db.tenantId, after, last, from, to, JSON.stringify(calendar)),
+    db.statement(BUILT, db.tenantId, buildingAs(year)),
   ])
   return { fresh: CountRows.parse(fresh?.results), known: CountRows.parse(known?.results) }
 }
@@ -174,18 +173,20 @@ const STORE = `
   ON CONFLICT DO UPDATE SET document = excluded.document`
 
 function store(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   prefix: string,
   rows: readonly { period: string; subject: string; document: readonly Count[] | Spread }[],
 ): D1PreparedStatement[] {
   const items = rows.map((row) => JSON.stringify([row.period, row.subject, row.document]))
-  return packed(items).map((list) => db.statement(STORE, tenantId, prefix, list))
+  return packed(items).map((list) => db.statement(STORE, db.tenantId, prefix, list))
 }
 
 /** Stores what is counted so far. */
-export const storeCounts = (db: Database, of: SpreadsOf, counts: readonly Counts[]): D1PreparedStatement[] =>
-  store(db, of.tenantId, buildingAs(of), counts)
+export const storeCounts = (
+  db: TenantDatabase,
+  year: number,
+  counts: readonly Counts[],
+): D1PreparedStatement[] => store(db, buildingAs(year), counts)
 
 const ADVANCE = `
   UPDATE due_work SET progress = ?3, due_at = ?4 WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2`
@@ -193,14 +194,13 @@ const DONE = "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' AND
 
 /** Stores how far a build is, and when it goes on; takes its row away where that is never. */
 export function moveOn(
-  db: Database,
-  tenantId: string,
+  db: TenantDatabase,
   { subject }: DueWork,
   { progress, dueAt }: { progress: string | null; dueAt: Instant | null },
 ): D1PreparedStatement {
   return dueAt === null
-    ? db.statement(DONE, tenantId, subject)
-    : db.statement(ADVANCE, tenantId, subject, progress, dueAt)
+    ? db.statement(DONE, db.tenantId, subject)
+    : db.statement(ADVANCE, db.tenantId, subject, progress, dueAt)
 }
 
 const MARK = `
@@ -208,15 +208,15 @@ const MARK = `
 
 /** Puts spreads in the place of those of before. */
 export function serveSpreads(
-  db: Database,
-  of: SpreadsOf,
+  db: TenantDatabase,
+  year: number,
   spreads: readonly { period: string; subject: string; document: Spread }[],
   now: Instant,
 ): D1PreparedStatement[] {
   return [
-    db.statement(FORGET, of.tenantId, servedAs(of)),
-    ...store(db, of.tenantId, servedAs(of), spreads),
-    db.statement(MARK, of.tenantId, markerOf(of), now),
-    forgetBuild(db, of),
+    db.statement(FORGET, db.tenantId, servedAs(year)),
+    ...store(db, servedAs(year), spreads),
+    db.statement(MARK, db.tenantId, markerOf(year), now),
+    forgetBuild(db, year),
   ]
 }

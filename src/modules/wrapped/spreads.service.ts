@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Context, Scope } from '../../context'
-import type { Database } from '../../db/database'
+import type { Scope, TenantContext } from '../../context'
+import type { TenantDatabase } from '../../db/database'
 import { isConflict } from '../../db/guard'
 import { civilDateOfDay } from '../../shared/civil'
 import { type Instant, instant, systemNow } from '../../shared/clock'
@@ -14,7 +14,6 @@ import {
   lastOfStep,
   moveOn,
   readCounts,
-  type SpreadsOf,
   serveSpreads,
   spreadsUnchanged,
   storeCounts,
@@ -29,19 +28,13 @@ const LATEST = DAY / 2
 /** How far a build has got: the last user who is counted, and when it began. */
 const Progress = z.object({ after: z.string(), began: z.number() })
 
-/** The spreads of a tenant and a year. */
-export const spreadsOf = (tenantId: string, year: number): SpreadsOf => ({
-  tenantId,
-  name: String(year).padStart(4, '0'),
-})
-
 /** A period as the spreads name it: what it is, and the first of its days in the year. */
 export const spreadName = (kind: string, { first }: Days): string => `${kind} ${civilDateOfDay(first)}`
 
 /** Has the spreads of a year built (R2). Never throws: the next who asks does it again. */
 export async function askForSpreads(scope: Scope, year: number): Promise<void> {
   try {
-    await scope.db.batch([makeDue(scope.db, scope.tenant.id, 'spreads', String(year), scope.now)])
+    await scope.db.batch([makeDue(scope.db, 'spreads', String(year), scope.now)])
     await wake(scope)
   } catch (error) {
     console.warn(JSON.stringify({ level: 'warn', tenantId: scope.tenant.id, error: String(error) }))
@@ -52,24 +45,24 @@ export async function askForSpreads(scope: Scope, year: number): Promise<void> {
  * Does one bounded step of building a year's spreads (R2): counts the changes of the next users, or puts what is counted in the place
  * of what was. Repeated, it does nothing. A year is built daily, and for the last time a day after it has ended everywhere.
  */
-export async function spreadStep(context: Context, tenantId: string, work: DueWork): Promise<void> {
+export async function spreadStep(context: TenantContext, work: DueWork): Promise<void> {
   const { db } = context
   const now = (await readTestClock(db)) ?? systemNow()
   const year = Number(work.subject)
-  const of = spreadsOf(tenantId, year)
   const days = daysOfYear(year)
   const known = work.progress === null ? null : Progress.parse(JSON.parse(work.progress))
   const { after, began } = known ?? { after: '', began: now }
-  const last = await lastOfStep(db, tenantId, after)
+  const last = await lastOfStep(db, after)
   const next =
     last === null
       ? { progress: null, dueAt: afterBuild(days, instant(began), now) }
       : { progress: JSON.stringify({ after: last, began }), dueAt: now }
   try {
     // What a build that was broken off has left is nothing that this one has counted.
-    if (known === null) await db.batch([spreadsUnchanged(db, tenantId, work), forgetBuild(db, of)])
-    const stored = last === null ? await served(db, of, now) : await counted(db, of, { after, last }, days)
-    await db.batch([spreadsUnchanged(db, tenantId, work), ...stored, moveOn(db, tenantId, work, next)])
+    if (known === null) await db.batch([spreadsUnchanged(db, work), forgetBuild(db, year)])
+    const stored =
+      last === null ? await served(db, year, now) : await counted(db, year, { after, last }, days)
+    await db.batch([spreadsUnchanged(db, work), ...stored, moveOn(db, work, next)])
   } catch (error) {
     if (!isConflict(error)) throw error
   }
@@ -77,12 +70,12 @@ export async function spreadStep(context: Context, tenantId: string, work: DueWo
 
 /** Counts the changes of some users in with those that were counted before. */
 async function counted(
-  db: Database,
-  of: SpreadsOf,
+  db: TenantDatabase,
+  year: number,
   users: { after: string; last: string },
-  year: Days,
+  days: Days,
 ): Promise<D1PreparedStatement[]> {
-  const { fresh, known } = await countChanges(db, of, users, year, calendarOf(year))
+  const { fresh, known } = await countChanges(db, year, users, days, calendarOf(days))
   const before = new Map(known.map((one) => [keyOf(one), one.document]))
   const added = fresh.filter((one) => !before.has(keyOf(one))).length
   const most = mostValues(known.length + added)
@@ -90,14 +83,14 @@ async function counted(
     const document = merged([before.get(keyOf(one)) ?? [], one.document], most)
     return { ...one, document }
   })
-  return storeCounts(db, of, all)
+  return storeCounts(db, year, all)
 }
 
 const keyOf = ({ period, subject }: Counts) => `${period} ${subject}`
 
 /** Puts the spreads of all that was counted in the place of those of before. */
-async function served(db: Database, of: SpreadsOf, now: Instant): Promise<D1PreparedStatement[]> {
-  const counts = await readCounts(db, of)
+async function served(db: TenantDatabase, year: number, now: Instant): Promise<D1PreparedStatement[]> {
+  const counts = await readCounts(db, year)
   const active = new Map(
     counts.flatMap(({ period, subject, document: [users] }) =>
       subject === '' && users !== undefined ? [[period, users[1]]] : [],
@@ -106,7 +99,7 @@ async function served(db: Database, of: SpreadsOf, now: Instant): Promise<D1Prep
   const spreads = counts.flatMap(({ period, subject, document }) =>
     subject === '' ? [] : [{ period, subject, document: spreadOf(document, active.get(period) ?? 0) }],
   )
-  return serveSpreads(db, of, spreads, now)
+  return serveSpreads(db, year, spreads, now)
 }
 
 /** When a year that is built is due again; null where nothing of it can change any more. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Database } from '../../db/database'
+import type { TenantDatabase } from '../../db/database'
 import type { UserState } from '../../engine/state'
 import type { DayChange, Days, Periods } from './wrapped.rules'
 
@@ -42,7 +42,7 @@ const DayRows = z.array(
  * after the year is one day.
  */
 export async function readDays(
-  db: Database,
+  db: TenantDatabase,
   { iid, seq }: Reader,
   year: Days,
 ): Promise<{ events: DayChange[]; awards: DayChange[] }> {
@@ -81,7 +81,7 @@ export type AttributeSums = z.infer<typeof AttributeRows>[number]
 
 /** Sums up a user's events by the attributes' values that they had in these periods. Parsed by `parseAttributes`. */
 export function attributesStatement(
-  db: Database,
+  db: TenantDatabase,
   { iid, seq }: Reader,
   metricIds: readonly string[],
   periods: Periods,

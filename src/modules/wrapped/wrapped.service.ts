@@ -11,7 +11,7 @@ import { dayIn, isStale, settled, termsOf } from '../streaks/streaks.rules'
 import { userAnswer } from '../users/users.answers'
 import { bestPlaces } from './best.service'
 import { knownStatement, type Placing, parseKnown, parsePlaces, placesStatement } from './spreads.repository'
-import { askForSpreads, spreadName, spreadsOf } from './spreads.service'
+import { askForSpreads, spreadName } from './spreads.service'
 import { periodAnswer, type Story } from './wrapped.answers'
 import { attributesStatement, parseAttributes, readDays } from './wrapped.repository'
 import { activityOf, type Days, daysOfYear, longestIn, percentile, sumsIn, yearOf } from './wrapped.rules'
@@ -72,8 +72,7 @@ async function readStory(
   year: number,
   known: Pick<Story, 'changes' | 'periods'>,
 ): Promise<Story> {
-  const { db, tenant } = scope
-  const of = spreadsOf(tenant.id, year)
+  const { db } = scope
   const placings = placingsOf(config, known)
   const hasAttributes = config.attributes.some(({ type }) => type === 'event')
   const metricIds = hasAttributes
@@ -81,8 +80,8 @@ async function readStory(
     : []
   const [attributes, places, isKnown] = await db.batch([
     attributesStatement(db, user, metricIds, known.periods),
-    placesStatement(db, of, placings),
-    knownStatement(db, of, String(year), scope.now),
+    placesStatement(db, year, placings),
+    knownStatement(db, year, String(year), scope.now),
   ])
   if (placings.length > 0 && !parseKnown(isKnown)) scope.waitUntil(askForSpreads(scope, year))
   const percentiles = new Map(

@@ -1,0 +1,23 @@
+import type { Access, Context } from '../context'
+import { refusals } from '../errors'
+
+/** The window of each limit in seconds, as wrangler.toml sets it: nobody has to wait longer. */
+const WINDOW = 10
+
+/**
+ * Counts a request against its limit: that of its key, or, where the key is unknown, that of the address it comes from. Throws 429
+ * where the limit is reached. Cloudflare counts at each of its places on its own. A limiter that fails stops nobody.
+ */
+export async function limit(
+  { env, variables }: Context,
+  bearer: { access: Access; prefix: string | null } | null,
+  headers: Headers,
+): Promise<void> {
+  if (variables.RATE_LIMITS === 'off') return
+  const [limiter, key] =
+    bearer === null
+      ? [env.ADDRESS_LIMIT, headers.get('cf-connecting-ip') ?? '']
+      : [bearer.access.kind === 'admin' ? env.ADMIN_LIMIT : env.APPLICATION_LIMIT, bearer.prefix ?? '']
+  const outcome = await limiter.limit({ key }).catch(() => null)
+  if (outcome?.success === false) throw refusals.tooMany(WINDOW)
+}

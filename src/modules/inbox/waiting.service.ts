@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import type { TenantContext } from '../../context'
+import type { TenantDatabase } from '../../db/database'
+import type { UserState } from '../../engine/state'
+import { type Instant, instant, systemNow } from '../../shared/clock'
+import { type Configuration, metricByKey } from '../configuration/configuration'
+import { configurationAt } from '../configuration/configuration.repository'
+import { Commands } from '../events/commands'
+import { parseUsedKeysOfSeveral, type UsedKey, usedKeysOfSeveralStatement } from '../events/events.repository'
+import { recountStreaks } from '../streaks/recount.service'
+import { isStale } from '../streaks/streaks.rules'
+import { parseStanding, standingStatement, type Tenant } from '../tenants/tenants.repository'
+import type { DueWork } from '../timekeeper/timekeeper.repository'
+import { userOf, usersStatement } from '../users/users.repository'
+import { type InboxRow, inboxStatement, parseInbox } from './inbox.repository'
+import { byUser, type Item, isAt, itemsOf, type Poison, type UserJob } from './inbox.rules'
+
+/** What a step has read. */
+export type Found = {
+  tenant: Tenant
+  config: Configuration
+  clock: Instant | null
+  /** When its events happen. */
+  at: Instant
+  rows: readonly InboxRow[]
+  items: readonly Item[]
+  users: ReadonlyMap<string, readonly UserJob[]>
+} & FoundUsers
+
+/** Reads the next events of the inbox and their users, whose streaks are brought up to the present settings first. */
+export async function readWaiting(
+  context: TenantContext,
+  work: DueWork,
+  take: number,
+  poison: Poison | null,
+): Promise<Found> {
+  const { db } = context
+  const source = { db, configurations: context.instance.configurations }
+  for (;;) {
+    const [standing, waiting] = await db.batch([standingStatement(db, db.tenantId, []), inboxStatement(db)])
+    const { tenant, clock } = parseStanding(standing)
+    if (tenant === null) throw new Error('the tenant is gone')
+    const config = await configurationAt(source, tenant.configVersion)
+    // Under a set clock an event happens when it was sent, should the clock have been moved before its turn came (C1).
+    const at = clock === null ? systemNow() : instant(Math.min(work.dueAt, clock))
+    const rows = sentBy(at, clock, parseInbox(waiting))
+    const items = itemsOf(rows, take, (event, place) =>
+      isAt(poison, place) ? (poison?.reason ?? '') : jobOf(event, at),
+    )
+    const users = byUser(items)
+    const found = await readUsers(db, config, users)
+    const stale = [...found.states.values()].filter(({ streak }) => isStale(streak, config.streaks))
+    if (stale.length === 0) return { tenant, config, clock, at, rows, items, users, ...found }
+    await recountStreaks(db, config, stale, at)
+  }
+}
+
+/** The rows up to the first that was sent after a moment to which a set clock has since moved: those have a turn of their own (C1). */
+function sentBy(at: Instant, clock: Instant | null, rows: readonly InboxRow[]): readonly InboxRow[] {
+  if (clock === null) return rows
+  const later = rows.findIndex(({ sent }) => Math.min(sent, clock) > at)
+  return later === -1 ? rows : rows.slice(0, later)
+}
+
+/** What an event in the inbox asks for; null where its user was erased, the fault where it can't be read. */
+function jobOf(event: unknown, at: Instant): Item['job'] {
+  if (event === null) return null
+  const { data, error } = Commands.safeParse([event])
+  const [job] = data ?? []
+  return job === undefined ? String(error) : { ...job, arrived: at }
+}
+
+/** What a step has read of users, by their ids. */
+type FoundUsers = {
+  states: ReadonlyMap<string, UserState>
+  /** Those whose rows can't be read, and why: their events are put aside, and harm nobody else's. */
+  spoilt: ReadonlyMap<string, unknown>
+  usedKeys: ReadonlyMap<string, readonly UsedKey[]>
+}
+
+/** Reads the users whom events are of, and which of the events' idempotency keys they have used. */
+async function readUsers(
+  db: TenantDatabase,
+  config: Configuration,
+  users: ReadonlyMap<string, readonly UserJob[]>,
+): Promise<FoundUsers> {
+  const triples = [...users].flatMap(([userId, jobs]) =>
+    jobs.flatMap(({ job: { command } }): [string, string, string][] => {
+      if (command.kind !== 'event' || command.idempotencyKey === null) return []
+      const metric = metricByKey(config, command.metricKey)
+      return metric === undefined ? [] : [[userId, metric.id, command.idempotencyKey]]
+    }),
+  )
+  const [found, used] = await db.batch([
+    usersStatement(db, { ids: [...users.keys()] }, systemNow()),
+    ...(triples.length === 0 ? [] : [usedKeysOfSeveralStatement(db, triples)]),
+  ])
+  const states = new Map<string, UserState>()
+  const spoilt = new Map<string, unknown>()
+  for (const row of found?.results ?? []) {
+    try {
+      const state = userOf(row)
+      states.set(state.id, state)
+    } catch (error) {
+      spoilt.set(WithId.parse(row).id, error)
+    }
+  }
+  return { states, spoilt, usedKeys: Map.groupBy(parseUsedKeysOfSeveral(used), ({ userId }) => userId) }
+}
+
+const WithId = z.object({ id: z.string() })

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import {
+  createAnswer,
+  deleteAnswer,
+  items,
+  Name,
+  optional,
+  Timestamp,
+  Uuid,
+  UuidAnswer,
+  updateAnswer,
+} from '../../http/fields'
+
+/** The customer's own identifier of a tenant, which travels in a header: no control characters, nothing that is trimmed there (T2). */
+const CustomerId = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
+  .refine((id) => id === id.trim(), 'must not begin or end with a space')
+
+/** A tenant to create. */
+export const CreateTenantRequestItem = z
+  .object({ customerId: CustomerId, name: Name })
+  .meta({ id: 'CreateTenantRequestItem' })
+
+/** A change to a tenant: absent fields stay. */
+export const UpdateTenantRequestItem = z
+  .object({ id: Uuid, customerId: optional(CustomerId), name: optional(Name) })
+  .meta({ id: 'UpdateTenantRequestItem' })
+
+/** A tenant (seed 2.10); once deleted it is archived for good (T3). */
+export const AdminTenant = z
+  .object({
+    id: UuidAnswer,
+    customerId: z.string(),
+    name: z.string(),
+    status: z.enum(['active', 'archived']),
+    created: Timestamp,
+    updated: Timestamp,
+  })
+  .meta({ id: 'AdminTenant' })
+
+export const CreateTenantsRequest = items(CreateTenantRequestItem).meta({ id: 'CreateTenantsRequest' })
+export const UpdateTenantsRequest = items(UpdateTenantRequestItem).meta({ id: 'UpdateTenantsRequest' })
+export const ListTenantsResponse = z.array(AdminTenant).meta({ id: 'ListTenantsResponse' })
+export const CreateTenantsResponse = createAnswer('CreateTenantsResponse', AdminTenant)
+export const UpdateTenantsResponse = updateAnswer('UpdateTenantsResponse', AdminTenant)
+export const DeleteTenantsResponse = deleteAnswer('DeleteTenantsResponse')

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import type { TenantDatabase } from '../../db/database'
+import type { Instant } from '../../shared/clock'
+
+// What is left of the user is noted with the caller's id, since the row that knows it goes in the same batch.
+const NOTE = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress)
+  SELECT ?1, 'erasure', coalesce(u.iid, ?4), ?3,
+    json_object('userId', ?2, 'iid', u.iid, 'prefixes', json(k.prefixes))
+  FROM (SELECT json_group_array(prefix ORDER BY prefix) AS prefixes, count(*) AS count
+      FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2) k
+    LEFT JOIN users u ON u.tenant_id = ?1 AND u.id = ?2
+  WHERE u.iid IS NOT NULL OR k.count > 0`
+
+const UNCOUNT = `
+  UPDATE tallies SET count = count - 1 WHERE tenant_id = ?1 AND name IN (
+    SELECT 'users' FROM users WHERE tenant_id = ?1 AND id = ?2
+    UNION SELECT a.value ->> 0 FROM users u, json_each(u.achievements) a WHERE u.tenant_id = ?1 AND u.id = ?2)`
+
+const REMOVE = 'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2'
+
+const REMOVE_KEYS = 'DELETE FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 RETURNING prefix'
+
+/** Whose an event of a batch is, as isolates tell each other (see events/commands.ts). */
+const WHOSE = "->> '$.body.user.id'"
+
+// `instr` leaves alone, unread, what can hold no event of the user: most rows.
+const EMPTY_INBOX = `
+  UPDATE inbox SET seq = seq + 1, events = (
+    SELECT json_group_array(CASE WHEN e.value ${WHOSE} = ?2 THEN json('null') ELSE json(e.value) END ORDER BY e.key)
+    FROM json_each(inbox.events) e)
+  WHERE tenant_id = ?1 AND instr(events, ?3) > 0`
+
+const REMOVE_PARKED = `
+  DELETE FROM parked_events WHERE tenant_id = ?1 AND instr(event, ?3) > 0 AND event ${WHOSE} = ?2`
+
+const Prefixes = z.array(z.object({ prefix: z.string() }))
+
+/**
+ * Makes a user disappear, in one batch: the row, which all that is left is found by, the keys, events that wait, and the counts of users and
+ * completions; and notes that the rest is due (U8). Nothing happens twice. Answers the prefixes of the keys; `spare` names the work where
+ * there are keys of somebody who was never seen.
+ */
+export async function removeUser(
+  db: TenantDatabase,
+  userId: string,
+  now: Instant,
+  spare: string,
+): Promise<string[]> {
+  const { tenantId } = db
+  const asJson = JSON.stringify(userId)
+  const results = await db.batch([
+    db.statement(NOTE, tenantId, userId, now, spare),
+    db.statement(UNCOUNT, tenantId, userId),
+    db.statement(REMOVE, tenantId, userId),
+    db.statement(REMOVE_KEYS, tenantId, userId),
+    db.statement(EMPTY_INBOX, tenantId, userId, asJson),
+    db.statement(REMOVE_PARKED, tenantId, userId, asJson),
+  ])
+  return Prefixes.parse(results[3]?.results).map(({ prefix }) => prefix)
+}
+
+/** Most rows of a table that go at once. */
+const ROWS = 5_000
+
+/** Takes some of a user's rows out of a table by its primary key. */
+const rowsOf = (table: string, key: string) =>
+  `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE user_iid = ?1 LIMIT ${ROWS})`
+
+const ROWS_OF_USER = [
+  rowsOf('events', 'user_iid, metric_id, at, seq'),
+  rowsOf('awards', 'user_iid, system_id, at, seq, position'),
+  rowsOf('idempotency_keys', 'user_iid, metric_id, key'),
+  rowsOf('streak_runs', 'user_iid, first'),
+  rowsOf('streak_pauses', 'id'),
+  rowsOf('points_boosts', 'no'),
+]
+
+/** Takes the next rows that are keyed by a user out of all tables; tells whether these were the last ones. */
+export async function removeRows(db: TenantDatabase, iid: string): Promise<boolean> {
+  const results = await db.batch(ROWS_OF_USER.map((sql) => db.statement(sql, iid)))
+  return results.every(({ meta }) => meta.changes < ROWS)
+}
+
+const BOARDS = `
+  SELECT id FROM leaderboards WHERE tenant_id = ?1 AND deleted IS NULL AND id > ?2 ORDER BY id LIMIT ?3`
+
+/** The tenant's next leaderboards in order of id; of deleted ones the objects forget everything. */
+export async function boardsAfter(db: TenantDatabase, after: string, limit: number): Promise<string[]> {
+  const rows = await db.rows(db.statement(BOARDS, db.tenantId, after, limit))
+  return z
+    .array(z.object({ id: z.string() }))
+    .parse(rows)
+    .map(({ id }) => id)
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import type { Scope } from '../../context'
+import type { UserState } from '../../engine/state'
+import { refusals } from '../../errors'
+import { Streamed } from '../../http/stream'
+import { instant, iso, systemNow } from '../../shared/clock'
+import { fromMicros } from '../../shared/decimal'
+import type { Configuration, Leaderboard } from '../configuration/configuration'
+import { configurationOf } from '../configuration/configuration.service'
+import { HeldReply } from '../leaderboards/board.messages'
+import { asked } from '../leaderboards/leaderboards.service'
+import { dateOf } from '../streaks/streaks.answers'
+import { userStreak } from '../streaks/streaks.service'
+import {
+  attributesOf,
+  belongingsOf,
+  type Keys,
+  keysOf,
+  momentOf,
+  preferencesOf,
+  streakOf,
+  totalsOf,
+} from './export.answers'
+import { awardPages, eventPages, type Held, isPresent, readHeld, usedKeyPages } from './export.repository'
+import type { UserExport } from './export.schemas'
+import { userAnswer } from './users.answers'
+
+type Export = z.input<typeof UserExport>
+
+/** Leaderboards that are asked at once. */
+const BOARDS = 10
+/** How long a user's streak is shown as served, in periods; all of it stands beside that. */
+const PERIODS = 7
+
+/** What is held of a user, but for what may be long. Throws 404 where there is none. */
+export async function findHeld({ db }: Scope, userId: string): Promise<Held> {
+  const held = await readHeld(db, userId, systemNow())
+  if (held === null) throw refusals.notFound('This user')
+  return held
+}
+
+/**
+ * Everything that is held of a user (U8), as of the change that was the last when it was found: what may be long is read page by page while
+ * it is sent. It breaks off with an error where a part can't be read, and where the user is erased meanwhile.
+ */
+export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Export>> {
+  const { db, now } = scope
+  const { user } = held
+  const config = await configurationOf(scope)
+  const keys = keysOf(config)
+  return new Streamed<Export>({
+    exported: iso(now),
+    user: userAnswer(config, user),
+    attributes: attributesOf(keys, user.profile.attributes),
+    preferences: preferencesOf(keys, user),
+    ...totalsOf(keys, user),
+    streak: streakOf(keys, held, await userStreak(scope, user, PERIODS)),
+    ...belongingsOf(keys, held),
+    events: mapped(eventPages(db, user), (event) => exportedEvent(keys, event)),
+    awards: mapped(awardPages(db, user), (award) => exportedAward(keys, award)),
+    idempotencyKeys: mapped(usedKeyPages(db, user), ({ metricId, key, eventId }) => ({
+      metricId,
+      metricKey: keys.metric(metricId),
+      key,
+      eventId,
+    })),
+    leaderboards: places(scope, config, user),
+  })
+}
+
+async function* mapped<T, R>(
+  pages: AsyncIterable<readonly T[]>,
+  answer: (item: T) => R,
+): AsyncGenerator<R[]> {
+  for await (const page of pages) yield page.map(answer)
+}
+
+type Rows<P extends (...args: never) => AsyncGenerator<unknown[]>> =
+  ReturnType<P> extends AsyncGenerator<(infer R)[]> ? R : never
+
+const exportedEvent = (keys: Keys, event: Rows<typeof eventPages>): Export['events'][number] => ({
+  id: event.id,
+  metricId: event.metricId,
+  metricKey: keys.metric(event.metricId),
+  value: fromMicros(event.value),
+  ...momentOf(event),
+  attributes: attributesOf(keys, Object.entries(event.attributes)),
+})
+
+const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awards'][number] => ({
+  id: award.id,
+  systemId: award.systemId,
+  systemKey: keys.system(award.systemId),
+  triggerId: award.triggerId,
+  awarded: award.awarded,
+  total: award.total,
+  ...momentOf(award),
+  boosts: award.boosts,
+})
+
+/** A user's places on all leaderboards, with an error at the end where the user is there no more: what was read then was not all. */
+async function* places(
+  scope: Scope,
+  { leaderboards }: Configuration,
+  user: UserState,
+): AsyncGenerator<Export['leaderboards']> {
+  for (let from = 0; from < leaderboards.length; from += BOARDS) {
+    const group = leaderboards.slice(from, from + BOARDS)
+    const found = await Promise.all(group.map((board) => placesOn(scope, board, user)))
+    yield found.flat()
+  }
+  if (!(await isPresent(scope.db, user))) throw new Error('the user was erased meanwhile')
+}
+
+const Group = z.array(z.string())
+
+async function placesOn(
+  scope: Scope,
+  board: Leaderboard,
+  { id, iid }: UserState,
+): Promise<Export['leaderboards']> {
+  const runs = await asked(scope, board, HeldReply, (object) =>
+    object.held({ userId: id, iid, now: scope.now }),
+  )
+  return runs.map(({ start, end, isFinal, group, rank, score, reached, history }) => ({
+    leaderboardId: board.id,
+    leaderboardKey: board.key,
+    start: dateOf(start),
+    end: end === null ? null : dateOf(end),
+    isFinal,
+    group: group === null ? null : Group.parse(JSON.parse(group)),
+    rank,
+    value: score,
+    reached: reached === 0 ? null : iso(instant(reached)),
+    history: history.map(({ day, score: value, ...rest }) => ({ date: dateOf(day), rank: rest.rank, value })),
+  }))
+}

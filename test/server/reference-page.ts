@@ -1,0 +1,72 @@
+/** The tests of `GET /docs` in a real browser: Debian's chromium, or the one that CHROMIUM_PATH names. */
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Server } from './harness'
+
+const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+/** How long one thing may take to appear on the page, in milliseconds. */
+const PATIENCE = 15_000
+
+/** Declares the tests of the reference page of a server that runs by then; they are skipped, and say so, where there is no browser. */
+export function testReferencePage(server: () => Server): void {
+  const hasBrowser = existsSync(executablePath)
+  if (!hasBrowser) {
+    // Not by the console, which vitest keeps to itself unless a test fails.
+    process.stderr.write(
+      `\nThe tests of the reference page (test/server/reference-page.ts) are skipped: no browser at ${executablePath} (apt-get install chromium, or set CHROMIUM_PATH).\n`,
+    )
+  }
+
+  describe.skipIf(!hasBrowser)('the reference page', () => {
+    let browser: Browser
+
+    beforeAll(async () => {
+      browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+    })
+    afterAll(() => browser?.close())
+
+    /** A page on which all that reaches for another server is stopped and noted, and every complaint of the browser's. */
+    async function watchedPage(): Promise<{ page: Page; foreign: string[]; complaints: string[] }> {
+      const page = await browser.newPage()
+      page.setDefaultTimeout(PATIENCE)
+      const foreign: string[] = []
+      const complaints: string[] = []
+      await page.route('**/*', (route) => {
+        const url = route.request().url()
+        if (url.startsWith(`${server().url}/`)) return route.continue()
+        foreign.push(url)
+        return route.abort()
+      })
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+      })
+      page.on('pageerror', (error) => complaints.push(String(error)))
+      return { page, foreign, complaints }
+    }
+
+    it('G1: shows both documents, sends requests with the key that it is given, and asks no other server', async () => {
+      const { page, foreign, complaints } = await watchedPage()
+      await page.goto(`${server().url}/docs`)
+      // An operation that is opened shows its schemas.
+      await page.getByText('Record an event of a user').click()
+      await page.getByText('Request body').waitFor()
+
+      await page.getByLabel('Select a definition').selectOption('Admin')
+      const operation = page.locator('.opblock-get').filter({ has: page.locator('[data-path="/metrics"]') })
+      await operation.waitFor()
+      expect(await page.getByText('Record an event of a user').count()).toBe(0)
+
+      await page.getByRole('button', { name: 'Authorize' }).click()
+      await page.locator('.auth-container input').fill(server().adminKey)
+      await page.getByRole('button', { name: 'Apply credentials' }).click()
+      await page.getByRole('button', { name: 'Close' }).click()
+      await operation.locator('.opblock-summary-control').click()
+      await operation.getByRole('button', { name: 'Try it out' }).click()
+      await operation.getByRole('button', { name: 'Execute' }).click()
+      await operation.locator('.live-responses-table').getByText('demo-lessons').first().waitFor()
+
+      expect({ foreign, complaints }).toEqual({ foreign: [], complaints: [] })
+    })
+  })
+}

@@ -1,0 +1,226 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { operation } from '../../src/http/operation'
+import { type Answered, type Circumstances, conforming, faults } from '../conformance'
+
+const Thing = z.object({
+  id: z.string(),
+  size: z.number().nullable(),
+  note: z.string().optional(),
+  parts: z.array(z.object({ name: z.string() })),
+  byKey: z.record(z.string(), z.object({ total: z.int() })),
+})
+
+const thingsGet = operation({
+  id: 'things_get',
+  surface: 'application',
+  account: true,
+  method: 'get',
+  path: '/things/{key}',
+  aliases: ['/api/things/{key}/read'],
+  summary: 'Get a thing',
+  answers: { 200: { description: 'The thing.', body: Thing } },
+  refuses: [403, 404],
+})
+
+const operations = [
+  thingsGet,
+  operation({
+    id: 'things_best',
+    surface: 'application',
+    account: true,
+    method: 'get',
+    path: '/things/best',
+    summary: 'Get the key of the best thing',
+    answers: { 200: { description: 'The key.', body: z.string() } },
+    refuses: [],
+  }),
+  operation({
+    id: 'admin_things_list',
+    surface: 'admin',
+    account: true,
+    method: 'get',
+    path: '/things',
+    summary: 'List the things',
+    answers: { 200: { description: 'The things.', body: z.array(Thing) } },
+    refuses: [],
+  }),
+]
+
+const REQUEST_ID = '0b8f8d6e-3a52-4f4e-9d0c-0d6f3c0a4b1e'
+const HEADERS = { 'content-type': 'application/json', 'x-request-id': REQUEST_ID }
+const THING = { id: 'a', size: null, parts: [{ name: 'wheel' }], byKey: { xp: { total: 1 } } }
+const OPAQUE = `Something went wrong on our side. Try again; if it stays, report request ${REQUEST_ID}.`
+const NO_SUCH_PATH = 'This path does not exist. All paths are listed at /docs.'
+
+type Change = Partial<Omit<Answered, 'headers'>> & { headers?: Record<string, string>; body?: unknown }
+
+/** The faults of the answer to `GET /v1/things/a`, with something of it changed. */
+function found(change: Change = {}, circumstances: Circumstances = {}): string[] {
+  const { body = THING, headers = {}, ...rest } = change
+  const answered = { method: 'GET', path: '/v1/things/a', status: 200, text: JSON.stringify(body), ...rest }
+  return faults(
+    { ...answered, headers: new Headers({ ...HEADERS, ...headers }) },
+    { operations, ...circumstances },
+  )
+}
+
+describe('what is documented', () => {
+  test('passes, with optional fields and without', () => {
+    expect(found()).toEqual([])
+    expect(found({ body: { ...THING, note: 'x' } })).toEqual([])
+  })
+
+  test('passes under every path that serves it, whatever the query, and however the path is encoded', () => {
+    for (const path of ['/v1/things/a?x=1', '/v1/things/a%2Fb', '/v1/th%69ngs/%zz', '/api/things/a/read'])
+      expect(found({ path })).toEqual([])
+    expect(found({ path: '/admin/v1/things', body: [THING] })).toEqual([])
+    expect(found({ path: '/v1/things', body: [THING] }, { toAdminHost: true })).toEqual([])
+  })
+
+  test('is that of the path that is written out, where a parameter would do too', () => {
+    expect(found({ path: '/v1/things/best', body: 'a' })).toEqual([])
+    expect(found({ path: '/v1/things/best' })).toEqual([expect.stringMatching(/^things_best 200: /)])
+  })
+
+  test('passes under any key of a map', () => {
+    for (const key of ['__proto__', 'constructor', 'toString', '']) {
+      const text = JSON.stringify(THING).replace('"xp"', JSON.stringify(key))
+      expect(found({ text })).toEqual([])
+      expect(found({ text: text.replace('"total":1', '"total":"1"') })).toHaveLength(1)
+    }
+  })
+
+  test('passes on the reference page, which is no JSON', () => {
+    const page = { text: '<!doctype html>', headers: { 'content-type': 'text/html' } }
+    expect(found({ path: '/docs', ...page })).toEqual([])
+    expect(found({ path: '/docs', ...page, status: 404 })).not.toEqual([])
+    expect(found({ path: '/doc', ...page })).not.toEqual([])
+  })
+
+  test('passes as a refusal', () => {
+    for (const status of [401, 403, 404]) expect(found({ status, body: { error: 'No.' } })).toEqual([])
+    const headers = { 'retry-after': '5' }
+    expect(found({ status: 429, body: { error: 'No.' }, headers })).toEqual([])
+    expect(found({ path: '/v1/nowhere', status: 404, body: { error: NO_SUCH_PATH } })).toEqual([])
+  })
+})
+
+describe('what is not documented', () => {
+  test('a field', () => {
+    expect(found({ body: { ...THING, secret: 1 } })).toEqual(['things_get 200: .secret is not documented'])
+    const text = JSON.stringify(THING).replace('{', '{"__proto__":{},')
+    expect(found({ text })).toEqual(['things_get 200: .__proto__ is not documented'])
+  })
+
+  test('a nested field, in a list or a map', () => {
+    expect(found({ body: { ...THING, parts: [{ name: 'wheel' }, { name: 'axle', secret: null }] } })).toEqual(
+      ['things_get 200: .parts.1.secret is not documented'],
+    )
+    expect(found({ body: { ...THING, byKey: { xp: { total: 1, secret: 1 } } } })).toEqual([
+      'things_get 200: .byKey.xp.secret is not documented',
+    ])
+    expect(found({ path: '/admin/v1/things', body: [{ ...THING, secret: 1 }] })).toEqual([
+      'admin_things_list 200: .0.secret is not documented',
+    ])
+  })
+
+  test('a status', () => {
+    expect(found({ status: 201 })).toEqual(['things_get 201: the status is not documented'])
+    expect(found({ status: 422, body: { error: 'No.' } })).toEqual([
+      'things_get 422: the status is not documented',
+    ])
+    const inTenant = [{ ...thingsGet, account: false }]
+    expect(found({ status: 422, body: { error: 'No.' } }, { operations: inTenant })).toEqual([])
+    expect(found({ path: '/health', status: 404, body: { error: NO_SUCH_PATH } })).toEqual([
+      'GET /health 404: the status is not documented',
+    ])
+  })
+
+  test('a wrong type, and a missing field', () => {
+    expect(found({ body: { ...THING, size: '1' } })).toEqual([
+      expect.stringMatching(/^things_get 200: \.size /),
+    ])
+    expect(found({ body: { ...THING, byKey: { xp: { total: 1.5 } } } })).toHaveLength(1)
+    const { id, ...without } = THING
+    expect(found({ body: without })).toEqual([expect.stringMatching(/^things_get 200: \.id /)])
+    expect(found({ body: null })).toHaveLength(1)
+  })
+
+  test('more in an error than the error', () => {
+    expect(found({ status: 404, body: { error: 'No.', code: 7 } })).toEqual([
+      'things_get 404: .code is not documented',
+    ])
+    for (const body of [{ error: 1 }, { error: '' }, { message: 'No.' }, 'No.', []])
+      expect(found({ status: 404, body })).not.toEqual([])
+  })
+
+  test('an answer under a path or a method that there is not', () => {
+    for (const change of [
+      { path: '/v1/nowhere' },
+      { path: '/v1/things/' },
+      { path: '/v1/things', body: [THING] },
+      { method: 'DELETE' },
+    ]) {
+      expect(found(change)).not.toEqual([])
+      expect(found({ ...change, status: 404, body: { error: 'A thing does not exist.' } })).not.toEqual([])
+    }
+  })
+
+  test('a body that is no JSON, or is not said to be', () => {
+    expect(found({ text: '' })).toEqual(['things_get 200: the body is not JSON'])
+    expect(found({ headers: { 'content-type': 'text/plain' } })).toEqual([
+      'things_get 200: Content-Type is text/plain',
+    ])
+  })
+
+  test('an answer without X-Request-Id, and 429 without Retry-After', () => {
+    expect(found({ headers: { 'x-request-id': '' } })).toEqual(['things_get 200: X-Request-Id is missing'])
+    expect(found({ status: 429, body: { error: 'No.' } })).toEqual(['things_get 429: Retry-After is missing'])
+  })
+
+  test('an answer without a header that is documented', () => {
+    const answer = { ...thingsGet.answers[200], headers: { 'Next-Page': 'Where the next page begins.' } }
+    const circumstances = { operations: [{ ...thingsGet, answers: { 200: answer } }] }
+    expect(found({ headers: { 'next-page': 'a' } }, circumstances)).toEqual([])
+    expect(found({}, circumstances)).toEqual(['things_get 200: Next-Page is missing'])
+  })
+
+  test('a schema that makes something else of what it is shown', () => {
+    const body = Thing.extend({ note: z.unknown().transform(() => 'x') })
+    const blind = { ...thingsGet, answers: { 200: { description: 'The thing.', body } } }
+    const answer = { body: { ...THING, note: { secret: 1 } } }
+    expect(found(answer, { operations: [blind] })).toEqual([
+      'things_get 200: .note is made another value by its schema',
+    ])
+  })
+})
+
+describe('500', () => {
+  const failed = { status: 500, body: { error: OPAQUE } }
+
+  test('is an answer only of what the test breaks', () => {
+    expect(found(failed)).toEqual(['things_get 500: the service failed'])
+    expect(found(failed, { mayFail: true })).toEqual([])
+  })
+
+  test('says nothing but the request', () => {
+    for (const body of [{ error: 'D1_ERROR' }, { error: OPAQUE, stack: '' }])
+      expect(found({ status: 500, body }, { mayFail: true })).toHaveLength(1)
+  })
+})
+
+describe('a response', () => {
+  const request = { method: 'GET', url: 'http://localhost:8787/v1/things/a' }
+  const response = (body: unknown) => new Response(JSON.stringify(body), { headers: HEADERS })
+
+  test('is handed on unread where it keeps the contract', async () => {
+    const answer = await conforming(request, response(THING), { operations })
+    expect(await answer.json()).toEqual(THING)
+  })
+
+  test('throws where it is against it, with every fault', async () => {
+    const wrong = conforming(request, response({ ...THING, secret: 1, more: 2 }), { operations })
+    await expect(wrong).rejects.toThrow(/\.secret is not documented; .*\.more is not documented/)
+  })
+})

@@ -1,0 +1,459 @@
+/**
+ * A walk through every operation of both interfaces: what is set up for it in a tenant, and how each operation is called there.
+ * An operation that is added to src/operations.ts has to be added here too, or the tests that walk fail.
+ */
+import { z } from 'zod'
+import type { OperationSpec } from '../src/http/operation'
+import { adminOperations, applicationOperations } from '../src/operations'
+
+/** All operations, in the order of the documents. */
+export const operations: readonly OperationSpec[] = [...applicationOperations, ...adminOperations]
+
+/** What an operation is called with, its parameters in the path among it. */
+export type Call = {
+  params?: Record<string, string>
+  query?: Record<string, string | string[]>
+  headers?: Record<string, string>
+  body?: unknown
+}
+
+/** An answer, with its body read as JSON. */
+export type Told = { status: number; headers: Headers; body: unknown }
+
+/** Sends a request in a tenant: the method, the path from its first slash, headers and body. */
+export type Ask = (
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body: unknown,
+) => Promise<Told>
+
+/** What something in a tenant that has an id of ours is called here; what begins with `spare` is there to be deleted. */
+type IdName = string
+/** Ids by what they are of. */
+export type Ids = (name: IdName) => string
+
+/** One tenant's side of the walk: all keys and user ids are the same in each, and everything else is told apart by mark and factor. */
+export type World = {
+  ask: Ask
+  ids: Ids
+  /** Stands in every text. */
+  mark: string
+  /** Every figure is a multiple of it. */
+  factor: number
+  /** The local date so many days after the world began. */
+  day: (days: number) => string
+}
+
+/* Asking */
+
+/** The request line of a call, below the origin. */
+export function pathOf(spec: OperationSpec, { params = {}, query = {} }: Call): string {
+  const path = spec.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ''))
+  const entries = Object.entries(query).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, one]),
+  )
+  const search = new URLSearchParams(entries).toString()
+  return `${spec.surface === 'admin' ? '/admin/v1' : '/v1'}${path}${search && `?${search}`}`
+}
+
+/** Calls an operation in a world. */
+export function send(spec: OperationSpec, call: Call, ask: Ask): Promise<Told> {
+  return ask(spec.method.toUpperCase(), pathOf(spec, call), call.headers ?? {}, call.body)
+}
+
+/** The operation of an id; throws where there is none. */
+export function specOf(id: string): OperationSpec {
+  const spec = operations.find((one) => one.id === id)
+  if (spec === undefined) throw new Error(`there is no operation ${id}`)
+  return spec
+}
+
+/** What is wrong with an answer that is to be a success without issues; null where nothing is. */
+export function fault(spec: OperationSpec, { status, body }: Told): string | null {
+  const { success, data } = z.object({ issues: z.array(z.unknown()) }).safeParse(body)
+  const isAnswer = Object.keys(spec.answers).includes(String(status))
+  return isAnswer && !(success && data.issues.length > 0)
+    ? null
+    : `${spec.id}: ${status} ${JSON.stringify(body)}`
+}
+
+async function done(ask: Ask, id: string, call: Call): Promise<Told> {
+  const spec = specOf(id)
+  const told = await send(spec, call, ask)
+  const wrong = fault(spec, told)
+  if (wrong !== null) throw new Error(wrong)
+  return told
+}
+
+/* The world */
+
+const Created = z.object({ created: z.array(z.object({ id: z.string() })) })
+const CreatedSystems = z.object({
+  created: z.array(
+    z.object({
+      id: z.string(),
+      levels: z.array(z.object({ id: z.string() })),
+      triggers: z.array(z.object({ id: z.string() })),
+      boosts: z.array(z.object({ id: z.string() })),
+    }),
+  ),
+})
+
+/** The users of a world, each with the events of the first day, in words. */
+const USERS = { ada: 3, bob: 2, cleo: 1, dora: 4 } as const
+
+const person = (mark: string, id: string) => ({
+  name: `${mark} ${id}`,
+  email: `${id}@${mark}.example`,
+  attributes: { plan: 'pro' },
+})
+
+/** Sets up a world on the day on which it begins. */
+export async function settle(world: Omit<World, 'ids'>): Promise<World> {
+  const { ask, mark, factor, day } = world
+  const ids = new Map<IdName, string>()
+  const create = async (
+    names: IdName[],
+    id: string,
+    body: unknown[],
+    params: Record<string, string> = {},
+  ) => {
+    const { created } = Created.parse((await done(ask, id, { params, body })).body)
+    names.forEach((name, index) => {
+      ids.set(name, created[index]?.id ?? '')
+    })
+    return created
+  }
+  const of = (name: IdName): string => {
+    const id = ids.get(name)
+    if (id === undefined) throw new Error(`nothing in the world is called ${name}`)
+    return id
+  }
+
+  await create(['attribute', 'eventAttribute', 'spareAttribute'], 'admin_attributes_create', [
+    { key: 'plan', name: `${mark} plan`, type: 'user' },
+    { key: 'device', name: `${mark} device`, type: 'event' },
+    { key: 'spare', name: `${mark} spare`, type: 'user' },
+  ])
+  await create(['metric', 'minutes', 'spareMetric'], 'admin_metrics_create', [
+    { key: 'words', name: `${mark} words`, units: mark },
+    { key: 'minutes', name: `${mark} minutes` },
+    { key: 'spare', name: `${mark} spare` },
+  ])
+  await create(['achievement', 'profile', 'spareAchievement'], 'admin_achievements_create', [
+    {
+      key: 'writer',
+      name: `${mark} writer`,
+      status: 'active',
+      trigger: 'metric',
+      metricId: of('metric'),
+      metricValue: factor,
+    },
+    { key: 'profile', name: `${mark} profile`, status: 'active', trigger: 'api' },
+    { key: 'spare', name: `${mark} spare`, trigger: 'api' },
+  ])
+  const { body } = await done(ask, 'admin_points_systems_create', {
+    body: [
+      {
+        key: 'xp',
+        name: `${mark} XP`,
+        levels: [
+          { key: 'one', name: `${mark} one`, points: factor },
+          { key: 'spare', name: `${mark} spare`, points: 99 * factor },
+        ],
+        triggers: [
+          {
+            type: 'metric',
+            points: factor,
+            status: 'active',
+            metricId: of('metric'),
+            metricThreshold: factor,
+          },
+          { type: 'user_creation', points: 2 * factor, status: 'active' },
+          { type: 'time', points: 5 * factor, status: 'active', timeUnit: 'hours', timeInterval: 12 },
+          { type: 'streak', points: 7 * factor, status: 'active', streakLength: 2 },
+          { type: 'user_creation', points: 3 * factor },
+        ],
+        boosts: [
+          { name: `${mark} boost`, start: day(0), multiplier: 2 },
+          { name: `${mark} spare`, start: day(300), multiplier: 3 },
+        ],
+      },
+      { key: 'spare', name: `${mark} spare`, levels: [], triggers: [], boosts: [] },
+    ],
+  })
+  const [xp, spare] = CreatedSystems.parse(body).created
+  ids.set('system', xp?.id ?? '').set('spareSystem', spare?.id ?? '')
+  ids.set('level', xp?.levels[0]?.id ?? '').set('spareLevel', xp?.levels[1]?.id ?? '')
+  ids.set('trigger', xp?.triggers[0]?.id ?? '').set('spareTrigger', xp?.triggers[4]?.id ?? '')
+  ids.set('boost', xp?.boosts[0]?.id ?? '').set('spareBoost', xp?.boosts[1]?.id ?? '')
+  const board = (key: string, more: object) => ({
+    key,
+    name: `${mark} ${key}`,
+    status: 'active',
+    start: day(0),
+    ...more,
+  })
+  await create(['board', 'pointsBoard', 'streakBoard', 'spareBoard'], 'admin_leaderboards_create', [
+    board('words', { rankBy: 'metric', metricId: of('metric') }),
+    board('daily', { rankBy: 'points', pointsSystemId: of('system'), runUnit: 'day', runInterval: 1 }),
+    board('streaks', { rankBy: 'streak' }),
+    board('spare', { rankBy: 'metric', metricId: of('metric') }),
+  ])
+  const freezes = { initial: 1, max: 2, autoEarnInterval: null, autoEarnAmount: 1 }
+  await done(ask, 'admin_streaks_settings_update', { body: { metrics: [], freezes } })
+
+  const users = Object.entries(USERS)
+  for (const [id] of users) await done(ask, 'users_identify', { params: { id }, body: person(mark, id) })
+  await done(ask, 'users_identify', { params: { id: `only-${mark}` }, body: person(mark, `only-${mark}`) })
+  await create(
+    ['ownBoost'],
+    'admin_points_boosts_create',
+    [{ name: `${mark} own`, start: day(0), multiplier: 3, userId: 'ada' }],
+    { systemId: of('system') },
+  )
+  for (const [id, words] of users) {
+    await done(ask, 'metrics_event', {
+      params: { key: 'words' },
+      headers: { 'idempotency-key': 'first' },
+      body: { user: { id }, value: words * factor, attributes: { device: mark } },
+    })
+  }
+  await done(ask, 'users_update_preferences', {
+    params: { id: 'ada' },
+    body: { notifications: { recap: ['push'] } },
+  })
+  const pauses = [
+    { userId: 'bob', start: day(50), end: day(50 + factor) },
+    { userId: 'cleo', start: day(60), end: day(60 + factor) },
+  ]
+  const { created } = Created.parse(
+    (await done(ask, 'admin_streaks_pauses_create', { body: { pauses } })).body,
+  )
+  ids.set('pause', created[0]?.id ?? '').set('sparePause', created[1]?.id ?? '')
+  await create(['key', 'spareKey', 'doraKey'], 'admin_application_api_keys_create', [
+    { userId: 'ada' },
+    { userId: 'cleo' },
+    { userId: 'dora' },
+  ])
+  const { headers } = await done(ask, 'admin_metrics_batch_events', { body: batch('settled', factor, mark) })
+  ids.set('batch', headers.get('x-batch-id') ?? '')
+  return { ...world, ids: of }
+}
+
+/** A batch of events, two of which share an idempotency key. */
+function batch(name: string, factor: number, mark: string): unknown[] {
+  const event = (id: string, value: number, idempotencyKey: string) => ({
+    key: 'minutes',
+    user: { id, name: `${mark} ${id}` },
+    value: value * factor,
+    idempotencyKey,
+  })
+  return [event('ada', 1, name), event('bob', 2, name), event('bob', 3, name), event('ada', 4, `${name}-2`)]
+}
+
+/** What happens in a world on one of the days after the first: ada and bob keep their streaks, cleo and dora lose theirs. */
+export async function carryOn({ ask, factor, mark }: World, day: number): Promise<void> {
+  for (const id of ['ada', 'bob']) {
+    await done(ask, 'metrics_event', {
+      params: { key: 'words' },
+      headers: { 'idempotency-key': `day-${day}` },
+      body: { user: { id }, value: day * factor, attributes: { device: mark } },
+    })
+  }
+}
+
+/* The calls */
+
+type Calls = (world: World) => Call | Call[]
+
+const ada = { id: 'ada' }
+const inXp = { params: { key: 'xp' } }
+const ofAda = (): Call => ({ params: ada })
+const nothing = (): Call => ({})
+const page = (): Call => ({ query: { limit: '100' } })
+const change = ({ day }: World) => ({ aggregation: 'daily', startDate: day(-1), endDate: day(6) })
+
+/** The calls of an admin resource, whose items are called by these names; `ahead` are the parameters before its own. */
+function resource(
+  prefix: string,
+  name: IdName,
+  make: (world: World) => object,
+  ahead: (world: World) => Record<string, string> = () => ({}),
+): [string, Calls][] {
+  const spare = `spare${name[0]?.toUpperCase()}${name.slice(1)}`
+  return [
+    [`${prefix}_list`, (world) => ({ params: ahead(world), query: { limit: '100' } })],
+    [`${prefix}_create`, (world) => ({ params: ahead(world), body: [make(world)] })],
+    [
+      `${prefix}_update`,
+      (world) => ({ params: ahead(world), body: [{ id: world.ids(name), ...renamed(prefix, world) }] }),
+    ],
+    [`${prefix}_delete`, (world) => ({ params: ahead(world), query: { ids: world.ids(spare) } })],
+    [`${prefix}_get`, (world) => ({ params: { ...ahead(world), id: world.ids(name) } })],
+  ]
+}
+
+/** Triggers have no name. */
+const renamed = (prefix: string, { mark, factor }: World) =>
+  prefix === 'admin_points_triggers' ? { points: 11 * factor } : { name: `${mark} renamed` }
+
+const inSystem = ({ ids }: World) => ({ systemId: ids('system') })
+
+/** Those of webhooks and of templates of notifications come here too, once there are any. */
+const resources: [string, Calls][] = [
+  ...resource('admin_attributes', 'attribute', ({ mark }) => ({
+    key: 'new',
+    name: `${mark} new`,
+    type: 'user',
+  })),
+  ...resource('admin_metrics', 'metric', ({ mark }) => ({ key: 'new', name: `${mark} new` })),
+  ...resource('admin_points_systems', 'system', ({ mark, ids, factor }) => ({
+    key: 'new',
+    name: `${mark} new`,
+    triggers: [{ type: 'achievement', points: factor, achievementId: ids('achievement') }],
+    boosts: [
+      {
+        name: `${mark} new`,
+        start: '2020-01-01',
+        multiplier: 2,
+        userAttributes: [{ attributeId: ids('attribute'), attributeValue: 'pro' }],
+      },
+    ],
+  })),
+  ...resource(
+    'admin_points_levels',
+    'level',
+    ({ mark, factor }) => ({ key: 'new', name: `${mark} new`, points: 98 * factor }),
+    inSystem,
+  ),
+  ...resource(
+    'admin_points_triggers',
+    'trigger',
+    ({ ids, factor }) => ({
+      type: 'metric',
+      points: factor,
+      metricId: ids('metric'),
+      metricThreshold: factor,
+      userAttributes: [{ attributeId: ids('attribute'), attributeValue: 'pro' }],
+      eventAttributes: [{ attributeId: ids('eventAttribute'), attributeValue: 'phone' }],
+    }),
+    inSystem,
+  ),
+  ...resource(
+    'admin_points_boosts',
+    'boost',
+    ({ mark, day }) => ({ name: `${mark} new`, start: day(200), multiplier: 2, userId: 'bob' }),
+    inSystem,
+  ),
+  ...resource('admin_achievements', 'achievement', ({ mark, ids }) => ({
+    key: 'new',
+    name: `${mark} new`,
+    status: 'active',
+    trigger: 'achievement',
+    achievementIds: [ids('achievement')],
+    userAttributes: [{ attributeId: ids('attribute'), attributeValue: 'pro' }],
+  })),
+  ...resource('admin_leaderboards', 'board', ({ mark, ids }) => ({
+    key: 'new',
+    name: `${mark} new`,
+    rankBy: 'points',
+    pointsSystemId: ids('system'),
+    breakdownAttributes: [ids('attribute')],
+  })),
+]
+
+/**
+ * How each operation of a tenant is called, by its id: with success in a world that is settled, each write once. What is of the whole
+ * account is not here.
+ */
+export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
+  ['achievements_all', () => [{}, { query: { userAttributes: 'plan:pro' } }]],
+  [
+    'achievements_complete',
+    ({ mark }) => ({ params: { key: 'profile' }, body: { user: { ...ada, name: mark } } }),
+  ],
+  [
+    'metrics_event',
+    ({ factor, mark }) => [
+      {
+        params: { key: 'words' },
+        headers: { 'idempotency-key': 'walk' },
+        body: { user: { ...ada, name: `${mark} ada` }, value: 5 * factor, attributes: { device: mark } },
+      },
+      // A replay.
+      {
+        params: { key: 'words' },
+        headers: { 'idempotency-key': 'first' },
+        body: { user: ada, value: factor },
+      },
+    ],
+  ],
+  ['users_create', ({ mark }) => ({ body: { id: 'eve', ...person(mark, 'eve') } })],
+  ['users_get', ofAda],
+  ['users_identify', ({ mark }) => ({ params: { id: 'finn' }, body: person(mark, 'finn') })],
+  ['users_update', ({ mark }) => ({ params: { id: 'bob' }, body: { name: `${mark} Robert` } })],
+  ['users_all_metrics', ofAda],
+  ['users_single_metric', () => ({ params: { ...ada, key: 'words' } })],
+  ['users_metric_event_summary', (world) => ({ params: { ...ada, key: 'words' }, query: change(world) })],
+  ['users_achievements', () => ({ params: ada, query: { includeIncomplete: 'true' } })],
+  ['users_points', () => ({ params: { ...ada, key: 'xp' }, query: { awards: '100' } })],
+  ['users_points_boosts', () => ({ params: { ...ada, key: 'xp' } })],
+  ['users_points_event_summary', (world) => ({ params: { ...ada, key: 'xp' }, query: change(world) })],
+  ['points_system', () => inXp],
+  ['points_levels', () => inXp],
+  ['points_boosts', () => ({ ...inXp, query: { includeFinished: 'true' } })],
+  ['points_summary', () => [inXp, { ...inXp, query: { userAttributes: 'plan:pro' } }]],
+  ['points_level_summary', () => [inXp, { ...inXp, query: { userAttributes: 'plan:pro' } }]],
+  [
+    'users_leaderboard',
+    () =>
+      ['words', 'daily', 'streaks'].map((key) => ({ params: { ...ada, key }, query: { numEvents: '100' } })),
+  ],
+  ['users_wrapped', ({ day }) => ({ params: ada, query: { year: day(0).slice(0, 4) } })],
+  ['leaderboards_all', () => ({ query: { includeFinished: 'true' } })],
+  [
+    'leaderboards_get',
+    ({ day }) => [
+      ...['words', 'daily', 'streaks'].map((key) => ({ params: { key } })),
+      { params: { key: 'daily' }, query: { run: day(0) } },
+      { params: { key: 'words' }, query: { userId: 'bob' } },
+    ],
+  ],
+  ['users_get_preferences', ofAda],
+  [
+    'users_update_preferences',
+    () => ({ params: { id: 'bob' }, body: { notifications: { reactivation: ['email'] } } }),
+  ],
+  ['users_streak', () => ({ params: ada, query: { historyPeriods: '10' } })],
+  ['streaks_list', ({ mark }) => ({ query: { userIds: [...Object.keys(USERS), `only-${mark}`] } })],
+  ['streaks_rankings', () => [{}, { query: { type: 'longest', limit: '100' } }]],
+  ...resources,
+  ['admin_metrics_batch_events', ({ factor, mark }) => ({ body: batch('walk', factor, mark) })],
+  ['admin_metrics_batch_get', ({ ids }) => ({ params: { id: ids('batch') } })],
+  ['admin_streaks_settings_get', nothing],
+  ['admin_streaks_settings_update', ({ factor }) => ({ body: { freezes: { max: 3 + (factor % 90) } } })],
+  ['admin_streaks_freezes_create', () => ({ body: { freezes: [{ userId: 'ada' }] } })],
+  [
+    'admin_streaks_pauses_create',
+    ({ day, factor }) => ({ body: { pauses: [{ userId: 'ada', start: day(70), end: day(70 + factor) }] } }),
+  ],
+  ['admin_streaks_pauses_delete', ({ ids }) => ({ query: { ids: ids('sparePause') } })],
+  ['admin_streaks_restore', () => ({ body: { users: [{ id: 'cleo' }] } })],
+  ['admin_users_list', () => [{ query: { limit: '100' } }, { query: { search: 'AD' } }]],
+  ['admin_users_export', ofAda],
+  ['admin_users_delete', () => ({ params: { id: 'dora' } })],
+  ['admin_settings_get', nothing],
+  ['admin_settings_update', () => ({ body: { controlRatio: 100, recapFrequency: 'none' } })],
+  ['admin_application_api_keys_list', page],
+  ['admin_application_api_keys_create', () => ({ body: [{ userId: 'bob' }] })],
+  ['admin_application_api_keys_delete', ({ ids }) => ({ query: { ids: ids('spareKey') } })],
+])
+
+/** The calls of an operation in a world; throws where the walk doesn't know it. */
+export function callsOf({ id }: OperationSpec, world: World): Call[] {
+  const made = calls.get(id)?.(world)
+  if (made === undefined) throw new Error(`${id} is not known to test/walk.ts: add how it is called`)
+  return [made].flat()
+}

@@ -1,0 +1,74 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { newApp, toApp } from './harness'
+
+const get = (path: string, method = 'GET') => toApp(new Request(`http://laurel.test${path}`, { method }))
+
+/** The addresses that the page loads, in their order. */
+const partsOf = (page: string) =>
+  [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address)
+
+describe('the reference page', () => {
+  it('G1: is there without a key, and says what a browser may load', async () => {
+    const response = await get('/docs')
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy.split('; ')).toEqual(
+      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "connect-src 'self'"]),
+    )
+    expect(policy).not.toMatch(/https?:|unsafe-eval|\*/)
+    const slashed = await get('/docs/')
+    expect([slashed.status, slashed.headers.get('location')]).toEqual([301, '/docs'])
+  })
+
+  it('G1: consists of parts of this server alone, each of which it has', async () => {
+    const page = await (await get('/docs')).text()
+    expect(page).not.toMatch(/\/\//)
+    const parts = partsOf(page).filter((address) => address !== 'data:,')
+    expect(parts).toHaveLength(6)
+    for (const part of parts) {
+      const response = await get(part)
+      expect([part, response.status]).toEqual([part, 200])
+      expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(100)
+      const isViewer = /^\/docs\/\d+\.\d+\.\d+\//.test(part)
+      expect(response.headers.get('cache-control')?.includes('immutable') ?? false).toBe(isViewer)
+    }
+  })
+
+  it('hands out no other file of the viewer, and answers GET alone', async () => {
+    const page = await (await get('/docs')).text()
+    const bundle = partsOf(page).find((address) => address.endsWith('swagger-ui-bundle.js')) ?? ''
+    const folder = bundle.slice(0, bundle.lastIndexOf('/'))
+    for (const path of [
+      ...['.map', '/'].map((ending) => bundle + ending),
+      ...['', '/', '/index.html', '/package.json', '/swagger-ui.js', '/../package.json'].map(
+        (name) => folder + name,
+      ),
+      ...['/', '/index.html', '/package.json', '/swagger-ui-bundle.js', '/docs/0.0.0/swagger-ui-bundle.js'],
+    ]) {
+      expect([path, (await get(path)).status]).toEqual([path, 404])
+    }
+    for (const method of ['POST', 'PUT', 'DELETE']) expect((await get('/docs', method)).status).toBe(404)
+  })
+
+  it('G1: shows on the admin host the admin document alone, since /v1 is the admin interface there', async () => {
+    const start = async (host: string) => {
+      const app = newApp({ ADMIN_HOST: 'Admin.laurel.test' })
+      return (await app(new Request(`http://${host}/docs/start.js`))).text()
+    }
+    expect(await start('laurel.test')).toContain('"/v1/openapi.json"')
+    const onAdminHost = await start('admin.laurel.test')
+    expect(onAdminHost).toContain('"/admin/v1/openapi.json"')
+    expect(onAdminHost).not.toContain('"/v1/openapi.json"')
+  })
+
+  it('an asset that is missing is an error that nobody keeps', async () => {
+    const ASSETS: Fetcher = { ...env.ASSETS, fetch: async () => new Response(null, { status: 404 }) }
+    const page = await (await get('/docs')).text()
+    const bundle = partsOf(page).find((address) => address.endsWith('swagger-ui-bundle.js')) ?? ''
+    const response = await newApp({ ASSETS })(new Request(`http://laurel.test${bundle}`))
+    expect([response.status, response.headers.get('cache-control')]).toEqual([500, null])
+  })
+})

@@ -1,0 +1,592 @@
+import {
+  createExecutionContext,
+  createScheduledController,
+  runDurableObjectAlarm,
+  runInDurableObject,
+  waitOnExecutionContext,
+} from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Bindings } from '../../src/env'
+import worker from '../../src/index'
+import { workOff } from '../../src/modules/timekeeper/work.service'
+import { instant } from '../../src/shared/clock'
+import {
+  agrees,
+  arrive,
+  DAY,
+  dateAt,
+  forgetTime,
+  HOUR,
+  moveTo,
+  NOON,
+  ranking,
+  type Setup,
+  through,
+  withBoard,
+} from './boards'
+import { contextOf } from './contexts'
+import { faulty, lost } from './faulty'
+import { ADMIN_KEY, at, everything, newApp, newTenant, type TestTenant } from './harness'
+
+afterEach(forgetTime)
+
+/** The run of the first day becomes final at this moment (L8). */
+const FINAL = NOON - (NOON % DAY) + DAY + 12 * HOUR
+const [FIRST, SECOND] = [dateAt(NOON), dateAt(NOON + DAY)]
+
+/* Who is erased, and what is left */
+
+/** An id that needs care in JSON and in paths; `mark` stands in it and nowhere else. */
+function newUser(): { id: string; mark: string; path: string } {
+  const mark = crypto.randomUUID()
+  const id = `ada "ü\\/%_${mark}`
+  return { id, mark, path: `/users/${encodeURIComponent(id)}` }
+}
+
+async function iidOf(tenant: TestTenant, id: string): Promise<string | null> {
+  return env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
+    .bind(tenant.id, id)
+    .first<string>('iid')
+}
+
+const BOARD_TABLES = ['scores', 'finals', 'standings', 'history', 'notes']
+
+/** Everything that a leaderboard's object keeps, as JSON. */
+function boardRows(board: string): Promise<string> {
+  return runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) =>
+    JSON.stringify(BOARD_TABLES.map((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray())),
+  )
+}
+
+/** Where these texts still stand: tables of D1, leaderboards, KV. */
+async function traces(boards: readonly string[], ...texts: (string | null)[]): Promise<string[]> {
+  const places = Object.entries(await everything()).map(([name, rows]) => [name, rows.join('\n')])
+  for (const board of boards) places.push([`board ${board}`, await boardRows(board)])
+  for (const { name } of (await env.KEYS.list()).keys) places.push(['kv', (await env.KEYS.get(name)) ?? ''])
+  const isIn = (place: string) => texts.some((text) => text !== null && place.includes(text))
+  return places.filter(([, rows = '']) => isIn(rows)).map(([name = '']) => name)
+}
+
+/** Erases a user, and holds that the answer says so. */
+async function erase(tenant: TestTenant, { id, path }: { id: string; path: string }): Promise<void> {
+  expect(await tenant.admin('DELETE', path)).toMatchObject({ status: 200, body: { id } })
+}
+
+/** A Timekeeper that nobody reaches. */
+const unreached = new Proxy(env.TIMEKEEPER, {
+  get: () => () => ({ wake: () => Promise.reject(lost()) }),
+})
+
+/** A leaderboard's binding whose `erase` fails so many times. */
+function failing(times: number): typeof env.LEADERBOARD {
+  let left = times
+  return new Proxy(env.LEADERBOARD, {
+    get(target, name) {
+      if (name !== 'getByName') throw new Error(`leaderboards were asked for ${String(name)}`)
+      return (id: string) => ({
+        erase: async (request: Parameters<ReturnType<typeof target.getByName>['erase']>[0]) => {
+          left -= 1
+          if (left >= 0) throw lost()
+          await target.getByName(id).erase(request)
+        },
+      })
+    },
+  })
+}
+
+/* What there is to erase */
+
+/** A tenant with everything that can hold a user. */
+async function withEverything(): Promise<Setup & { points: string; achievement: string; boards: string[] }> {
+  const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
+  const { tenant, metric, system, board } = setup
+  const points = await tenant.create('/leaderboards', {
+    key: 'points',
+    name: 'Points',
+    status: 'active',
+    rankBy: 'points',
+    pointsSystemId: system,
+  })
+  const welcome = { type: 'user_creation', points: 5, status: 'active' }
+  await tenant.create(`/points/${system}/triggers`, welcome)
+  const achievement = await tenant.create('/achievements', {
+    key: 'first',
+    name: 'First',
+    trigger: 'metric',
+    metricId: metric,
+    metricValue: 1,
+    status: 'active',
+  })
+  const never = await tenant.create('/leaderboards', {
+    key: 'never',
+    name: 'Never active',
+    rankBy: 'metric',
+    metricId: metric,
+  })
+  await tenant.admin('PATCH', '/streaks/settings', {
+    freezes: { initial: 1, max: 3, autoEarnInterval: null, autoEarnAmount: 1 },
+  })
+  return { ...setup, points, achievement, boards: [board, points, never] }
+}
+
+/** Gives a user something of everything. */
+async function furnish({ tenant, system }: Setup, id: string): Promise<void> {
+  const done = [
+    await tenant.event('steps', { id, name: id, tz: 'Europe/Paris' }, 3, { idempotencyKey: 'once' }),
+    await tenant.app('PATCH', `/users/${encodeURIComponent(id)}/preferences`, {
+      notifications: { recap: ['email'] },
+    }),
+    await tenant.admin('POST', `/points/${system}/boosts`, [
+      { userId: id, name: 'Own', start: FIRST, multiplier: 2 },
+      { userId: id, name: 'Other', start: FIRST, multiplier: 2 },
+    ]),
+    await tenant.admin('POST', '/streaks/pauses', {
+      pauses: [{ userId: id, start: dateAt(NOON + 5 * DAY), end: dateAt(NOON + 6 * DAY) }],
+    }),
+  ]
+  expect(done.map(({ status }) => status)).toEqual([201, 200, 201, 201])
+  const boosts = z.array(z.object({ id: z.string() })).parse(at(done[2]?.body, 'created'))
+  await tenant.admin('DELETE', `/points/${system}/boosts?ids=${boosts[1]?.id}`)
+}
+
+describe('U8: erasing a user', () => {
+  beforeEach(() => moveTo(NOON))
+
+  it('leaves nothing anywhere, and others where they were', async () => {
+    const setup = await withEverything()
+    const { tenant, boards, achievement } = setup
+    const ada = newUser()
+    for (const [id, value] of [
+      ['bob', 9],
+      [ada.id, 5],
+      ['cai', 1],
+    ] as const) {
+      await furnish(setup, id)
+      await tenant.event('steps', id, value)
+    }
+    await moveTo(FINAL)
+    for (const id of ['bob', ada.id, 'cai']) await tenant.event('steps', id, 2)
+    await moveTo(FINAL + 3 * DAY)
+    for (const id of ['cai', ada.id]) await tenant.event('steps', id, 1)
+    const iid = await iidOf(tenant, ada.id)
+    const other = await newTenant()
+    await other.metric('steps')
+    await other.event('steps', ada.id, 7)
+
+    // The key is known to this isolate and to another one.
+    const [key, kept] = [await tenant.key(ada.id), await tenant.key('bob')]
+    const elsewhere = tenant.through(newApp())
+    for (const one of [tenant, elsewhere]) expect((await one.as(key, 'GET', ada.path)).status).toBe(200)
+    // Nobody calls the Timekeeper, so that these events wait.
+    const batch = await tenant.through(newApp({ TIMEKEEPER: unreached })).admin('POST', '/metrics/events', [
+      { key: 'steps', user: { id: 'bob' }, value: 1 },
+      { key: 'steps', user: { id: ada.id, name: ada.id }, value: 1 },
+      { key: 'steps', user: { id: `zed "${ada.mark.slice(9)}` }, value: 1 },
+      { key: 'steps', user: { id: ada.id }, value: 1, idempotencyKey: ada.mark },
+    ])
+    const batchId = batch.headers.get('x-batch-id')
+    await env.DB.prepare('INSERT INTO parked_events VALUES (?1, ?2, 0, ?3, ?4), (?1, ?2, 1, ?5, ?4)')
+      .bind(
+        tenant.id,
+        crypto.randomUUID(),
+        JSON.stringify({ body: { user: { id: ada.id } } }),
+        'why',
+        JSON.stringify({ body: { user: { id: 'bob', name: ada.id.slice(0, 9) } } }),
+      )
+      .run()
+    const rarity = async () => {
+      const { body } = await tenant.app('GET', '/achievements')
+      return [at(body, 0, 'completions'), at(body, 0, 'rarity')]
+    }
+    expect(await rarity()).toEqual([3, 100])
+    const held = await traces(boards, iid, ada.mark)
+    expect(held.toSorted()).toEqual(
+      [
+        'api_keys',
+        'awards',
+        ...boards.slice(0, 2).map((id) => `board ${id}`),
+        'events',
+        'idempotency_keys',
+        'inbox',
+        'kv',
+        'parked_events',
+        'points_boosts',
+        'streak_pauses',
+        'streak_runs',
+        'users',
+      ].toSorted(),
+    )
+
+    await erase(tenant, ada)
+    for (const one of [elsewhere, tenant]) expect((await one.as(key, 'GET', ada.path)).status).toBe(401)
+    expect((await tenant.as(kept, 'GET', '/users/bob')).status).toBe(200)
+    // In the other tenant somebody has the same id.
+    const theirs = await traces(boards, ada.mark)
+    expect(theirs).toEqual(['users'])
+    expect((await other.app('GET', `${ada.path}/metrics/steps`)).body).toMatchObject({ current: 7 })
+    await erase(other, ada)
+    expect(await traces(boards, iid, ada.mark)).toEqual([])
+
+    expect(await ranking(setup, { run: FIRST })).toEqual([
+      { userId: 'bob', rank: 1, value: 12 },
+      { userId: 'cai', rank: 3, value: 4 },
+    ])
+    const second = await ranking(setup, { run: SECOND })
+    expect(second.map(({ userId }) => userId).toSorted()).toEqual(['bob', 'cai'])
+    // The batch went on without them. All have 1, of the same moment, so that the ids decide.
+    const today = await ranking(setup)
+    expect(today.map(({ userId, rank }) => [userId.slice(0, 3), rank])).toEqual([
+      ['bob', 1],
+      ['cai', 2],
+      ['zed', 3],
+    ])
+    expect((await tenant.admin('GET', `/metrics/events/batches/${batchId}`)).body).toMatchObject({
+      status: 'done',
+      processed: 2,
+      dropped: 2,
+    })
+    expect(await rarity()).toEqual([3, 100])
+    const completed = await env.DB.prepare('SELECT count FROM tallies WHERE tenant_id = ?1 AND name = ?2')
+      .bind(tenant.id, achievement)
+      .first('count')
+    expect(completed).toBe(3)
+    expect((await tenant.app('GET', ada.path)).status).toBe(404)
+    expect((await tenant.admin('GET', `${ada.path}/export`)).status).toBe(404)
+
+    const before = await everything()
+    await erase(tenant, ada)
+    await erase(tenant, newUser())
+    expect(await everything()).toEqual(before)
+
+    const again = await tenant.event('steps', ada.id, 1, { idempotencyKey: 'once' })
+    expect(again).toMatchObject({ status: 201, body: { idempotentReplayed: false, total: 1 } })
+    // 5 for coming, 10 for the step; no boost is left of before.
+    expect(at(again.body, 'points', 'xp', 'total')).toBe(15)
+    expect(at(again.body, 'currentStreak', 'length')).toBe(1)
+    expect(await iidOf(tenant, ada.id)).not.toBe(iid)
+  })
+
+  it('takes keys and waiting events of somebody who was never seen', async () => {
+    const { tenant } = await withBoard()
+    const ada = newUser()
+    const key = await tenant.key(ada.id)
+    await tenant
+      .through(newApp({ TIMEKEEPER: unreached }))
+      .admin('POST', '/metrics/events', [{ key: 'steps', user: { id: ada.id }, value: 1 }])
+    await erase(tenant, ada)
+    expect((await tenant.as(key, 'PUT', ada.path, {})).status).toBe(401)
+    expect(await traces([], ada.mark)).toEqual([])
+  })
+
+  it('U1: refuses what is no id, and an application key', async () => {
+    const tenant = await newTenant()
+    expect((await tenant.admin('DELETE', `/users/${'a'.repeat(256)}`)).status).toBe(422)
+    expect((await tenant.admin('DELETE', '/users/%01')).status).toBe(422)
+    const key = await tenant.key('bob')
+    const { status } = await tenant.send(
+      new Request('http://laurel.test/admin/v1/users/bob', {
+        method: 'DELETE',
+        headers: { 'x-api-key': key },
+      }),
+    )
+    expect(status).toBe(403)
+  })
+
+  it('takes rows in parts, however many there are', async () => {
+    const setup = await withBoard()
+    const { tenant, metric, board } = setup
+    const ada = newUser()
+    await tenant.event('steps', ada.id, 1)
+    const iid = await iidOf(tenant, ada.id)
+    await env.DB.prepare(
+      `INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+       SELECT ?1, ?2, i, 0, 'e' || i, 1, 0 FROM n`,
+    )
+      .bind(iid, metric)
+      .run()
+    await erase(tenant, ada)
+    expect(await traces([board], iid, ada.mark)).toEqual([])
+  })
+})
+
+describe('what was decided before the erasure is not stored after it', () => {
+  beforeEach(() => moveTo(NOON))
+
+  const calls: [
+    string,
+    number,
+    (tenant: TestTenant, setup: Setup, id: string) => Promise<{ status: number }>,
+  ][] = [
+    ['an event', 201, (tenant, _, id) => tenant.event('steps', id, 2, { idempotencyKey: 'k' })],
+    [
+      'a change',
+      404,
+      (tenant, _, id) => tenant.app('PATCH', `/users/${encodeURIComponent(id)}`, { name: 'X' }),
+    ],
+    [
+      'preferences',
+      404,
+      (tenant, _, id) =>
+        tenant.app('PATCH', `/users/${encodeURIComponent(id)}/preferences`, {
+          notifications: { recap: [] },
+        }),
+    ],
+    [
+      'a boost',
+      200,
+      (tenant, { system }, userId) =>
+        tenant.admin('POST', `/points/${system}/boosts`, [
+          { userId, name: 'Late', start: FIRST, multiplier: 2 },
+        ]),
+    ],
+    [
+      'a points system with a boost',
+      200,
+      (tenant, _, userId) =>
+        tenant.admin('POST', '/points', [
+          { key: 'late', name: 'Late', boosts: [{ userId, name: 'Late', start: FIRST, multiplier: 2 }] },
+        ]),
+    ],
+    [
+      'a pause',
+      200,
+      (tenant, _, userId) =>
+        tenant.admin('POST', '/streaks/pauses', { pauses: [{ userId, start: SECOND, end: SECOND }] }),
+    ],
+    [
+      'a freeze',
+      200,
+      (tenant, _, userId) => tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId }] }),
+    ],
+  ]
+
+  it.each(calls)('U8: %s', async (_what, expected, callIt) => {
+    const setup = await withEverything()
+    const ada = newUser()
+    await furnish(setup, ada.id)
+    const iid = await iidOf(setup.tenant, ada.id)
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0) await erase(setup.tenant, ada)
+      return run()
+    })
+    const { status } = await callIt(setup.tenant.through(newApp({ DB })), setup, ada.id)
+    expect(status).toBe(expected)
+    expect(await traces(setup.boards, iid)).toEqual([])
+    expect(await agrees(setup, { query: { run: FIRST } })).toEqual(expected === 201 ? [`${ada.id} 2`] : [])
+    const events = await env.DB.prepare(
+      'SELECT count(*) AS n FROM events e JOIN users u ON u.iid = e.user_iid WHERE u.tenant_id = ?1',
+    )
+      .bind(setup.tenant.id)
+      .first('n')
+    expect(events).toBe(expected === 201 ? 1 : 0)
+  })
+
+  it.each(['ticks', 'streaks', 'backdate', 'recount', 'inbox'])('U8: what falls due: %s', async (kind) => {
+    const setup = await withEverything()
+    const { tenant, system, metric, boards } = setup
+    const ada = newUser()
+    await furnish(setup, ada.id)
+    const lame = tenant.through(newApp({ TIMEKEEPER: unreached }))
+    const hourly = { type: 'time', points: 1, status: 'active', timeUnit: 'hours', timeInterval: 1 }
+    await lame.create(`/points/${system}/triggers`, hourly)
+    const late = { key: 'late', name: 'Late', trigger: 'metric', metricId: metric, metricValue: 1 }
+    await lame.create('/achievements', { ...late, status: 'active' })
+    await lame.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    await lame.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: ada.id }, value: 1 }])
+    const due = env.DB.prepare('DELETE FROM due_work WHERE tenant_id = ?1 AND kind <> ?2')
+    await due.bind(tenant.id, kind).run()
+    if (kind === 'streaks') await lame.admin('PATCH', '/streaks/settings', { frequency: 'daily' })
+    const to = instant(NOON + 9 * DAY + HOUR / 2)
+    await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
+
+    // Its first write finds that somebody whom it has read was erased, and came back since; it must leave that one alone.
+    const iid = await iidOf(tenant, ada.id)
+    const { DB, seen } = faulty(async (run, write) => {
+      if (write === 0) {
+        await lame.admin('DELETE', ada.path)
+        await lame.app('PUT', ada.path, {})
+      }
+      return run()
+    })
+    await workOff(contextOf(tenant.id, DB), {
+      to,
+      steps: 20,
+      mustAll: true,
+      grace: { ticks: 0, finals: 0 },
+    })
+    expect(seen.writes).toBeGreaterThan(0)
+    const row = env.DB.prepare('SELECT seq, points FROM users WHERE tenant_id = ?1')
+    expect(await row.bind(tenant.id).all()).toMatchObject({
+      results: [{ seq: 1, points: JSON.stringify({ [system]: 5 }) }],
+    })
+    expect(await traces(boards, iid)).toEqual([])
+  })
+})
+
+describe('messages of an erased user to leaderboards', () => {
+  it('U8: one that comes after the first visit goes with the second, a minute later; one that is later still counts nothing', async () => {
+    const setup = await withBoard()
+    const ada = newUser()
+    const { tenant, calls } = through(setup.tenant)
+    await tenant.event('steps', ada.id, 4)
+    const iid = await iidOf(tenant, ada.id)
+    const [message] = calls
+    if (message === undefined) throw new Error('no message')
+    await erase(setup.tenant, ada)
+    expect(await traces([setup.board], iid)).toEqual(['due_work'])
+    await arrive(message)
+    expect(await boardRows(setup.board)).toContain(iid)
+    const due = "UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'erasure'"
+    await env.DB.prepare(due).bind(setup.tenant.id).run()
+    await env.TIMEKEEPER.getByName(setup.tenant.id).wake(setup.tenant.id, 20)
+    expect(await traces([setup.board], iid, ada.mark)).toEqual([])
+    await arrive({ ...message, at: message.at - 31_000 })
+    expect(await traces([setup.board], iid, ada.mark)).toEqual([])
+    expect(await ranking(setup)).toEqual([])
+  })
+
+  it('L12: a late one of somebody who is there counts', async () => {
+    const setup = await withBoard()
+    const { tenant, calls } = through(setup.tenant)
+    await tenant.event('steps', 'ada', 4)
+    await arrive(...calls.map((message) => ({ ...message, at: message.at - 31_000 })))
+    expect(await agrees(setup)).toEqual(['ada 4'])
+  })
+})
+
+describe('an erasure that breaks off', () => {
+  beforeEach(() => moveTo(NOON))
+
+  /** A user with something of everything, in a tenant of their own. */
+  async function someone() {
+    const setup = await withEverything()
+    const ada = newUser()
+    await furnish(setup, ada.id)
+    await setup.tenant.key(ada.id)
+    const iid = await iidOf(setup.tenant, ada.id)
+    const left = () => traces(setup.boards, iid, ada.mark)
+    return { ...setup, ada, left, lame: (more: Partial<Bindings>) => setup.tenant.through(newApp(more)) }
+  }
+
+  /** Has the cron trigger come, and the alarm that it sets. */
+  async function cron({ id }: TestTenant): Promise<void> {
+    const ctx = createExecutionContext()
+    await worker.scheduled(createScheduledController(), env, ctx)
+    await waitOnExecutionContext(ctx)
+    await runDurableObjectAlarm(env.TIMEKEEPER.getByName(id))
+    await env.TIMEKEEPER.getByName(id).wake(id, 0)
+  }
+
+  it('U8: before anything was stored: nothing has happened, and it can be asked for again', async () => {
+    const { ada, left, lame, tenant } = await someone()
+    const { DB, seen } = faulty(() => Promise.reject(lost()))
+    const before = await everything()
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    const request = new Request(`http://laurel.test/admin/v1${ada.path}`, { method: 'DELETE', headers })
+    expect((await lame({ DB }).send(request)).status).toBe(500)
+    expect(seen.writes).toBe(3)
+    expect(await everything()).toEqual(before)
+    await erase(tenant, ada)
+    expect(await left()).toEqual([])
+  })
+
+  it.each([
+    ['D1’s answer is lost', true],
+    ['D1 is out of reach for a moment', false],
+  ])('U8: %s', async (_what, isStored) => {
+    const { ada, left, lame } = await someone()
+    const { DB } = faulty(async (run, write) => {
+      if (write > 0) return run()
+      if (isStored) await run()
+      throw lost()
+    })
+    await erase(lame({ DB }), ada)
+    expect(await left()).toEqual([])
+  })
+
+  it('U8, C2: after the user has disappeared: the cron trigger sees to the rest', async () => {
+    const { ada, left, lame, tenant } = await someone()
+    await erase(lame({ TIMEKEEPER: unreached }), ada)
+    expect((await tenant.app('GET', ada.path)).status).toBe(404)
+    expect(await left()).not.toEqual([])
+    await cron(tenant)
+    expect(await left()).toEqual([])
+  })
+
+  it('U8: at each of the writes of its steps, before and after', async () => {
+    const { tenant, lame, ada, left, ...setup } = await someone()
+    const done = { to: instant(NOON), steps: 50, mustAll: true, grace: { ticks: 0, finals: 0 } }
+    let writes = 0
+    for (let broken = 0; broken <= writes; broken += 1) {
+      for (const isStored of [false, true]) {
+        await erase(lame({ TIMEKEEPER: unreached }), ada)
+        const { DB, seen } = faulty(async (run, write) => {
+          if (write !== broken) return run()
+          if (isStored) await run()
+          throw lost()
+        })
+        await workOff(contextOf(tenant.id, DB), done).catch(() => undefined)
+        writes = Math.max(writes, seen.writes)
+        await workOff(contextOf(tenant.id), done)
+        expect([broken, isStored, await left()]).toEqual([broken, isStored, []])
+        await furnish({ tenant, ...setup }, ada.id)
+      }
+    }
+    expect(writes).toBeGreaterThan(5)
+  })
+
+  it('U8: a leaderboard out of reach holds up nothing else, and is visited until it was reached', async () => {
+    const { ada, left, lame, tenant, board } = await someone()
+    await erase(lame({ TIMEKEEPER: unreached }), ada)
+    const work = { to: instant(NOON), steps: 50, grace: { ticks: 0, finals: 0 } }
+    const context = (times: number) => {
+      const whole = contextOf(tenant.id)
+      return { ...whole, env: { ...whole.env, LEADERBOARD: failing(times) } }
+    }
+    await expect(workOff(context(9), { ...work, mustAll: true })).rejects.toThrow('Network connection lost')
+    const hidden = (await left()).filter((place) => !place.startsWith('board'))
+    expect(hidden).toEqual(['due_work'])
+    expect(await left()).toContain(`board ${board}`)
+    await workOff(context(3), { ...work, mustAll: false })
+    expect(await left()).toContain('due_work')
+    await moveTo(NOON + 2 * 60_000)
+    expect(await left()).toEqual([])
+  })
+
+  it('E3, U8: events that come together with erasures: the user is gone, or somebody new of whom all is right', async () => {
+    const setup = await withBoard()
+    const { tenant } = setup
+    const ada = newUser()
+    const apps = [tenant, tenant.through(newApp()), tenant.through(newApp())]
+    const app = (n: number) => apps[n % apps.length] ?? tenant
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        n % 12 === 5
+          ? app(n).admin('DELETE', ada.path)
+          : app(n).event('steps', n % 7 === 0 ? 'bob' : ada.id, 1, { idempotencyKey: `k${n % 40}` }),
+      ),
+    )
+    expect(answers.filter(({ status }) => ![200, 201, 202].includes(status))).toEqual([])
+    await agrees(setup)
+    const rows = await env.DB.prepare(
+      `SELECT (SELECT count(*) FROM users WHERE tenant_id = ?1) AS users,
+         (SELECT count FROM tallies WHERE tenant_id = ?1 AND name = 'users') AS tallied,
+         (SELECT count(*) FROM due_work WHERE kind = 'erasure') AS due`,
+    )
+      .bind(tenant.id)
+      .first()
+    expect(rows).toMatchObject({ due: 0 })
+    expect(at(rows, 'users')).toBe(at(rows, 'tallied'))
+    const orphans = await env.DB.prepare(
+      'SELECT count(*) AS n FROM events WHERE metric_id = ?1 AND user_iid NOT IN (SELECT iid FROM users)',
+    )
+      .bind(setup.metric)
+      .first('n')
+    expect(orphans).toBe(0)
+    await erase(tenant, ada)
+    expect(await traces([setup.board], ada.mark)).toEqual([])
+  })
+})

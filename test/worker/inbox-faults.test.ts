@@ -1,0 +1,904 @@
+import { evictDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { inboxStep } from '../../src/modules/inbox/process.service'
+import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { workOff } from '../../src/modules/timekeeper/work.service'
+import { instant, systemNow } from '../../src/shared/clock'
+import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
+import { contextOf } from './contexts'
+import { ADMIN_KEY, at, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
+
+/* Steps of the inbox one by one, at the real database, with faults before, between and after its batches. */
+
+type Batch = { text: string; run: () => Promise<D1Result[]> }
+type Fault = (batch: Batch, number: number) => Promise<D1Result[]>
+
+/** The real D1 with a fault before it, which is told each batch's texts and number, from 0. */
+function d1With(fault: Fault): D1Database {
+  let count = 0
+  const texts = new WeakMap<D1PreparedStatement, string>()
+  const batch = (statements: D1PreparedStatement[]) => {
+    const text = statements.map((statement) => texts.get(statement) ?? '').join('\n')
+    count += 1
+    return fault({ text, run: () => env.DB.batch(statements) }, count - 1)
+  }
+  const prepare = (sql: string) => ({
+    bind: (...params: unknown[]) => {
+      const statement = env.DB.prepare(sql).bind(...params)
+      texts.set(statement, sql)
+      return statement
+    },
+  })
+  return new Proxy(env.DB, {
+    get: (target, name) =>
+      name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
+  })
+}
+
+const isStep = ({ text }: Batch) => text.includes('UPDATE event_batches')
+const isAccept = ({ text }: Batch) => text.includes('INSERT INTO event_batches')
+
+/** A fault at the batches of a kind, by their number, from 0; counts them. */
+function only(kind: (batch: Batch) => boolean, fault: Fault) {
+  const seen = { count: 0 }
+  const DB = d1With((batch) => {
+    if (!kind(batch)) return batch.run()
+    seen.count += 1
+    return fault(batch, seen.count - 1)
+  })
+  return { DB, seen }
+}
+
+const lost = () => new Error('D1_ERROR: Network connection lost.')
+/** What is done, but whose answer is lost. */
+async function answerLost({ run }: Batch): Promise<never> {
+  await run()
+  throw lost()
+}
+
+/* What is sent, and what became of it */
+
+/** Timekeepers that can't be woken: what is sent stays in the inbox. */
+const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) })
+const muted = (tenant: TestTenant, more = {}) => tenant.through(newApp({ TIMEKEEPER, ...more }))
+
+/** A tenant with 1 point for each 1 of a metric, whose Timekeeper nobody wakes. */
+async function prepared() {
+  const tenant = await newTenant(newApp({ TIMEKEEPER }))
+  const metric = await tenant.metric('words')
+  const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+  const system = await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    triggers: [{ type: 'metric', points: 1, status: 'active', metricId: metric, metricThreshold: 1 }],
+  })
+  return { tenant, metric, kind, system }
+}
+
+const event = (user: string, value = 1, more: object = {}) => ({
+  key: 'words',
+  user: { id: user },
+  value,
+  ...more,
+})
+/** So many events of so many users in turn, whose values count up from 1. */
+const turns = (many: number, users: number) =>
+  Array.from({ length: many }, (_, n) => event(`u${n % users}`, n + 1))
+
+/** Sends a batch, which nobody works on; its id. */
+async function send(tenant: TestTenant, events: readonly unknown[]): Promise<string> {
+  const answer = await muted(tenant).admin('POST', '/metrics/events', events)
+  expect(answer.status).toBe(202)
+  return String(answer.headers.get('x-batch-id'))
+}
+
+const counts = async (tenant: TestTenant, id: string) =>
+  (await tenant.admin('GET', `/metrics/events/batches/${id}`)).body
+
+const Rows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
+const rowsOf = async ({ id }: TestTenant, sql: string) =>
+  Rows.parse((await env.DB.prepare(sql).bind(id).all()).results)
+
+const inboxWork = async ({ id }: TestTenant): Promise<DueWork | undefined> =>
+  (await nextWorkOf(contextOf(id).db)).find(({ kind }) => kind === 'inbox')
+
+/** Does one step of the inbox; how many changes it made, null where it was empty. */
+async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<number | null> {
+  const work = await inboxWork(tenant)
+  if (work === undefined) return null
+  return (await inboxStep(contextOf(tenant.id, DB), work, systemNow()))?.changes.length ?? 0
+}
+
+async function allSteps(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> {
+  while ((await step(tenant, DB)) !== null);
+}
+
+/** Values of the log by user, each user's in their order. */
+async function valuesOf(tenant: TestTenant): Promise<Record<string, number[]>> {
+  const rows = await rowsOf(
+    tenant,
+    `SELECT u.id, e.value / 1e6 AS value FROM users u JOIN events e ON e.user_iid = u.iid
+     WHERE u.tenant_id = ?1 ORDER BY u.id, e.seq`,
+  )
+  const values: Record<string, number[]> = {}
+  for (const { id, value } of rows) values[String(id)] = [...(values[String(id)] ?? []), Number(value)]
+  return values
+}
+
+/** Holds that just these values are in the log, each user's in this order, and that totals and awards are what they come to. */
+async function holds(tenant: TestTenant, expected: Record<string, number[]>): Promise<void> {
+  expect(await valuesOf(tenant)).toEqual(expected)
+  const sums = Object.entries(expected).map(([id, values]) => ({
+    id,
+    total: values.reduce((sum, value) => sum + value, 0),
+  }))
+  const totals = await rowsOf(
+    tenant,
+    `SELECT id, metrics ->> '$[0][1]' / 1000000 AS total FROM users WHERE tenant_id = ?1 ORDER BY id`,
+  )
+  expect(totals).toEqual(sums)
+  const awarded = await rowsOf(
+    tenant,
+    `SELECT u.id, sum(a.awarded) AS total FROM users u JOIN awards a ON a.user_iid = u.iid
+     WHERE u.tenant_id = ?1 GROUP BY u.id ORDER BY u.id`,
+  )
+  expect(awarded).toEqual(sums)
+}
+
+/** What `turns` leaves. */
+function afterTurns(many: number, users: number): Record<string, number[]> {
+  const values: Record<string, number[]> = {}
+  for (const { user, value } of turns(many, users)) values[user.id] = [...(values[user.id] ?? []), value]
+  return values
+}
+
+const done = (count: number, more: object = {}) => ({
+  status: 'done',
+  accepted: count,
+  processed: count,
+  dropped: 0,
+  parked: 0,
+  ...more,
+})
+
+/** The lines that were logged, parsed. */
+function linesOf(level: 'error' | 'warn') {
+  const lines: unknown[] = []
+  vi.spyOn(console, level).mockImplementation((line: unknown) => void lines.push(JSON.parse(String(line))))
+  return lines
+}
+afterEach(() => vi.restoreAllMocks())
+
+const live = (tenant: TestTenant, user: string, value: number) => muted(tenant).event('words', user, value)
+
+describe('accepting, when D1’s answer is lost', () => {
+  it.each([
+    ['before it was stored', false],
+    ['after it was stored', true],
+  ])('%s: 202, and each event counts once', async (_when, stores) => {
+    const { tenant } = await prepared()
+    const { DB, seen } = only(isAccept, (batch, n) =>
+      n > 0 ? batch.run() : stores ? answerLost(batch) : Promise.reject(lost()),
+    )
+    const answer = await muted(tenant, { DB }).admin('POST', '/metrics/events', turns(300, 3))
+    expect([answer.status, answer.body]).toEqual([202, { accepted: 300 }])
+    expect(seen.count).toBe(stores ? 1 : 2)
+    await allSteps(tenant)
+    expect(await counts(tenant, String(answer.headers.get('x-batch-id')))).toMatchObject(done(300))
+    await holds(tenant, afterTurns(300, 3))
+  })
+
+  it('and it arrives late, after it was tried again: each event counts once', async () => {
+    const { tenant } = await prepared()
+    let late: Batch | undefined
+    const { DB, seen } = only(isAccept, async (batch, n) => {
+      if (n === 0) {
+        late = batch
+        throw lost()
+      }
+      await late?.run()
+      return batch.run()
+    })
+    const answer = await muted(tenant, { DB }).admin('POST', '/metrics/events', turns(4, 2))
+    expect([answer.status, seen.count]).toEqual([202, 2])
+    await allSteps(tenant)
+    await holds(tenant, afterTurns(4, 2))
+  })
+
+  it('for good: an opaque 500, and nothing is stored', async () => {
+    const { tenant } = await prepared()
+    const before = await everything()
+    const { DB, seen } = only(isAccept, () => Promise.reject(lost()))
+    const request = new Request('http://laurel.test/admin/v1/metrics/events', {
+      method: 'POST',
+      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
+      body: JSON.stringify(turns(4, 2)),
+    })
+    const response = await newApp({ DB })(request)
+    expect([response.status, response.headers.get('x-batch-id')]).toEqual([500, null])
+    expect(await response.text()).not.toMatch(/D1|lost/)
+    expect(seen.count).toBe(3)
+    expect(await everything()).toEqual(before)
+  })
+})
+
+describe('a step, when D1’s answer is lost', () => {
+  // It reads the inbox, then the configuration, which a new isolate doesn't know, then the users, then it writes.
+  it.each([
+    [0, 'before'],
+    [1, 'before'],
+    [2, 'before'],
+    [3, 'before'],
+    [0, 'after'],
+    [1, 'after'],
+    [2, 'after'],
+    [3, 'after'],
+  ])('at batch %d, %s it was done: each event counts once', async (number, when) => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(600, 7))
+    const DB = d1With((batch, n) =>
+      n !== number ? batch.run() : when === 'after' ? answerLost(batch) : Promise.reject(lost()),
+    )
+    // Where it was done, the step goes on with what comes next.
+    const isLostWrite = number === 3 && when === 'after'
+    expect(await step(tenant, DB)).toBe(250)
+    expect(await counts(tenant, id)).toMatchObject({ status: 'pending', processed: isLostWrite ? 500 : 250 })
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(600))
+    await holds(tenant, afterTurns(600, 7))
+  })
+
+  it('and it arrives late, after it was tried again: it is refused, and changes nothing', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(300, 3))
+    let late: Batch | undefined
+    const { DB } = only(isStep, async (batch, n) => {
+      if (n > 0) return batch.run()
+      late = batch
+      throw lost()
+    })
+    expect(await step(tenant, DB)).toBe(250)
+    await expect(late?.run()).rejects.toThrow('malformed JSON')
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(300))
+    await holds(tenant, afterTurns(300, 3))
+  })
+
+  it.each([
+    'D1_ERROR: Network connection lost.',
+    'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
+    'D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.',
+  ])('for a while (%s): it gives up, parks nothing, and all is done later', async (message) => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(300, 3))
+    for (const kind of [isStep, ({ text }: Batch) => text.includes('CROSS JOIN users u ON'), () => true]) {
+      const { DB, seen } = only(kind, () => Promise.reject(new Error(message)))
+      await expect(step(tenant, DB)).rejects.toThrow(message)
+      expect(seen.count).toBe(3)
+    }
+    expect(await counts(tenant, id)).toMatchObject({ processed: 0, dropped: 0, parked: 0 })
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(300))
+    await holds(tenant, afterTurns(300, 3))
+  })
+
+  it('C2: the Timekeeper tries again after a minute, and does what else is due', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(4, 2))
+    const lines = linesOf('error')
+    const { DB } = only(isStep, () => Promise.reject(lost()))
+    const work = { steps: 5, mustAll: false, grace: { ticks: 0, finals: 0 } }
+    const to = instant(Date.now() + 1_000)
+    await workOff(contextOf(tenant.id, DB), { to, ...work })
+    expect(lines).toMatchObject([{ level: 'error', tenantId: tenant.id, work: 'inbox' }])
+    expect((await inboxWork(tenant))?.dueAt).toBe(to + 60_000)
+    await workOff(contextOf(tenant.id), { to: instant(to + 60_000), ...work })
+    expect(await counts(tenant, id)).toMatchObject(done(4))
+  })
+})
+
+describe('steps that meet', () => {
+  it('E9: six at once and one after the other: each event counts once', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(700, 9))
+    const work = await inboxWork(tenant)
+    if (work === undefined) throw new Error('nothing is due')
+    const made = await Promise.all(
+      Array.from({ length: 6 }, () => inboxStep(contextOf(tenant.id), work, systemNow())),
+    )
+    const changes = made.flatMap((one) => one?.changes ?? [])
+    expect(new Set(changes.map(({ event: made }) => made?.id)).size).toBe(changes.length)
+    await inboxStep(contextOf(tenant.id), work, systemNow())
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(700))
+    await holds(tenant, afterTurns(700, 9))
+  })
+
+  it('E9: a batch that comes while the last event is done is not forgotten', async () => {
+    const { tenant } = await prepared()
+    await send(tenant, [event('u0', 1)])
+    const ids: string[] = []
+    const { DB } = only(isStep, async (batch) => {
+      ids.push(await send(tenant, [event('u0', 2)]))
+      return batch.run()
+    })
+    expect(await step(tenant, DB)).toBe(1)
+    expect(await step(tenant)).toBe(1)
+    expect(await step(tenant)).toBeNull()
+    expect(await counts(tenant, ids[0] ?? '')).toMatchObject(done(1))
+    await holds(tenant, { u0: [1, 2] })
+  })
+
+  it('E9: over events that change nobody: each is counted as dropped once', async () => {
+    const { tenant, metric } = await prepared()
+    const id = await send(tenant, turns(200, 3))
+    await tenant.admin('DELETE', `/metrics?ids=${metric}`)
+    linesOf('warn')
+    // The one takes half of them, since something was configured; the other has read the same ones when that is stored.
+    const { DB, seen } = only(isStep, async (batch, n) => {
+      if (n === 0) await tenant.metric('another')
+      if (n !== 1) return batch.run()
+      let results: D1Result[] = []
+      const other = only(isStep, async (late, m) => {
+        if (m === 0) results = await batch.run()
+        return late.run()
+      })
+      await step(tenant, other.DB)
+      expect(other.seen.count).toBe(2)
+      return results
+    })
+    expect(await step(tenant, DB)).toBe(0)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(200, { processed: 0, dropped: 200 }))
+  })
+
+  it('C2: the Timekeeper is killed again and again: each event counts once', async () => {
+    const { tenant: quiet } = await prepared()
+    const tenant = quiet.through(toApp)
+    const stub = () => env.TIMEKEEPER.getByName(tenant.id)
+    const ids: string[] = []
+    for (let n = 0; n < 2; n += 1) {
+      const answer = await tenant.admin('POST', '/metrics/events', turns(1_000, 10))
+      ids.push(String(answer.headers.get('x-batch-id')))
+    }
+    let killed = 0
+    while ((await inboxWork(tenant)) !== undefined && killed < 100) {
+      void stub()
+        .wake(tenant.id, 2)
+        .catch(() => undefined)
+      await evictDurableObject(stub())
+      killed += 1
+    }
+    expect(killed).toBeGreaterThan(0)
+    for (const id of ids) expect(await counts(tenant, id)).toMatchObject(done(1_000))
+    const twice = Object.entries(afterTurns(1_000, 10)).map(([id, values]) => [id, [...values, ...values]])
+    await holds(tenant, Object.fromEntries(twice))
+  })
+})
+
+describe('live events between a step’s read and its write', () => {
+  it('E9: have it take half as many, each time; all count once', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(300, 3))
+    const { DB, seen } = only(isStep, async (batch, n) => {
+      if (n < 2) expect((await live(tenant, 'u0', 1_000 + n)).status).toBe(201)
+      return batch.run()
+    })
+    expect(await step(tenant, DB)).toBe(62)
+    expect(seen.count).toBe(3)
+    expect(await counts(tenant, id)).toMatchObject({ status: 'pending', processed: 62 })
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(300))
+    const { u0 = [], ...others } = afterTurns(300, 3)
+    await holds(tenant, { u0: [1_000, 1_001, ...u0], ...others })
+  })
+
+  it('E9: make a user whom it has seen as nobody: conflict, and all count once', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 2), event('u1', 3)])
+    const { DB, seen } = only(isStep, async (batch, n) => {
+      if (n === 0) await live(tenant, 'u0', 1)
+      return batch.run()
+    })
+    expect(await step(tenant, DB)).toBe(2)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(2))
+    await holds(tenant, { u0: [1, 2], u1: [3] })
+    const [users] = await rowsOf(tenant, "SELECT count FROM tallies WHERE tenant_id = ?1 AND name = 'users'")
+    expect(users).toEqual({ count: 2 })
+  })
+
+  it('E9, E4: use the idempotency key that it was about to use', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 2, { idempotencyKey: 'k' }), event('u0', 3)])
+    const { DB, seen } = only(isStep, async (batch, n) => {
+      if (n === 0) await muted(tenant).event('words', 'u0', 1, { idempotencyKey: 'k' })
+      return batch.run()
+    })
+    expect(await step(tenant, DB)).toBe(1)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(2, { processed: 1, dropped: 1 }))
+    await holds(tenant, { u0: [1, 3] })
+  })
+
+  it('E4: a key that a batch repeats needs no second try', async () => {
+    const { tenant } = await prepared()
+    const keyed = (value: number) => event('u0', value, { idempotencyKey: 'k' })
+    const id = await send(tenant, [keyed(1), keyed(2), event('u0', 3), keyed(4)])
+    const { DB, seen } = only(isStep, (batch) => batch.run())
+    expect([await step(tenant, DB), seen.count]).toEqual([2, 1])
+    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 2, dropped: 2 }))
+    await holds(tenant, { u0: [1, 3] })
+  })
+
+  it('E9: that never stop have it give up after a while, and harm nothing', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 1_000)])
+    const { DB, seen } = only(isStep, async (batch) => {
+      await live(tenant, 'u0', 1)
+      return batch.run()
+    })
+    await expect(step(tenant, DB)).rejects.toThrow('malformed JSON')
+    expect(seen.count).toBe(12)
+    expect(await counts(tenant, id)).toMatchObject({ status: 'pending', processed: 0, parked: 0 })
+    await allSteps(tenant)
+    await holds(tenant, { u0: [...Array<number>(12).fill(1), 1_000] })
+  })
+
+  it('E3, E9: of two Workers while the Timekeeper works: all count once', async () => {
+    const { tenant } = await prepared()
+    const apps = [newApp(), newApp()].map((send) => tenant.through(send))
+    const answer = await tenant.through(toApp).admin('POST', '/metrics/events', turns(600, 4))
+    const id = String(answer.headers.get('x-batch-id'))
+    const answers: number[] = []
+    for (let n = 0; n < 6; n += 1) {
+      const burst = apps.flatMap((app) => [0, 1, 2, 3].map((user) => app.event('words', `u${user}`, 1_000)))
+      answers.push(...(await Promise.all(burst)).map(({ status }) => status))
+    }
+    await expect
+      .poll(async () => at(await counts(tenant, id), 'status'), { timeout: 20_000, interval: 20 })
+      .toBe('done')
+    expect(new Set(answers)).toEqual(new Set([201]))
+    expect(await counts(tenant, id)).toMatchObject(done(600))
+    const values = await valuesOf(tenant)
+    for (const [user, sent] of Object.entries(afterTurns(600, 4)))
+      expect(values[user]?.filter((value) => value !== 1_000)).toEqual(sent)
+    const liveOnes = Object.values(values)
+      .flat()
+      .filter((value) => value === 1_000)
+    expect(liveOnes).toHaveLength(answers.length)
+  })
+})
+
+describe('what changes before an event’s turn comes', () => {
+  /** Does something else between a step's read and its first write; the step's writes are counted. */
+  const between = (act: () => Promise<unknown>) =>
+    only(isStep, async (batch, n) => {
+      if (n === 0) await act()
+      return batch.run()
+    })
+
+  it('E9: the configuration: events are decided by the new one', async () => {
+    const { tenant, system, metric } = await prepared()
+    const id = await send(tenant, turns(4, 2))
+    const trigger = {
+      type: 'metric',
+      points: 100,
+      status: 'active',
+      metricId: metric,
+      metricThreshold: 1_000,
+    }
+    const { DB, seen } = between(() =>
+      tenant.create(`/points/${system}/triggers`, { ...trigger, metricThreshold: 3 }),
+    )
+    expect(await step(tenant, DB)).toBe(4)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(4))
+    // 1 + 3 and 2 + 4, and 100 for each 3.
+    expect(
+      await rowsOf(
+        tenant,
+        'SELECT points ->> ? AS p FROM users'.replace('?', `'$."${system}"'`) +
+          ' WHERE tenant_id = ?1 ORDER BY id',
+      ),
+    ).toEqual([{ p: 104 }, { p: 206 }])
+  })
+
+  it('E9: the metric is deleted: its events are dropped and logged, the others count', async () => {
+    const { tenant, metric } = await prepared()
+    await tenant.metric('pages')
+    const id = await send(tenant, [event('u0', 1), event('u0', 2, { key: 'pages' }), event('u1', 3)])
+    const lines = linesOf('warn')
+    const { DB, seen } = between(() => tenant.admin('DELETE', `/metrics?ids=${metric}`))
+    expect(await step(tenant, DB)).toBe(1)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(3, { processed: 1, dropped: 2 }))
+    expect(await valuesOf(tenant)).toEqual({ u0: [2] })
+    const dropped = expect.stringContaining('The metric "words"')
+    expect(lines).toEqual([
+      { level: 'warn', tenant: tenant.id, batch: id, position: 0, dropped },
+      { level: 'warn', tenant: tenant.id, batch: id, position: 2, dropped },
+    ])
+  })
+
+  it('E9: what can’t be done any more is dropped and logged: no points, no attribute, too large a total', async () => {
+    const { tenant, kind, system, metric } = await prepared()
+    const price = { type: 'metric', points: -10, status: 'active', metricId: metric, metricThreshold: 5 }
+    await tenant.create(`/points/${system}/triggers`, { ...price, blockIfOutOfPoints: true })
+    const big = Array.from({ length: 10 }, () => event('big', -1e9))
+    const id = await send(tenant, [
+      event('poor', 4),
+      event('poor', 5),
+      event('poor', 0.5),
+      event('kind', 1, { attributes: { kind: 'a' } }),
+      ...big,
+    ])
+    await tenant.admin('DELETE', `/attributes?ids=${kind}`)
+    const lines = linesOf('warn')
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(14, { processed: 11, dropped: 3 }))
+    expect(await valuesOf(tenant)).toEqual({ poor: [4, 0.5], big: Array(9).fill(-1e9) })
+    expect(lines).toMatchObject([
+      { position: 1, dropped: expect.stringContaining('points') },
+      { position: 3, dropped: expect.stringContaining('Invalid attribute keys: kind') },
+      { position: 13, dropped: expect.stringContaining('total') },
+    ])
+  })
+
+  it('E9: the streaks’ frequency, twice while it reads: they are counted anew, and it ends', async () => {
+    const { tenant } = await prepared()
+    const set = (frequency: string) => tenant.admin('PATCH', '/streaks/settings', { frequency })
+    await live(tenant, 'u0', 1)
+    const id = await send(tenant, [event('u0', 2), event('u1', 3)])
+    let reads = 0
+    const DB = d1With(async (batch) => {
+      if (batch.text.includes('CROSS JOIN users u ON')) {
+        reads += 1
+        if (reads <= 2) await set(reads === 1 ? 'weekly' : 'monthly')
+      }
+      return batch.run()
+    })
+    expect(await step(tenant, DB)).toBe(2)
+    expect(reads).toBeGreaterThan(1)
+    expect(await counts(tenant, id)).toMatchObject(done(2))
+    await holds(tenant, { u0: [1, 2], u1: [3] })
+    expect((await tenant.app('GET', '/users/u0/streak')).body).toMatchObject({
+      frequency: 'monthly',
+      length: 1,
+    })
+  })
+
+  it('U8: the user is erased: what was sent of them is dropped, also between read and write', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 1), event('u1', 2), event('u0', 3), event('u1', 4)])
+    const lines = [linesOf('warn'), linesOf('error')]
+    const erase = () =>
+      env.DB.prepare(
+        `UPDATE inbox SET seq = seq + 1, events = (SELECT json_group_array(CASE WHEN value ->> '$.body.user.id' = 'u0'
+           THEN json('null') ELSE json(value) END) FROM json_each(events)) WHERE tenant_id = ?1`,
+      )
+        .bind(tenant.id)
+        .run()
+    const { DB, seen } = between(erase)
+    expect(await step(tenant, DB)).toBe(2)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 2, dropped: 2 }))
+    await holds(tenant, { u1: [2, 4] })
+    expect(lines.flat()).toEqual([])
+  })
+
+  it('U8: the user is gone between read and write: whoever comes back is somebody new', async () => {
+    const { tenant } = await prepared()
+    await live(tenant, 'u0', 10)
+    const id = await send(tenant, [event('u0', 1), event('u1', 2)])
+    const gone = () =>
+      env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'u0'").bind(tenant.id).run()
+    const { DB, seen } = between(gone)
+    expect(await step(tenant, DB)).toBe(2)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(2))
+    await holds(tenant, { u0: [1], u1: [2] })
+  })
+
+  it('T3: the tenant is archived: nothing of it is due any more', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 1)])
+    const work = await inboxWork(tenant)
+    if (work === undefined) throw new Error('nothing is due')
+    await env.DB.prepare("UPDATE tenants SET status = 'archived' WHERE id = ?1").bind(tenant.id).run()
+    expect(await inboxWork(tenant)).toBeUndefined()
+    await expect(inboxStep(contextOf(tenant.id), work, systemNow())).rejects.toThrow('the tenant is gone')
+    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 5)
+    expect(await valuesOf(tenant)).toEqual({})
+    const [row] = await rowsOf(tenant, 'SELECT id, processed, parked FROM event_batches WHERE tenant_id = ?1')
+    expect(row).toEqual({ id, processed: 0, parked: 0 })
+  })
+
+  describe('the clock', () => {
+    afterEach(forgetTime)
+    const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
+    const moment = async (tenant: TestTenant) =>
+      rowsOf(tenant, 'SELECT e.at FROM users u JOIN events e ON e.user_iid = u.iid WHERE u.tenant_id = ?1')
+
+    it('C1: is moved between read and write: conflict, and the event happens when it was sent', async () => {
+      await moveTo(NOON)
+      const { tenant } = await prepared()
+      await send(tenant, [event('u0', 1)])
+      const { DB, seen } = between(() => stealthily(NOON + DAY))
+      expect(await step(tenant, DB)).toBe(1)
+      expect(seen.count).toBe(2)
+      expect(await moment(tenant)).toEqual([{ at: NOON }])
+    })
+
+    it('S9: streaks of another frequency are counted anew first', async () => {
+      await moveTo(NOON)
+      const { tenant } = await prepared()
+      await live(tenant, 'u0', 1)
+      await moveTo(NOON + 7 * DAY)
+      await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+      await send(tenant, [event('u0', 2)])
+      expect(await step(tenant)).toBe(1)
+      const streak = "SELECT streak ->> '$.run.length' AS length FROM users WHERE tenant_id = ?1"
+      expect(await rowsOf(tenant, streak)).toEqual([{ length: 2 }])
+    })
+
+    it('C1: is set between read and write: the event does not happen before what else it has done', async () => {
+      const { tenant } = await prepared()
+      await send(tenant, [event('u0', 1)])
+      const { DB, seen } = between(() =>
+        env.DB.prepare('INSERT INTO test_clock (id, now) VALUES (1, ?1)').bind(NOON).run(),
+      )
+      expect(await step(tenant, DB)).toBe(1)
+      expect(seen.count).toBe(2)
+    })
+  })
+})
+
+describe('an event that can’t be done by itself', () => {
+  const Parked = z.array(
+    z.object({
+      position: z.number(),
+      event: z.string().transform((text): unknown => JSON.parse(text)),
+      reason: z.string(),
+    }),
+  )
+  const parkedOf = async (tenant: TestTenant) =>
+    Parked.parse(
+      await rowsOf(
+        tenant,
+        'SELECT position, event, reason FROM parked_events WHERE tenant_id = ?1 ORDER BY position',
+      ),
+    )
+
+  /** Holds that just these of a batch's events are put aside, for this reason, and told of in the log. */
+  async function putAside(
+    tenant: TestTenant,
+    id: string,
+    positions: number[],
+    reason: RegExp,
+    lines: unknown[],
+  ) {
+    const rows = await parkedOf(tenant)
+    expect(rows.map(({ position }) => position)).toEqual(positions)
+    for (const row of rows) expect(row.reason).toMatch(reason)
+    expect(lines).toEqual(
+      positions.map((position) => ({
+        level: 'error',
+        tenant: tenant.id,
+        batch: id,
+        position,
+        parked: expect.stringMatching(reason),
+      })),
+    )
+    expect(await inboxWork(tenant)).toBeUndefined()
+  }
+
+  it('E9: which can’t be read is put aside; its neighbours count', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(6, 2))
+    await env.DB.prepare(
+      "UPDATE inbox SET events = json_set(events, '$[1].body.value', 'x', '$[2].kind', 'upsert', '$[4]', 5) WHERE tenant_id = ?1",
+    )
+      .bind(tenant.id)
+      .run()
+    const lines = linesOf('error')
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(6, { processed: 3, parked: 3 }))
+    await putAside(tenant, id, [1, 2, 4], /value|It is no event|invalid/i, lines)
+    expect((await parkedOf(tenant))[0]?.event).toMatchObject({ kind: 'event', body: { value: 'x' } })
+    await holds(tenant, { u0: [1], u1: [4, 6] })
+  })
+
+  it('E9: whose whole row can’t be read, or is too short, is put aside; other rows count', async () => {
+    const { tenant } = await prepared()
+    const ids = [
+      await send(tenant, turns(2, 1)),
+      await send(tenant, turns(2, 1)),
+      await send(tenant, turns(2, 1)),
+    ]
+    for (const [id, text] of [
+      [ids[0], '[{'],
+      [ids[1], '[]'],
+    ])
+      await env.DB.prepare('UPDATE inbox SET events = ?2 WHERE batch_id = ?1').bind(id, text).run()
+    linesOf('error')
+    await allSteps(tenant)
+    for (const id of ids.slice(0, 2))
+      expect(await counts(tenant, id)).toMatchObject(done(2, { processed: 0, parked: 2 }))
+    expect(await counts(tenant, ids[2] ?? '')).toMatchObject(done(2))
+    await holds(tenant, { u0: [1, 2] })
+  })
+
+  it('E9: whose evaluation fails is put aside; its neighbours count', async () => {
+    const { tenant, metric, kind } = await prepared()
+    const other = await tenant.create('/points', { key: 'other', name: 'Other' })
+    const eventAttributes = [{ attributeId: kind, attributeValue: 'poison' }]
+    const common = { type: 'metric', points: 1, status: 'active', metricId: metric, metricThreshold: 1_000 }
+    const trigger = await tenant.create(`/points/${other}/triggers`, { ...common, eventAttributes })
+    await tenant.create(`/points/${other}/boosts`, { name: 'x', start: '2000-01-01', multiplier: 2 })
+    // More points than there are numbers, which no boost can multiply.
+    await env.DB.batch([
+      env.DB.prepare(
+        'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
+      ).bind(trigger),
+      env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(tenant.id),
+    ])
+    const events = turns(6, 2).map((one, n) => (n === 3 ? { ...one, attributes: { kind: 'poison' } } : one))
+    const id = await send(tenant, events)
+    const lines = linesOf('error')
+    expect(await step(tenant)).toBe(5)
+    expect(await counts(tenant, id)).toMatchObject(done(6, { processed: 5, parked: 1 }))
+    await putAside(tenant, id, [3], /./, lines)
+    await holds(tenant, { u0: [1, 3, 5], u1: [2, 6] })
+  })
+
+  it('E9: whose user’s row is spoilt is put aside; other users’ count', async () => {
+    const { tenant } = await prepared()
+    await live(tenant, 'u1', 10)
+    const spoil = (points: string) =>
+      env.DB.prepare("UPDATE users SET points = ?2 WHERE tenant_id = ?1 AND id = 'u1'")
+        .bind(tenant.id, points)
+        .run()
+    const [was] = await rowsOf(tenant, "SELECT points FROM users WHERE tenant_id = ?1 AND id = 'u1'")
+    await spoil('no JSON')
+    const id = await send(tenant, turns(6, 2))
+    const lines = linesOf('error')
+    await allSteps(tenant)
+    await spoil(String(was?.points))
+    expect(await counts(tenant, id)).toMatchObject(done(6, { processed: 3, parked: 3 }))
+    await putAside(tenant, id, [1, 3, 5], /JSON/, lines)
+    await holds(tenant, { u0: [1, 3, 5], u1: [10] })
+  })
+
+  /** Has the database refuse the event of that position, since it has a key. */
+  async function blocked(
+    tenant: TestTenant,
+    metric: string,
+    many: number,
+    position: number,
+  ): Promise<string> {
+    await live(tenant, 'u0', 1_000)
+    const id = await send(
+      tenant,
+      turns(many, 1).map((one, n) => (n === position ? { ...one, idempotencyKey: 'k' } : one)),
+    )
+    await env.DB.prepare(
+      `CREATE TRIGGER refuse_${metric.replaceAll('-', '')} BEFORE INSERT ON idempotency_keys WHEN NEW.metric_id = '${metric}'
+       BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+    ).run()
+    return id
+  }
+  const unblock = (metric: string) =>
+    env.DB.prepare(`DROP TRIGGER refuse_${metric.replaceAll('-', '')}`).run()
+
+  it.each([0, 57, 299])(
+    'E9: which SQLite refuses (at %d of 300) is put aside; its neighbours count, in order',
+    async (position) => {
+      const { tenant, metric } = await prepared()
+      const id = await blocked(tenant, metric, 300, position)
+      const lines = linesOf('error')
+      await allSteps(tenant)
+      await unblock(metric)
+      expect(await counts(tenant, id)).toMatchObject(done(300, { processed: 299, parked: 1 }))
+      await putAside(tenant, id, [position], /SQLITE_CONSTRAINT/, lines)
+      const values = turns(300, 1).flatMap(({ value }, n) => (n === position ? [] : value))
+      await holds(tenant, { u0: [1_000, ...values] })
+      expect((await parkedOf(tenant))[0]?.event).toMatchObject({
+        idempotencyKey: 'k',
+        body: { value: position + 1 },
+      })
+    },
+  )
+
+  it('E9: which two steps find at once is put aside once, and what comes after it is not', async () => {
+    const { tenant, metric } = await prepared()
+    const id = await blocked(tenant, metric, 4, 1)
+    linesOf('error')
+    const isParking = ({ text }: Batch) => text.includes('INSERT INTO parked_events')
+    const { DB, seen } = only(isParking, async (batch, n) => {
+      if (n === 0) await allSteps(tenant)
+      return batch.run()
+    })
+    await allSteps(tenant, DB)
+    await unblock(metric)
+    expect(seen.count).toBe(1)
+    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 3, parked: 1 }))
+    await holds(tenant, { u0: [1_000, 1, 3, 4] })
+  })
+
+  it('E9: which another step has put aside leaves the next one to be done', async () => {
+    const { tenant, metric } = await prepared()
+    const id = await blocked(tenant, metric, 4, 0)
+    linesOf('error')
+    const isParking = ({ text }: Batch) => text.includes('INSERT INTO parked_events')
+    const { DB, seen } = only(isParking, async (batch, n) => {
+      if (n === 0) expect(await step(tenant)).toBe(0)
+      return batch.run()
+    })
+    expect(await step(tenant, DB)).toBe(1)
+    expect(seen.count).toBe(1)
+    await allSteps(tenant)
+    await unblock(metric)
+    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 3, parked: 1 }))
+    await holds(tenant, { u0: [1_000, 2, 3, 4] })
+  })
+})
+
+describe('a leaderboard that can’t be reached during a step', () => {
+  /** Has nothing due of a leaderboard's upkeep, which would count everybody anew. */
+  const withoutUpkeep = ({ id }: TestTenant) =>
+    env.DB.prepare("DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'").bind(id).run()
+
+  it('L11, L12: the step is done all the same, and the leaderboard is right again by the repair', async () => {
+    const { tenant, metric } = await prepared()
+    const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
+    await tenant.create('/leaderboards', board)
+    await withoutUpkeep(tenant)
+    const id = await send(tenant, turns(300, 3))
+    linesOf('warn')
+    const repairs: { leaderboardId: string; userIds: string[] }[] = []
+    const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
+    const REPAIRS = queueWith(async (message) => void repairs.push(message))
+    const context = contextOf(tenant.id)
+    const broken = { ...context, env: { ...context.env, LEADERBOARD, REPAIRS } }
+    const to = instant(Date.now() + 1_000)
+    await workOff(broken, { to, steps: 5, mustAll: true, grace: { ticks: 0, finals: 0 } })
+    expect(await counts(tenant, id)).toMatchObject(done(300))
+    expect(repairs.map(({ userIds }) => userIds.toSorted())).toEqual([
+      ['u0', 'u1', 'u2'],
+      ['u0', 'u1', 'u2'],
+    ])
+    for (const message of repairs) await env.REPAIRS.send({ ...message, tenantId: tenant.id })
+    const rankings = async () => {
+      const { body } = await tenant.app('GET', '/leaderboards/board')
+      return z.array(z.object({ userId: z.string(), value: z.number() })).parse(at(body, 'rankings'))
+    }
+    const expected = Object.entries(afterTurns(300, 3))
+      .map(([userId, values]) => ({ userId, value: values.reduce((sum, value) => sum + value, 0) }))
+      .sort((a, b) => b.value - a.value)
+    await expect.poll(rankings, { timeout: 20_000, interval: 50 }).toEqual(expected)
+  })
+
+  it('L12: what a step told nobody of, since its answer was lost, is right again with the user’s next change', async () => {
+    const { tenant, metric } = await prepared()
+    const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
+    await tenant.create('/leaderboards', board)
+    await withoutUpkeep(tenant)
+    await send(tenant, turns(4, 2))
+    const { DB } = only(isStep, (batch, n) => (n === 0 ? answerLost(batch) : batch.run()))
+    const context = contextOf(tenant.id, DB)
+    const to = instant(Date.now() + 1_000)
+    await workOff(context, { to, steps: 5, mustAll: true, grace: { ticks: 0, finals: 0 } })
+    const first = await live(tenant, 'u0', 10)
+    expect(first.body).toMatchObject({ total: 14, leaderboards: { board: { rank: 1 } } })
+    expect((await live(tenant, 'u1', 1)).body).toMatchObject({ leaderboards: { board: { rank: 2 } } })
+    expect((await tenant.app('GET', '/leaderboards/board')).body).toMatchObject({
+      rankings: [
+        { userId: 'u0', value: 14 },
+        { userId: 'u1', value: 7 },
+      ],
+    })
+  })
+})

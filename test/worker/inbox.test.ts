@@ -1,0 +1,780 @@
+import { env } from 'cloudflare:workers'
+import process from 'node:process'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { TenantContext } from '../../src/context'
+import { inboxStep } from '../../src/modules/inbox/process.service'
+import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { workOff } from '../../src/modules/timekeeper/work.service'
+import { instant, systemNow } from '../../src/shared/clock'
+import { type Entry, type OracleSystem, recount } from '../oracle/points.oracle'
+import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
+import { contextOf } from './contexts'
+import {
+  ADMIN_KEY,
+  type Answer,
+  at,
+  call,
+  everything,
+  newApp,
+  newTenant,
+  type TestTenant,
+  toApp,
+} from './harness'
+
+/* What is sent, and what became of it */
+
+const post = (tenant: TestTenant, events: unknown) => tenant.admin('POST', '/metrics/events', events)
+const idOf = ({ headers }: Answer) => String(headers.get('x-batch-id'))
+const read = (tenant: TestTenant, id: string) => tenant.admin('GET', `/metrics/events/batches/${id}`)
+
+/** Sends a batch that nobody refuses; its id. */
+async function send(tenant: TestTenant, events: readonly unknown[]): Promise<string> {
+  const answer = await post(tenant, events)
+  expect([answer.status, answer.body]).toEqual([202, { accepted: events.length }])
+  return idOf(answer)
+}
+
+/** Waits until a batch is done; its counts. */
+async function done(tenant: TestTenant, id: string): Promise<unknown> {
+  await expect
+    .poll(async () => at((await read(tenant, id)).body, 'status'), { timeout: 30_000, interval: 20 })
+    .toBe('done')
+  const { id: own, status, ...counts } = z.looseObject({}).parse((await read(tenant, id)).body)
+  expect([own, status]).toEqual([id, 'done'])
+  return counts
+}
+
+const processed = (count: number) => ({ accepted: count, processed: count, dropped: 0, parked: 0 })
+
+/** The tenant through a Worker whose Timekeepers can't be woken: what it sends stays in the inbox. */
+const muted = (tenant: TestTenant) =>
+  tenant.through(
+    newApp({
+      TIMEKEEPER: new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) }),
+    }),
+  )
+
+const Rows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
+const rowsOf = async ({ id }: TestTenant, sql: string) =>
+  Rows.parse((await env.DB.prepare(sql).bind(id).all()).results)
+
+/** The events of a tenant's log, each user's in their order: user, value in units, moment. */
+const logOf = async (tenant: TestTenant) =>
+  rowsOf(
+    tenant,
+    `SELECT u.id, e.value / 1e6 AS value, e.at FROM users u JOIN events e ON e.user_iid = u.iid
+     WHERE u.tenant_id = ?1 ORDER BY u.id, e.seq`,
+  )
+
+const inboxOf = (tenant: TestTenant) =>
+  rowsOf(tenant, 'SELECT count, "offset", done FROM inbox WHERE tenant_id = ?1 ORDER BY no')
+
+/** Does one step of a tenant's inbox; how many users' changes it made. */
+async function step(tenant: TestTenant, context: TenantContext = contextOf(tenant.id)): Promise<number> {
+  const work = (await nextWorkOf(contextOf(tenant.id).db)).find(({ kind }) => kind === 'inbox')
+  if (work === undefined) return -1
+  return (await inboxStep(context, work, systemNow()))?.changes.length ?? 0
+}
+
+const event = (user: string, value: number, more: object = {}) => ({
+  key: 'words',
+  user: { id: user },
+  value,
+  ...more,
+})
+
+/* What is refused */
+
+describe('a batch that is refused', () => {
+  const prepared = async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    return tenant
+  }
+  /** Holds that a batch is refused so, and that nothing at all of it is stored. */
+  const refused = async (tenant: TestTenant, body: unknown, status: number, ...words: string[]) => {
+    const before = await everything()
+    const answer = await post(tenant, body)
+    expect([answer.status, answer.headers.get('x-batch-id')]).toEqual([status, null])
+    const error = String(at(answer.body, 'error'))
+    for (const word of words) expect(error).toContain(word)
+    expect(await everything()).toEqual(before)
+    return error
+  }
+
+  it('E9, G3: is no list of 1–1,000 events', async () => {
+    const tenant = await prepared()
+    for (const body of [{}, 'x', 5, null, { events: [event('ada', 1)] }])
+      await refused(tenant, body, 422, 'must be an array')
+    await refused(tenant, [], 422, 'must have at least 1 item.')
+    const many = (count: number) => Array.from({ length: count }, () => event('ada', 1))
+    await refused(tenant, many(1_001), 422, 'must have at most 1000 items')
+    expect((await post(tenant, many(1_000))).status).toBe(202)
+  })
+
+  it('G3: names every fault of every event by its index', async () => {
+    const tenant = await prepared()
+    const faults: [item: unknown, path: string][] = [
+      [event('ada', 1), ''],
+      [null, '1: must be an object, not null'],
+      ['x', '2: must be an object'],
+      [{ key: 'words', value: 1 }, '3.user: must be an object, and is missing'],
+      [event('', 1), '4.user.id: must have at least 1 character'],
+      [event('ada', 1, { value: undefined }), '5.value: must be a number, and is missing'],
+      [event('ada', 1, { value: null }), '6.value: must be a number, not null'],
+      [event('ada', 1_000_000_001), '7.value: must be 1000000000 or less'],
+      [event('ada', 1, { value: '1' }), '8.value: must be a number'],
+      [event('ada', 1, { user: { id: 'ada', tz: 'Mars/Base', email: 'x' } }), '9.user.tz: must be'],
+      [event('ada', 1, { user: { id: '..', email: 'x' } }), '10.user.email: must be'],
+      [event('ada', 1, { idempotencyKey: '' }), '11.idempotencyKey: must have at least 1 character'],
+      [event('ada', 1, { idempotencyKey: 'k'.repeat(256) }), '12.idempotencyKey: must have at most 255'],
+      [event('ada', 1, { idempotencyKey: 5 }), '13.idempotencyKey: must be a string'],
+      [event('ada', 1, { attributes: [] }), '14.attributes: must be an object'],
+      [event('ada', 1, { attributes: { kind: 5 } }), '15.attributes.kind: must be a string'],
+      [event('ada', 1, { user: { id: 'ada', attributes: { plan: 5 } } }), '16.user.attributes.plan: must be'],
+      [event('ada', 1, { user: { id: 'ada', subscribeToEmails: 'no' } }), '17.user.subscribeToEmails: must'],
+      [event('ada', 1, { user: { id: 'ada', deviceTokens: 'x' } }), '18.user.deviceTokens: must be an array'],
+      [event('ada', 1, { key: 5 }), '19.key: must be a string'],
+      [{ user: { id: 'ada' }, value: 1 }, '20.key: must be a string, and is missing'],
+      [event('ada', 1, { idempotencyKey: 'k\ud800' }), '21.idempotencyKey: must have no unpaired surrogates'],
+    ]
+    const items = faults.map(([item]) => item)
+    const error = await refused(tenant, items, 422, ...faults.map(([, path]) => path))
+    expect(error).toContain('9.user.email')
+    expect(error).toContain('10.user.id')
+    expect(error).not.toMatch(/(^|; )0/)
+  })
+
+  it('E6, U4: names unknown attributes of events and users, all of them', async () => {
+    const tenant = await prepared()
+    const error = await refused(
+      tenant,
+      [
+        event('ada', 1, { attributes: { kind: 'a' }, user: { id: 'ada', attributes: { plan: 'a' } } }),
+        event('ada', 1, { attributes: { plan: 'a', x: 'b' } }),
+        event('bob', 1, { user: { id: 'bob', attributes: { kind: null, plan: null } } }),
+      ],
+      422,
+      '1: Invalid attribute keys: plan, x. Attribute keys must match those configured for events',
+      '2: Invalid attribute keys: kind. Attribute keys must match those configured for users.',
+    )
+    expect(error).not.toMatch(/\.;|\.\./)
+  })
+
+  it('E7: is of unknown metrics: 404 that names them all, before whatever else is wrong', async () => {
+    const tenant = await prepared()
+    const other = await newTenant()
+    await other.metric('theirs')
+    const items = [event('', 1), event('ada', 1, { key: 'no' }), event('ada', 1, { key: 'theirs' }), null]
+    await refused(tenant, items, 404, '"no", "theirs"')
+    await refused(tenant, [event('ada', 1), event('ada', 1, { key: '' })], 404, '""')
+    const gone = await tenant.metric('gone')
+    await tenant.admin('DELETE', `/metrics?ids=${gone}`)
+    await refused(tenant, [event('ada', 1, { key: 'gone' })], 404, '"gone"')
+  })
+
+  it('U4: subscribes somebody of whom no address is known by then', async () => {
+    const tenant = await prepared()
+    await tenant.app('PUT', '/users/stored', { email: 's@example.com' })
+    const user = (id: string, more: object) => event(id, 1, { user: { id, ...more } })
+    const yes = { subscribeToEmails: true }
+    await refused(
+      tenant,
+      [
+        user('stored', yes),
+        user('later', yes),
+        user('earlier', { email: 'e@example.com' }),
+        user('earlier', yes),
+        user('same', { ...yes, email: 'e@example.com' }),
+        user('later', { email: 'l@example.com' }),
+        user('nowhere', yes),
+      ],
+      422,
+      '1.user.subscribeToEmails: this user has no email address',
+      '; 6.user.subscribeToEmails: this user has no email address',
+    ).then((error) => expect(error).not.toMatch(/[02345]\.user/))
+    const fine = [
+      user('stored', yes),
+      user('earlier', { email: 'e@example.com' }),
+      user('earlier', yes),
+      user('nowhere', { subscribeToEmails: false }),
+    ]
+    expect(await done(tenant, await send(tenant, fine))).toEqual(processed(4))
+    expect((await tenant.app('GET', '/users/nowhere')).body).toMatchObject({ subscribeToEmails: false })
+  })
+
+  it('G2: is too large, is no JSON, or comes with the wrong key or tenant', async () => {
+    const tenant = await prepared()
+    const key = await tenant.key('ada')
+    const before = await everything()
+    const path = '/admin/v1/metrics/events'
+    const own = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    const raw = async (body: BodyInit, headers: Record<string, string> = own) =>
+      (await call(toApp, 'POST', path, { raw: body, headers })).status
+    expect(await raw(' '.repeat(4 * 1_048_576 + 1))).toBe(413)
+    expect(await raw('[{')).toBe(400)
+    expect(await raw('')).toBe(400)
+    const unknown = JSON.stringify([event('ada', 1, { key: 'no' })])
+    expect(await raw(unknown, { 'x-api-key': key })).toBe(403)
+    expect(await raw('[{', { 'x-api-key': key })).toBe(403)
+    expect(await raw(unknown, {})).toBe(401)
+    expect(await raw(unknown, { 'x-api-key': ADMIN_KEY })).toBe(422)
+    expect(await raw(unknown, { ...own, 'tenant-id': crypto.randomUUID() })).toBe(404)
+    expect(await everything()).toEqual(before)
+    const text = JSON.stringify([event('ada', 1)])
+    expect(await raw(text.padEnd(4 * 1_048_576))).toBe(202)
+  })
+})
+
+describe('a batch that is accepted', () => {
+  it('G3, U2: unknown fields and nulls count as absent', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    const first = {
+      id: 'ada',
+      name: 'Ada',
+      email: 'a@example.com',
+      tz: 'Europe/Paris',
+      attributes: { plan: 'a' },
+    }
+    const second = { id: 'ada', name: null, email: null, tz: null, attributes: { plan: null }, x: 1 }
+    const nulls = { attributes: null, idempotencyKey: null, unknown: { deep: [1] } }
+    const id = await send(tenant, [
+      event('ada', 1, { user: first, ...nulls }),
+      event('ada', 2, { user: second, ...nulls, user_id: 5 }),
+      event('bob', 3, { user: { id: 'bob', subscribeToEmails: null, deviceTokens: null, attributes: null } }),
+    ])
+    expect(await done(tenant, id)).toEqual(processed(3))
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
+      name: 'Ada',
+      email: 'a@example.com',
+      tz: null,
+      attributes: {},
+    })
+  })
+
+  it('G2: may be of 3.9 MiB, and all of it is processed', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const tokens = ['ä'.repeat(950), '"'.repeat(950)]
+    const events = Array.from({ length: 1_000 }, (_, n) =>
+      event(`user ${n}`, n, { user: { id: `user ${n % 900}`, deviceTokens: tokens } }),
+    )
+    const size = new TextEncoder().encode(JSON.stringify(events)).length / 1_048_576
+    expect(size).toBeGreaterThan(3.6)
+    expect(size).toBeLessThan(4)
+    expect(await done(tenant, await send(tenant, events))).toEqual(processed(1_000))
+    const log = await logOf(tenant)
+    expect(log.map(({ value }) => Number(value)).sort((a, b) => a - b)).toEqual(events.map((_, n) => n))
+    expect((await tenant.app('GET', '/users/user%20899')).body).toMatchObject({ deviceTokens: tokens })
+  })
+
+  it('E9, T3: is known by its id to its own tenant, and to nobody else', async () => {
+    const [tenant, other] = [await newTenant(), await newTenant()]
+    await tenant.metric('words')
+    const id = await send(tenant, [event('ada', 1)])
+    await done(tenant, id)
+    expect((await read(tenant, id.toUpperCase())).status).toBe(200)
+    expect((await read(other, id)).status).toBe(404)
+    expect((await read(tenant, crypto.randomUUID())).status).toBe(404)
+    // What the path names does not exist, which comes before its form (G2).
+    expect((await read(tenant, 'no-uuid')).status).toBe(404)
+    const key = await tenant.key('ada')
+    const path = `/admin/v1/metrics/events/batches/${id}`
+    expect((await call(toApp, 'GET', path, { headers: { 'x-api-key': key } })).status).toBe(403)
+  })
+
+  it('E4: shares its idempotency keys with single events, by user and metric', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.metric('pages')
+    await tenant.event('words', 'ada', 1, { idempotencyKey: 'k' })
+    const keyed = (user: string, value: number, key: string, more = {}) =>
+      event(user, value, { idempotencyKey: key, ...more })
+    const id = await send(tenant, [
+      keyed('ada', 10, 'k', { user: { id: 'ada', name: 'Not stored' } }),
+      keyed('ada', 100, 'k', { key: 'pages' }),
+      keyed('bob', 1_000, 'k'),
+      keyed('bob', 10_000, 'k'),
+      keyed('ada', 100_000, 'l'),
+    ])
+    expect(await done(tenant, id)).toEqual({ accepted: 5, processed: 3, dropped: 2, parked: 0 })
+    const again = await send(tenant, [keyed('ada', 7, 'l'), keyed('bob', 7, 'k'), keyed('ada', 7, 'm')])
+    expect(await done(tenant, again)).toMatchObject({ processed: 1, dropped: 2 })
+    expect((await tenant.event('words', 'ada', 5, { idempotencyKey: 'l' })).status).toBe(202)
+    expect((await logOf(tenant)).map(({ id: user, value }) => [user, value])).toEqual([
+      ['ada', 1],
+      ['ada', 100],
+      ['ada', 100_000],
+      ['ada', 7],
+      ['bob', 1_000],
+    ])
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ name: null })
+  })
+})
+
+/* The order */
+
+describe('the order', () => {
+  it('E9: is that in which events were sent, for each user, in a batch and between batches', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const batch = (from: number) =>
+      Array.from({ length: 1_000 }, (_, n) => event(`user ${(from + n * n) % 7}`, from + n))
+    const ids = [
+      await send(tenant, batch(0)),
+      await send(tenant, batch(1_000)),
+      await send(tenant, batch(2_000)),
+    ]
+    for (const id of ids) expect(await done(tenant, id)).toEqual(processed(1_000))
+    const log = await logOf(tenant)
+    expect(log).toHaveLength(3_000)
+    for (let user = 0; user < 7; user += 1) {
+      const values = log.filter(({ id }) => id === `user ${user}`).map(({ value }) => Number(value))
+      expect(values).toEqual(values.toSorted((a, b) => a - b))
+    }
+    expect(await inboxOf(tenant)).toEqual([])
+    const due = await rowsOf(tenant, "SELECT kind FROM due_work WHERE tenant_id = ?1 AND kind = 'inbox'")
+    expect(due).toEqual([])
+  })
+
+  it('E9: holds where a step ends inside of a batch; what is left stays as it was', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const batch = (from: number) => Array.from({ length: 200 }, (_, n) => event(`u${n % 3}`, from + n))
+    const ids: string[] = []
+    for (const from of [0, 200, 400]) ids.push(await send(muted(tenant), batch(from)))
+    const counts = async () =>
+      Promise.all(
+        ids.map(async (id) => {
+          const { body } = await read(tenant, id)
+          return [at(body, 'status'), at(body, 'processed')]
+        }),
+      )
+    expect(await counts()).toEqual(ids.map(() => ['pending', 0]))
+    expect(await step(tenant)).toBe(250)
+    expect(await inboxOf(tenant)).toEqual([
+      { count: 200, offset: 0, done: 50 },
+      { count: 200, offset: 0, done: 0 },
+    ])
+    expect(await counts()).toEqual([
+      ['done', 200],
+      ['pending', 50],
+      ['pending', 0],
+    ])
+    expect(await step(tenant)).toBe(250)
+    expect(await inboxOf(tenant)).toEqual([{ count: 200, offset: 0, done: 100 }])
+    expect(await step(tenant)).toBe(100)
+    expect(await step(tenant)).toBe(-1)
+    expect(await counts()).toEqual(ids.map(() => ['done', 200]))
+    const log = await logOf(tenant)
+    expect(log.map(({ id, value }) => [id, value])).toEqual(
+      [0, 1, 2].flatMap((user) =>
+        Array.from({ length: 600 }, (_, n) => n)
+          .filter((n) => (n % 200) % 3 === user)
+          .map((n) => [`u${user}`, n]),
+      ),
+    )
+  })
+})
+
+/* The clock */
+
+describe('the test clock', () => {
+  beforeEach(() => moveTo(NOON))
+  afterEach(forgetTime)
+  const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
+  const moments = async (tenant: TestTenant) =>
+    (await logOf(tenant)).map(({ value, at: moment }) => [value, moment])
+
+  it('C1: moving it waits for what was sent, which happens at the time it was sent, before midnight', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.event('words', 'ada', 1)
+    const late = Math.floor(NOON / DAY) * DAY + 2 * DAY - 60_000
+    await moveTo(late)
+    const events = Array.from({ length: 600 }, (_, n) => event('ada', n + 2))
+    const id = await send(tenant, events)
+    await moveTo(late + 2 * HOUR)
+    expect((await read(tenant, id)).body).toMatchObject({ status: 'done', ...processed(600) })
+    expect(await moments(tenant)).toEqual([[1, NOON], ...events.map(({ value }) => [value, late])])
+    expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 2 })
+  })
+
+  it('C1: each batch happens when it was sent, though the clock has moved on since', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const quiet = muted(tenant)
+    const ids = [await send(quiet, [event('ada', 1), event('bob', 2)])]
+    await stealthily(NOON + HOUR)
+    ids.push(await send(quiet, [event('ada', 3)]))
+    await stealthily(NOON + DAY)
+    ids.push(await send(quiet, [event('ada', 4), event('bob', 5)]))
+    await moveTo(NOON + 2 * DAY)
+    for (const id of ids) expect((await read(tenant, id)).body).toMatchObject({ status: 'done', dropped: 0 })
+    expect(await moments(tenant)).toEqual([
+      [1, NOON],
+      [3, NOON + HOUR],
+      [4, NOON + DAY],
+      [2, NOON],
+      [5, NOON + DAY],
+    ])
+    expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 2 })
+  })
+
+  it('S3: a streak that a batch extends is judged at its midnight', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await send(muted(tenant), [event('ada', 1), event('bob', 1, { user: { id: 'bob', tz: 'Asia/Tokyo' } })])
+    expect(await step(tenant)).toBe(2)
+    const due = await rowsOf(tenant, "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks'")
+    // The day after the next one begins in Tokyo first.
+    expect(due).toEqual([{ due_at: Math.floor(NOON / DAY) * DAY + 2 * DAY - 9 * HOUR }])
+  })
+
+  it('C1, E3: where a live event was faster while the clock moved, a user’s changes do not go back', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await send(muted(tenant), [event('ada', 1), event('bob', 2)])
+    await stealthily(NOON + HOUR)
+    expect((await muted(tenant).event('words', 'ada', 3)).status).toBe(201)
+    await moveTo(NOON + 2 * HOUR)
+    expect(await moments(tenant)).toEqual([
+      [3, NOON + HOUR],
+      [1, NOON + HOUR],
+      [2, NOON],
+    ])
+  })
+
+  it('C1: without it, what was sent in its future is processed at once, all of it', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const id = await send(
+      muted(tenant),
+      Array.from({ length: 600 }, (_, n) => event('ada', n)),
+    )
+    const began = Date.now()
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    expect((await call(toApp, 'DELETE', '/admin/v1/test-clock', { headers })).status).toBe(200)
+    expect(await done(tenant, id)).toEqual(processed(600))
+    for (const { at: moment } of await logOf(tenant)) {
+      expect(Number(moment)).toBeGreaterThanOrEqual(began - 5_000)
+      expect(Number(moment)).toBeLessThanOrEqual(Date.now())
+    }
+  })
+})
+
+/* The price */
+
+describe('the price', () => {
+  it('of 1,000 events of 100 users, each with an award, a key and a leaderboard, the streak extended before', async () => {
+    const tenant = await newTenant()
+    const metricId = await tenant.metric('words')
+    const trigger = { type: 'metric', points: 1, status: 'active', metricId, metricThreshold: 1 }
+    await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
+    const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId }
+    await tenant.create('/leaderboards', board)
+    // At a full hour the leaderboard's upkeep would be counted too.
+    const upkeep = "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'"
+    await env.DB.prepare(upkeep).bind(tenant.id).run()
+    const events = (many: number, key: string) =>
+      Array.from({ length: many }, (_, n) => event(`user ${n % 100}`, 1, { idempotencyKey: `${key} ${n}` }))
+    const cost = async (id: string) => {
+      const context = contextOf(tenant.id)
+      const due = await nextWorkOf(contextOf(tenant.id).db)
+      expect(due.some(({ kind }) => kind === 'inbox')).toBe(true)
+      while (at((await read(tenant, id)).body, 'status') !== 'done') {
+        const to = instant(Date.now() + 1_000)
+        await workOff(context, { to, steps: 1, mustAll: true, grace: { ticks: DAY, finals: DAY } })
+      }
+      return { ...context.cost, objectRows: Number(context.notes.objectRows) }
+    }
+    await cost(await send(muted(tenant), events(100, 'first')))
+    const spent = await cost(await send(muted(tenant), events(1_000, 'then')))
+    // Of events by themselves there would be 2,000 round trips and 6,000 rows, 2,000 of them in the leaderboard, which stores a user once a step. A step takes 250 events: an
+    // event, an award and a key each, 100 users, and what is noted of the inbox, the batch and the due work.
+    const { rowsRead, ...rest } = spent
+    expect(rest).toEqual({
+      roundTrips: 4 * 4 + 1,
+      rowsWritten: 4 * (3 * 250 + 100 + 3),
+      objectRows: 4 * 2 * 100,
+    })
+    expect(rowsRead).toBeLessThan(8_000)
+  })
+})
+
+/* The meaning: a batch is its events, sent one after another */
+
+const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
+
+/** An event that is asked for; with `cut` a batch ends with it, `alone` it is sent by itself. */
+type Asked = { sent: z.infer<typeof Sent>; cut: boolean; alone: boolean }
+const Sent = z.object({
+  key: z.string(),
+  user: z.looseObject({ id: z.string() }),
+  value: z.number(),
+  idempotencyKey: z.string().optional(),
+  attributes: z.record(z.string(), z.string()).optional(),
+})
+type World = { events: Asked[]; hours: number }[]
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>, freq = 2) => fc.option(arbitrary, { nil: undefined, freq })
+const asked: fc.Arbitrary<Asked> = fc
+  .record({
+    id: fc.constantFrom('ada', '__proto__', 'grâce/1', 'bob'),
+    name: maybe(fc.constantFrom('Ada "the" Count', 'Bob')),
+    tz: maybe(fc.constantFrom('Pacific/Kiritimati', 'America/New_York', null)),
+    plan: maybe(fc.constantFrom('a', 'b', null)),
+    key: fc.constantFrom('words', 'words', 'pages'),
+    cents: fc.oneof(fc.integer({ min: -400, max: 1_200 }), fc.constantFrom(0, 1_000)),
+    idempotencyKey: maybe(fc.constantFrom('k1', 'k2', 'k3')),
+    kind: maybe(fc.constantFrom('a', 'b'), 1),
+    cut: fc.nat(3).map((n) => n === 0),
+    alone: fc.nat(4).map((n) => n === 0),
+  })
+  .map(({ id, name, tz, plan, key, cents, idempotencyKey, kind, cut, alone }) => {
+    const user = {
+      id,
+      ...(name !== undefined && { name }),
+      ...(tz !== undefined && { tz }),
+      ...(plan !== undefined && { attributes: { plan } }),
+    }
+    const attributes = kind === undefined ? undefined : { kind }
+    return { sent: { key, user, value: cents / 100, idempotencyKey, attributes }, cut, alone }
+  })
+const world: fc.Arbitrary<World> = fc.array(
+  fc.record({
+    events: fc.array(asked, { minLength: 2, maxLength: 12, size: 'max' }),
+    hours: fc.integer({ min: 1, max: 40 }),
+  }),
+  { minLength: 2, maxLength: 4, size: 'max' },
+)
+
+/** Points as the oracle has them: prizes, a price that may block, a cap, and a boost for everyone. */
+const XP: OracleSystem = {
+  id: 'xp',
+  max: 90,
+  levels: [],
+  triggers: [
+    { id: 'welcome', on: 'creation', metric: '', threshold: 1, points: 7 },
+    { id: 'words', on: 'event', metric: 'words', threshold: 3, points: 5 },
+    { id: 'pages', on: 'event', metric: 'pages', threshold: 4, points: -6 },
+  ].map(({ on, ...rest }) => ({
+    ...rest,
+    on: on === 'creation' ? 'creation' : 'event',
+    active: true,
+    user: [],
+    event: [],
+    blocks: rest.points < 0,
+  })),
+  boosts: [{ id: 'b', start: '2020-01-01', end: null, multiplier: '1.15', rounding: 'nearest', user: [] }],
+}
+
+/** A tenant with something of everything that an event can change. */
+async function configured() {
+  const tenant = await newTenant()
+  const metrics = { words: await tenant.metric('words'), pages: await tenant.metric('pages') }
+  const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+  const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+  const freezes = { initial: 1, max: 2, autoEarnInterval: 2, autoEarnAmount: 1 }
+  const streaks = { metrics: [{ key: 'words', threshold: 4 }], freezes }
+  expect((await tenant.admin('PATCH', '/streaks/settings', streaks)).status).toBe(200)
+  const has = { attributeId: kind, attributeValue: 'a' }
+  const common = { status: 'active' }
+  const long = { ...common, key: 'long', name: 'Long', trigger: 'streak', streakLength: 2 }
+  const much = {
+    ...common,
+    key: 'much',
+    name: 'Much',
+    trigger: 'metric',
+    metricId: metrics.words,
+    metricValue: 15,
+    eventAttributes: [has],
+  }
+  const parts = [await tenant.create('/achievements', long), await tenant.create('/achievements', much)]
+  const both = { ...common, key: 'both', name: 'Both', trigger: 'achievement', achievementIds: parts }
+  const composite = await tenant.create('/achievements', both)
+  const xp = await tenant.create('/points', { key: 'xp', name: 'XP', maxPoints: XP.max })
+  const triggers = new Map<string, string>()
+  for (const { id, on, metric, threshold, points, blocks } of XP.triggers) {
+    const by = { metricId: metric === 'words' ? metrics.words : metrics.pages, metricThreshold: threshold }
+    const type = on === 'creation' ? 'user_creation' : 'metric'
+    const item = { ...common, type, points, ...(on === 'event' && { ...by, blockIfOutOfPoints: blocks }) }
+    triggers.set(await tenant.create(`/points/${xp}/triggers`, item), id)
+  }
+  const boost = { name: 'Boost', start: '2020-01-01', multiplier: 1.15, rounding: 'nearest' }
+  await tenant.create(`/points/${xp}/boosts`, boost)
+  const gems = await tenant.create('/points', { key: 'gems', name: 'Gems' })
+  for (const item of [
+    { type: 'streak', points: 3, streakLength: 2 },
+    { type: 'achievement', points: 50, achievementId: composite },
+    { type: 'achievement', points: 20, achievementId: parts[1] },
+    { type: 'metric', points: 1, metricId: metrics.words, metricThreshold: 2, eventAttributes: [has] },
+  ])
+    await tenant.create(`/points/${gems}/triggers`, { ...common, ...item })
+  for (const item of [
+    { key: 'daily', rankBy: 'metric', metricId: metrics.words, runUnit: 'day', runInterval: 1 },
+    { key: 'points', rankBy: 'points', pointsSystemId: xp, breakdownAttributes: [plan] },
+    { key: 'streaks', rankBy: 'streak' },
+  ])
+    await tenant.create('/leaderboards', { ...common, name: item.key, ...item })
+  return { tenant, metrics, xp, triggers }
+}
+
+/** All that there is of a tenant's users, with what only names something, and so differs between twins, numbered as it comes. */
+async function stateOf({ tenant }: { tenant: TestTenant }): Promise<unknown> {
+  const users = await rowsOf(tenant, 'SELECT * FROM users WHERE tenant_id = ?1 ORDER BY id')
+  const of = (table: string, order: string) =>
+    rowsOf(
+      tenant,
+      `SELECT u.id AS of, t.* FROM users u JOIN ${table} t ON t.user_iid = u.iid WHERE u.tenant_id = ?1
+       ORDER BY u.id, ${order}`,
+    )
+  const answers: unknown[] = []
+  const paths = [
+    '/leaderboards/daily',
+    '/leaderboards/streaks',
+    '/leaderboards/points?userAttributes=plan:a',
+    '/leaderboards/points?userAttributes=plan:b',
+    ...users.flatMap(({ id }) => {
+      const user = `/users/${encodeURIComponent(String(id))}`
+      return [
+        `${user}/metrics`,
+        `${user}/points/xp?awards=100`,
+        `${user}/streak?historyPeriods=9`,
+        `${user}/achievements?includeIncomplete=true`,
+        `${user}/leaderboards/daily`,
+      ]
+    }),
+  ]
+  for (const path of paths) answers.push([path, (await tenant.app('GET', path)).body])
+  const state = {
+    users,
+    events: await of('events', 't.seq'),
+    awards: await of('awards', 't.seq, t.position'),
+    keys: await of('idempotency_keys', 't.key, (SELECT key FROM metrics WHERE id = t.metric_id)'),
+    runs: await of('streak_runs', 't.first'),
+    tallies: (await rowsOf(tenant, 'SELECT count FROM tallies WHERE tenant_id = ?1')).map(({ count }) =>
+      Number(count),
+    ),
+    answers,
+  }
+  state.tallies.sort((a, b) => a - b)
+  const names = new Map<string, string>()
+  const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+  const named = JSON.stringify(state).replaceAll(uuid, (id) => {
+    const name = names.get(id) ?? `#${names.size}`
+    names.set(id, name)
+    return name
+  })
+  return JSON.parse(named)
+}
+
+const EventRow = z.object({ of: z.string(), metric_id: z.string(), seq: z.number(), value: z.number() })
+
+/** P: what was awarded through batches is what the oracle makes of the log. */
+async function holdsPoints({ tenant, metrics, xp, triggers }: Awaited<ReturnType<typeof configured>>) {
+  const events = z.array(EventRow).parse(
+    await rowsOf(
+      tenant,
+      `SELECT u.id AS of, e.metric_id, e.seq, e.value FROM users u JOIN events e ON e.user_iid = u.iid
+       WHERE u.tenant_id = ?1 ORDER BY u.id, e.seq`,
+    ),
+  )
+  const awards = await rowsOf(
+    tenant,
+    `SELECT u.id AS of, a.seq, a.trigger_id, a.awarded, a.total, a.system_id FROM users u
+     JOIN awards a ON a.user_iid = u.iid WHERE u.tenant_id = ?1 ORDER BY u.id, a.seq, a.position`,
+  )
+  for (const own of Map.groupBy(events, ({ of }) => of).values()) {
+    const entries = own.map(
+      ({ metric_id, value }): Entry => ({
+        systems: [XP],
+        own: {},
+        now: NOON,
+        attributes: {},
+        event: {
+          metric: metric_id === metrics.words ? 'words' : 'pages',
+          value: `${value}e-6`,
+          attributes: {},
+        },
+      }),
+    )
+    const expected = recount(entries).flatMap((outcome, index) => {
+      if (outcome.refused) throw new Error(`event ${index} should have been refused`)
+      return outcome.awards.map(({ trigger, awarded, total }) => [own[index]?.seq, trigger, awarded, total])
+    })
+    expect(
+      awards
+        .filter(({ of, system_id }) => of === own[0]?.of && system_id === xp)
+        .map(({ seq, trigger_id, awarded, total }) => [
+          seq,
+          triggers.get(String(trigger_id)),
+          awarded,
+          total,
+        ]),
+    ).toEqual(expected)
+  }
+}
+
+const seen = { events: 0, batches: 0, dropped: 0 }
+
+/** Plays a world to twins: to one event by event, to the other in batches and single events between them. */
+async function play(world: World): Promise<void> {
+  await moveTo(NOON)
+  const [one, other] = [await configured(), await configured()]
+  let now = NOON
+  for (const { events, hours } of world) {
+    const batches: string[] = []
+    let recorded = 0
+    let waiting: unknown[] = []
+    const flush = async () => {
+      if (waiting.length > 0) batches.push(await send(other.tenant, waiting))
+      waiting = []
+    }
+    for (const { sent, cut, alone } of events) {
+      const { key, user, value, idempotencyKey, attributes } = sent
+      const options = { ...(idempotencyKey && { idempotencyKey }), ...(attributes && { attributes }) }
+      const { status } = await one.tenant.event(key, user, value, options)
+      if (alone) {
+        await flush()
+        await moveTo(now)
+        expect((await other.tenant.event(key, user, value, options)).status).toBe(status)
+        continue
+      }
+      recorded += status === 201 ? 1 : 0
+      waiting.push(sent)
+      if (cut) await flush()
+    }
+    await flush()
+    now += hours * HOUR
+    await moveTo(now)
+    const counts = await Promise.all(batches.map(async (id) => (await read(other.tenant, id)).body))
+    const sum = (name: string) => counts.reduce<number>((all, body) => all + Number(at(body, name)), 0)
+    expect([sum('processed'), sum('parked')]).toEqual([recorded, 0])
+    for (const body of counts) expect(at(body, 'status')).toBe('done')
+    expect(await stateOf(other)).toEqual(await stateOf(one))
+    seen.events += sum('accepted')
+    seen.batches += counts.length
+    seen.dropped += sum('dropped')
+  }
+  await holdsPoints(other)
+}
+
+it('E9: events in batches leave what the same ones leave that are sent one after another', async () => {
+  const property = fc.asyncProperty(world, (given) => play(given).finally(forgetTime))
+  await fc.assert(property, {
+    numRuns: Number(WORLDS ?? 2),
+    // A world takes seconds: only who asks for one waits for a smaller one that fails too.
+    endOnFailure: WORLDS === undefined,
+    ...(SEED !== undefined && { seed: Number(SEED) }),
+    ...(PATH !== undefined && { path: String(PATH) }),
+  })
+  console.log(seen)
+  expect(seen.batches).toBeGreaterThan(2)
+}, 3_600_000)

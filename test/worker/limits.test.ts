@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import { ADMIN_KEY, type Answer, at, call, newApp, newTenant, type Send } from './harness'
+
+/** With limits on: the tests run without, as `npm start` does. */
+const limited = newApp({ RATE_LIMITS: 'on' })
+
+/** The most requests that are sent to reach a limit: on a slow machine counters begin anew, every 10 s, before they are full. */
+const MOST = 2_000
+const WAVE = 20
+
+/** Sends waves of requests, each with the next of the headers, until one is refused; all the answers. */
+async function untilRefused(
+  send: Send,
+  headers: readonly Record<string, string>[],
+  path: string,
+): Promise<Answer[]> {
+  const answers: Answer[] = []
+  while (answers.length < MOST && counted(answers, 429) === 0) {
+    const wave = Array.from({ length: WAVE }, (_, n) =>
+      call(send, 'GET', path, { headers: { ...headers[n % headers.length] } }),
+    )
+    answers.push(...(await Promise.all(wave)))
+  }
+  return answers
+}
+
+const counted = (answers: readonly Answer[], status: number) =>
+  answers.filter((answer) => answer.status === status).length
+
+/** A limiter that refuses, and remembers what it was asked for. */
+function refusing() {
+  const asked: string[] = []
+  const limiter: RateLimit = {
+    limit: async ({ key }) => {
+      asked.push(key)
+      return { success: false }
+    },
+  }
+  return { asked, limiter }
+}
+
+const FAILING: RateLimit = { limit: () => Promise.reject(new Error('the limiter is away')) }
+const ALLOWING: RateLimit = { limit: async () => ({ success: true }) }
+
+describe('rate limits (G2)', () => {
+  it('an application key gets 100 requests in 10 s, and another is not concerned', async () => {
+    const tenant = await newTenant()
+    const [one, two] = [await tenant.key('ada'), await tenant.key('bob')]
+    const answers = await untilRefused(limited, [{ 'x-api-key': one }], '/v1/points/none')
+    expect(counted(answers, 404)).toBeGreaterThanOrEqual(100)
+    expect(counted(answers, 404) + counted(answers, 429)).toBe(answers.length)
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.headers.get('retry-after')).toBe('10')
+    expect(refused?.headers.get('x-request-id')).toMatch(/.+/)
+    expect(refused?.body).toEqual({ error: 'Too many requests. Send fewer, and try again in 10 seconds.' })
+    expect((await call(limited, 'GET', '/v1/achievements', { headers: { 'x-api-key': two } })).status).toBe(
+      200,
+    )
+  })
+
+  it('an address gets 60 requests in 10 s whose key is missing, malformed or unknown', async () => {
+    const keys = [{}, { 'x-api-key': 'nonsense' }, { 'x-api-key': 'app_unknown.secret' }]
+    const headers = keys.map((key) => ({ ...key, 'cf-connecting-ip': '192.0.2.1' }))
+    const answers = await untilRefused(limited, headers, '/v1/achievements')
+    expect(counted(answers, 401)).toBeGreaterThanOrEqual(60)
+    expect(counted(answers, 429)).toBeGreaterThan(0)
+    expect(counted(answers, 401) + counted(answers, 429)).toBe(answers.length)
+    const elsewhere = { 'cf-connecting-ip': '192.0.2.2' }
+    expect((await call(limited, 'GET', '/v1/achievements', { headers: elsewhere })).status).toBe(401)
+  })
+
+  it('each key and each address is counted by its own limiter', async () => {
+    const tenant = await newTenant()
+    const key = await tenant.key('ada')
+    const [admin, application, address] = [refusing(), refusing(), refusing()]
+    const send = newApp({
+      RATE_LIMITS: 'on',
+      ADMIN_LIMIT: admin.limiter,
+      APPLICATION_LIMIT: application.limiter,
+      ADDRESS_LIMIT: address.limiter,
+    })
+    const { body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'Another' }])
+    const created = String(at(body, 'created', 0, 'key'))
+    for (const given of [ADMIN_KEY, created, key]) {
+      expect((await call(send, 'GET', '/v1/achievements', { headers: { 'x-api-key': given } })).status).toBe(
+        429,
+      )
+    }
+    const prefix = (given: string) => given.split('.')[0]
+    expect(admin.asked).toEqual(['', prefix(created)])
+    expect(application.asked).toEqual([prefix(key)])
+    const tampered = { 'x-api-key': `${key}x`, 'cf-connecting-ip': '192.0.2.3' }
+    expect((await call(send, 'GET', '/v1/achievements', { headers: tampered })).status).toBe(429)
+    expect(address.asked).toEqual(['192.0.2.3'])
+  })
+
+  it('429 comes before every other error', async () => {
+    const tenant = await newTenant()
+    const key = await tenant.key('ada')
+    const send = newApp({
+      RATE_LIMITS: 'on',
+      ADMIN_LIMIT: refusing().limiter,
+      APPLICATION_LIMIT: refusing().limiter,
+      ADDRESS_LIMIT: refusing().limiter,
+    })
+    const app = { 'x-api-key': key }
+    const admin = { 'x-api-key': ADMIN_KEY }
+    const requests: Parameters<typeof call>[] = [
+      [send, 'GET', '/v1/achievements', {}],
+      [send, 'GET', '/admin/v1/metrics', { headers: app }],
+      [send, 'GET', '/admin/v1/metrics', { headers: { ...admin, 'tenant-id': 'nobody' } }],
+      [send, 'GET', '/admin/v1/metrics', { headers: admin }],
+      [send, 'PUT', '/v1/users/ada', { headers: app, raw: 'x'.repeat(2_000_000) }],
+      [send, 'PUT', '/v1/users/ada', { headers: app, raw: '{' }],
+      [send, 'PUT', '/v1/users/bob', { headers: app, body: {} }],
+      [send, 'POST', '/v1/metrics/none/event', { headers: app, body: {} }],
+      [send, 'PUT', '/v1/users/ada', { headers: app, body: { email: 3 } }],
+    ]
+    for (const request of requests) {
+      const answer = await call(...request)
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '10'])
+    }
+  })
+
+  it('a limiter that fails stops nobody, and neither do those that are off', async () => {
+    const tenant = await newTenant()
+    const headers = { 'x-api-key': await tenant.key('ada') }
+    const failing = newApp({ RATE_LIMITS: 'on', APPLICATION_LIMIT: FAILING })
+    expect((await call(failing, 'GET', '/v1/achievements', { headers })).status).toBe(200)
+    const off = newApp({ RATE_LIMITS: 'off', APPLICATION_LIMIT: refusing().limiter })
+    expect((await call(off, 'GET', '/v1/achievements', { headers })).status).toBe(200)
+  })
+
+  it('health and documents are open, and preflights are not counted', async () => {
+    const send = newApp({ RATE_LIMITS: 'on', ADDRESS_LIMIT: refusing().limiter, ADMIN_LIMIT: ALLOWING })
+    expect((await call(send, 'GET', '/health')).status).toBe(200)
+    expect((await call(send, 'GET', '/v1/openapi.json')).status).toBe(200)
+    const preflight = new Request('http://laurel.test/v1/achievements', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://example.com', 'access-control-request-method': 'GET' },
+    })
+    expect((await send(preflight)).status).toBe(204)
+  })
+})

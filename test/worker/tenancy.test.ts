@@ -1,0 +1,658 @@
+/** Nothing crosses tenants (T3): a walk through every operation, and what else two tenants could meet in. */
+import { runDurableObjectAlarm } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import type { OperationSpec } from '../../src/http/operation'
+import {
+  type Ask,
+  calls,
+  callsOf,
+  carryOn,
+  fault,
+  operations,
+  pathOf,
+  send,
+  settle,
+  specOf,
+  type World,
+} from '../walk'
+import { ADMIN_KEY, at, call, newApp, newTenant, toApp } from './harness'
+
+const DAY = 86_400_000
+const MARKS = { alpha: 777, beta: 3 } as const
+type Mark = keyof typeof MARKS
+
+/**
+ * The operations of the whole account, which take no `Tenant-ID`: tenants and admin keys are above tenants, and there is one clock
+ * (K4, T2, C1). What they do is tested in tenants-admin.test.ts, keys.test.ts and clock.test.ts. (Webhooks will be tenants' own.)
+ */
+const OF_THE_ACCOUNT = [
+  'admin_tenants_list',
+  'admin_tenants_create',
+  'admin_tenants_update',
+  'admin_tenants_delete',
+  'admin_tenants_get',
+  'admin_admin_keys_list',
+  'admin_admin_keys_create',
+  'admin_admin_keys_delete',
+  'admin_admin_keys_rotate',
+  'admin_test_clock_get',
+  'admin_test_clock_set',
+  'admin_test_clock_reset',
+]
+
+const ofTenants = operations.filter(({ account }) => !account)
+const reads = ofTenants.filter(({ method }) => method === 'get')
+const writes = ofTenants.filter(({ method }) => method !== 'get')
+
+/** Noon of a day some days ahead; the year doesn't end within the walk. */
+let start = Math.ceil(Date.now() / DAY) * DAY + 1.5 * DAY
+const date = (days: number) => new Date(start + days * DAY).toISOString().slice(0, 10)
+while (date(-1).slice(0, 4) !== date(10).slice(0, 4)) start += DAY
+
+const admin = async (method: string, path: string, body?: unknown) => {
+  const answer = await call(toApp, method, `/admin/v1${path}`, { body, headers: { 'x-api-key': ADMIN_KEY } })
+  expect(answer.status).toBeLessThan(300)
+  return answer.body
+}
+
+/** Moves the clock, and so has everything done that falls due in any tenant. */
+const move = (days: number) =>
+  admin('PUT', '/test-clock', { now: new Date(start + days * DAY).toISOString() })
+
+/* What a tenant has */
+
+/** A tenant and its side of the walk. */
+type Side = { id: string; customerId: string; world: World }
+
+/** Makes a tenant, who is called by the customer's identifier and by the UUID in turn. */
+async function newSide(mark: Mark): Promise<{ id: string; customerId: string; world: Omit<World, 'ids'> }> {
+  const customerId = `customer ${mark}`
+  const body = await admin('POST', '/tenants', [{ customerId, name: `Tenant ${mark}` }])
+  const id = String(at(body, 'created', 0, 'id'))
+  let asked = 0
+  const ask: Ask = (method, path, headers, content) => {
+    asked += 1
+    const tenant = asked % 2 === 0 ? id : customerId
+    const all = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant, ...headers }
+    return call(toApp, method, path, { body: content, headers: all })
+  }
+  return { id, customerId, world: { ask, mark, factor: MARKS[mark], day: date } }
+}
+
+/** Sets up tenants of these marks, one after another, and lets three days pass in all of them. */
+async function settled(...marks: Mark[]): Promise<Side[]> {
+  await move(0)
+  const sides: Side[] = []
+  for (const mark of marks) {
+    const { world, ...rest } = await newSide(mark)
+    sides.push({ ...rest, world: await settle(world) })
+  }
+  for (const day of [1, 2, 3]) {
+    await move(day)
+    for (const { world } of sides) await carryOn(world, day)
+    // Places among all users are there from the next day on.
+    for (const side of sides) await walk(side, [specOf('users_wrapped')], new Transcript())
+  }
+  return sides
+}
+
+/** By what rows say whose they are. */
+const Owned = z.object({
+  tenant_id: z.string().nullish(),
+  user_iid: z.string().nullish(),
+  trigger_id: z.string().nullish(),
+  iid: z.string().nullish(),
+  id: z.union([z.string(), z.number()]).nullish(),
+})
+const tables: string[] = []
+
+/** Every row there is, as JSON behind its table's name, with what says whose it is. */
+async function allRows() {
+  if (tables.length === 0) {
+    const { results } = await env.DB.prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite*' AND name NOT GLOB '_cf*' AND name NOT GLOB 'd1*'",
+    ).all<{ name: string }>()
+    tables.push(...results.map(({ name }) => name))
+  }
+  const all = await env.DB.batch(tables.map((name) => env.DB.prepare(`SELECT * FROM ${name}`)))
+  return all.flatMap(({ results }, index) =>
+    results.map((row) => ({
+      table: tables[index] ?? '',
+      owned: Owned.parse(row),
+      text: `${tables[index]} ${JSON.stringify(row)}`,
+    })),
+  )
+}
+
+/** Ids of tenants' users and triggers, by tenant; those who were deleted are remembered. */
+const inner = new Map<string, Set<string>>()
+
+/** The rows of a tenant and all the others, each sorted. */
+async function rowsOf(tenantId: string): Promise<{ own: string[]; others: string[] }> {
+  const rows = await allRows()
+  const known = inner.get(tenantId) ?? new Set()
+  inner.set(tenantId, known)
+  for (const { table, owned } of rows) {
+    if (owned.tenant_id !== tenantId) continue
+    if (table === 'users') known.add(String(owned.iid))
+    if (table === 'points_triggers') known.add(String(owned.id))
+  }
+  const isOwn = ({ table, owned }: (typeof rows)[number]) =>
+    table === 'tenants'
+      ? owned.id === tenantId
+      : owned.tenant_id === tenantId || known.has(owned.user_iid ?? '') || known.has(owned.trigger_id ?? '')
+  const [own, others]: [string[], string[]] = [[], []]
+  for (const row of rows) (isOwn(row) ? own : others).push(row.text)
+  return { own: own.sort(), others: others.sort() }
+}
+
+const UUIDS = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}/g
+const uuidsIn = (texts: readonly string[]) => new Set(texts.flatMap((text) => text.match(UUIDS) ?? []))
+
+/* The walk */
+
+/** A request, and what it was answered: ids and keys, which are others each time, are numbered as they appear. */
+type Entry = [request: string, status: number, body: string]
+
+/** An export lists by ids, which of one moment are in no particular order: here by what else there is to each. */
+function ordered(body: unknown): unknown {
+  const exported = z.looseObject({ exported: z.string() }).safeParse(body).data
+  if (exported === undefined) return body
+  const text = (item: unknown) => JSON.stringify(item).replaceAll(UUIDS, '')
+  const sorted = Object.entries(exported).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.toSorted((a, b) => (text(a) < text(b) ? -1 : 1)) : value,
+  ])
+  return Object.fromEntries(sorted)
+}
+
+class Transcript {
+  readonly entries: Entry[] = []
+  readonly #names = new Map<string, string>()
+
+  #numbered(text: string): string {
+    return text.replaceAll(/[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|app_[\w-]+(?:\.[\w-]+)?/g, (found) => {
+      const name = this.#names.get(found) ?? `<${this.#names.size}>`
+      this.#names.set(found, name)
+      return name
+    })
+  }
+
+  add(request: string, status: number, body: unknown): void {
+    this.entries.push([this.#numbered(request), status, this.#numbered(JSON.stringify(ordered(body)))])
+  }
+}
+
+/** Holds that two lives read the same, and tells the first answer in which they don't. */
+function expectSame(one: Transcript, other: Transcript): void {
+  for (const [index, entry] of one.entries.entries()) expect(entry).toEqual(other.entries[index])
+  expect(one.entries).toHaveLength(other.entries.length)
+}
+
+/** Calls operations in a world, and writes down what they answer; with the check, after each of them. */
+async function walk(
+  { world }: Side,
+  specs: readonly OperationSpec[],
+  into = new Transcript(),
+  check?: (request: string, body: unknown) => Promise<void>,
+): Promise<Transcript> {
+  for (const spec of specs) {
+    for (const one of callsOf(spec, world)) {
+      const told = await send(spec, one, world.ask)
+      const wrong = fault(spec, told)
+      if (wrong !== null) throw new Error(wrong)
+      const request = `${spec.method} ${pathOf(spec, one)}`
+      into.add(request, told.status, told.body)
+      await check?.(request, told.body)
+    }
+  }
+  return into
+}
+
+/**
+ * All that a tenant's life is: everything is read, everything written, and read again. What a write makes due is done before the next one,
+ * so that the order of things is the same each time.
+ */
+async function live(side: Side, into: Transcript, check?: (request: string, body: unknown) => Promise<void>) {
+  await walk(side, reads, into, check)
+  for (const spec of writes) {
+    await walk(side, [spec], into, check)
+    await move(3)
+  }
+  return walk(side, reads, into, check)
+}
+
+/** Those of the texts that aren't among the others. */
+const without = (texts: Iterable<string>, others: Iterable<string>) => {
+  const known = new Set(others)
+  return [...new Set(texts)].filter((text) => !known.has(text))
+}
+
+/** The rows that are not in both. */
+const changed = (before: readonly string[], after: readonly string[]) => [
+  ...without(before, after),
+  ...without(after, before),
+]
+
+/** What each answer in one tenant is held to: nothing in it is the other's, and no row changed that isn't the tenant's own. */
+async function keepingTo(mine: Side, theirs: Side) {
+  const before = await rowsOf(mine.id)
+  const foreign = without(uuidsIn((await rowsOf(theirs.id)).own), uuidsIn(before.own))
+  expect(foreign.length).toBeGreaterThan(50)
+  return async (request: string, body: unknown) => {
+    const text = JSON.stringify(body)
+    const told = [theirs.world.mark, theirs.id, ...foreign].filter((one) => text.includes(one))
+    expect({ request, told }).toEqual({ request, told: [] })
+    if (request.startsWith('get ')) return
+    expect({ request, rows: changed(before.others, (await rowsOf(mine.id)).others) }).toEqual({
+      request,
+      rows: [],
+    })
+  }
+}
+
+/** The names of the ids that calls of an operation are made with. */
+function idsIn(spec: OperationSpec, world: World): string[] {
+  const used = new Set<string>()
+  const ids = (name: string) => {
+    used.add(name)
+    return world.ids(name)
+  }
+  callsOf(spec, { ...world, ids })
+  return [...used]
+}
+
+const Parts = z.object({
+  created: z.array(z.unknown()).optional(),
+  updated: z.array(z.unknown()).optional(),
+  deleted: z.array(z.unknown()).optional(),
+  issues: z.array(z.unknown()),
+})
+
+/** Calls operations in a tenant with one id of another's at a time; answers those that let it in. */
+async function trespass(mine: Side, theirs: Side): Promise<string[]> {
+  const found: string[] = []
+  let tried = 0
+  for (const spec of ofTenants) {
+    for (const foreign of idsIn(spec, mine.world)) {
+      const ids = (name: string) => (name === foreign ? theirs.world.ids(name) : mine.world.ids(name))
+      for (const one of callsOf(spec, { ...mine.world, ids })) {
+        const { status, body } = await send(spec, one, mine.world.ask)
+        tried += 1
+        const parts = Parts.safeParse(body).data
+        const isRefused =
+          status === 404 ||
+          (parts !== undefined &&
+            parts.issues.length > 0 &&
+            [parts.created, parts.updated, parts.deleted].every((list) => !list?.length))
+        if (!isRefused) found.push(`${spec.id}, ${foreign}: ${status} ${JSON.stringify(body)}`)
+      }
+    }
+  }
+  expect(tried).toBeGreaterThan(40)
+  return found
+}
+
+const errors = vi.spyOn(console, 'error')
+afterEach(() => {
+  const logged = errors.mock.calls.flat()
+  errors.mockClear()
+  expect(logged).toEqual([])
+})
+
+it('T3: the walk knows every operation of both interfaces, and which are not of a tenant', () => {
+  expect(operations.filter(({ account }) => account).map(({ id }) => id)).toEqual(OF_THE_ACCOUNT)
+  expect([...calls.keys()].toSorted()).toEqual(ofTenants.map(({ id }) => id).toSorted())
+})
+
+describe('two tenants with the same keys, users and idempotency keys (T3)', () => {
+  let alpha: Side
+  let beta: Side
+  /** Beta's whole life when there was nobody else. */
+  let alone: Transcript
+  let inCompany: Transcript
+
+  beforeAll(async () => {
+    const [only] = await settled('beta')
+    if (only === undefined) throw new Error('nobody')
+    alone = await live(only, new Transcript())
+    await move(4)
+    await walk(only, reads, alone)
+    await admin('DELETE', `/tenants?ids=${only.id}`)
+    await admin('DELETE', '/test-clock')
+
+    const [first, second] = await settled('alpha', 'beta')
+    if (first === undefined || second === undefined) throw new Error('nobody')
+    alpha = first
+    beta = second
+  }, 120_000)
+  afterAll(() => admin('DELETE', '/test-clock'))
+
+  it("each one's figures are its own", async () => {
+    for (const { world } of [alpha, beta]) {
+      const { ask, factor } = world
+      const get = async (path: string) => (await ask('GET', `/v1${path}`, {}, undefined)).body
+      expect(await get('/users/ada/metrics/words')).toMatchObject({ current: (3 + 1 + 2 + 3) * factor })
+      expect(await get('/users/ada/metrics/minutes')).toMatchObject({ current: (1 + 4) * factor })
+      expect(await get('/leaderboards/words')).toMatchObject({
+        rankings: [
+          ['ada', 9],
+          ['bob', 8],
+          ['dora', 4],
+          ['cleo', 1],
+        ].map(([userId, words], index) => ({ userId, rank: index + 1, value: Number(words) * factor })),
+      })
+      expect(await get('/streaks/rankings')).toMatchObject([
+        { userId: 'ada', streakLength: 4 },
+        { userId: 'bob', streakLength: 4 },
+      ])
+      const summed = z.array(z.object({ users: z.number() })).parse(await get('/points/xp/summary'))
+      expect(summed.reduce((sum, { users }) => sum + users, 0)).toBe(5)
+      expect(await get('/achievements')).toMatchObject([
+        { key: 'writer', completions: 4, rarity: 80 },
+        { key: 'profile', completions: 0, rarity: 0 },
+      ])
+      expect(await get('/users/ada/wrapped')).toMatchObject({
+        activity: { entireYear: { metrics: { words: { percentileThisPeriod: 100 } } } },
+      })
+      const batch = await ask('GET', `/admin/v1/metrics/events/batches/${world.ids('batch')}`, {}, undefined)
+      expect(batch.body).toMatchObject({ status: 'done', accepted: 4, processed: 3, dropped: 1 })
+    }
+  })
+
+  it("an application key is nothing in the other, and in its own it reads what its tenant's admin reads", async () => {
+    for (const [mine, theirs] of [
+      [alpha, beta],
+      [beta, alpha],
+    ] as const) {
+      const { ask } = mine.world
+      const made = await ask('POST', '/admin/v1/application-api-keys', {}, [{ userId: 'ada' }])
+      const key = String(at(made.body, 'created', 0, 'key'))
+      const id = String(at(made.body, 'created', 0, 'id'))
+      let same = 0
+      for (const spec of ofTenants) {
+        for (const one of callsOf(spec, mine.world)) {
+          const as =
+            (headers: Record<string, string>) => (method: string, path: string, _: unknown, body: unknown) =>
+              call(toApp, method, path, { body, headers: { 'x-api-key': key, ...headers } })
+          const tenant = spec.method === 'get' ? theirs.id : theirs.customerId
+          const refused = await send(spec, one, as({ 'tenant-id': tenant }))
+          expect([spec.id, refused.status]).toEqual([spec.id, 403])
+          if (spec.surface === 'admin' || spec.method !== 'get') continue
+          const { status, body } = await send(spec, one, as({}))
+          if (status === 403) continue
+          expect([spec.id, body]).toEqual([spec.id, (await send(spec, one, ask)).body])
+          same += 1
+        }
+      }
+      expect(same).toBeGreaterThan(20)
+      expect(
+        (await ask('DELETE', `/admin/v1/application-api-keys?ids=${id}`, {}, undefined)).body,
+      ).toMatchObject({
+        deleted: [{ id }],
+      })
+    }
+  })
+
+  it('a user of one only is nobody in the other', async () => {
+    const [id, user] = ['only-alpha', { userId: 'only-alpha' }]
+    const before = (await allRows()).map(({ text }) => text)
+    const ask = (method: string, path: string, body?: unknown) => beta.world.ask(method, path, {}, body)
+    for (const spec of ofTenants) {
+      if (!spec.path.startsWith('/users/{id}') || ['put', 'delete'].includes(spec.method)) continue
+      for (const one of callsOf(spec, beta.world)) {
+        const told = await send(spec, { ...one, params: { ...one.params, id } }, beta.world.ask)
+        expect([spec.id, told.status]).toEqual([spec.id, 404])
+      }
+    }
+    const found = await ask('GET', '/admin/v1/users?search=only')
+    expect(found.body).toMatchObject([{ id: 'only-beta' }])
+    expect((await ask('GET', `/v1/streaks?userIds=${id}`)).body).toEqual([])
+    expect((await ask('GET', `/v1/leaderboards/words?userId=${id}`)).body).toMatchObject({ rankings: [] })
+    const { ids, day } = beta.world
+    for (const [path, body] of [
+      ['/streaks/freezes', { freezes: [user] }],
+      ['/streaks/restore', { users: [{ id }] }],
+      ['/streaks/pauses', { pauses: [{ ...user, start: day(90), end: day(91) }] }],
+      [`/points/${ids('system')}/boosts`, [{ ...user, name: 'B', start: day(0), multiplier: 2 }]],
+    ] as const) {
+      expect(await ask('POST', `/admin/v1${path}`, body)).toMatchObject({
+        status: 200,
+        body: { issues: [{}] },
+      })
+    }
+    expect(
+      changed(
+        before,
+        (await allRows()).map(({ text }) => text),
+      ),
+    ).toEqual([])
+  })
+
+  it("an id of the other's is none, of what is there to be deleted too", async () => {
+    const before = (await allRows()).map(({ text }) => text)
+    expect(await trespass(beta, alpha)).toEqual([])
+    expect(await trespass(alpha, beta)).toEqual([])
+    expect(
+      changed(
+        before,
+        (await allRows()).map(({ text }) => text),
+      ),
+    ).toEqual([])
+  })
+
+  it("a walk through one tells, changes and counts nothing of the other's", async () => {
+    inCompany = new Transcript()
+    for (const [mine, theirs, into] of [
+      [beta, alpha, inCompany],
+      [alpha, beta, new Transcript()],
+    ] as const) {
+      const before = await walk(theirs, reads)
+      await live(mine, into, await keepingTo(mine, theirs))
+      // What boards and caches keep is not in D1.
+      expectSame(await walk(theirs, reads), before)
+    }
+  })
+
+  it('a life, ticks, midnights and batches included, is the same in company as alone', async () => {
+    await move(4)
+    expectSame(await walk(beta, reads, inCompany), alone)
+  })
+
+  it('one that is archived gets nothing any more, and its events in the inbox stay where they are', async () => {
+    const unheard = newApp({
+      TIMEKEEPER: new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) }),
+    })
+    const sent = await call(unheard, 'POST', '/admin/v1/metrics/events', {
+      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': alpha.id },
+      body: [{ key: 'minutes', user: { id: 'bob' }, value: 1 }],
+    })
+    expect(sent.status).toBe(202)
+    await admin('DELETE', `/tenants?ids=${alpha.id}`)
+    const keeper = env.TIMEKEEPER.getByName(alpha.id)
+    await runDurableObjectAlarm(keeper)
+    const before = (await rowsOf(alpha.id)).own
+    expect(before.some((row) => row.startsWith('inbox '))).toBe(true)
+    const xp = async () =>
+      Number(at((await beta.world.ask('GET', '/v1/users/ada/points/xp', {}, undefined)).body, 'total'))
+    const had = await xp()
+    await send(specOf('admin_users_delete'), { params: { id: 'bob' } }, beta.world.ask)
+    await move(6)
+    expect(await xp()).toBe(had + 4 * 5 * beta.world.factor * 2 * 3)
+    await keeper.wake(alpha.id, 5)
+    expect(await runDurableObjectAlarm(keeper)).toBe(false)
+    expect(changed(before, (await rowsOf(alpha.id)).own)).toEqual([])
+  })
+})
+
+const list = (body: unknown): unknown[] => [body].flat()
+const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
+
+/** A tenant with a metric and a system of the same keys in each. */
+async function twin(points: number) {
+  const tenant = await newTenant()
+  const metric = await tenant.metric('words')
+  const trigger = { type: 'metric', points, status: 'active', metricId: metric, metricThreshold: 1 }
+  const system = await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    triggers: [trigger],
+    levels: [{ key: 'l', name: 'L', points: 1 }],
+  })
+  return { tenant, metric, system }
+}
+
+describe('two tenants at once', () => {
+  it('T3: 40 parallel events of the same user and key in two tenants, through one app, mix nothing', async () => {
+    const [one, two] = [await twin(1), await twin(100)]
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async (_, n) => {
+        const mine = n % 2 === 0 ? one : two
+        return { mine, ...(await mine.tenant.event('words', 'ada', 1, { idempotencyKey: `k${n >> 2}` })) }
+      }),
+    )
+    for (const { tenant, metric } of [one, two]) {
+      const own = answers.filter(({ mine }) => mine.tenant === tenant)
+      expect(own.filter(({ status }) => status === 201)).toHaveLength(10)
+      expect(own.filter(({ status }) => status === 202)).toHaveLength(10)
+      expect(new Set(own.map(({ body }) => at(body, 'metricId')))).toEqual(new Set([metric]))
+      expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 10 })
+    }
+  })
+
+  it("T3: settings and an own boost of one tenant's user touch nobody of the same id in another", async () => {
+    const [one, two] = [await twin(1), await twin(1)]
+    for (const { tenant } of [one, two]) await tenant.app('PUT', '/users/ada', {})
+    await one.tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+    await one.tenant.create(`/points/${one.system}/boosts`, {
+      name: 'B',
+      start: '2020-01-01',
+      multiplier: 5,
+      userId: 'ada',
+    })
+    expect((await one.tenant.event('words', 'ada', 1)).body).toMatchObject({ points: { xp: { total: 5 } } })
+    expect((await two.tenant.event('words', 'ada', 1)).body).toMatchObject({ points: { xp: { total: 1 } } })
+    expect((await one.tenant.app('PUT', '/users/new', {})).body).toMatchObject({ control: true })
+    expect((await two.tenant.app('PUT', '/users/new', {})).body).toMatchObject({ control: false })
+    expect((await two.tenant.admin('GET', '/settings')).body).toMatchObject({ controlRatio: 0 })
+  })
+
+  it('T3: what is kept for a while of large tenants, rankings and summaries, is kept for each of them', async () => {
+    const [one, two] = [await twin(1), await twin(1)]
+    for (const [{ tenant, system }, users, points] of [
+      [one, 10_001, 7],
+      [two, 10_002, 9],
+    ] as const) {
+      await tenant.event('words', `first-${points}`, points)
+      // Ten thousand more like the first.
+      await env.DB.prepare(
+        `WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
+         INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+           metrics, points, counters, streak, streak_due)
+         SELECT tenant_id, 'more-' || n, iid || n, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+           metrics, json_object(?3, ?4), counters, streak, NULL FROM users, n WHERE tenant_id = ?1`,
+      )
+        .bind(tenant.id, users, system, points)
+        .run()
+      await env.DB.prepare("UPDATE tallies SET count = ?2 WHERE tenant_id = ?1 AND name = 'users'")
+        .bind(tenant.id, users)
+        .run()
+    }
+    // The second time from what is kept.
+    for (const _ of [1, 2]) {
+      for (const [{ tenant }, users, points] of [
+        [one, 10_001, 7],
+        [two, 10_002, 9],
+      ] as const) {
+        const ranked = await tenant.app('GET', '/streaks/rankings?limit=1')
+        expect(ranked.body).toMatchObject([{ userId: `first-${points}`, streakLength: 1 }])
+        const summary = list((await tenant.app('GET', '/points/xp/summary')).body)
+        expect(summary.find((range) => at(range, 'from') === points)).toMatchObject({ users })
+        const levels = await tenant.app('GET', '/points/xp/level-summary')
+        expect(pick(levels.body, 'users')).toEqual([users])
+      }
+    }
+  })
+
+  it('T2: an application key belongs to its tenant: the header may be omitted, and another is 403', async () => {
+    const [one, two] = [await twin(1), await twin(1)]
+    const key = await one.tenant.key('ada')
+    const body = { user: { id: 'ada' }, value: 1 }
+    const event = (headers: Record<string, string>) =>
+      one.tenant.as(key, 'POST', '/metrics/words/event', body, headers)
+    expect((await event({})).status).toBe(201)
+    expect((await event({ 'tenant-id': one.tenant.id })).status).toBe(201)
+    expect((await event({ 'tenant-id': `customer-${one.tenant.id}` })).status).toBe(201)
+    expect((await event({ 'tenant-id': two.tenant.id })).status).toBe(403)
+    expect(
+      (await one.tenant.as(key, 'GET', '/points/xp', undefined, { 'tenant-id': two.tenant.id })).status,
+    ).toBe(403)
+    expect((await two.tenant.app('GET', '/users/ada')).status).toBe(404)
+    expect((await one.tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 3 })
+    const listed = await two.tenant.admin('GET', '/application-api-keys')
+    expect(listed.body).toEqual([])
+  })
+})
+
+describe('with multi-tenancy off (T1)', () => {
+  const off = newApp({ MULTI_TENANCY: 'off' })
+  const headers = { 'x-api-key': ADMIN_KEY }
+
+  it('T1: there is one implicit tenant, and a Tenant-ID header is 422, after 401 and 403', async () => {
+    const key = crypto.randomUUID()
+    const metric = await call(off, 'POST', '/admin/v1/metrics', { body: [{ key, name: 'N' }], headers })
+    expect(metric.status).toBe(201)
+    const event = { user: { id: key }, value: 2 }
+    for (const path of [`/v1/metrics/${key}/event`, `/api/metrics/${key}/event`]) {
+      expect((await call(off, 'POST', path, { body: event, headers })).status).toBe(201)
+    }
+    expect((await call(off, 'GET', `/v1/users/${key}/metrics/${key}`, { headers })).body).toMatchObject({
+      current: 4,
+    })
+    const made = await call(off, 'POST', '/admin/v1/application-api-keys', {
+      body: [{ userId: key }],
+      headers,
+    })
+    const own = { 'x-api-key': String(at(made.body, 'created', 0, 'key')) }
+    expect((await call(off, 'GET', `/v1/users/${key}`, { headers: own })).status).toBe(200)
+    const implicit = await env.DB.prepare('SELECT tenant_id FROM users WHERE id = ?')
+      .bind(key)
+      .first('tenant_id')
+    for (const id of [String(implicit), 'default', 'anything']) {
+      const more = { 'tenant-id': id }
+      for (const [path, method, body] of [
+        ['/admin/v1/metrics', 'GET', undefined],
+        ['/admin/v1/settings', 'PATCH', {}],
+        [`/v1/users/${key}`, 'GET', undefined],
+        [`/v1/metrics/${key}/event`, 'POST', event],
+        ['/v1/metrics/none/event', 'POST', event],
+      ] as const) {
+        const answer = await call(off, method, path, { body, headers: { ...headers, ...more } })
+        expect([path, answer.status, at(answer.body, 'error')]).toEqual([
+          path,
+          422,
+          expect.stringContaining('Tenant-ID'),
+        ])
+      }
+      const event2 = await call(off, 'POST', `/v1/metrics/${key}/event`, {
+        body: event,
+        headers: { ...own, ...more },
+      })
+      expect(event2.status).toBe(422)
+      expect((await call(off, 'GET', '/admin/v1/metrics', { headers: { ...own, ...more } })).status).toBe(403)
+      expect((await call(off, 'GET', '/admin/v1/metrics', { headers: more })).status).toBe(401)
+    }
+    expect((await call(off, 'GET', `/v1/users/${key}/metrics/${key}`, { headers })).body).toMatchObject({
+      current: 4,
+    })
+  })
+
+  it('T1: the implicit tenant is one of its own: nothing of the others is in it', async () => {
+    const { tenant } = await twin(1)
+    await tenant.app('PUT', '/users/only-there', {})
+    expect((await call(off, 'GET', '/v1/users/only-there', { headers })).status).toBe(404)
+    expect((await call(off, 'GET', '/v1/points/xp', { headers })).status).toBe(404)
+  })
+})

@@ -1,0 +1,331 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { IMPLICIT_TENANT_ID } from '../../src/modules/tenants/tenants.repository'
+import { ADMIN_KEY, at, call, countedD1, newApp, newTenant, type Send, toApp } from './harness'
+
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+function tenants(
+  method: string,
+  path = '',
+  body?: unknown,
+  headers: Record<string, string> = {},
+  send: Send = toApp,
+) {
+  return call(send, method, `/admin/v1/tenants${path}`, {
+    body,
+    headers: { 'x-api-key': ADMIN_KEY, ...headers },
+  })
+}
+
+const unused = () => `customer-${crypto.randomUUID()}`
+
+async function make(customerId = unused(), name = 'Acme') {
+  const { body } = await tenants('POST', '', [{ customerId, name }])
+  return { id: String(at(body, 'created', 0, 'id')), customerId }
+}
+
+const metrics = (reference: string, send: Send = toApp) =>
+  call(send, 'GET', '/admin/v1/metrics', { headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': reference } })
+
+describe('the management of tenants (T2)', () => {
+  it('creates, shows, lists and updates', async () => {
+    const customerId = unused()
+    const answer = await tenants('POST', '', [
+      { customerId, name: 'Acme' },
+      { customerId: unused(), name: 'Beta', unknown: true },
+    ])
+    expect(answer).toMatchObject({ status: 201, body: { issues: [] } })
+    const first = at(answer.body, 'created', 0)
+    expect(first).toEqual({
+      id: expect.stringMatching(UUID_V7),
+      customerId,
+      name: 'Acme',
+      status: 'active',
+      created: expect.stringMatching(/Z$/),
+      updated: at(first, 'created'),
+    })
+    const id = String(at(first, 'id'))
+    expect((await tenants('GET', `/${id}`)).body).toEqual(first)
+    expect((await tenants('GET', `/${id.toUpperCase()}`)).body).toEqual(first)
+    const renamed = await tenants('PATCH', '', [{ id, name: 'Acme Ltd', customerId: null }])
+    expect(renamed).toMatchObject({
+      status: 200,
+      body: { updated: [{ id, name: 'Acme Ltd', customerId }], issues: [] },
+    })
+    expect((await tenants('GET', `/${id}`)).body).toEqual(at(renamed.body, 'updated', 0))
+  })
+
+  it('lists the oldest first, page by page', async () => {
+    const made = [await make(), await make(), await make()]
+    const all: unknown[] = []
+    for (let skip = 0; ; skip += 100) {
+      const { body } = await tenants('GET', `?limit=100&skip=${skip}`)
+      const page = [body].flat()
+      all.push(...page)
+      if (page.length < 100) break
+    }
+    const ids = all.map((tenant) => at(tenant, 'id'))
+    expect(ids.slice(-3)).toEqual(made.map(({ id }) => id))
+    const { body } = await tenants('GET', `?limit=2&skip=${ids.length - 3}`)
+    expect([body].flat().map((tenant) => at(tenant, 'id'))).toEqual(ids.slice(-3, -1))
+    for (const query of ['limit=0', 'limit=101', 'skip=-1', 'limit=x']) {
+      expect((await tenants('GET', `?${query}`)).status).toBe(422)
+    }
+  })
+
+  it('`updated` moves only when something did', async () => {
+    const { id, customerId } = await make()
+    const before = (await tenants('GET', `/${id}`)).body
+    await tenants('PATCH', '', [{ id, name: 'Acme', customerId }])
+    expect((await tenants('GET', `/${id}`)).body).toEqual(before)
+  })
+
+  it('a customerId that is taken is an issue, and the others go on (G7)', async () => {
+    const taken = await make()
+    const [twice, other] = [unused(), unused()]
+    const answer = await tenants('POST', '', [
+      { customerId: taken.customerId, name: 'A' },
+      { customerId: twice, name: 'B' },
+      { customerId: twice, name: 'C' },
+      { customerId: taken.id, name: 'D' },
+      { customerId: taken.id.toUpperCase(), name: 'E' },
+    ])
+    expect(answer.status).toBe(201)
+    expect([at(answer.body, 'created')].flat().map((one) => at(one, 'name'))).toEqual(['B'])
+    expect([at(answer.body, 'issues')].flat()).toEqual(
+      [0, 2, 3, 4].map((index) => ({
+        index,
+        severity: 'error',
+        message: expect.stringContaining('already'),
+      })),
+    )
+    const { id } = await make(other)
+    const moved = await tenants('PATCH', '', [
+      { id, customerId: taken.customerId, name: 'Not stored' },
+      { id: NOBODY, name: 'N' },
+      { id, name: 'Stored' },
+    ])
+    expect(moved.body).toMatchObject({
+      updated: [{ id, customerId: other, name: 'Stored' }],
+      issues: [
+        { id, severity: 'error' },
+        { id: NOBODY, severity: 'error' },
+      ],
+    })
+    expect((await tenants('POST', '', [{ customerId: other, name: 'A' }])).status).toBe(200)
+  })
+
+  it('a body of the wrong shape is 422, names every fault, and stores nothing', async () => {
+    const bad = [
+      { customerId: '', name: '' },
+      { customerId: 'x'.repeat(256), name: 'x'.repeat(256) },
+      { customerId: 'a\nb', name: 3 },
+      { customerId: ' padded' },
+    ]
+    const answer = await tenants('POST', '', bad)
+    expect(answer.status).toBe(422)
+    for (const path of [
+      '0.customerId',
+      '0.name',
+      '1.customerId',
+      '1.name',
+      '2.customerId',
+      '2.name',
+      '3.customerId',
+      '3.name',
+    ]) {
+      expect(at(answer.body, 'error')).toContain(`${path}:`)
+    }
+    expect((await tenants('POST', '', [])).status).toBe(422)
+    expect((await tenants('POST', '', {})).status).toBe(422)
+    expect((await tenants('PATCH', '', [{ id: 'x', name: 'A' }])).status).toBe(422)
+    expect((await tenants('DELETE', '')).status).toBe(422)
+    expect((await tenants('GET', `/${NOBODY}`)).status).toBe(404)
+    expect((await tenants('GET', '/x')).status).toBe(404)
+  })
+
+  it('only admin keys may, and no Tenant-ID is needed', async () => {
+    const tenant = await newTenant()
+    const key = await tenant.key('ada')
+    expect((await call(toApp, 'GET', '/admin/v1/tenants', { headers: { 'x-api-key': key } })).status).toBe(
+      403,
+    )
+    expect((await call(toApp, 'GET', '/admin/v1/tenants')).status).toBe(401)
+    expect((await tenants('GET', '', undefined, { 'tenant-id': 'nobody' })).status).toBe(200)
+    const { body } = await call(toApp, 'POST', '/admin/v1/admin-api-keys', {
+      headers: { 'x-api-key': ADMIN_KEY },
+      body: [{ name: 'Other' }],
+    })
+    const other = { 'x-api-key': String(at(body, 'created', 0, 'key')) }
+    expect((await call(toApp, 'GET', '/admin/v1/tenants', { headers: other })).status).toBe(200)
+    expect((await call(toApp, 'GET', '/admin/v1/admin-api-keys', { headers: other })).status).toBe(200)
+    expect((await call(toApp, 'GET', '/admin/v1/test-clock', { headers: other })).status).toBe(200)
+  })
+
+  it('a tenant is called by its UUID, in either case, or by its own identifier', async () => {
+    const { id, customerId } = await make()
+    for (const reference of [id, id.toUpperCase(), customerId])
+      expect((await metrics(reference)).status).toBe(200)
+    expect((await metrics('nobody')).status).toBe(404)
+    expect((await metrics(customerId.toUpperCase())).status).toBe(404)
+    const renamed = unused()
+    await tenants('PATCH', '', [{ id, customerId: renamed }])
+    expect((await metrics(renamed)).status).toBe(200)
+    expect((await metrics(customerId)).status).toBe(404)
+    const heir = await make(customerId)
+    await call(toApp, 'POST', '/admin/v1/metrics', {
+      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': heir.id },
+      body: [{ key: 'of-heir', name: 'Of the heir' }],
+    })
+    expect((await metrics(customerId)).body).toMatchObject([{ key: 'of-heir' }])
+    expect((await metrics(renamed)).body).toEqual([])
+  })
+
+  it('a deleted tenant is archived: nobody gets in, it stays to be seen, its identifier is free (T3)', async () => {
+    const { id, customerId } = await make()
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': id }
+    const { body } = await call(toApp, 'POST', '/admin/v1/application-api-keys', {
+      headers,
+      body: [{ userId: 'ada' }],
+    })
+    const key = { 'x-api-key': String(at(body, 'created', 0, 'key')) }
+    expect((await call(toApp, 'GET', '/v1/achievements', { headers: key })).status).toBe(200)
+    expect(await tenants('DELETE', `?ids=${id},${NOBODY}`)).toMatchObject({
+      status: 200,
+      body: { deleted: [{ id }], issues: [{ id: NOBODY, severity: 'error' }] },
+    })
+    for (const reference of [id, customerId]) expect((await metrics(reference)).status).toBe(404)
+    expect((await call(toApp, 'GET', '/v1/achievements', { headers: key })).status).toBe(404)
+    expect((await call(newApp(), 'PUT', '/v1/users/ada', { headers: key, body: {} })).status).toBe(404)
+    expect((await tenants('GET', `/${id}`)).body).toMatchObject({ id, customerId, status: 'archived' })
+    expect(await tenants('DELETE', `?ids=${id}`)).toMatchObject({
+      body: { deleted: [], issues: [{ id, message: expect.stringContaining('archived') }] },
+    })
+    expect(await tenants('PATCH', '', [{ id, name: 'Again' }])).toMatchObject({
+      status: 200,
+      body: { updated: [], issues: [{ id, message: expect.stringContaining('archived') }] },
+    })
+    const heir = await make(customerId)
+    expect(heir.id).not.toBe(id)
+    expect((await metrics(customerId)).status).toBe(200)
+  })
+
+  it('the tenant of the time without multi-tenancy shows once there is something in it, and stays', async () => {
+    const asked = { 'x-api-key': ADMIN_KEY, 'tenant-id': IMPLICIT_TENANT_ID }
+    const find = () => tenants('GET', `/${IMPLICIT_TENANT_ID}`)
+    expect((await find()).status).toBe(404)
+    expect((await call(toApp, 'GET', '/admin/v1/metrics', { headers: asked })).status).toBe(404)
+    expect((await metrics('default')).status).toBe(404)
+    const single = newApp({ MULTI_TENANCY: 'off' })
+    const own = { headers: { 'x-api-key': ADMIN_KEY } }
+    const created = await call(single, 'POST', '/admin/v1/metrics', {
+      ...own,
+      body: [{ key: 'words', name: 'Words' }],
+    })
+    expect(created.status).toBe(201)
+    expect(await find()).toMatchObject({ status: 200, body: { name: 'Default', status: 'active' } })
+    expect((await call(toApp, 'GET', '/admin/v1/metrics', { headers: asked })).body).toMatchObject([
+      { key: 'words' },
+    ])
+    expect(await tenants('DELETE', `?ids=${IMPLICIT_TENANT_ID}`)).toMatchObject({
+      body: { deleted: [], issues: [{ id: IMPLICIT_TENANT_ID }] },
+    })
+    const id = at(created.body, 'created', 0, 'id')
+    await call(single, 'DELETE', `/admin/v1/metrics?ids=${id}`, own)
+  })
+
+  it('without multi-tenancy there is nothing to manage, and a Tenant-ID is refused (T1)', async () => {
+    const single = newApp({ MULTI_TENANCY: 'off' })
+    for (const [method, path, body] of [
+      ['GET', '', undefined],
+      ['POST', '', [{ customerId: 'a', name: 'A' }]],
+      ['PATCH', '', [{ id: NOBODY }]],
+      ['DELETE', `?ids=${NOBODY}`, undefined],
+      ['GET', `/${NOBODY}`, undefined],
+    ] as const) {
+      const answer = await tenants(method, path, body, {}, single)
+      expect([answer.status, at(answer.body, 'error')]).toEqual([
+        422,
+        expect.stringContaining('MULTI_TENANCY'),
+      ])
+    }
+    for (const path of ['/tenants', '/admin-api-keys', '/test-clock', '/metrics']) {
+      const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': 'a' }
+      expect((await call(single, 'GET', `/admin/v1${path}`, { headers })).status).toBe(422)
+    }
+  })
+
+  it('parallel creates of one identifier make one tenant', async () => {
+    const customerId = unused()
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => tenants('POST', '', [{ customerId, name: 'A' }])),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 201])
+    const { results } = await env.DB.prepare('SELECT id FROM tenants WHERE customer_id = ?')
+      .bind(customerId)
+      .all()
+    expect(results).toHaveLength(1)
+  })
+})
+
+describe('what a tenant is called (T2)', () => {
+  it('costs no round trip where it is known already, and an event only two', async () => {
+    const { id, customerId } = await make()
+    const { DB, count } = countedD1()
+    const send = newApp({ DB })
+    const as = (reference: string) => ({ headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': reference } })
+    await call(toApp, 'POST', '/admin/v1/metrics', { ...as(id), body: [{ key: 'words', name: 'Words' }] })
+    const event = (reference: string) =>
+      call(send, 'POST', '/v1/metrics/words/event', {
+        ...as(reference),
+        body: { user: { id: 'ada' }, value: 1 },
+      })
+    for (const reference of [id, customerId]) {
+      expect((await event(reference)).status).toBe(201)
+      count.batches = 0
+      expect((await event(reference)).status).toBe(201)
+      expect(count.batches).toBe(2)
+    }
+  })
+
+  it('is asked anew where it has come to mean another, also by an app that remembers', async () => {
+    const [name, send] = [unused(), newApp()]
+    const as = (key = ADMIN_KEY) => ({ headers: { 'x-api-key': key, 'tenant-id': name } })
+    const event = (key?: string) =>
+      call(send, 'POST', '/v1/metrics/words/event', { ...as(key), body: { user: { id: 'ada' }, value: 1 } })
+    const metric = () =>
+      call(send, 'POST', '/admin/v1/metrics', { ...as(), body: [{ key: 'words', name: 'Words' }] })
+    const keyOf = async () =>
+      String(
+        at(
+          (await call(send, 'POST', '/admin/v1/application-api-keys', { ...as(), body: [{ userId: 'ada' }] }))
+            .body,
+          'created',
+          0,
+          'key',
+        ),
+      )
+
+    const first = await make(name)
+    await metric()
+    const old = await keyOf()
+    expect(await event(old)).toMatchObject({ status: 201, body: { total: 1 } })
+    await tenants('PATCH', '', [{ id: first.id, customerId: unused() }])
+    expect((await event()).status).toBe(404)
+    const second = await make(name)
+    expect((await metric()).status).toBe(201)
+    expect(await event()).toMatchObject({ status: 201, body: { total: 1 } })
+    expect((await event(old)).status).toBe(403)
+    expect((await call(send, 'GET', '/v1/users/ada', as(old))).status).toBe(403)
+
+    await tenants('DELETE', `?ids=${second.id}`)
+    expect((await event()).status).toBe(404)
+    expect((await metrics(name, send)).status).toBe(404)
+    await tenants('PATCH', '', [{ id: first.id, customerId: name }])
+    expect(await event()).toMatchObject({ status: 201, body: { total: 2 } })
+    expect(await event(old)).toMatchObject({ status: 201, body: { total: 3 } })
+    expect((await metrics(name, send)).body).toHaveLength(1)
+  })
+})

@@ -1,0 +1,373 @@
+import { createExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createApp } from '../../src/app'
+import { Instance } from '../../src/instance'
+import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from './boards'
+import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
+
+afterEach(forgetTime)
+
+/* Lists */
+
+const Listed = z.array(z.object({ id: z.string() }))
+
+/** The ids on a page of users, in order. */
+async function listed(tenant: TestTenant, query: Record<string, string> = {}): Promise<string[]> {
+  const { status, body } = await tenant.admin('GET', `/users?${new URLSearchParams(query)}`)
+  expect([status, Array.isArray(body)]).toEqual([200, true])
+  return Listed.parse(body).map(({ id }) => id)
+}
+
+describe('GET /admin/v1/users', () => {
+  it('G7: serves users, oldest first, page by page', async () => {
+    const tenant = await newTenant()
+    expect(await listed(tenant)).toEqual([])
+    await moveTo(NOON)
+    // Of one moment, the order is that of the ids.
+    for (const id of ['m2', 'm1']) await tenant.app('PUT', `/users/${id}`, {})
+    await moveTo(NOON + HOUR)
+    for (let n = 0; n < 10; n += 1) await tenant.app('PUT', `/users/a${n}`, { name: `N${n}` })
+    const all = ['m1', 'm2', ...Array.from({ length: 10 }, (_, n) => `a${n}`)]
+    expect(await listed(tenant)).toEqual(all.slice(0, 10))
+    expect(await listed(tenant, { limit: '100' })).toEqual(all)
+    expect(await listed(tenant, { limit: '3', skip: '1' })).toEqual(['m2', 'a0', 'a1'])
+    expect(await listed(tenant, { skip: '11' })).toEqual(['a9'])
+    expect(await listed(tenant, { skip: '12' })).toEqual([])
+    const [first] = z.array(z.unknown()).parse((await tenant.admin('GET', '/users?skip=2&limit=1')).body)
+    expect(first).toEqual((await tenant.app('GET', '/users/a0')).body)
+    expect(await listed(await newTenant())).toEqual([])
+  })
+
+  it('searches id, name and email, and takes every character for itself', async () => {
+    const tenant = await newTenant()
+    const people: [id: string, fields: Record<string, string>][] = [
+      ['Ada', { name: 'Countess 100%', email: 'LOVE@example.com' }],
+      ['b_b', { name: `O'Neil "x"` }],
+      ['bxb', { name: 'Ünal ÜNAL', email: 'u@love.example' }],
+      ['c%c', { name: 'a\\b' }],
+      ['d', {}],
+    ]
+    for (const [n, [id, fields]] of people.entries()) {
+      await moveTo(NOON + n * HOUR)
+      await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, fields)
+    }
+    const cases: [string, string[]][] = [
+      ['ADA', ['Ada']],
+      ['ada', ['Ada']],
+      ['love', ['Ada', 'bxb']],
+      ['%', ['Ada', 'c%c']],
+      ['_', ['b_b']],
+      ['b_b', ['b_b']],
+      [`o'neil "X"`, ['b_b']],
+      ['\\', ['c%c']],
+      ['Ünal', ['bxb']],
+      ['ünal', []],
+      ['@', ['Ada', 'bxb']],
+      ['nobody', []],
+      [' ', ['Ada', 'b_b', 'bxb']],
+      ['a'.repeat(255), []],
+    ]
+    for (const [search, ids] of cases)
+      expect([search, await listed(tenant, { search })]).toEqual([search, ids])
+    expect(await listed(tenant, { search: 'b', skip: '1', limit: '1' })).toEqual(['bxb'])
+    for (const query of [
+      'search=',
+      `search=${'a'.repeat(256)}`,
+      'search=a&search=b',
+      'limit=0',
+      'limit=101',
+    ]) {
+      expect([query, (await tenant.admin('GET', `/users?${query}`)).status]).toEqual([query, 422])
+    }
+  })
+
+  it('reads a page by the index: no more rows than it walks past, and none is sorted', async () => {
+    const tenant = await newTenant()
+    await env.DB.prepare(
+      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+         metrics, points, counters)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+       SELECT ?1, 'u' || i, ?1 || i, 1, 1, 1, '{}', 0, 10000 - i, 1, '[]', '{}', '[]' FROM n`,
+    )
+      .bind(tenant.id)
+      .run()
+    const rows: number[] = []
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        if (name !== 'batch') return Reflect.get(target, name, target).bind(target)
+        return async (statements: D1PreparedStatement[]) => {
+          const results = await target.batch(statements)
+          rows.push(...results.map(({ meta }) => meta.rows_read))
+          return results
+        }
+      },
+    })
+    expect(await listed(tenant.through(newApp({ DB })), { skip: '5', limit: '2' })).toEqual([
+      'u2995',
+      'u2994',
+    ])
+    expect(rows.at(-1)).toBeLessThan(15)
+  })
+})
+
+/* Exports */
+
+const exported = (tenant: TestTenant, id: string) =>
+  tenant.admin('GET', `/users/${encodeURIComponent(id)}/export`)
+
+/** So many rows of the log and of idempotency keys for a user, one of the metric's each millisecond. */
+async function grow(tenant: TestTenant, id: string, metric: string, count: number): Promise<void> {
+  const rows = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?4)'
+  const iid = '(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
+  for (const sql of [
+    `INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
+     ${rows} SELECT ${iid}, ?3, i, 0, 'seed' || i, i * 1000000, 60 FROM n`,
+    `INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
+     ${rows} SELECT ${iid}, ?3, 'key' || i, 'seed' || i FROM n`,
+  ]) {
+    await env.DB.prepare(sql).bind(tenant.id, id, metric, count).run()
+  }
+}
+
+/** The real D1 that does something before the n-th read of the log (from 0). */
+function beforePage(page: number, what: () => Promise<unknown>): D1Database {
+  let pages = 0
+  const logs = new WeakSet<D1PreparedStatement>()
+  return new Proxy(env.DB, {
+    get(target, name) {
+      if (name === 'prepare') {
+        return (sql: string) => ({
+          bind: (...values: unknown[]) => {
+            const statement = target.prepare(sql).bind(...values)
+            if (sql.includes('FROM events WHERE user_iid')) logs.add(statement)
+            return statement
+          },
+        })
+      }
+      if (name !== 'batch') return Reflect.get(target, name, target)
+      return async (statements: D1PreparedStatement[]) => {
+        if (statements.some((one) => logs.has(one))) {
+          pages += 1
+          if (pages === page + 1) await what()
+        }
+        return target.batch(statements)
+      }
+    },
+  })
+}
+
+describe('GET /admin/v1/users/{id}/export', () => {
+  it('U8: holds exactly what was done, and nothing of anybody else', async () => {
+    await moveTo(NOON)
+    const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
+    const { tenant, metric, other, team, system, board } = setup
+    const [plan, kind] = [
+      setup.plan,
+      await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' }),
+    ]
+    const gone = await tenant.create('/attributes', { key: 'gone', name: 'Gone', type: 'event' })
+    const achievement = await tenant.create('/achievements', {
+      key: 'first',
+      name: 'First',
+      trigger: 'metric',
+      metricId: metric,
+      metricValue: 2,
+      status: 'active',
+    })
+    await tenant.app('PUT', '/users/ada', {
+      name: 'Ada',
+      email: 'ada@example.com',
+      tz: 'Asia/Tokyo',
+      attributes: { team: 'x', plan: 'y' },
+    })
+    const boost = await tenant.create(`/points/${system}/boosts`, {
+      userId: 'ada',
+      name: 'Double',
+      start: dateAt(NOON),
+      multiplier: 2,
+    })
+    const event = (key: string, value: number, attributes: Record<string, string>, idempotencyKey: string) =>
+      tenant.event(key, 'ada', value, { attributes, idempotencyKey })
+    const answers = [
+      await event('steps', 2.5, { kind: 'run', gone: 'yes' }, 'one'),
+      await event('words', 7, {}, 'two'),
+    ]
+    const stranger = crypto.randomUUID()
+    await tenant.event('steps', stranger, 9, { idempotencyKey: stranger })
+    const elsewhere = await newTenant()
+    await elsewhere.metric('steps')
+    await elsewhere.event('steps', 'ada', 12_345)
+    await elsewhere.key('ada')
+    await tenant.admin('PATCH', '/streaks/settings', { personalisation: true, metrics: [] })
+    const preferences = await tenant.app('PATCH', '/users/ada/preferences', {
+      notifications: { recap: ['push'], reactivation: [] },
+      streak: { enabled: true, evaluationMode: 'AND', metrics: [{ key: 'words', threshold: 1.5 }] },
+    })
+    expect(preferences.status).toBe(200)
+    const pauses = [{ userId: 'ada', start: dateAt(NOON + 9 * DAY), end: dateAt(NOON + 10 * DAY) }]
+    const pause = at((await tenant.admin('POST', '/streaks/pauses', { pauses })).body, 'created', 0, 'id')
+    const key = await tenant.key('ada')
+    await tenant.admin('DELETE', `/metrics?ids=${other}`)
+    await tenant.admin('DELETE', `/attributes?ids=${gone}`)
+    await moveTo(NOON + 3 * DAY)
+    const unreached = new Proxy(env.TIMEKEEPER, {
+      get: () => () => ({ wake: () => Promise.reject(new Error('out of reach')) }),
+    })
+    const batch = await tenant.through(newApp({ TIMEKEEPER: unreached })).admin('POST', '/metrics/events', [
+      { key: 'steps', user: { id: stranger }, value: 1 },
+      {
+        key: 'steps',
+        user: { id: 'ada', name: 'Ada L.' },
+        value: 4,
+        attributes: { kind: 'walk' },
+        idempotencyKey: 'q',
+      },
+    ])
+    const batchId = batch.headers.get('x-batch-id')
+    await env.DB.prepare("INSERT INTO parked_events VALUES (?1, ?2, 4, ?3, 'too big')")
+      .bind(tenant.id, batchId, '{"kind":"event","body":{"user":{"id":"ada"},"value":1}}')
+      .run()
+
+    const { status, headers, body } = await exported(tenant, 'ada')
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
+    const moment = {
+      date: new Date(NOON).toISOString(),
+      localDate: dateAt(NOON + 9 * HOUR),
+      utcOffsetMinutes: 540,
+    }
+    const ids = answers.map((answer) => at(answer.body, 'eventId'))
+    expect(body).toMatchObject({
+      exported: new Date(NOON + 3 * DAY).toISOString(),
+      user: (await tenant.app('GET', '/users/ada')).body,
+      attributes: [
+        { id: team, key: 'team', value: 'x' },
+        { id: plan, key: 'plan', value: 'y' },
+      ],
+      preferences: {
+        notifications: { recap: ['push'], reactivation: [] },
+        streak: {
+          enabled: true,
+          evaluationMode: 'AND',
+          metrics: [{ metricId: other, metricKey: null, threshold: 1.5 }],
+        },
+      },
+      metrics: [
+        { metricId: metric, metricKey: 'steps', total: 2.5, highest: 2.5 },
+        { metricId: other, metricKey: null, total: 7, highest: 7 },
+      ],
+      points: [{ systemId: system, systemKey: 'xp', total: 40 }],
+      achievements: [{ achievementId: achievement, achievementKey: 'first', ...moment }],
+      boosts: [{ id: boost, systemId: system, systemKey: 'xp', name: 'Double', multiplier: 2, end: null }],
+      applicationKeys: [{ prefix: key.split('.')[0], created: new Date(NOON).toISOString() }],
+      waitingEvents: [
+        {
+          batchId,
+          position: 1,
+          key: 'steps',
+          idempotencyKey: 'q',
+          user: { id: 'ada', name: 'Ada L.' },
+          value: 4,
+          attributes: { kind: 'walk' },
+        },
+      ],
+      parkedEvents: [{ batchId, position: 4, event: { kind: 'event' }, reason: 'too big' }],
+      awards: [
+        { systemId: system, systemKey: 'xp', awarded: 40, total: 40, ...moment, boosts: [{ id: boost }] },
+      ],
+      leaderboards: [
+        {
+          leaderboardId: board,
+          leaderboardKey: 'board',
+          start: moment.localDate,
+          end: moment.localDate,
+          isFinal: true,
+          group: [],
+          value: 2.5,
+          reached: moment.date,
+        },
+      ],
+    })
+    expect(at(body, 'events')).toEqual(
+      [
+        {
+          id: ids[0],
+          metricId: metric,
+          metricKey: 'steps',
+          value: 2.5,
+          ...moment,
+          attributes: [
+            { id: kind, key: 'kind', value: 'run' },
+            { id: gone, key: null, value: 'yes' },
+          ],
+        },
+        { id: ids[1], metricId: other, metricKey: null, value: 7, ...moment, attributes: [] },
+      ].toSorted((a, b) => (a.metricId < b.metricId ? -1 : 1)),
+    )
+    expect(at(body, 'idempotencyKeys')).toEqual(
+      [
+        { metricId: metric, metricKey: 'steps', key: 'one', eventId: ids[0] },
+        { metricId: other, metricKey: null, key: 'two', eventId: ids[1] },
+      ].toSorted((a, b) => (a.metricId < b.metricId ? -1 : 1)),
+    )
+    const streak = at(body, 'streak')
+    expect(streak).toMatchObject({
+      now: { length: 0 },
+      stored: { run: null, frequency: 'daily' },
+      past: [{ started: moment.localDate, firstPeriod: moment.localDate, periods: '1e', length: 1 }],
+      pauses: [{ id: pause, ...pauses[0], deleted: null }].map(({ userId: _, ...rest }) => rest),
+    })
+    const text = JSON.stringify(body)
+    for (const secret of [stranger, '12345', key.split('.')[1] ?? '', 'hash', 'tenant']) {
+      expect([secret, text.includes(secret)]).toEqual([secret, false])
+    }
+  })
+
+  it('U8: holds a long log whole, as of the moment at which it began', async () => {
+    const tenant = await newTenant()
+    const metric = await tenant.metric('steps')
+    await tenant.event('steps', 'ada', 1)
+    await grow(tenant, 'ada', metric, 12_000)
+    const DB = beforePage(2, () => tenant.event('steps', 'ada', 5, { idempotencyKey: 'later' }))
+    const { status, body } = await exported(tenant.through(newApp({ DB })), 'ada')
+    expect(status).toBe(200)
+    const events = z.array(z.object({ id: z.string(), value: z.number() })).parse(at(body, 'events'))
+    expect(events.map(({ value }) => value)).toEqual([...Array.from({ length: 12_000 }, (_, n) => n + 1), 1])
+    expect(new Set(events.map(({ id }) => id)).size).toBe(12_001)
+    const keys = z.array(z.object({ key: z.string() })).parse(at(body, 'idempotencyKeys'))
+    expect(keys.filter(({ key }) => key !== 'later')).toHaveLength(12_000)
+    expect(at(body, 'metrics', 0, 'total')).toBe(1)
+    expect(at((await exported(tenant, 'ada')).body, 'events', 12_001, 'value')).toBe(5)
+  })
+
+  it.each([
+    ['a part can’t be read', () => Promise.reject(new Error('Network connection lost.'))],
+    ['the user is erased meanwhile', (tenant: TestTenant) => tenant.admin('DELETE', '/users/ada')],
+  ])('U8: breaks off where %s', async (_what, fault) => {
+    const tenant = await newTenant()
+    const metric = await tenant.metric('steps')
+    await tenant.event('steps', 'ada', 1)
+    await grow(tenant, 'ada', metric, 2_000)
+    const request = new Request('http://laurel.test/admin/v1/users/ada/export', {
+      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
+    })
+    const DB = beforePage(1, () => fault(tenant))
+    // Not through the harness, which reads answers to their end.
+    const response = await createApp(new Instance()).fetch(request, { ...env, DB }, createExecutionContext())
+    expect(response.status).toBe(200)
+    await expect(response.text()).rejects.toThrow()
+  })
+
+  it('G2: refuses an application key, and does not find who is not there', async () => {
+    const tenant = await newTenant()
+    expect((await exported(tenant, 'ada')).status).toBe(404)
+    await tenant.app('PUT', '/users/ada', {})
+    expect((await exported(await newTenant(), 'ada')).status).toBe(404)
+    const key = await tenant.key('ada')
+    const request = new Request('http://laurel.test/admin/v1/users/ada/export', {
+      headers: { 'x-api-key': key },
+    })
+    expect((await tenant.send(request)).status).toBe(403)
+  })
+})
