@@ -8,6 +8,7 @@ import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
 import { Complaint, inProject, report } from '../scripts/lib/project.mjs'
+import { measureBatch } from './lib/batch.mjs'
 import { burst, costOfEvents } from './lib/cost.mjs'
 import { measureMidnight } from './lib/midnight.mjs'
 import { copyBaseline, copyOurs } from './lib/project.mjs'
@@ -56,7 +57,7 @@ const told = (/** @type {string} */ text) => tell(`  ${text}`)
 async function measure() {
   const adminKey = newAdminKey()
   tell('Copying and building…')
-  const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off' }
+  const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
   const ours = await copyOurs(join(folder, 'ours'), variables)
   const apart = await copyOurs(join(folder, 'ticks'), variables)
   const night = await copyOurs(join(folder, 'night'), variables)
@@ -76,7 +77,7 @@ async function measure() {
   await ours.stop()
 
   await fill(ours, scene, { from: USERS_FEW, to: USERS_IN_ROUNDS })
-  const { ranked, speed, pages, bursts } = await measureBoards(ours, baseline, scene)
+  const { ranked, speed, pages, bursts, batch } = await measureBoards(ours, baseline, scene)
 
   tell(`Costs of an event among ${USERS_MANY} users…`)
   await fill(ours, scene, { from: USERS_IN_ROUNDS, to: USERS_MANY })
@@ -94,6 +95,7 @@ async function measure() {
     cost: { usersFew, usersMany, eventsFew, eventsMany },
     ranked,
     bursts,
+    batch,
     speed,
     pages,
     ticks,
@@ -102,7 +104,7 @@ async function measure() {
   }
 }
 
-/** What is measured with leaderboards: costs and speed of events, pages, and events of one user at once. */
+/** What is measured with leaderboards: costs and speed of events, pages, events of one user at once, and in batches. */
 async function measureBoards(
   /** @type {Server} */ ours,
   /** @type {Server} */ baseline,
@@ -130,8 +132,11 @@ async function measureBoards(
   tell(`${BURST} events of one user at once…`)
   const bursts = []
   for (let i = 0; i < BURSTS; i += 1) bursts.push(await burst(ours, key, FEW.id, BURST))
+
+  tell('Events in batches…')
+  const batch = await measureBatch(ours, key, told)
   await ours.stop()
-  return { ranked, speed, pages, bursts }
+  return { ranked, speed, pages, bursts, batch }
 }
 
 /** Writes the figures as JSON, and answers where. */

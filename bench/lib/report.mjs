@@ -21,6 +21,7 @@
  *   ranked: { boards: number; cost: Cost }[]
  *   speed: Record<'plain' | 'keyed' | 'some' | 'many' | 'none', Speed>
  *   pages: Record<'first' | 'fromUser' | 'fromOffset', Speed>
+ *   batch: import('./batch.mjs').Batch
  *   bursts: { writeBatches: number; faults: string[] }[]
  *   ticks: { jump: import('./ticks.mjs').Jump; alone: import('./ticks.mjs').Tick; ranked: import('./ticks.mjs').Tick }
  *   midnight: import('./midnight.mjs').Midnight
@@ -54,6 +55,7 @@ export function rowsOf(found) {
     speedRow('no leaderboard ÷ baseline without its object', speed.none, BUDGET),
     ...pageRows(found),
     burstRow(found),
+    ...batchRows(found),
     ...tickRows(found),
     ...midnightRows(found),
     sizeRow(found),
@@ -191,6 +193,32 @@ function tickRow(/** @type {string} */ what, /** @type {import('./ticks.mjs').Ti
     meetsAim: true,
     values: tick,
   }
+}
+
+/** @returns {Row[]} */
+function batchRows(/** @type {Found} */ { batch, speed }) {
+  const { rowsWritten, d1Rows, objectRows, roundTrips, eventsASecond } = batch
+  const ratio = eventsASecond / speed.keyed.ours
+  return [
+    {
+      what: 'rows written per event of a batch of 1,000 of 100 users, as above',
+      figure: `${rowsWritten.toFixed(2)} (${d1Rows.toFixed(2)} in D1, ${objectRows.toFixed(2)} in the object), ${roundTrips.toFixed(3)} round trips`,
+      must: null,
+      aim: null,
+      meetsMust: true,
+      meetsAim: true,
+      values: batch,
+    },
+    {
+      what: 'events/s in batches ÷ events/s one by one, with a key',
+      figure: ratio.toFixed(1),
+      must: null,
+      aim: null,
+      meetsMust: true,
+      meetsAim: true,
+      values: { eventsASecond, ratio },
+    },
+  ]
 }
 
 /** @returns {Row[]} */

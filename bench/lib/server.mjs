@@ -150,7 +150,7 @@ export class Server {
    * Keeps the log while something is done, and answers with the lines of these requests, in their order, and those of all
    * steps of what falls due. Otherwise the log is read and thrown away.
    *
-   * @param {() => Promise<Answer[]>} work
+   * @param {(steps: readonly StepLine[]) => Promise<Answer[]>} work is given the lines of steps as they come
    * @returns {Promise<{ answers: Answer[]; lines: LogLine[]; steps: StepLine[] }>}
    */
   async logged(work) {
@@ -160,7 +160,7 @@ export class Server {
     this.#steps = steps
     this.#partial = ''
     try {
-      const answers = await work()
+      const answers = await work(steps)
       const deadline = performance.now() + LOG
       while (answers.some(({ requestId }) => !found.has(requestId))) {
         if (performance.now() > deadline) throw new Error('The log has no line for some of the requests.')
