@@ -13,6 +13,11 @@ export class Refusal extends Error {
 /** One fault of a request's content: where it is, and what is wrong there. */
 export type Fault = { path: string; message: string }
 
+/** The most faults that one answer names: a batch may have some in each of its events. */
+const MOST_FAULTS = 1_000
+/** The most keys that one answer names. */
+const MOST_KEYS = 20
+
 /** Every way in which a request can be refused, by status (G2). */
 export const refusals = {
   keyMissing: () => new Refusal(401, 'No API key was given. Send yours in the X-API-KEY header.'),
@@ -28,28 +33,32 @@ export const refusals = {
   tenantUnexpected: () =>
     new Refusal(422, 'Multi-tenancy is off, so the Tenant-ID header has no meaning. Leave it out.'),
   tenantMissing: () => new Refusal(422, 'Multi-tenancy is on. Name the tenant in the Tenant-ID header.'),
-  tenantUnknown: () => new Refusal(404, 'No active tenant has this Tenant-ID. Check the header.'),
+  tenantUnknown: () =>
+    new Refusal(404, 'There is no active tenant of this name. Check the Tenant-ID header, or the key.'),
   tenantOther: () =>
     new Refusal(403, 'This application key belongs to another tenant. Leave the Tenant-ID header out.'),
   bodyTooLarge: (limit: string) => new Refusal(413, `The body is larger than ${limit}. Send less at once.`),
   bodyNotJson: () => new Refusal(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
   notFound: (what: string) => new Refusal(404, `${what} does not exist. Check the path.`),
-  noMetrics: (keys: readonly string[]) =>
-    new Refusal(
-      404,
-      `No metric has the key ${keys.map((key) => JSON.stringify(key)).join(', ')}. Check the events.`,
-    ),
+  noMetrics: (keys: readonly string[]) => {
+    const told = keys.slice(0, MOST_KEYS).map((key) => JSON.stringify(key.slice(0, 255)))
+    const more = keys.length - told.length
+    const list = [...told, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+    return new Refusal(404, `No metric has the key ${list}. Check the events.`)
+  },
   noRun: (date: string) =>
     new Refusal(
       404,
       `This leaderboard has no run that holds ${date}. Name a date between its start and its end.`,
     ),
   noSuchPath: () => new Refusal(404, 'This path does not exist. All paths are listed at /docs.'),
-  invalid: (faults: readonly Fault[]) =>
-    new Refusal(
-      422,
-      `${faults.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')}.`,
-    ),
+  invalid: (faults: readonly Fault[]) => {
+    const told = faults
+      .slice(0, MOST_FAULTS)
+      .map(({ path, message }) => (path ? `${path}: ${message}` : message))
+    const more = faults.length - told.length
+    return new Refusal(422, `${[...told, ...(more > 0 ? [`and ${more} more faults`] : [])].join('; ')}.`)
+  },
   unprocessable: (sentence: string) => new Refusal(422, sentence),
   tooMany: (seconds: number) =>
     new Refusal(429, `Too many requests. Send fewer, and try again in ${seconds} seconds.`, seconds),

@@ -46,7 +46,7 @@ export async function readClaim(
   if (bearer === null) throw key ? refusals.keyInvalid() : refusals.keyMissing()
   const { access, prefix, keyTenantId } = bearer
   const isAnyTenant = account && ctx.variables.MULTI_TENANCY === 'on'
-  const tenantName = isAnyTenant ? null : headers.get('tenant-id')
+  const tenantName = isAnyTenant ? null : headers.get('tenant-id') || null
   const tenantId = isAnyTenant ? IMPLICIT_TENANT_ID : await tenantOf(ctx, keyTenantId, tenantName)
   return { access, prefix, tenantId, tenantName, keyTenantId }
 }
@@ -73,7 +73,10 @@ async function tenantOf(ctx: Context, keyTenantId: string | null, name: string |
   }
   if (name === null) return keyTenantId ?? refusals.tenantMissing()
   const { tenantNames } = ctx.instance
-  const tenantId = tenantNames.get(name) ?? (await findTenantId(ctx.db, name))
+  const known = tenantNames.get(name)
+  // What is remembered is confirmed before anything comes of it; a refusal would not be.
+  if (known !== undefined && (keyTenantId === null || keyTenantId === known)) return known
+  const tenantId = await findTenantId(ctx.db, name)
   if (tenantId === null) return refusals.tenantUnknown()
   tenantNames.set(name, tenantId)
   return keyTenantId === null || keyTenantId === tenantId ? tenantId : refusals.tenantOther()

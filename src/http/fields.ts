@@ -6,6 +6,8 @@ import { isZone } from '../shared/zone'
 export const INT32_MAX = 2_147_483_647
 
 const ATTRIBUTE_VALUE_MAX = 1_000
+/** As many as a tenant can configure. */
+const ATTRIBUTES_MAX = 200
 
 const KINDS = new Map([
   ['int', 'a whole number'],
@@ -161,7 +163,13 @@ function attributeMap<V extends string | null>(type: unknown, accepts: (value: u
   const additionalProperties = { type, maxLength: ATTRIBUTE_VALUE_MAX }
   return JsonObject.meta({ type: 'object', additionalProperties }).transform((object, context) => {
     const map = new Map<string, V>()
-    for (const [key, value] of Object.entries(object)) {
+    const entries = Object.entries(object)
+    // More can't be configured, so some of them aren't; and each may be a fault of its own.
+    if (entries.length > ATTRIBUTES_MAX) {
+      context.addIssue(`must have at most ${ATTRIBUTES_MAX} attributes`)
+      return map
+    }
+    for (const [key, value] of entries) {
       if (accepts(value)) map.set(key, value)
       else {
         const message = `must be a string of at most ${ATTRIBUTE_VALUE_MAX} characters, without unpaired surrogates`

@@ -18,6 +18,14 @@ export async function limit(
     bearer === null
       ? [env.ADDRESS_LIMIT, headers.get('cf-connecting-ip') ?? '']
       : [bearer.access.kind === 'admin' ? env.ADMIN_LIMIT : env.APPLICATION_LIMIT, bearer.prefix ?? '']
-  const outcome = await limiter.limit({ key }).catch(() => null)
-  if (outcome?.success === false) throw refusals.tooMany(WINDOW)
+  if (!(await isWithin(limiter, key))) throw refusals.tooMany(WINDOW)
+}
+
+async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
+  try {
+    return (await limiter.limit({ key })).success
+  } catch (error) {
+    console.warn(JSON.stringify({ level: 'warn', error: `not counted: ${String(error)}` }))
+    return true
+  }
 }

@@ -21,6 +21,7 @@ export function logLine(c: HonoContext<AppEnv>, milliseconds: number): string {
 }
 
 function tenantOf(c: HonoContext<AppEnv>): string | null {
+  if (c.get('account') !== undefined) return null
   const claim = c.get('claim')
   return typeof claim?.tenantId === 'string' ? claim.tenantId : null
 }

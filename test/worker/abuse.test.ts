@@ -289,6 +289,21 @@ describe('bodies', () => {
     expect(await everything()).toEqual(before)
   })
 
+  it('G3: attributes far too many are refused shortly', async () => {
+    const attributes = `{${Array.from({ length: 90_000 }, (_, n) => `"${n}":1`).join(',')}}`
+    for (const [path, body] of [
+      ['/v1/metrics/words/event', `{"user":{"id":"ada"},"value":1,"attributes":${attributes}}`],
+      ['/v1/metrics/words/event', `{"user":{"id":"ada","attributes":${attributes}},"value":1}`],
+      [
+        '/admin/v1/metrics/events',
+        `[{"key":"words","user":{"id":"ada","attributes":${attributes}},"value":1}]`,
+      ],
+    ] as const) {
+      const { status, body: answer } = await call(toApp, 'POST', path, { raw: body, headers: headers() })
+      expect([status, String(at(answer, 'error')).length < 200]).toEqual([422, true])
+    }
+  })
+
   it('G7: a list far too long is refused shortly: 1 MiB of nothings does not come back as many', async () => {
     for (const [path, method] of [
       ['/admin/v1/metrics', 'POST'],

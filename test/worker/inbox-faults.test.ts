@@ -12,22 +12,26 @@ import { ADMIN_KEY, at, everything, newApp, newTenant, type TestTenant, toApp } 
 
 /* Steps of the inbox one by one, at the real database, with faults before, between and after its batches. */
 
-type Batch = { text: string; run: () => Promise<D1Result[]> }
+/** `weight` is the characters of its parameters. */
+type Batch = { text: string; weight: number; run: () => Promise<D1Result[]> }
 type Fault = (batch: Batch, number: number) => Promise<D1Result[]>
 
 /** The real D1 with a fault before it, which is told each batch's texts and number, from 0. */
 function d1With(fault: Fault): D1Database {
   let count = 0
   const texts = new WeakMap<D1PreparedStatement, string>()
+  const weights = new WeakMap<D1PreparedStatement, number>()
   const batch = (statements: D1PreparedStatement[]) => {
     const text = statements.map((statement) => texts.get(statement) ?? '').join('\n')
+    const weight = statements.reduce((sum, statement) => sum + (weights.get(statement) ?? 0), 0)
     count += 1
-    return fault({ text, run: () => env.DB.batch(statements) }, count - 1)
+    return fault({ text, weight, run: () => env.DB.batch(statements) }, count - 1)
   }
   const prepare = (sql: string) => ({
     bind: (...params: unknown[]) => {
       const statement = env.DB.prepare(sql).bind(...params)
       texts.set(statement, sql)
+      weights.set(statement, params.join('').length)
       return statement
     },
   })
@@ -276,7 +280,7 @@ describe('a step, when D1’s answer is lost', () => {
     for (const kind of [isStep, ({ text }: Batch) => text.includes('CROSS JOIN users u ON'), () => true]) {
       const { DB, seen } = only(kind, () => Promise.reject(new Error(message)))
       await expect(step(tenant, DB)).rejects.toThrow(message)
-      expect(seen.count).toBe(3)
+      expect(seen.count).toBe(9)
     }
     expect(await counts(tenant, id)).toMatchObject({ processed: 0, dropped: 0, parked: 0 })
     await allSteps(tenant)
@@ -616,6 +620,20 @@ describe('what changes before an event’s turn comes', () => {
     expect(row).toEqual({ id, processed: 0, parked: 0 })
   })
 
+  it('E9: a step that is too much for D1 is done in smaller ones, and nothing is put aside', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(250, 10))
+    const limit = new Error('D1_ERROR: D1 DB exceeded its CPU time limit and was reset.')
+    const small = d1With(async (batch) => {
+      if (isStep(batch) && batch.weight > 20_000) throw limit
+      return batch.run()
+    })
+    for (let steps = 0; steps < 100 && (await inboxWork(tenant)) !== undefined; steps += 1) {
+      await step(tenant, small)
+    }
+    expect(await counts(tenant, id)).toMatchObject(done(250))
+  })
+
   describe('the clock', () => {
     afterEach(forgetTime)
     const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
@@ -630,6 +648,19 @@ describe('what changes before an event’s turn comes', () => {
       expect(await step(tenant, DB)).toBe(1)
       expect(seen.count).toBe(2)
       expect(await moment(tenant)).toEqual([{ at: NOON }])
+    })
+
+    it('C1: is moved while a batch is on its way: it is sent at the time at which it is stored', async () => {
+      await moveTo(NOON)
+      const { tenant } = await prepared()
+      const { DB } = only(isAccept, async (batch) => {
+        await stealthily(NOON + DAY)
+        return batch.run()
+      })
+      const answer = await muted(tenant, { DB }).admin('POST', '/metrics/events', [event('u0', 1)])
+      expect(answer.status).toBe(202)
+      await allSteps(tenant)
+      expect(await moment(tenant)).toEqual([{ at: NOON + DAY }])
     })
 
     it('S9: streaks of another frequency are counted anew first', async () => {

@@ -218,6 +218,12 @@ describe('a batch that is refused', () => {
     expect(await raw(' '.repeat(4 * 1_048_576 + 1))).toBe(413)
     expect(await raw('[{')).toBe(400)
     expect(await raw('')).toBe(400)
+    // Far too many are refused by their number, before anything is looked at.
+    const many = await call(toApp, 'POST', path, { raw: `[${'{},'.repeat(1_000_000)}{}]`, headers: own })
+    expect([many.status, String(at(many.body, 'error')).length < 200]).toEqual([422, true])
+    const keys = Array.from({ length: 1_000 }, (_, n) => event('ada', 1, { key: `no-${n}` }))
+    const unknowns = await call(toApp, 'POST', path, { body: keys, headers: own })
+    expect(unknowns).toMatchObject({ status: 404, body: { error: expect.stringContaining('and 980 more') } })
     const unknown = JSON.stringify([event('ada', 1, { key: 'no' })])
     expect(await raw(unknown, { 'x-api-key': key })).toBe(403)
     expect(await raw('[{', { 'x-api-key': key })).toBe(403)

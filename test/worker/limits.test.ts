@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ADMIN_KEY, type Answer, at, call, newApp, newTenant, type Send } from './harness'
+import { ADMIN_KEY, type Answer, at, call, countedD1, newApp, newTenant, type Send } from './harness'
 
 /** With limits on: the tests run without, as `npm start` does. */
 const limited = newApp({ RATE_LIMITS: 'on' })
@@ -40,6 +40,12 @@ function refusing() {
 }
 
 const FAILING: RateLimit = { limit: () => Promise.reject(new Error('the limiter is away')) }
+/** A binding that a wrangler.toml of before does not have fails where it is called, not in its answer. */
+const ABSENT: RateLimit = {
+  get limit(): never {
+    throw new TypeError('the binding is not there')
+  },
+}
 const ALLOWING: RateLimit = { limit: async () => ({ success: true }) }
 
 describe('rate limits (G2)', () => {
@@ -122,11 +128,50 @@ describe('rate limits (G2)', () => {
     }
   })
 
+  it('429 comes first under every path that an operation is served at', async () => {
+    const limits = refusing()
+    const send = newApp({ RATE_LIMITS: 'on', ADMIN_LIMIT: limits.limiter, ADMIN_HOST: 'admin.laurel.test' })
+    const headers = { 'x-api-key': ADMIN_KEY }
+    const paths = [
+      ['POST', '/api/metrics/none/event'],
+      ['PUT', '/api/users/ada'],
+      ['GET', '/admin/v1/tenants'],
+      ['GET', '/admin/v1/admin-api-keys'],
+      ['POST', '/admin/v1/metrics/events'],
+      ['DELETE', '/admin/v1/users/ada'],
+    ] as const
+    for (const [method, path] of paths) {
+      const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} }
+      expect((await call(send, method, path, { headers, ...body })).status).toBe(429)
+    }
+    const byHost = new Request('http://admin.laurel.test/v1/metrics', { headers })
+    expect((await send(byHost)).status).toBe(429)
+    expect(limits.asked).toHaveLength(paths.length + 1)
+  })
+
+  it('what has not the form of a key is not looked for', async () => {
+    const { DB, count } = countedD1()
+    const send = newApp({ RATE_LIMITS: 'on', ADDRESS_LIMIT: ALLOWING, DB })
+    for (const key of [
+      'x',
+      'app_short.secret',
+      `app_${'a'.repeat(12)}.${'b'.repeat(42)}`,
+      `key_${'a'.repeat(12)}.${'b'.repeat(43)}`,
+    ]) {
+      expect((await call(send, 'GET', '/v1/achievements', { headers: { 'x-api-key': key } })).status).toBe(
+        401,
+      )
+    }
+    expect(count.batches).toBe(0)
+  })
+
   it('a limiter that fails stops nobody, and neither do those that are off', async () => {
     const tenant = await newTenant()
     const headers = { 'x-api-key': await tenant.key('ada') }
-    const failing = newApp({ RATE_LIMITS: 'on', APPLICATION_LIMIT: FAILING })
-    expect((await call(failing, 'GET', '/v1/achievements', { headers })).status).toBe(200)
+    for (const limiter of [FAILING, ABSENT]) {
+      const failing = newApp({ RATE_LIMITS: 'on', APPLICATION_LIMIT: limiter })
+      expect((await call(failing, 'GET', '/v1/achievements', { headers })).status).toBe(200)
+    }
     const off = newApp({ RATE_LIMITS: 'off', APPLICATION_LIMIT: refusing().limiter })
     expect((await call(off, 'GET', '/v1/achievements', { headers })).status).toBe(200)
   })

@@ -326,6 +326,15 @@ describe('what a tenant is called (T2)', () => {
     await tenants('PATCH', '', [{ id: first.id, customerId: name }])
     expect(await event()).toMatchObject({ status: 201, body: { total: 2 } })
     expect(await event(old)).toMatchObject({ status: 201, body: { total: 3 } })
+
+    // A Worker that remembers the name for another tenant than the key's asks before it refuses.
+    const third = await make()
+    await tenants('PATCH', '', [{ id: first.id, customerId: unused() }])
+    await tenants('PATCH', '', [{ id: third.id, customerId: name }])
+    expect((await event(old)).status).toBe(403)
+    await tenants('PATCH', '', [{ id: third.id, customerId: unused() }])
+    await tenants('PATCH', '', [{ id: first.id, customerId: name }])
+    expect(await event(old)).toMatchObject({ status: 201, body: { total: 4 } })
     expect((await metrics(name, send)).body).toHaveLength(1)
   })
 })

@@ -13,7 +13,7 @@ const moment = z.number().transform(instant)
 const common = {
   arrived: moment,
   prefix: z.string().nullable(),
-  tenantName: z.string().nullable(),
+  tenantName: z.string().nullable().default(null),
   since: moment.nullable(),
 }
 

@@ -8,11 +8,14 @@ const EVENTS_A_ROW = 250
 /** Most rows to one step. */
 const ROWS_A_STEP = 20
 
-const RECEIVE = 'INSERT INTO event_batches (tenant_id, id, created, accepted) VALUES (?1, ?2, ?3, ?4)'
+/** A set clock may have moved since the request read it: events are sent at the time at which they are stored (C1). */
+const NOW = 'coalesce((SELECT now FROM test_clock WHERE ?3), ?4)'
+const RECEIVE = `
+  INSERT INTO event_batches (tenant_id, id, created, accepted) VALUES (?1, ?2, ${NOW}, ?5)`
 const PUT = `
   INSERT INTO inbox (tenant_id, batch_id, count, "offset", events) VALUES (?1, ?2, ?3, ?4, ?5)`
 const CALL = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'inbox', '', ?2) ON CONFLICT DO NOTHING`
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'inbox', ?2, ${NOW}) ON CONFLICT DO NOTHING`
 
 /** Puts the events of a batch, each as JSON, into the inbox, and makes their processing due (E9). */
 export function receive(
@@ -29,12 +32,13 @@ export function receive(
       offset += part.length
     }
   }
+  const testClock = db.testClock ? 1 : 0
   return [
-    db.statement(RECEIVE, db.tenantId, batchId, now, events.length),
+    db.statement(RECEIVE, db.tenantId, batchId, testClock, now, events.length),
     ...rows.map(({ offset, part }) =>
       db.statement(PUT, db.tenantId, batchId, part.length, offset, listOf(part)),
     ),
-    db.statement(CALL, db.tenantId, now),
+    db.statement(CALL, db.tenantId, '', testClock, now),
   ]
 }
 

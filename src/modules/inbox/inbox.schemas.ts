@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { optional, UuidAnswer } from '../../http/fields'
 import { EventHeaders, EventRequest } from '../events/events.schemas'
 
-const EVENTS_MAX = 1_000
+/** The most events of a batch. */
+export const EVENTS_MAX = 1_000
 
 /** An event of a batch: what a single one says in its path and headers too (E9). */
 export const BatchMetricEvent = EventRequest.extend({
@@ -26,8 +27,8 @@ export const BatchEventsRequest = z
 export const BatchEventsResponse = z.object({ accepted: z.int32() }).meta({ id: 'BatchEventsResponse' })
 
 /**
- * What became of a batch (E9): `processed` events were recorded, `dropped` ones were repeats of an idempotency key or could no longer be
- * done, and `parked` ones were put aside after a fault of ours. It is `done` when they are all of them.
+ * What became of a batch (E9): `processed` events were recorded, `dropped` ones were repeats of an idempotency key, could no longer be
+ * done, or were of a user who was erased, and `parked` ones were put aside after a fault of ours. It is `done` when they are all of them.
  */
 export const EventBatch = z
   .object({

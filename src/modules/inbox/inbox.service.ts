@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Scope } from '../../context'
 import { type Fault, refusals } from '../../errors'
 import { systemNow, wait } from '../../shared/clock'
@@ -7,22 +7,26 @@ import { type Configuration, metricByKey } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { eventCommand, messageOf } from '../events/commands'
 import { arm } from '../timekeeper/timekeeper.service'
-import { userOf, usersStatement } from '../users/users.repository'
+import { withEmail } from '../users/users.repository'
 import { resolveAttributes } from '../users/users.rules'
 import { findBatch, receive } from './inbox.repository'
-import type { BatchEventsRequest, EventBatch } from './inbox.schemas'
+import { type BatchEventsRequest, EVENTS_MAX, type EventBatch } from './inbox.schemas'
 
 /** How often D1 is asked to store a batch. */
 const TRIES = 3
 
 type Events = z.output<typeof BatchEventsRequest>
 
-const WithKeys = z.array(z.object({ key: z.string() }).nullable().catch(null))
+const keyOf = (event: unknown) =>
+  typeof event === 'object' && event !== null && 'key' in event && typeof event.key === 'string'
+    ? [event.key]
+    : []
 
 /** Throws 404 where events of a batch are of metrics that don't exist; all of them are named (E9). */
 export async function requireMetrics(scope: Scope, json: unknown): Promise<void> {
-  const events = WithKeys.safeParse(json).data ?? []
-  const keys = [...new Set(events.flatMap((event) => event?.key ?? []))]
+  // What is too long is refused by its length.
+  const events: unknown[] = Array.isArray(json) && json.length <= EVENTS_MAX ? json : []
+  const keys = [...new Set(events.flatMap(keyOf))]
   if (keys.length === 0) return
   const config = await configurationOf(scope)
   const unknown = keys.filter((key) => metricByKey(config, key) === undefined)
@@ -87,8 +91,7 @@ async function subscriptionFaults({ db }: Scope, events: Events): Promise<Fault[
   }
   if (doubtful.length === 0) return []
   const ids = [...new Set(doubtful.map(({ userId }) => userId))]
-  const rows = await db.rows(usersStatement(db, { ids }, systemNow()))
-  const known = new Set(rows.map(userOf).flatMap(({ id, profile }) => (profile.email === null ? [] : id)))
+  const known = await withEmail(db, ids)
   return doubtful
     .filter(({ userId }) => !known.has(userId))
     .map(({ index }) => ({

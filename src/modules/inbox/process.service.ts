@@ -19,7 +19,9 @@ import { advance, EVENTS_A_STEP, inboxUnchanged } from './inbox.repository'
 import { type End, endOf, type Item, isAt, type Poison, progressOf, type UserJob } from './inbox.rules'
 import { readWaiting } from './waiting.service'
 
-/** Failures of D1 itself after which a step gives up. */
+/** Awards that a step stores at most, unless a single event comes to more. */
+const MOST_AWARDS = 20_000
+/** Failures of D1 itself, the last of them at a single event, after which a step gives up. */
 const MOST_FAILURES = 3
 /** Conflicts with live events after which a step gives up, to be taken up again after what else is due. */
 const MOST_CONFLICTS = 12
@@ -33,7 +35,7 @@ type Plan = { statements: D1PreparedStatement[]; ends: ReadonlyMap<Item, End>; s
 /**
  * Processes the next events of a tenant's inbox, of many users, by one write batch (E9): what they come to is stored together with
  * the note that they are done, so that nothing is done twice or lost, however often this runs and wherever it stops. What is left is due again at that moment. Where a live event comes in
- * between, fewer are taken at once; one that the database refuses by itself is put aside. Answers null where the inbox is empty.
+ * between, or D1 fails, fewer are taken at once; one that the database refuses by itself is put aside. Answers null where the inbox is empty.
  */
 export async function inboxStep(context: TenantContext, work: DueWork, again: Instant): Promise<Step | null> {
   let take = EVENTS_A_STEP
@@ -61,8 +63,10 @@ export async function inboxStep(context: TenantContext, work: DueWork, again: In
         take = Math.max(1, refused.length >> 1)
       } else {
         failures += 1
-        if (failures >= MOST_FAILURES) throw error
-        await wait(20 * failures)
+        if (take === 1 && failures >= MOST_FAILURES) throw error
+        // What fails again may be too much at once, whatever the fault says of it.
+        if (failures > 1) take = Math.max(1, take >> 1)
+        await wait(20 * Math.min(failures, MOST_FAILURES))
       }
     }
   }
@@ -101,6 +105,10 @@ async function planned(
   )
   const ends = new Map(items.map((item) => [item, endOf(item, outcomes.get(item))]))
   const changes = decided.flatMap((one) => one.changes)
+  const awards = changes.reduce((sum, change) => sum + change.awards.length, 0)
+  if (awards > MOST_AWARDS && items.length > 1) {
+    return planned(context, work, { take: items.length >> 1, poison, again })
+  }
   const statements = [
     configurationUnchanged(db, config.version),
     clockUnchanged(db, clock),

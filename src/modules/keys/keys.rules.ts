@@ -9,13 +9,14 @@ export type KeyRecord = {
   hash: string
 }
 
-/** A key in two parts, or null where it has not that form (K1). */
+/** A key of ours in two parts, or null where it can be none, so that nobody has to look for it (K1). */
 export function splitKey(key: string): { prefix: string; body: string } | null {
-  const dot = key.indexOf('.')
-  if (dot <= 0 || dot === key.length - 1 || key.length > 256) return null
-  return { prefix: key.slice(0, dot), body: key.slice(dot + 1) }
+  const [, prefix, body] = FORM.exec(key) ?? []
+  return prefix === undefined || body === undefined ? null : { prefix, body }
 }
 
+/** What `newKey` makes. */
+const FORM = /^((?:app|adm)_[\w-]{12})\.([\w-]{43})$/
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 function randomText(length: number): string {

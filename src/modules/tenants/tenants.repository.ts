@@ -6,10 +6,11 @@ import { type Instant, instant } from '../../shared/clock'
 export const IMPLICIT_TENANT_ID = '00000000-0000-7000-8000-000000000000'
 
 /**
- * With multi-tenancy on, the implicit tenant is one of them only where something was ever configured in it: what was there before
+ * With multi-tenancy on, the implicit tenant is one of them only where something was ever configured in it, or somebody is in it: what was there before
  * the switch stays within reach, and a fresh account has none that nobody made.
  */
-const IS_KNOWN = `(tenants.id <> '${IMPLICIT_TENANT_ID}' OR config_version > 0)`
+const IS_KNOWN = `(tenants.id <> '${IMPLICIT_TENANT_ID}' OR config_version > 0
+  OR EXISTS (SELECT 1 FROM users WHERE tenant_id = '${IMPLICIT_TENANT_ID}'))`
 
 /** A tenant as every request reads it. */
 export type Tenant = { id: string; customerId: string; configVersion: number }

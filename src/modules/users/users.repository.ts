@@ -273,3 +273,21 @@ export async function usersPage(
       : db.statement(SEARCH, db.tenantId, limit, skip, search)
   return (await db.rows(statement)).map(userOf)
 }
+
+const WITH_EMAIL = `
+  SELECT u.id FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value
+  WHERE u.email IS NOT NULL`
+
+/** Those of these users of whom an email address is known. */
+export async function withEmail(
+  db: TenantDatabase,
+  userIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db.rows(db.statement(WITH_EMAIL, db.tenantId, JSON.stringify(userIds)))
+  return new Set(
+    z
+      .array(z.object({ id: z.string() }))
+      .parse(rows)
+      .map(({ id }) => id),
+  )
+}
