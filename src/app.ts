@@ -30,6 +30,7 @@ import { settingsRoutes } from './modules/tenants/settings.routes'
 import { tenantRoutes } from './modules/tenants/tenants.routes'
 import { userAdminRoutes } from './modules/users/users.admin.routes'
 import { userRoutes } from './modules/users/users.routes'
+import { webhookRoutes } from './modules/webhooks/webhooks.routes'
 import { wrappedRoutes } from './modules/wrapped/wrapped.routes'
 import { systemNow } from './shared/clock'
 
@@ -55,6 +56,7 @@ const MODULES = [
   userAdminRoutes,
   tenantRoutes,
   settingsRoutes,
+  webhookRoutes,
   keyRoutes,
   clockRoutes,
 ]

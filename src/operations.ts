@@ -19,6 +19,7 @@ import * as settings from './modules/tenants/settings.routes'
 import { tenantOperations } from './modules/tenants/tenants.routes'
 import { userAdminOperations } from './modules/users/users.admin.routes'
 import * as users from './modules/users/users.routes'
+import { webhookOperations } from './modules/webhooks/webhooks.routes'
 import { usersWrapped } from './modules/wrapped/wrapped.routes'
 
 /** The operations of the application interface, in the order of its document. */
@@ -60,6 +61,7 @@ export const adminOperations: readonly OperationSpec[] = [
   ...tenantOperations,
   settings.adminSettingsGet,
   settings.adminSettingsUpdate,
+  ...webhookOperations,
   keys.adminApplicationApiKeysList,
   keys.adminApplicationApiKeysCreate,
   keys.adminApplicationApiKeysDelete,

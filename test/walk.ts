@@ -232,6 +232,10 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
     (await done(ask, 'admin_streaks_pauses_create', { body: { pauses } })).body,
   )
   ids.set('pause', created[0]?.id ?? '').set('sparePause', created[1]?.id ?? '')
+  await create(['webhook', 'spareWebhook'], 'admin_webhooks_create', [
+    { url: `https://${mark}.example/hooks`, events: ['*'] },
+    { url: `https://${mark}.example/spare`, events: ['achievement.completed'], status: 'inactive' },
+  ])
   await create(['key', 'spareKey', 'doraKey'], 'admin_application_api_keys_create', [
     { userId: 'ada' },
     { userId: 'cleo' },
@@ -295,13 +299,16 @@ function resource(
   ]
 }
 
-/** Triggers have no name. */
-const renamed = (prefix: string, { mark, factor }: World) =>
-  prefix === 'admin_points_triggers' ? { points: 11 * factor } : { name: `${mark} renamed` }
+/** Triggers and webhooks have no name. */
+function renamed(prefix: string, { mark, factor }: World): object {
+  if (prefix === 'admin_points_triggers') return { points: 11 * factor }
+  if (prefix === 'admin_webhooks') return { url: `https://${mark}.example/renamed`, status: 'inactive' }
+  return { name: `${mark} renamed` }
+}
 
 const inSystem = ({ ids }: World) => ({ systemId: ids('system') })
 
-/** Those of webhooks and of templates of notifications come here too, once there are any. */
+/** Those of templates of notifications come here too, once there are any. */
 const resources: [string, Calls][] = [
   ...resource('admin_attributes', 'attribute', ({ mark }) => ({
     key: 'new',
@@ -361,6 +368,10 @@ const resources: [string, Calls][] = [
     rankBy: 'points',
     pointsSystemId: ids('system'),
     breakdownAttributes: [ids('attribute')],
+  })),
+  ...resource('admin_webhooks', 'webhook', ({ mark }) => ({
+    url: `https://${mark}.example/new`,
+    events: ['streak.lost', 'points.changed'],
   })),
 ]
 
@@ -446,6 +457,7 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['admin_users_delete', () => ({ params: { id: 'dora' } })],
   ['admin_settings_get', nothing],
   ['admin_settings_update', () => ({ body: { controlRatio: 100, recapFrequency: 'none' } })],
+  ['admin_webhooks_rotate_secret', ({ ids }) => ({ params: { id: ids('webhook') } })],
   ['admin_application_api_keys_list', page],
   ['admin_application_api_keys_create', () => ({ body: [{ userId: 'bob' }] })],
   ['admin_application_api_keys_delete', ({ ids }) => ({ query: { ids: ids('spareKey') } })],

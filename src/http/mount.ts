@@ -17,6 +17,8 @@ export type Stage<F, S = Scope> = {
   subject?: (json: unknown, param: (name: string) => string) => unknown
   /** Finds what the path names, or throws 404. It runs before the validators, as G2's order has it; `json` is the body, unchecked. */
   find?: (scope: S, param: (name: string) => string, json: unknown) => Promise<F> | F
+  /** Finds what only the deployment's variables show to be wrong with the body, unchecked; told with what the schemas find (G3). */
+  check?: (scope: S, json: unknown) => Fault[]
 }
 
 /** A schema that never fails, but hands on what the given one makes of the value, so that faults can be gathered (G3). */
@@ -46,8 +48,12 @@ function isParseResult(value: unknown): value is z.ZodSafeParseResult<unknown> {
   return typeof value === 'object' && value !== null && 'success' in value
 }
 
-/** The request as the operation's schemas made it. Throws a 422 that names every fault of every part (G3). */
-export function validated<O extends OperationSpec>(_spec: O, c: HonoContext<AppEnv>): Input<O> {
+/** The request as the operation's schemas made it. Throws a 422 that names every fault of every part, and those found before (G3). */
+export function validated<O extends OperationSpec>(
+  _spec: O,
+  c: HonoContext<AppEnv>,
+  found: readonly Fault[] = [],
+): Input<O> {
   const faults: Fault[] = []
   const part = (target: Target): unknown => {
     const result = c.get('parsed').get(target)
@@ -57,6 +63,7 @@ export function validated<O extends OperationSpec>(_spec: O, c: HonoContext<AppE
     return undefined
   }
   const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }
+  faults.push(...found)
   if (faults.length > 0) throw refusals.invalid(faults)
   // biome-ignore lint/plugin: each part is what this very spec's schema put out, which is what Input<O> says.
   return input as Input<O>
@@ -157,7 +164,9 @@ function serve<O extends OperationSpec, F, S>(
   const last = async (c: HonoContext<AppEnv>) => {
     // biome-ignore lint/plugin: `find` of this very operation put it there; without one F is undefined.
     const found = c.get('found') as F
-    const { status, body, headers } = await handle(scopeOf(c), validated(spec, c), found)
+    const scope = scopeOf(c)
+    const input = validated(spec, c, stage.check?.(scope, c.get('json')))
+    const { status, body, headers } = await handle(scope, input, found)
     return answer(c, status, body, headers)
   }
   const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const

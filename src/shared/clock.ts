@@ -25,6 +25,11 @@ export function parseIso(text: string): Instant | null {
   return Number.isNaN(ms) ? null : instant(ms)
 }
 
+/** The moment as libraries take it. */
+export function dateOf(at: Instant): Date {
+  return new Date(at)
+}
+
 /** Waits in real time, whatever the test clock says. */
 export function wait(ms: number): Promise<void> {
   return scheduler.wait(ms)

@@ -300,6 +300,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
     version: 1,
     leaderboards: [],
     achievements: [],
+    webhooks: [],
     streaks: {
       enabled: true,
       off: [],

@@ -45,6 +45,7 @@ type Modules = {
   'modules/users/erasure.repository': typeof import('../../src/modules/users/erasure.repository')
   'modules/users/export.repository': typeof import('../../src/modules/users/export.repository')
   'modules/users/users.repository': typeof import('../../src/modules/users/users.repository')
+  'modules/webhooks/webhooks.repository': typeof import('../../src/modules/webhooks/webhooks.repository')
   'modules/wrapped/spreads.repository': typeof import('../../src/modules/wrapped/spreads.repository')
   'modules/wrapped/wrapped.repository': typeof import('../../src/modules/wrapped/wrapped.repository')
   'db/guard': typeof import('../../src/db/guard')
@@ -104,6 +105,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'modules/users/erasure.repository': null,
   'modules/users/export.repository': null,
   'modules/users/users.repository': null,
+  'modules/webhooks/webhooks.repository': null,
   'modules/wrapped/spreads.repository': null,
   'modules/wrapped/wrapped.repository': null,
   'db/guard': null,

@@ -25,7 +25,7 @@ type Mark = keyof typeof MARKS
 
 /**
  * The operations of the whole account, which take no `Tenant-ID`: tenants and admin keys are above tenants, and there is one clock
- * (K4, T2, C1). What they do is tested in tenants-admin.test.ts, keys.test.ts and clock.test.ts. (Webhooks will be tenants' own.)
+ * (K4, T2, C1). What they do is tested in tenants-admin.test.ts, keys.test.ts and clock.test.ts.
  */
 const OF_THE_ACCOUNT = [
   'admin_tenants_list',
@@ -153,7 +153,7 @@ const uuidsIn = (texts: readonly string[]) => new Set(texts.flatMap((text) => te
 
 /* The walk */
 
-/** A request, and what it was answered: ids and keys, which are others each time, are numbered as they appear. */
+/** A request, and what it was answered: ids, keys and secrets, which are others each time, are numbered as they appear. */
 type Entry = [request: string, status: number, body: string]
 
 /** An export lists by ids, which of one moment are in no particular order: here by what else there is to each. */
@@ -173,7 +173,8 @@ class Transcript {
   readonly #names = new Map<string, string>()
 
   #numbered(text: string): string {
-    return text.replaceAll(/[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|app_[\w-]+(?:\.[\w-]+)?/g, (found) => {
+    const pattern = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|app_[\w-]+(?:\.[\w-]+)?|whsec_[\w+/]+=*/g
+    return text.replaceAll(pattern, (found) => {
       const name = this.#names.get(found) ?? `<${this.#names.size}>`
       this.#names.set(found, name)
       return name

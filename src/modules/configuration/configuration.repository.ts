@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { civilDate } from '../../shared/civil'
 import { streakSettings } from '../streaks/streaks.settings'
-import type { Achievement, Boost, Configuration, Leaderboard, Level, Trigger } from './configuration'
+import { SUBSCRIPTIONS } from '../webhooks/events'
+import type { Achievement, Boost, Configuration, Leaderboard, Level, Trigger, Webhook } from './configuration'
 import type { ConfigurationCache } from './configuration.cache'
 
 const filters = z
@@ -110,6 +111,16 @@ const AchievementRow = z.object({
   counterId: z.string(),
   counted: z.number().transform((n) => n === 1),
 })
+const WebhookRow = z.object({
+  ...resource,
+  url: z.string(),
+  events: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(z.enum(SUBSCRIPTIONS))),
+  status: z.enum(['active', 'inactive']),
+  secret: z.string(),
+})
 /** A boost's row, of those for everyone and of users' own. */
 export const BoostRow = z.object({
   ...resource,
@@ -154,6 +165,8 @@ const LOAD = [
      metric_value AS metricValue, streak_length AS streakLength, achievement_ids AS achievementIds,
      user_attributes AS userAttributes, event_attributes AS eventAttributes, counter_id AS counterId, counted
      FROM achievements WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+  `SELECT id, created, updated, url, events, status, secret FROM webhooks
+     WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
 ] as const
 
 /** Where a tenant's configuration comes from: D1, and what is remembered. */
@@ -180,6 +193,7 @@ export async function loadConfiguration(source: Source): Promise<Configuration> 
   const metrics = rows(2, MetricRow)
   const leaderboards: Leaderboard[] = rows(7, LeaderboardRow)
   const achievements: Achievement[] = rows(8, AchievementRow)
+  const webhooks: Webhook[] = rows(9, WebhookRow)
   const config = {
     tenantId,
     version,
@@ -190,6 +204,7 @@ export async function loadConfiguration(source: Source): Promise<Configuration> 
     systems,
     leaderboards,
     achievements,
+    webhooks,
   }
   source.configurations.set(tenantId, config)
   return config

@@ -1,6 +1,7 @@
 import type { CivilDate } from '../../shared/civil'
 import type { Rounding } from '../../shared/decimal'
 import type { StreakSettings } from '../streaks/streaks.settings'
+import type { Subscription } from '../webhooks/events'
 
 /** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
 export type Filter = { attributeId: string; attributeValue: string }
@@ -121,6 +122,16 @@ export type Achievement = Resource & {
   counted: boolean
 }
 
+/** A webhook (W1). */
+export type Webhook = Resource & {
+  url: string
+  /** The types of events that it is told of, each once, or `*` alone. */
+  events: readonly Subscription[]
+  status: 'active' | 'inactive'
+  /** What its deliveries are signed with; told to nobody but by the answers that show it once. */
+  secret: string
+}
+
 export type Settings = { controlRatio: number; recapFrequency: 'none' | 'weekly' | 'monthly' }
 
 /** All that a tenant has configured, as of one version; resources in order of creation. */
@@ -134,6 +145,7 @@ export type Configuration = {
   systems: readonly System[]
   leaderboards: readonly Leaderboard[]
   achievements: readonly Achievement[]
+  webhooks: readonly Webhook[]
 }
 
 /** The most resources of one kind that a tenant may have, in all systems together, so that a configuration fits an isolate. */
@@ -142,6 +154,8 @@ export const MOST_RESOURCES = 1_000
 export const MOST_ATTRIBUTES = 200
 /** The most leaderboards of a tenant that are active or scheduled: each that an event touches is a call. */
 export const MOST_RUNNING_LEADERBOARDS = 100
+/** The most webhooks of a tenant: each that listens to a change is a delivery. */
+export const MOST_WEBHOOKS = 20
 /** The most own boosts of a user that are not over: all of them are read with the user. */
 export const MOST_OWN_BOOSTS = 100
 

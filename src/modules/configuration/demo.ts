@@ -39,6 +39,7 @@ export function isDemoDue({ variables }: Pick<Scope, 'variables'>, config: Confi
     config.version < CHANGES &&
     config.attributes.length === 0 &&
     config.leaderboards.length === 0 &&
+    config.webhooks.length === 0 &&
     (config.metrics.length > 0 || (streaks.metrics.length === 0 && streaks.freezes === null)) &&
     [...config.metrics, ...config.systems, ...config.achievements].every(({ key }) => key.startsWith('demo-'))
   )

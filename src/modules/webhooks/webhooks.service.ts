@@ -1,0 +1,145 @@
+import { z } from 'zod'
+import type { Scope } from '../../context'
+import { type Fault, refusals } from '../../errors'
+import { instant, iso } from '../../shared/clock'
+import { newId } from '../../shared/ids'
+import { MOST_WEBHOOKS, type Webhook } from '../configuration/configuration'
+import { configurationOf, configure } from '../configuration/configuration.service'
+import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../configuration/items'
+import { newSecret } from './secrets'
+import { TARGET_MAX, type Target, targetOf } from './targets.rules'
+import { storeWebhooks } from './webhooks.repository'
+import type {
+  AdminWebhook,
+  CreatedWebhook,
+  CreateWebhookRequestItem,
+  UpdateWebhookRequestItem,
+} from './webhooks.schemas'
+
+/** What issues call a webhook, and what a 404 does. */
+const WHAT = 'a webhook'
+const THIS = 'This webhook'
+
+/** A webhook as it is served: without its secret (W1). */
+function webhookAnswer({ id, url, events, status, created, updated }: Webhook): z.infer<typeof AdminWebhook> {
+  return {
+    id,
+    url,
+    events: [...events],
+    status,
+    created: iso(instant(created)),
+    updated: iso(instant(updated)),
+  }
+}
+
+/** The same with the secret, for the one answer that shows it. */
+function withSecret(webhook: Webhook): z.infer<typeof CreatedWebhook> {
+  return { ...webhookAnswer(webhook), secret: webhook.secret }
+}
+
+/** Loopback targets are for development (W1). */
+function targetIn({ variables }: Scope, url: string): Target {
+  return targetOf(url, { loopbackAllowed: variables.TEST_CLOCK === 'on' })
+}
+
+/** What is longer than the schemas have it, they refuse by themselves. */
+const GivenItems = z.array(z.unknown()).max(100).catch([])
+const GivenUrl = z.object({ url: z.string().max(TARGET_MAX) })
+
+/** What is wrong with the targets in the body of a create or an update, as it was sent: every one that is not allowed (G3, W1). */
+export function targetFaults(scope: Scope, json: unknown): Fault[] {
+  return GivenItems.parse(json).flatMap((item, index) => {
+    const given = GivenUrl.safeParse(item)
+    const target = given.success ? targetIn(scope, given.data.url) : undefined
+    return target !== undefined && 'refused' in target
+      ? [{ path: `${index}.url`, message: target.refused }]
+      : []
+  })
+}
+
+/** The target as it is stored. Throws 422 where it is none, which `targetFaults` has told before. */
+function stored(scope: Scope, url: string): string {
+  const target = targetIn(scope, url)
+  if ('refused' in target) throw refusals.invalid([{ path: 'url', message: target.refused }])
+  return target.url
+}
+
+/** A page of the tenant's webhooks, oldest first (G7). */
+export async function listWebhooks(scope: Scope, query: { limit: number; skip: number }) {
+  const { webhooks } = await configurationOf(scope)
+  return page(webhooks, query).map(webhookAnswer)
+}
+
+/** A webhook. Throws 404 where there is none of this id. */
+export async function findWebhook(scope: Scope, id: string) {
+  const { webhooks } = await configurationOf(scope)
+  return webhookAnswer(byId(webhooks, id, THIS))
+}
+
+/** Creates webhooks, and shows the secret of each; one beyond the most is an issue (G7, W1). */
+export function createWebhooks(scope: Scope, items: readonly z.output<typeof CreateWebhookRequestItem>[]) {
+  const { now } = scope
+  return configure(scope, (config) => {
+    const draft = new Draft(config.webhooks)
+    const { created, issues } = createEach(draft, items, ({ url, events, status }) => {
+      if (draft.list.length >= MOST_WEBHOOKS) {
+        return `There are ${MOST_WEBHOOKS} webhooks, which is the most. Delete one first.`
+      }
+      return {
+        id: newId(now),
+        created: now,
+        updated: now,
+        url: stored(scope, url),
+        events,
+        status,
+        secret: newSecret(),
+      }
+    })
+    return {
+      statements: storeWebhooks(scope, draft),
+      result: { created: created.map(withSecret), issues },
+    }
+  })
+}
+
+/** Changes webhooks; the secret stays (G7, W1). */
+export function updateWebhooks(scope: Scope, items: readonly z.output<typeof UpdateWebhookRequestItem>[]) {
+  return configure(scope, (config) => {
+    const draft = new Draft(config.webhooks)
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, { url, events, status }) =>
+      revised(
+        before,
+        {
+          ...before,
+          url: url === undefined ? before.url : stored(scope, url),
+          events: events ?? before.events,
+          status: status ?? before.status,
+        },
+        scope.now,
+      ),
+    )
+    return {
+      statements: storeWebhooks(scope, draft),
+      result: { updated: updated.map(webhookAnswer), issues },
+    }
+  })
+}
+
+/** Deletes webhooks. */
+export function deleteWebhooks(scope: Scope, ids: readonly string[]) {
+  return configure(scope, (config) => {
+    const draft = new Draft(config.webhooks)
+    const result = deleteEach(draft, ids, WHAT)
+    return { statements: storeWebhooks(scope, draft), result }
+  })
+}
+
+/** Gives a webhook a new secret, and shows it; nothing is signed with the old one any more. Throws 404 (W1). */
+export function rotateSecret(scope: Scope, id: string): Promise<z.infer<typeof CreatedWebhook>> {
+  return configure(scope, (config) => {
+    const draft = new Draft(config.webhooks)
+    const webhook = { ...byId(config.webhooks, id, THIS), secret: newSecret(), updated: scope.now }
+    draft.put(webhook)
+    return { statements: storeWebhooks(scope, draft), result: withSecret(webhook) }
+  })
+}

@@ -1,0 +1,31 @@
+import { createHmac } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import { expect, it } from 'vitest'
+import { newSecret } from '../../src/modules/webhooks/secrets'
+import { signatureHeaders } from '../../src/modules/webhooks/signatures'
+import { instant } from '../../src/shared/clock'
+
+const BODIES = ['{"type":"streak.lost"}', '', '{"name":"Ädä 😀 \\u2028"}', 'x'.repeat(100_000)]
+
+it.each(BODIES)('W3: both signatures are what any HMAC-SHA256 gives', async (body) => {
+  const secret = newSecret()
+  const at = instant(Date.now())
+  const headers = await signatureHeaders(secret, { id: 'msg_1', at, body })
+  const seconds = String(Math.floor(at / 1_000))
+  const decoded = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const hmac = (key: string | Buffer, text: string) =>
+    createHmac('sha256', key).update(text, 'utf8').digest('base64')
+  expect(headers).toEqual({
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': seconds,
+    'webhook-signature': `v1,${hmac(decoded, `msg_1.${seconds}.${body}`)}`,
+    'x-trophy-signature': hmac(secret, body),
+  })
+  if (body.startsWith('{')) expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
+})
+
+it('W1: secrets are whsec_ and base64 of 32 bytes, and no two are the same', () => {
+  const secrets = Array.from({ length: 1_000 }, newSecret)
+  for (const secret of secrets) expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  expect(new Set(secrets).size).toBe(secrets.length)
+})

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { type Target, targetOf } from '../../src/modules/webhooks/targets.rules'
+import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../targets'
+
+const inProduction = (url: string) => targetOf(url, { loopbackAllowed: false })
+const inDevelopment = (url: string) => targetOf(url, { loopbackAllowed: true })
+const both = [inProduction, inDevelopment]
+const isRefused = (target: Target) => 'refused' in target
+
+describe('W1: what may be a target', () => {
+  it.each(ALLOWED)('%s is allowed', (given, url) => {
+    for (const judge of both) expect(judge(given)).toEqual({ url })
+    // What is stored may be asked about again.
+    expect(inProduction(url)).toEqual({ url })
+  })
+
+  it.each(REFUSED)('%s is refused', (given) => {
+    for (const judge of both) expect(isRefused(judge(given))).toBe(true)
+  })
+
+  it.each(HOSTS_REFUSED)('the host %s is refused', (host) => {
+    for (const judge of both) {
+      for (const scheme of ['https', 'http']) {
+        expect(judge(`${scheme}://${host}/`)).toEqual({ refused: expect.stringMatching(/public/) })
+        expect(isRefused(judge(`${scheme}://${host}:8443/a?b#c`))).toBe(true)
+      }
+    }
+  })
+
+  it.each(LOOPBACK)('the host %s is this machine, which is for development', (host) => {
+    for (const scheme of ['https', 'http']) {
+      const url = `${scheme}://${host}:8443/a`
+      expect(inProduction(url)).toEqual({ refused: expect.stringMatching(/public/) })
+      expect(inDevelopment(url)).toEqual({ url: new URL(url).href })
+    }
+  })
+
+  it('says why', () => {
+    const why = (url: string) => {
+      const target = inProduction(url)
+      return 'refused' in target ? target.refused : null
+    }
+    expect(why('https://0xa.1/')).toBe('must lead to a public address, and 10.0.0.1 is a private one')
+    expect(why('https://[::ffff:169.254.169.254]/')).toBe(
+      'must lead to a public address, and [::ffff:a9fe:a9fe] is a link-local one',
+    )
+    expect(why('https://[fd00::1]/')).toBe(
+      'must lead to a public address, and [fd00::1] is a unique-local one',
+    )
+    expect(why('https://db.internal/')).toBe('must lead to a public host, and db.internal is none')
+    expect(why('http://example.com/')).toBe('must be an https URL, such as https://example.com/hooks')
+    expect(why('https://a:b@example.com/')).toBe('must hold no user name and no password')
+  })
+
+  it('every IPv4 address is judged alike in all its spellings', () => {
+    let state = 20_261_121
+    const random = () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+      return state
+    }
+    for (let n = 0; n < 500; n += 1) {
+      const address = random()
+      const [a = 0, b = 0, c = 0, d = 0] = [24, 16, 8, 0].map((shift) => (address >>> shift) & 255)
+      const judged = isRefused(inProduction(`https://${a}.${b}.${c}.${d}/`))
+      const hex = (part: number) => part.toString(16)
+      const spellings = [
+        address,
+        `0x${hex(address)}`,
+        `0${address.toString(8)}`,
+        `${a}.${address & 0xff_ffff}`,
+        `${a}.${b}.${address & 0xffff}`,
+        `0x${hex(a)}.0${b.toString(8)}.${c}.${d}.`,
+        `[::ffff:${a}.${b}.${c}.${d}]`,
+        `[::ffff:${hex((a << 8) | b)}:${hex((c << 8) | d)}]`,
+        `[64:ff9b::${a}.${b}.${c}.${d}]`,
+        `[2002:${hex((a << 8) | b)}:${hex((c << 8) | d)}::1]`,
+      ]
+      for (const host of spellings) {
+        expect([host, isRefused(inProduction(`https://${host}/`))]).toEqual([host, judged])
+      }
+    }
+  })
+})

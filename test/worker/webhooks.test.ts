@@ -1,0 +1,405 @@
+import { env } from 'cloudflare:workers'
+import { Webhook } from 'standardwebhooks'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { EVENT_TYPES } from '../../src/modules/webhooks/events'
+import { signatureHeaders } from '../../src/modules/webhooks/signatures'
+import { targetOf } from '../../src/modules/webhooks/targets.rules'
+import { systemNow } from '../../src/shared/clock'
+import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../targets'
+import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
+const NOBODY = '018f0000-0000-7000-8000-000000000000'
+const HOOK = { url: 'https://example.com/hooks', events: ['*'] }
+
+const list = (body: unknown): unknown[] => [body].flat()
+const created = (body: unknown) => list(at(body, 'created'))
+const without = (webhook: unknown, ...fields: string[]) =>
+  Object.fromEntries(Object.entries(Object(webhook)).filter(([name]) => !fields.includes(name)))
+
+/** Creates one webhook, and returns its answer. */
+async function make(tenant: TestTenant, more: object = {}): Promise<Record<string, string>> {
+  const { status, body } = await tenant.admin('POST', '/webhooks', [{ ...HOOK, ...more }])
+  expect([status, at(body, 'issues')]).toEqual([201, []])
+  return Object(at(body, 'created', 0))
+}
+
+const rowsOf = async (tenant: TestTenant) =>
+  (await env.DB.prepare('SELECT * FROM webhooks WHERE tenant_id = ?').bind(tenant.id).all()).results
+
+/** What the Worker logged in a test. */
+const logged: string[] = []
+beforeEach(() => {
+  logged.length = 0
+  for (const method of ['log', 'error', 'warn', 'info', 'debug'] as const) {
+    vi.spyOn(console, method).mockImplementation((...args) => logged.push(args.map(String).join(' ')))
+  }
+})
+afterEach(() => vi.restoreAllMocks())
+
+describe('the resource (W1)', () => {
+  it('G7: is created, read, changed and deleted; the secret is shown by create alone', async () => {
+    const tenant = await newTenant()
+    const { status, body } = await tenant.admin('POST', '/webhooks', [
+      {
+        url: 'https://example.com',
+        events: ['streak.lost', 'points.changed', 'streak.lost'],
+        color: 'ignored',
+      },
+      { url: 'https://example.com/a#b', events: ['points.changed', '*'], status: 'inactive' },
+      { ...HOOK, status: null },
+    ])
+    expect(status).toBe(201)
+    const stamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    const common = {
+      id: expect.stringMatching(UUID),
+      created: stamp,
+      updated: stamp,
+      secret: expect.stringMatching(SECRET),
+    }
+    expect(body).toEqual({
+      created: [
+        {
+          ...common,
+          url: 'https://example.com/',
+          events: ['streak.lost', 'points.changed'],
+          status: 'active',
+        },
+        { ...common, url: 'https://example.com/a', events: ['*'], status: 'inactive' },
+        { ...common, ...HOOK, status: 'active' },
+      ],
+      issues: [],
+    })
+    const shown = created(body).map((webhook) => without(webhook, 'secret'))
+    const ids = shown.map(({ id }) => String(id))
+    expect((await tenant.admin('GET', '/webhooks')).body).toEqual(shown)
+    expect((await tenant.admin('GET', '/webhooks?limit=1&skip=1')).body).toEqual([shown[1]])
+    expect((await tenant.admin('GET', `/webhooks/${ids[1]?.toUpperCase()}`)).body).toEqual(shown[1])
+
+    const change = { events: [...EVENT_TYPES], status: 'active', secret: 'whsec_bWluZQ==', created: 'x' }
+    const update = await tenant.admin('PATCH', '/webhooks', [
+      { id: ids[1], ...change },
+      { id: NOBODY, url: 'https://example.com/' },
+      { id: ids[0], url: null, events: null, status: null },
+      { id: ids[2], url: 'https://example.org/x' },
+    ])
+    expect(update).toMatchObject({ status: 200, body: { issues: [{ id: NOBODY, severity: 'error' }] } })
+    const [second, first, third] = list(at(update.body, 'updated'))
+    expect(second).toEqual({ ...shown[1], events: EVENT_TYPES, status: 'active', updated: stamp })
+    expect(first).toEqual(shown[0])
+    expect(third).toEqual({ ...shown[2], url: 'https://example.org/x', updated: stamp })
+    expect((await tenant.admin('GET', '/webhooks')).body).toEqual([first, second, third])
+
+    const deleted = await tenant.admin('DELETE', `/webhooks?ids=${ids[0]},${NOBODY}`)
+    expect(deleted.body).toMatchObject({ deleted: [{ id: ids[0] }], issues: [{ id: NOBODY }] })
+    expect((await tenant.admin('GET', `/webhooks/${ids[0]}`)).status).toBe(404)
+    expect((await tenant.admin('POST', `/webhooks/${ids[0]}/rotate-secret`)).status).toBe(404)
+    expect((await tenant.admin('GET', '/webhooks')).body).toEqual([second, third])
+    // The secrets of those that live are as they were; that of the deleted one is gone.
+    const secrets = created(body).map((webhook) => at(webhook, 'secret'))
+    expect((await rowsOf(tenant)).map(({ secret }) => secret)).toEqual(['', secrets[1], secrets[2]])
+  })
+
+  it('a change of nothing leaves `updated` alone', async () => {
+    const tenant = await newTenant()
+    const { id } = await make(tenant)
+    await env.DB.prepare('UPDATE webhooks SET updated = 1 WHERE id = ?').bind(id).run()
+    const again = tenant.through(newApp())
+    const same = await again.admin('PATCH', '/webhooks', [{ id, ...HOOK, status: 'active' }])
+    expect(at(same.body, 'updated', 0, 'updated')).toBe('1970-01-01T00:00:00.001Z')
+    const other = await again.admin('PATCH', '/webhooks', [{ id, status: 'inactive' }])
+    expect(at(other.body, 'updated', 0, 'updated')).not.toBe('1970-01-01T00:00:00.001Z')
+  })
+
+  it('another isolate sees it in its next request', async () => {
+    const tenant = await newTenant()
+    const other = tenant.through(newApp())
+    expect((await other.admin('GET', '/webhooks')).body).toEqual([])
+    const { id } = await make(tenant)
+    expect(list((await other.admin('GET', '/webhooks')).body).map((one) => at(one, 'id'))).toEqual([id])
+  })
+
+  it('there are 20 at most; one more is an issue, and a deleted one makes room', async () => {
+    const tenant = await newTenant()
+    const many = await tenant.admin('POST', '/webhooks', Array(22).fill(HOOK))
+    expect(many.status).toBe(201)
+    expect(created(many.body)).toHaveLength(20)
+    expect(at(many.body, 'issues')).toEqual(
+      [20, 21].map((index) => ({
+        index,
+        severity: 'error',
+        message: expect.stringContaining('20 webhooks'),
+      })),
+    )
+    expect(await tenant.admin('POST', '/webhooks', [HOOK])).toMatchObject({
+      status: 200,
+      body: { created: [], issues: [{ index: 0 }] },
+    })
+    await tenant.admin('DELETE', `/webhooks?ids=${at(many.body, 'created', 7, 'id')}`)
+    expect((await tenant.admin('POST', '/webhooks', [HOOK])).status).toBe(201)
+    expect((await (await newTenant()).admin('POST', '/webhooks', [HOOK])).status).toBe(201)
+  })
+
+  it('G3: events are known names, 1 or more; each one that is not is named', async () => {
+    const tenant = await newTenant()
+    const post = async (events: unknown) => tenant.admin('POST', '/webhooks', [{ ...HOOK, events }])
+    for (const events of [
+      undefined,
+      null,
+      [],
+      '*',
+      'streak.lost',
+      {},
+      [1],
+      [null],
+      [['*']],
+      ['STREAK.LOST'],
+    ]) {
+      expect([events, (await post(events)).status]).toEqual([events, 422])
+    }
+    const { status, body } = await post(['streak.lost', 'streak.won', '*', 'points.lost'])
+    expect(status).toBe(422)
+    expect(body).toEqual({
+      error:
+        '0.events.1: must be the name of an event or *, and "streak.won" is none; ' +
+        '0.events.3: must be the name of an event or *, and "points.lost" is none.',
+    })
+    const long = await post(['x'.repeat(10_000)])
+    expect([long.status, String(at(long.body, 'error')).length < 300]).toEqual([422, true])
+    for (const wrong of ['paused', '', 1]) {
+      const answer = await tenant.admin('POST', '/webhooks', [{ ...HOOK, status: wrong }])
+      expect([wrong, answer.status]).toEqual([wrong, 422])
+    }
+    expect(await rowsOf(tenant)).toEqual([])
+  })
+})
+
+describe('targets (W1)', () => {
+  it('G3: every item whose URL is not allowed is named with the reason, beside all other faults', async () => {
+    const tenant = await newTenant()
+    const { status, body } = await tenant.admin('POST', '/webhooks', [
+      HOOK,
+      { ...HOOK, url: 'https://0xa.1/' },
+      { ...HOOK, url: 5 },
+      { url: 'http://example.com/', events: [] },
+      { ...HOOK, url: `https://example.com/${'a'.repeat(2_048)}` },
+    ])
+    expect(status).toBe(422)
+    expect(body).toEqual({
+      error:
+        '2.url: must be a string; 3.events: must have at least 1 item; 4.url: must have at most 2048 characters; ' +
+        '1.url: must lead to a public address, and 10.0.0.1 is a private one; ' +
+        '3.url: must be an https URL, such as https://example.com/hooks.',
+    })
+    const far = await tenant.admin('POST', '/webhooks', Array(20_000).fill({ ...HOOK, url: 'http://10.1/' }))
+    expect([far.status, String(at(far.body, 'error')).length < 1_000]).toEqual([422, true])
+    expect(await rowsOf(tenant)).toEqual([])
+    const { id } = await make(tenant)
+    const before = await rowsOf(tenant)
+    const update = await tenant.admin('PATCH', '/webhooks', [
+      { id, status: 'inactive' },
+      { id, url: 'https://db.internal./' },
+      { id: NOBODY, url: 'https://user:pass@example.com/' },
+    ])
+    expect(update).toMatchObject({
+      status: 422,
+      body: {
+        error:
+          '1.url: must lead to a public host, and db.internal. is none; ' +
+          '2.url: must hold no user name and no password.',
+      },
+    })
+    expect(await rowsOf(tenant)).toEqual(before)
+  })
+
+  it('loopback is for the test clock only, by http too', async () => {
+    const tenant = await newTenant()
+    const production = tenant.through(newApp({ TEST_CLOCK: 'off' }))
+    for (const url of ['http://127.0.0.1:9999/hook', 'https://[::1]/', 'http://localhost:1/']) {
+      const made = await make(tenant, { url })
+      expect(made.url).toBe(url)
+      const refused = await production.admin('POST', '/webhooks', [
+        { ...HOOK, url },
+        { url, events: ['x'] },
+      ])
+      expect(refused.status).toBe(422)
+      for (const fault of ['0.url: must lead', '1.url: must lead', '1.events.0: must be']) {
+        expect(at(refused.body, 'error')).toContain(fault)
+      }
+      const moved = await production.admin('PATCH', '/webhooks', [{ id: made.id, url }])
+      expect(moved.status).toBe(422)
+    }
+    expect((await production.admin('POST', '/webhooks', [HOOK])).status).toBe(201)
+  })
+
+  it('the Workers run time reads every spelling as the tests of the rules do', () => {
+    const refused = (url: string, loopbackAllowed: boolean) => 'refused' in targetOf(url, { loopbackAllowed })
+    for (const loopbackAllowed of [true, false]) {
+      for (const [given, url] of ALLOWED) {
+        expect([given, targetOf(given, { loopbackAllowed })]).toEqual([given, { url }])
+      }
+      for (const url of REFUSED) expect([url, refused(url, loopbackAllowed)]).toEqual([url, true])
+      for (const scheme of ['https', 'http']) {
+        for (const host of HOSTS_REFUSED) {
+          expect([host, refused(`${scheme}://${host}/`, loopbackAllowed)]).toEqual([host, true])
+        }
+        for (const host of LOOPBACK) {
+          expect([host, refused(`${scheme}://${host}/`, loopbackAllowed)]).toEqual([host, !loopbackAllowed])
+        }
+      }
+    }
+  })
+})
+
+describe('secrets (W1)', () => {
+  it('rotate-secret shows a new one, and the old one is gone at once', async () => {
+    const tenant = await newTenant()
+    const { secret: old, ...webhook } = await make(tenant, { status: 'inactive' })
+    const other = await make(tenant)
+    await env.DB.prepare('UPDATE webhooks SET updated = 1 WHERE tenant_id = ?').bind(tenant.id).run()
+    const path = `/webhooks/${webhook.id}/rotate-secret`
+    const { status, body } = await tenant.admin('POST', path)
+    const [secret, updated] = [at(body, 'secret'), at(body, 'updated')]
+    expect(status).toBe(200)
+    expect(body).toEqual({ ...webhook, secret: expect.stringMatching(SECRET), updated: expect.any(String) })
+    expect(secret).not.toBe(old)
+    expect(updated).not.toBe('1970-01-01T00:00:00.001Z')
+    expect((await rowsOf(tenant)).map((row) => [row.id, row.secret])).toEqual([
+      [webhook.id, secret],
+      [other.id, other.secret],
+    ])
+    expect((await tenant.admin('GET', `/webhooks/${webhook.id}`)).body).toEqual({ ...webhook, updated })
+    expect(at((await tenant.admin('POST', path)).body, 'secret')).not.toBe(secret)
+    expect((await tenant.admin('POST', `/webhooks/${NOBODY}/rotate-secret`)).status).toBe(404)
+    expect((await tenant.admin('POST', '/webhooks/rubbish/rotate-secret')).status).toBe(404)
+  })
+
+  it('rotations at once, through several isolates: the secret that is kept is one that was shown', async () => {
+    const tenant = await newTenant()
+    const { id } = await make(tenant)
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        tenant.through(newApp()).admin('POST', `/webhooks/${id}/rotate-secret`),
+      ),
+    )
+    const secrets = answers.map(({ body }) => at(body, 'secret'))
+    expect(new Set(secrets).size).toBe(8)
+    expect(secrets).toContain((await rowsOf(tenant))[0]?.secret)
+  })
+
+  it('a secret is in no other answer, and in no log', async () => {
+    const tenant = await newTenant()
+    const one = await make(tenant)
+    const answers: unknown[] = []
+    const ask = async (method: string, path: string, body?: unknown) =>
+      answers.push((await tenant.admin(method, path, body)).body)
+    const rotated = await tenant.admin('POST', `/webhooks/${one.id}/rotate-secret`)
+    await ask('GET', '/webhooks')
+    await ask('GET', `/webhooks/${one.id}`)
+    await ask('PATCH', '/webhooks', [{ id: one.id, status: 'inactive' }])
+    await ask('PATCH', '/webhooks', [{ id: one.id, url: 'http://10.0.0.1/' }])
+    await ask('GET', '/settings')
+    // A database that breaks while the secret is on its way there.
+    const broken = newApp({
+      DB: new Proxy(env.DB, {
+        get: (target, name) =>
+          name === 'prepare'
+            ? (sql: string) => target.prepare(sql)
+            : (statements: D1PreparedStatement[]) =>
+                target.batch(
+                  statements.length > 1
+                    ? [...statements, target.prepare('SELECT x FROM nowhere')]
+                    : statements,
+                ),
+      }),
+    })
+    const failed = await broken(
+      new Request('http://laurel.test/admin/v1/webhooks', {
+        method: 'POST',
+        headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
+        body: JSON.stringify([HOOK]),
+      }),
+    )
+    expect(failed.status).toBe(500)
+    answers.push(await failed.text())
+    await ask('DELETE', `/webhooks?ids=${one.id}`)
+    expect(at(rotated.body, 'secret')).toMatch(SECRET)
+    expect(JSON.stringify(answers)).not.toContain('whsec_')
+    expect(logged.length).toBeGreaterThan(8)
+    expect(logged.join('\n')).not.toContain('whsec_')
+    expect(logged.join('\n')).not.toContain(one.secret?.slice(6))
+  })
+})
+
+describe('signatures (W3)', () => {
+  it('the library runs here, and verifies; so does an HMAC of our own', async () => {
+    const tenant = await newTenant()
+    const { secret = '' } = await make(tenant)
+    const now = systemNow()
+    const body = JSON.stringify({ type: 'streak.lost', user: { name: 'Ädä 😀' } })
+    const headers = await signatureHeaders(secret, { id: 'msg_1', at: now, body })
+    expect(Object.keys(headers)).toEqual([
+      'webhook-id',
+      'webhook-timestamp',
+      'webhook-signature',
+      'x-trophy-signature',
+    ])
+    expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
+    const hmac = async (key: Uint8Array, text: string) => {
+      const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+      const imported = await crypto.subtle.importKey('raw', key, algorithm, false, ['sign'])
+      const signed = await crypto.subtle.sign('HMAC', imported, new TextEncoder().encode(text))
+      return btoa(String.fromCharCode(...new Uint8Array(signed)))
+    }
+    const decoded = Uint8Array.from(atob(secret.slice(6)), (char) => char.charCodeAt(0))
+    expect(decoded).toHaveLength(32)
+    const seconds = Math.floor(now / 1_000)
+    expect(headers['webhook-signature']).toBe(`v1,${await hmac(decoded, `msg_1.${seconds}.${body}`)}`)
+    expect(headers['x-trophy-signature']).toBe(await hmac(new TextEncoder().encode(secret), body))
+
+    const rotated = await tenant.admin(
+      'POST',
+      `/webhooks/${at((await tenant.admin('GET', '/webhooks')).body, 0, 'id')}/rotate-secret`,
+    )
+    expect(() => new Webhook(String(at(rotated.body, 'secret'))).verify(body, headers)).toThrow()
+    expect(() => new Webhook(secret).verify(`${body} `, headers)).toThrow()
+    expect(() => new Webhook(secret).verify(body, { ...headers, 'webhook-id': 'msg_2' })).toThrow()
+  })
+})
+
+describe('whose they are', () => {
+  it("T3: another tenant's webhook is none", async () => {
+    const [mine, theirs] = [await newTenant(), await newTenant()]
+    const { id } = await make(theirs)
+    const before = await rowsOf(theirs)
+    expect((await mine.admin('GET', '/webhooks')).body).toEqual([])
+    expect((await mine.admin('GET', `/webhooks/${id}`)).status).toBe(404)
+    expect((await mine.admin('POST', `/webhooks/${id}/rotate-secret`)).status).toBe(404)
+    const update = await mine.admin('PATCH', '/webhooks', [{ id, url: 'https://evil.example/' }])
+    expect(update.body).toMatchObject({ updated: [], issues: [{ id }] })
+    const deleted = await mine.admin('DELETE', `/webhooks?ids=${id}`)
+    expect(deleted.body).toMatchObject({ deleted: [], issues: [{ id }] })
+    expect(await rowsOf(theirs)).toEqual(before)
+  })
+
+  it('G2, T2: they are for admin keys, and of a tenant', async () => {
+    const tenant = await newTenant()
+    const { id } = await make(tenant)
+    const key = await tenant.key('ada')
+    const ask = (method: string, path: string, headers: Record<string, string>, body?: unknown) =>
+      call(toApp, method, `/admin/v1${path}`, { headers, body })
+    for (const [method, path, body] of [
+      ['GET', '/webhooks', undefined],
+      ['POST', '/webhooks', [HOOK]],
+      ['PATCH', '/webhooks', [{ id }]],
+      ['DELETE', `/webhooks?ids=${id}`, undefined],
+      ['GET', `/webhooks/${id}`, undefined],
+      ['POST', `/webhooks/${id}/rotate-secret`, undefined],
+    ] as const) {
+      expect((await ask(method, path, { 'x-api-key': key }, body)).status).toBe(403)
+      expect((await ask(method, path, { 'tenant-id': tenant.id }, body)).status).toBe(401)
+      expect((await ask(method, path, { 'x-api-key': ADMIN_KEY }, body)).status).toBe(422)
+    }
+  })
+})
