@@ -55,11 +55,22 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'server',
+          name: 'http',
           include: ['test/server/**/*.test.ts'],
+          exclude: ['test/server/start*.test.ts'],
+          setupFiles: ['test/server/setup.ts'],
+          sequence: { groupOrder: 2 },
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'server',
+          include: ['test/server/start*.test.ts'],
           setupFiles: ['test/server/setup.ts'],
           // Alone and one after another: they measure how quickly a server ends, and each server takes a core.
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,

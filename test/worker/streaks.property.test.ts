@@ -12,7 +12,7 @@ afterEach(toRealTime)
 it('S1–S8: a streak over HTTP is at every moment what a recount of the history gives', async () => {
   const asked = WORLDS !== undefined || PATH !== undefined
   await fc.assert(fc.asyncProperty(streakWorlds, holdsThrough), {
-    numRuns: Number(WORLDS ?? 6),
+    numRuns: Number(WORLDS ?? 4),
     ...(SEED !== undefined && { seed: Number(SEED) }),
     ...(PATH !== undefined && { path: String(PATH) }),
     // Slow machines play fewer of them.
