@@ -125,7 +125,9 @@ export async function byPresentName<T>(
     return await work(claim)
   } catch (error) {
     const { tenantName } = claim
-    if (!(error instanceof Refusal) || error.status !== 404 || tenantName === null) throw error
+    // A name that was no tenant's a moment ago was not remembered.
+    const mayBeStale = tenantName !== null && typeof claim.tenantId === 'string'
+    if (!mayBeStale || !(error instanceof Refusal) || error.status !== 404) throw error
     ctx.instance.tenantNames.delete(tenantName)
     const tenantId = await tenantOf(ctx, claim.keyTenantId, tenantName)
     if (tenantId === claim.tenantId) throw error

@@ -288,6 +288,9 @@ describe('what a tenant is called (T2)', () => {
       expect((await event(reference)).status).toBe(201)
       expect(count.batches).toBe(2)
     }
+    count.batches = 0
+    expect((await call(send, 'GET', '/v1/achievements', as(unused()))).status).toBe(404)
+    expect(count.batches).toBe(2)
   })
 
   it('is asked anew where it has come to mean another, also by an app that remembers', async () => {

@@ -1,35 +1,35 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import type { Change } from '../../engine/happen'
+import type { AwardRecord } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
 import { PointsBoost, PointsTrigger } from './points.schemas'
 
 const BOOK = `
-  INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id,
+  INSERT INTO awards (user_iid, seq, system_id, at, position, id, awarded, total, utc_offset, trigger_id,
     trigger_version, boosts)
   SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
     value ->> 8, value ->> 9, value ->> 10, value ->> 11 FROM json_each(?1)`
 
+/** What the ledger has of an award, but for whose it is and of which change, in the order of its columns from `system_id` on. */
+export const awardValues = (award: AwardRecord): (string | number | null)[] => [
+  award.systemId,
+  award.at,
+  award.position,
+  award.id,
+  award.awarded,
+  award.total,
+  award.utcOffset,
+  award.triggerId,
+  award.triggerVersion,
+  award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
+]
+
 /** Books the awards of changes in the ledger: one row each. One statement, unless many boosts make the awards very large. */
 export function bookAwards(db: TenantDatabase, changes: readonly Change[]): D1PreparedStatement[] {
   const rows = changes.flatMap(({ after, awards }) =>
-    awards.map((award) =>
-      JSON.stringify([
-        after.iid,
-        award.systemId,
-        award.at,
-        award.seq,
-        award.position,
-        award.id,
-        award.awarded,
-        award.total,
-        award.utcOffset,
-        award.triggerId,
-        award.triggerVersion,
-        award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
-      ]),
-    ),
+    awards.map((award) => JSON.stringify([after.iid, award.seq, ...awardValues(award)])),
   )
   return packed(rows).map((list) => db.statement(BOOK, list))
 }

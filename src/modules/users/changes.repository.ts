@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import type { Change } from '../../engine/happen'
 import { packed } from '../../shared/packed'
+import { awardValues } from '../points/points.repository'
 import { streakJson } from '../streaks/streaks.state'
 import { completionsJson, countersJson } from './users.repository'
 
@@ -26,9 +27,9 @@ const FOUND = `FROM asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = aske
 
 const BOOK = `
   ${asked('value ->> 3 AS award')}
-  INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id,
+  INSERT INTO awards (user_iid, seq, system_id, at, position, id, awarded, total, utc_offset, trigger_id,
     trigger_version, boosts)
-  SELECT u.iid, award ->> 0, award ->> 1, u.seq + 1, award ->> 2, award ->> 3, award ->> 4, award ->> 5, award ->> 6,
+  SELECT u.iid, u.seq + 1, award ->> 0, award ->> 1, award ->> 2, award ->> 3, award ->> 4, award ->> 5, award ->> 6,
     award ->> 7, award ->> 8, award ->> 9 ${FOUND}`
 
 const FORGET_RUNS = `
@@ -75,21 +76,7 @@ export function storeChanges(
   const each = (sql: string, rows: readonly unknown[][]) =>
     packed(rows.map((row) => JSON.stringify(row))).map((list) => db.statement(sql, db.tenantId, list))
   const awards = changes.flatMap((change) =>
-    change.awards.map((award) => [
-      ...who(change),
-      [
-        award.systemId,
-        award.at,
-        award.position,
-        award.id,
-        award.awarded,
-        award.total,
-        award.utcOffset,
-        award.triggerId,
-        award.triggerVersion,
-        award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
-      ],
-    ]),
+    change.awards.map((award) => [...who(change), awardValues(award)]),
   )
   const runs = changes.flatMap((change) =>
     change.ended.map(({ first, last, started, marks, length }) => [
