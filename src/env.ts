@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import type { Courier } from './modules/couriers/courier.object'
 import type { UserLane } from './modules/events/lane.object'
 import type { LeaderboardObject } from './modules/leaderboards/board.object'
 import type { Repair } from './modules/leaderboards/delivery.service'
+import type { Outgoing } from './modules/outbox/outbox'
 import type { Timekeeper } from './modules/timekeeper/timekeeper.object'
 
 const onOff = z.enum(['on', 'off']).default('off')
@@ -30,7 +32,10 @@ export type Bindings = {
   USER_LANE: DurableObjectNamespace<UserLane>
   LEADERBOARD: DurableObjectNamespace<LeaderboardObject>
   TIMEKEEPER: DurableObjectNamespace<Timekeeper>
+  COURIER: DurableObjectNamespace<Courier>
   REPAIRS: Queue<Repair>
+  /** Tells that a tenant has something in the outbox. */
+  OUTBOX: Queue<Outgoing>
   ASSETS: Fetcher
   /** Requests by application key, by admin key, and by the address of those whose key is unknown. */
   APPLICATION_LIMIT: RateLimit

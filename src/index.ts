@@ -7,6 +7,7 @@ import { repair } from './modules/leaderboards/repair.service'
 import { IMPLICIT_TENANT_ID } from './modules/tenants/tenants.repository'
 import { wakeAll } from './modules/timekeeper/timekeeper.service'
 
+export { Courier } from './modules/couriers/courier.object'
 export { UserLane } from './modules/events/lane.object'
 export { LeaderboardObject } from './modules/leaderboards/board.object'
 export { Timekeeper } from './modules/timekeeper/timekeeper.object'

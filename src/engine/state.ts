@@ -48,6 +48,8 @@ export type UserState = {
   /** Completed achievements, by id. */
   achievements: ReadonlyMap<string, Completion>
   preferences: Preferences
+  /** The local date of the last event, in days since 1970-01-01; null where there was none (N2). */
+  activeDay: number | null
   /** The user's own boosts that are not over. */
   boosts: readonly Boost[]
 }

@@ -301,6 +301,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
     leaderboards: [],
     achievements: [],
     webhooks: [],
+    templates: [],
     streaks: {
       enabled: true,
       off: [],

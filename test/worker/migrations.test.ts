@@ -82,3 +82,24 @@ test('0002: from a database of before, streaks are counted from the log, and use
     { userId: 'bob', streakLength: 0, extended: null },
   ])
 })
+
+test('0005: from a database of before, users know the local date of their last event', async () => {
+  const fresh = await schema()
+  await migratedBefore(5)
+  const day = 86_400_000
+  await env.DB.batch([
+    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+      updated, metrics, points, counters) VALUES ('t', 'ada', 'i', 3, ?1, 1, '{}', 0, 1, 1, '[["m",2,2]]', '{}', '[]'),
+      ('t', 'bob', 'j', 1, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]')`).bind(20_000 * day),
+    // The last one was at 23:30 UTC, which is the next day an hour to the east.
+    env.DB.prepare(`INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
+      VALUES ('i', 'm', ?1, 1, 'e', 1, 0), ('i', 'l', ?2, 2, 'f', 1, 60)`).bind(
+      20_000 * day,
+      20_001 * day - 30 * 60_000,
+    ),
+  ])
+  await applyD1Migrations(env.DB, env.MIGRATIONS)
+  expect(await schema()).toEqual(fresh)
+  expect(await first("SELECT active_day FROM users WHERE id = 'ada'")).toEqual({ active_day: 20_001 })
+  expect(await first("SELECT active_day FROM users WHERE id = 'bob'")).toEqual({ active_day: null })
+})

@@ -1,9 +1,19 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { civilDate } from '../../shared/civil'
+import { NOTIFICATION_TYPES } from '../preferences/preferences'
 import { streakSettings } from '../streaks/streaks.settings'
 import { SUBSCRIPTIONS } from '../webhooks/events'
-import type { Achievement, Boost, Configuration, Leaderboard, Level, Trigger, Webhook } from './configuration'
+import type {
+  Achievement,
+  Boost,
+  Configuration,
+  Leaderboard,
+  Level,
+  Template,
+  Trigger,
+  Webhook,
+} from './configuration'
 import type { ConfigurationCache } from './configuration.cache'
 
 const filters = z
@@ -121,6 +131,16 @@ const WebhookRow = z.object({
   status: z.enum(['active', 'inactive']),
   secret: z.string(),
 })
+const TemplateRow = z.object({
+  ...resource,
+  type: z.enum(NOTIFICATION_TYPES),
+  channel: z.enum(['email', 'push']),
+  title: z.string(),
+  body: z.string(),
+  userAttributes: filters,
+  status: z.enum(['active', 'inactive']),
+  origin: z.string(),
+})
 /** A boost's row, of those for everyone and of users' own. */
 export const BoostRow = z.object({
   ...resource,
@@ -167,6 +187,8 @@ const LOAD = [
      FROM achievements WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
   `SELECT id, created, updated, url, events, status, secret FROM webhooks
      WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+  `SELECT id, created, updated, type, channel, title, body, user_attributes AS userAttributes, status, origin
+     FROM notification_templates WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
 ] as const
 
 /** Where a tenant's configuration comes from: D1, and what is remembered. */
@@ -194,6 +216,7 @@ export async function loadConfiguration(source: Source): Promise<Configuration> 
   const leaderboards: Leaderboard[] = rows(7, LeaderboardRow)
   const achievements: Achievement[] = rows(8, AchievementRow)
   const webhooks: Webhook[] = rows(9, WebhookRow)
+  const templates: Template[] = rows(10, TemplateRow)
   const config = {
     tenantId,
     version,
@@ -205,6 +228,7 @@ export async function loadConfiguration(source: Source): Promise<Configuration> 
     leaderboards,
     achievements,
     webhooks,
+    templates,
   }
   source.configurations.set(tenantId, config)
   return config

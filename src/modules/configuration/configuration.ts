@@ -132,6 +132,20 @@ export type Webhook = Resource & {
   secret: string
 }
 
+/** A template of what users are told (N3). */
+export type Template = Resource & {
+  type: 'achievement_completed' | 'recap' | 'reactivation' | 'streak_reminder'
+  channel: 'email' | 'push'
+  /** The subject of an email, the title of a push message. Liquid. */
+  title: string
+  /** HTML of an email, text of a push message. Liquid. */
+  body: string
+  userAttributes: readonly Filter[]
+  status: 'active' | 'inactive'
+  /** Where links lead as long as PUBLIC_URL is not set: the address through which it was last written. */
+  origin: string
+}
+
 export type Settings = { controlRatio: number; recapFrequency: 'none' | 'weekly' | 'monthly' }
 
 /** All that a tenant has configured, as of one version; resources in order of creation. */
@@ -146,6 +160,7 @@ export type Configuration = {
   leaderboards: readonly Leaderboard[]
   achievements: readonly Achievement[]
   webhooks: readonly Webhook[]
+  templates: readonly Template[]
 }
 
 /** The most resources of one kind that a tenant may have, in all systems together, so that a configuration fits an isolate. */
@@ -156,6 +171,8 @@ export const MOST_ATTRIBUTES = 200
 export const MOST_RUNNING_LEADERBOARDS = 100
 /** The most webhooks of a tenant: each that listens to a change is a delivery. */
 export const MOST_WEBHOOKS = 20
+/** The most templates of a tenant. */
+export const MOST_TEMPLATES = 100
 /** The most own boosts of a user that are not over: all of them are read with the user. */
 export const MOST_OWN_BOOSTS = 100
 

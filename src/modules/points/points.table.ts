@@ -94,6 +94,8 @@ export const pointsBoosts = sqliteTable(
     rounding: text('rounding', { enum: ['down', 'up', 'nearest'] }).notNull(),
     /** JSON: `[{attributeId, attributeValue}]`. */
     userAttributes: text('user_attributes').notNull(),
+    /** What webhooks were last told of it: that it has started, or finished; null where nothing (W6). */
+    told: text('told', { enum: ['started', 'finished'] }),
   },
   (table) => [
     // Deleted ones too, so that those of an erased user are found (U8).

@@ -164,7 +164,7 @@ export function announceFirst(
 /** What of a user decides on the streak and whom it concerns; the rest, which may be long, is left empty, as `onlyStreak` has it. */
 const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails,
     NULL AS device_tokens, u.attributes, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
-    u.touched, u.streak, u.streak_due, '[]' AS achievements, u.preferences, '[]' AS boosts`
+    u.touched, u.streak, u.streak_due, '[]' AS achievements, u.preferences, u.active_day, '[]' AS boosts`
 
 const DUE = `
   SELECT ${STREAK_COLUMNS} FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2

@@ -22,6 +22,8 @@ export const tenants = sqliteTable(
       .default('weekly'),
     /** JSON: how streaks are counted, see streaks.settings.ts; null where it was never set. */
     streaks: text('streaks'),
+    /** What links in notifications are signed with (N3); null until the first template is made. */
+    linkSecret: text('link_secret'),
     created: integer('created').notNull(),
     updated: integer('updated').notNull(),
   },

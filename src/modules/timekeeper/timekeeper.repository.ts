@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
+import { dueWork } from './timekeeper.table'
 
 /** What kind of work falls due (see timekeeper.table.ts). */
 export type DueKind = DueWork['kind']
 
 const DueRow = z.object({
-  kind: z.enum(['ticks', 'streaks', 'recount', 'inbox', 'erasure', 'backdate', 'spreads', 'leaderboard']),
+  kind: z.enum(dueWork.kind.enumValues),
   subject: z.string(),
   dueAt: z.number().transform(instant),
   asked: z.number(),

@@ -10,12 +10,28 @@ export const dueWork = sqliteTable(
     tenantId: text('tenant_id').notNull(),
     /**
      * What is due: ticks of time triggers, deadlines of streaks, a recount of all streaks, completions of an achievement by those who
-     * qualify already, the spread of users' changes in a year, the upkeep of a leaderboard, events that wait in the inbox, what is left of an erased user.
+     * qualify already, the spread of users' changes in a year, the upkeep of a leaderboard, events that wait in the inbox, what is left of an erased user,
+     * changes of points that are still to be told, completed achievements and other occasions of which users are told, boosts that begin
+     * or end, what a courier is to try again.
      */
     kind: text('kind', {
-      enum: ['ticks', 'streaks', 'recount', 'inbox', 'erasure', 'backdate', 'spreads', 'leaderboard'],
+      enum: [
+        'ticks',
+        'streaks',
+        'recount',
+        'inbox',
+        'erasure',
+        'backdate',
+        'spreads',
+        'leaderboard',
+        'outbox',
+        'notices',
+        'schedule',
+        'boosts',
+        'courier',
+      ],
     }).notNull(),
-    /** The id of the achievement or leaderboard, the erased user's own one of ours, or the year; empty for what a tenant has but once. */
+    /** The id of the achievement or leaderboard, the erased user's own one of ours, the year, or the courier's name; empty for what a tenant has but once. */
     subject: text('subject').notNull(),
     /** In milliseconds, by the service's clock. */
     dueAt: integer('due_at').notNull(),

@@ -47,6 +47,7 @@ const UserRow = z.object({
   streak_due: z.number().nullable(),
   achievements: completions,
   preferences: json(Preferences).nullable(),
+  active_day: z.number().nullable(),
   boosts: json(z.array(BoostRow)),
 })
 
@@ -93,6 +94,7 @@ export function userOf(row: unknown): UserState {
     streak: parseStreak(rest.streak, rest.streak_due),
     achievements: rest.achievements,
     preferences: rest.preferences ?? NO_PREFERENCES,
+    activeDay: rest.active_day,
     profile: {
       email: rest.email,
       name: rest.name,
@@ -105,22 +107,22 @@ export function userOf(row: unknown): UserState {
 }
 
 /** The guard (see db/guard.ts) stands in the statement itself: a user is stored on what was read, or nothing is. */
-const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?23
-    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?24
-    AND coalesce((SELECT now FROM test_clock WHERE ?25), 0) = ?26`
+const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?24
+    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?25
+    AND coalesce((SELECT now FROM test_clock WHERE ?26), 0) = ?27`
 
 const COLUMNS = `id, iid, seq, changed, email, name, tz, subscribe_to_emails, device_tokens, attributes, control, created,
-    updated, metrics, points, counters, touched, streak, achievements, preferences, streak_due`
+    updated, metrics, points, counters, touched, streak, achievements, preferences, active_day, streak_due`
 
 const STORE = `
   INSERT INTO users (tenant_id, ${COLUMNS})
   VALUES (?1, ?2, ?3, CASE WHEN ${CONDITION} THEN ?4 ELSE json('conflict') END, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-    ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+    ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
   ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = ?5, email = ?6, name = ?7, tz = ?8, subscribe_to_emails = ?9,
     device_tokens = ?10, attributes = ?11, updated = ?14, metrics = ?15, points = ?16, counters = ?17, touched = ?18,
-    streak = ?19, achievements = ?20, preferences = ?21`
+    streak = ?19, achievements = ?20, preferences = ?21, active_day = ?22`
 // An indexed column that is set costs a row more, although it is set to what it was.
-const STORE_WITH_DUE = `${STORE}, streak_due = ?22`
+const STORE_WITH_DUE = `${STORE}, streak_due = ?23`
 
 /**
  * Stores the whole of a user's state: one row written, and one more where the streak's deadline is another one. Raises a conflict, which undoes the batch, unless the configuration is at
@@ -175,6 +177,7 @@ function valuesOf(user: UserState): (string | number | null)[] {
     streakJson(user.streak),
     completionsJson(user.achievements),
     preferences === NO_PREFERENCES ? null : JSON.stringify(preferences),
+    user.activeDay,
     user.streak.due,
   ]
 }
@@ -183,13 +186,13 @@ const STORE_SEVERAL = `
   INSERT INTO users (tenant_id, ${COLUMNS})
   SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
     value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
-    value ->> 16, value ->> 17, value ->> 18, value ->> 19, value ->> 20
+    value ->> 16, value ->> 17, value ->> 18, value ->> 19, value ->> 20, value ->> 21
   FROM json_each(?2) WHERE true
   ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = excluded.changed, email = excluded.email, name = excluded.name,
     tz = excluded.tz, subscribe_to_emails = excluded.subscribe_to_emails, device_tokens = excluded.device_tokens,
     attributes = excluded.attributes, updated = excluded.updated, metrics = excluded.metrics, points = excluded.points,
     counters = excluded.counters, touched = excluded.touched, streak = excluded.streak,
-    achievements = excluded.achievements, preferences = excluded.preferences`
+    achievements = excluded.achievements, preferences = excluded.preferences, active_day = excluded.active_day`
 const STORE_SEVERAL_WITH_DUE = `${STORE_SEVERAL}, streak_due = excluded.streak_due`
 
 /** Stores the states of several users as `storeUser` does that of one, at the same price; the guards are the caller's (`usersUnchanged`). */

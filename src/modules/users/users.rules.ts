@@ -90,6 +90,7 @@ export function applyProfile(
     streak: NO_STREAK,
     achievements: new Map(),
     preferences: NO_PREFERENCES,
+    activeDay: null,
     boosts: [],
   }
 }

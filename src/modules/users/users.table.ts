@@ -47,6 +47,8 @@ export const users = sqliteTable(
     achievements: text('achievements').notNull().default('[]'),
     /** JSON: what the user wants to be told, and how the streak is to be counted (U7); null where nothing was ever set. */
     preferences: text('preferences'),
+    /** The local date of the last event, in days since 1970-01-01; null where there was none (N2). */
+    activeDay: integer('active_day'),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),

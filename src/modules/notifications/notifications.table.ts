@@ -1,0 +1,39 @@
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { living, resource } from '../../db/columns'
+
+/** Templates of what users are told (N3). */
+export const notificationTemplates = sqliteTable(
+  'notification_templates',
+  {
+    ...resource(),
+    type: text('type', {
+      enum: ['achievement_completed', 'recap', 'reactivation', 'streak_reminder'],
+    }).notNull(),
+    channel: text('channel', { enum: ['email', 'push'] }).notNull(),
+    /** The subject of an email, the title of a push message. Liquid. */
+    title: text('title').notNull(),
+    /** HTML of an email, text of a push message. Liquid. */
+    body: text('body').notNull(),
+    /** JSON: `[{attributeId, attributeValue}]`. */
+    userAttributes: text('user_attributes').notNull(),
+    status: text('status', { enum: ['active', 'inactive'] }).notNull(),
+    /** The address through which it was last written: where links lead as long as PUBLIC_URL is not set. */
+    origin: text('origin').notNull(),
+  },
+  (table) => [index('notification_templates_by_tenant').on(table.tenantId).where(living)],
+)
+
+/** Completed achievements that users are still to be told of, each at its time of their day (N2). WITHOUT ROWID. */
+export const notices = sqliteTable(
+  'notices',
+  {
+    tenantId: text('tenant_id').notNull(),
+    dueAt: integer('due_at').notNull(),
+    /** The completion's id. */
+    id: text('id').notNull(),
+    userId: text('user_id').notNull(),
+    userIid: text('user_iid').notNull(),
+    achievementId: text('achievement_id').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.dueAt, table.id] })],
+)

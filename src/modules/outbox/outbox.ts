@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import type { Instant } from '../../shared/clock'
+import type { Configuration } from '../configuration/configuration'
+import { ANY_EVENT, EVENT_TYPES, type EventType } from '../webhooks/events'
+
+/** One thing to be told (W2). `body` is what is sent, but for `type`; `id` stays the same whatever happens to it on the way. */
+export const Message = z.object({
+  id: z.string(),
+  type: z.enum(EVENT_TYPES),
+  body: z.record(z.string(), z.unknown()),
+})
+export type Message = z.infer<typeof Message>
+
+/**
+ * What one change has to tell, as a row of the outbox: when it happened, the user's `seq` of it (0 where it is no user's), a UUID v7 of
+ * that moment, and whose it is. Of one user, `at` and then `seq` is the order in which things happened.
+ */
+export type Parcel = {
+  at: Instant
+  seq: number
+  id: string
+  userIid: string | null
+  messages: readonly Message[]
+}
+
+/** Whether an active webhook wants to be told of events of a type (W2). */
+export function listens({ webhooks }: Pick<Configuration, 'webhooks'>, type: EventType): boolean {
+  return webhooks.some((webhook) => isTold(webhook, type))
+}
+
+/** Whether a webhook is told of events of a type. */
+export const isTold = (
+  { status, events }: Pick<Configuration['webhooks'][number], 'status' | 'events'>,
+  type: EventType,
+): boolean => status === 'active' && (events.includes(ANY_EVENT) || events.includes(type))
+
+/** The message of the queue: this tenant has something to tell. What it is stands in the outbox. */
+export const Outgoing = z.object({ tenantId: z.string() })
+export type Outgoing = z.infer<typeof Outgoing>
