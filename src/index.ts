@@ -4,6 +4,8 @@ import { enter } from './http/access'
 import { Instance } from './instance'
 import { loadDemo } from './modules/configuration/demo'
 import { repair } from './modules/leaderboards/repair.service'
+import { drainAll } from './modules/outbox/drain.service'
+import { Outgoing } from './modules/outbox/outbox'
 import { IMPLICIT_TENANT_ID } from './modules/tenants/tenants.repository'
 import { wakeAll } from './modules/timekeeper/timekeeper.service'
 
@@ -36,6 +38,9 @@ export default {
 
   async queue(batch, env, ctx) {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
-    await Promise.all(batch.messages.map((message) => repair(context, message)))
+    const isOutgoing = ({ body }: Message) => Outgoing.safeParse(body).success
+    const outgoing = batch.messages.filter(isOutgoing)
+    const repairs = batch.messages.filter((message) => !isOutgoing(message))
+    await Promise.all([drainAll(context, outgoing), ...repairs.map((message) => repair(context, message))])
   },
 } satisfies ExportedHandler<Bindings>

@@ -1,6 +1,7 @@
 import { ConfigurationCache } from './modules/configuration/configuration.cache'
 import { UserQueues } from './modules/events/queue'
 import { KeyCache } from './modules/keys/keys.cache'
+import { Wakes } from './modules/outbox/wakes'
 import { RankingCache } from './modules/streaks/rankings.cache'
 import { TenantNames } from './modules/tenants/tenants.cache'
 
@@ -14,4 +15,5 @@ export class Instance {
   readonly configurations = new ConfigurationCache()
   readonly rankings = new RankingCache()
   readonly queues = new UserQueues()
+  readonly wakes = new Wakes()
 }

@@ -37,7 +37,7 @@ export async function moveClock(scope: AccountScope, to: Instant): Promise<Clock
   }
   const present = await moveTestClock(db, to)
   if (present > to) throw backward(present)
-  await catchUpAll(scope, to)
+  await catchUpAll(scope, now, to)
   return { now: iso(to) }
 }
 

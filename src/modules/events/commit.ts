@@ -5,6 +5,7 @@ import { type Instant, systemNow, wait } from '../../shared/clock'
 import { type Configuration, metricByKey } from '../configuration/configuration'
 import type { ConfigurationCache } from '../configuration/configuration.cache'
 import { configurationAt, loadConfiguration } from '../configuration/configuration.repository'
+import { newsOf } from '../outbox/news'
 import { recountStreaks } from '../streaks/recount.service'
 import { announce } from '../streaks/streaks.repository'
 import { isStale } from '../streaks/streaks.rules'
@@ -31,6 +32,8 @@ export type Means = {
   conflicted: () => void
   /** Told where a deadline is earlier than all others of the tenant, so that the Timekeeper's alarm may be too late. */
   hastened: () => void
+  /** Told where there is something to tell to the outside. */
+  newsworthy: () => void
   /** How many conflicts there may be before the commit is given up; in the user's lane, without end. */
   patience: number
   /** Whether the commit may still write; not once somebody else has taken over. Asked after each answer of D1. */
@@ -60,13 +63,14 @@ export async function commit(means: Means, userId: string, jobs: readonly Job[])
       if (!means.mayWrite()) throw new Deposed()
       const decided = decide(userId, jobs, found)
       const { outcomes } = decided
-      const { statements, announces } = statementsOf(means.db, found, decided)
+      const { statements, announces, news } = statementsOf(means.db, found, decided)
       if (statements.length > 0) {
         for (const [index, job] of jobs.entries()) {
           job.tried = { since: sinceOf(job, found.clock), outcome: outcomes[index] ?? null }
         }
         const results = await means.db.batch(statements)
         if (announces && results.at(-1)?.meta.changes) means.hastened()
+        if (news > 0 && results.slice(1, 1 + news).some(({ meta }) => meta.changes > 0)) means.newsworthy()
       }
       return outcomes
     } catch (error) {
@@ -147,20 +151,22 @@ function eventsSought(config: Configuration, jobs: readonly Job[]): EventSought[
   return sought
 }
 
-/** The guarded write batch: the user's last state, and all events, awards and keys; nothing where nothing changed. */
+/** The guarded write batch: the user's last state, what is to be told, and all events, awards and keys; nothing where nothing changed. */
 function statementsOf(
   db: TenantDatabase,
   { config, clock, state: was }: Found,
   decided: Decided,
-): { statements: D1PreparedStatement[]; announces: boolean } {
+): { statements: D1PreparedStatement[]; announces: boolean; news: number } {
   const last = decided.changes.at(-1)
-  if (last === undefined) return { statements: [], announces: false }
+  if (last === undefined) return { statements: [], announces: false, news: 0 }
   const { due } = last.after.streak
   const announces = due !== null && due !== was?.streak.due
+  const news = newsOf(db, config, decided.changes)
   const statements = [
     storeUser(db, last.after, { version: config.version, clock, was }),
+    ...news,
     ...recordStatements(db, [decided]),
     ...(announces ? [announce(db, due)] : []),
   ]
-  return { statements, announces }
+  return { statements, announces, news: news.length }
 }

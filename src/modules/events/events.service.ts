@@ -5,6 +5,7 @@ import type { Claim } from '../../http/access'
 import { systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
 import type { AchievementCompletionRequest } from '../achievements/achievements.schemas'
+import { wakeOutbox } from '../outbox/wakes'
 import type { PreferencesChange } from '../preferences/preferences.rules'
 import { arm } from '../timekeeper/timekeeper.service'
 import type { ProfileChange } from '../users/users.rules'
@@ -136,6 +137,7 @@ async function commitOrHandOver(
       ctx.notes.conflicts = conflicts
     },
     hastened: () => ctx.waitUntil(arm(ctx, line.tenantId)),
+    newsworthy: () => wakeOutbox(ctx, ctx.instance.wakes, line.tenantId),
     patience: PATIENCE,
     mayWrite,
   }

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { AccountDatabase, type Cost, noCost } from '../../db/database'
 import { type Bindings, variables } from '../../env'
 import { Instance } from '../../instance'
+import { wakeOutbox } from '../outbox/wakes'
 import { arm } from '../timekeeper/timekeeper.service'
 import { Commands } from './commands'
 import { commit, type Line } from './commit'
@@ -38,6 +39,12 @@ export class UserLane extends DurableObject<Bindings> {
             configurations: this.#instance.configurations,
             conflicted: () => undefined,
             hastened: () => this.ctx.waitUntil(arm({ env: this.env }, line.tenantId)),
+            newsworthy: () =>
+              wakeOutbox(
+                { env: this.env, waitUntil: (work) => this.ctx.waitUntil(work) },
+                this.#instance.wakes,
+                line.tenantId,
+              ),
             patience: Number.POSITIVE_INFINITY,
             mayWrite,
           },

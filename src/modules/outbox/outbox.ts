@@ -35,5 +35,5 @@ export const isTold = (
 ): boolean => status === 'active' && (events.includes(ANY_EVENT) || events.includes(type))
 
 /** The message of the queue: this tenant has something to tell. What it is stands in the outbox. */
-export const Outgoing = z.object({ tenantId: z.string() })
+export const Outgoing = z.strictObject({ tenantId: z.string() })
 export type Outgoing = z.infer<typeof Outgoing>

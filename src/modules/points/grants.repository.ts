@@ -143,6 +143,8 @@ export function writeTicks(
   changes: readonly TickChange[],
   changed: Instant,
   row: { done: TicksRow; open: TicksRow },
+  /** What is stored with those who are as they were read: it must be told who they were. */
+  beside: readonly D1PreparedStatement[],
 ): D1PreparedStatement[] {
   const seen = changes.map(({ before }) => [before.id, before.iid, before.seq])
   const { done, open } = row
@@ -167,6 +169,7 @@ export function writeTicks(
       open.progress,
       open.dueAt,
     ),
+    ...beside,
     ...packed(booked).map((list) => db.statement(BOOK, db.tenantId, list, ticks.json)),
     ...packed(states).map((list) => db.statement(STORE, db.tenantId, list, changed)),
   ]

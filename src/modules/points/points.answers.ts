@@ -4,6 +4,7 @@ import type { AwardRecord } from '../../engine/state'
 import { instant, iso } from '../../shared/clock'
 import { filtersAnswer } from '../attributes/attributes.answers'
 import type { Configuration, Level, System, Trigger } from '../configuration/configuration'
+import type { StoredAward } from './points.repository'
 import { levelOf } from './points.rules'
 import type { MetricEventPointsResponse, PointsAward, PointsLevel, PointsTrigger } from './points.schemas'
 
@@ -71,6 +72,16 @@ export function pointsChanges(
       ]
     }),
   )
+}
+
+/** An award of the ledger, with its trigger as it was (P10); `forms` is what `triggerForms` has found. */
+export function storedAwardAnswer(
+  { id, at, awarded, total, triggerId, triggerVersion, boosts }: StoredAward,
+  forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>,
+): z.infer<typeof PointsAward> {
+  const trigger = forms.get(`${triggerId} ${triggerVersion}`)
+  if (trigger === undefined) throw new Error('an award whose trigger was never shown')
+  return { id, awarded, date: iso(at), total, trigger, boosts: boosts ?? [] }
 }
 
 function awardAnswer(config: Configuration, system: System, award: AwardRecord): z.infer<typeof PointsAward> {

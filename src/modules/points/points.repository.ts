@@ -39,24 +39,21 @@ const NEWEST = `
   WHERE user_iid = ?1 AND system_id = ?2 AND seq <= ?3
   ORDER BY at DESC, seq DESC, position DESC LIMIT ?4`
 
-const NewestRows = z.array(
-  z.object({
-    id: z.string(),
-    at: z.number().transform(instant),
-    awarded: z.number(),
-    total: z.number(),
-    triggerId: z.string(),
-    triggerVersion: z.number(),
-    boosts: z
-      .string()
-      .transform((text): unknown => JSON.parse(text))
-      .pipe(z.array(PointsBoost))
-      .nullable(),
-  }),
-)
-
 /** An award as the ledger has it. */
-export type StoredAward = z.infer<typeof NewestRows>[number]
+export const StoredAward = z.object({
+  id: z.string(),
+  at: z.number().transform(instant),
+  awarded: z.number(),
+  total: z.number(),
+  triggerId: z.string(),
+  triggerVersion: z.number(),
+  boosts: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(PointsBoost))
+    .nullable(),
+})
+export type StoredAward = z.infer<typeof StoredAward>
 
 /** What of a user's ledger counts: what the user's state as read has counted. */
 type Reader = { iid: string; seq: number }
@@ -68,7 +65,7 @@ export async function newestAwards(
   systemId: string,
   limit: number,
 ): Promise<StoredAward[]> {
-  return NewestRows.parse(await db.rows(db.statement(NEWEST, iid, systemId, seq, limit)))
+  return z.array(StoredAward).parse(await db.rows(db.statement(NEWEST, iid, systemId, seq, limit)))
 }
 
 const FORMS = `

@@ -3,13 +3,12 @@ import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
 import { refusals } from '../../errors'
 import { INT32_MAX } from '../../http/fields'
-import { iso } from '../../shared/clock'
 import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
 import { civilDateAt, offsetMinutes } from '../../shared/zone'
 import type { Configuration, Filter, System } from '../configuration/configuration'
 import { refuse, resolveAttributes } from '../users/users.rules'
 import { boostStatus, boostsFor, shown } from './boosts.rules'
-import { levelAnswer, systemFields, triggerAnswer } from './points.answers'
+import { levelAnswer, storedAwardAnswer, systemFields, triggerAnswer } from './points.answers'
 import { dailyAwards, newestAwards, triggerForms } from './points.repository'
 import { ladder, levelOf } from './points.rules'
 import type {
@@ -36,11 +35,7 @@ export async function userPoints(
     ...systemFields(system),
     total,
     level: level && levelAnswer(level),
-    awards: awards.map(({ id, at, awarded, total, triggerId, triggerVersion, boosts }) => {
-      const trigger = forms.get(`${triggerId} ${triggerVersion}`)
-      if (trigger === undefined) throw new Error('an award whose trigger was never shown')
-      return { id, awarded, date: iso(at), total, trigger, boosts: boosts ?? [] }
-    }),
+    awards: awards.map((award) => storedAwardAnswer(award, forms)),
   }
 }
 

@@ -5,6 +5,7 @@ import type { Instant } from '../../shared/clock'
 import { newId } from '../../shared/ids'
 import type { Configuration } from '../configuration/configuration'
 import { configurationAt, loadConfiguration } from '../configuration/configuration.repository'
+import { newsOfTicks } from '../outbox/ticks.service'
 import type { DueWork } from '../timekeeper/timekeeper.repository'
 import { type Asked, readTickUsers, writeTicks } from './grants.repository'
 import {
@@ -130,7 +131,9 @@ async function write(
     const [, , advanced] = await db.batch([
       configurationUnchanged(db, config.version),
       progressUnchanged(db, work.progress),
-      ...(changes.length === 0 ? [storeRow(db, done)] : writeTicks(db, changes, to, { done, open })),
+      ...(changes.length === 0
+        ? [storeRow(db, done)]
+        : writeTicks(db, changes, to, { done, open }, await newsOfTicks(db, config, changes))),
     ])
     if (changes.length === 0) return { ...done, changes }
     const row = parseRow(advanced?.results)

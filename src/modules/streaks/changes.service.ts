@@ -6,10 +6,12 @@ import { type Instant, systemNow } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { configurationAt } from '../configuration/configuration.repository'
 import { deliver } from '../leaderboards/delivery.service'
+import { wakeOutbox } from '../outbox/wakes'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { arm } from '../timekeeper/timekeeper.service'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
 import { userOf, usersStatement } from '../users/users.repository'
+import type { StreakNotice } from './notices'
 import { recountStreaks } from './recount.service'
 import { streakOnly } from './streak-only.rules'
 import { announceFirst } from './streaks.repository'
@@ -30,6 +32,8 @@ export type OpenStreak = {
   streak: StreakState
   /** What ended when it was settled. */
   ended: StreakRun | null
+  /** What is to be told, in order (W6). */
+  notices: readonly StreakNotice[]
 }
 
 /** What an admin's change comes to: what is answered, and what is stored beside the streaks. */
@@ -71,7 +75,7 @@ export async function changeStreaks<T>(
           users.map((user) => ({ id: user.id, was: user })),
         ),
         ...statements,
-        ...storeChanges(db, changes).statements,
+        ...storeChanges(db, config, changes).statements,
         ...announcement,
       ])
       if (announcement.length > 0 && results.at(-1)?.meta.changes) scope.waitUntil(arm(scope, tenant.id))
@@ -79,6 +83,7 @@ export async function changeStreaks<T>(
       if (isConflict(error)) continue
       if (changes.length === 0 || !(await isStored(scope, changes))) throw error
     }
+    if (changes.some(({ notices }) => notices.length > 0)) wakeOutbox(scope, instance.wakes, tenant.id)
     await tell(scope, config, changes)
     return result
   }
@@ -112,9 +117,10 @@ function opened(config: Configuration, user: UserState, now: Instant): OpenStrea
 /** The change that an open streak comes to; null where it is as it was stored. */
 function closed(
   config: Configuration,
-  { user, terms, today, streak, ended }: OpenStreak,
+  { user, terms, today, streak, ended, notices }: OpenStreak,
   now: Instant,
 ): BulkChange | null {
   if (streak === user.streak) return null
-  return streakOnly(config, user, scheduled(user, streak, terms, today), ended === null ? [] : [ended], now)
+  const told = { ended: ended === null ? [] : [ended], notices }
+  return streakOnly(config, user, scheduled(user, streak, terms, today), told, now)
 }

@@ -4,9 +4,11 @@ import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { configurationAt } from '../configuration/configuration.repository'
+import { listens } from '../outbox/outbox'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
 import { userOf } from '../users/users.repository'
+import { EVENT_TYPES } from '../webhooks/events'
 import { recountChanges } from './recount.service'
 import { streakOnly } from './streak-only.rules'
 import { dueStatement, nextDeadline } from './streaks.repository'
@@ -21,13 +23,17 @@ export type DeadlineStep = { changes: readonly BulkChange[]; config: Configurati
 /**
  * Judges streaks whose deadline is the earliest of the tenant and due by a moment (S3, S7): so many users, in one guarded batch. Whoever has
  * changed meanwhile is left alone, and is found again if the deadline still stands; so a step that is repeated does nothing. To be
- * called again until nothing is due. Null where nothing was.
+ * called again until nothing is due. Null where nothing was. `isWhole`: users are read with all that is told of them.
  */
-export async function judgeStreaks(context: TenantContext, by: Instant): Promise<DeadlineStep | null> {
+export async function judgeStreaks(
+  context: TenantContext,
+  by: Instant,
+  isWhole = false,
+): Promise<DeadlineStep | null> {
   const { db } = context
   const [standing, rows] = await db.batch([
     standingStatement(db, db.tenantId, []),
-    dueStatement(db, by, CHUNK),
+    dueStatement(db, by, { limit: CHUNK, isWhole }),
   ])
   const { tenant } = parseStanding(standing)
   if (tenant === null) throw new Error('the tenant is gone')
@@ -39,12 +45,13 @@ export async function judgeStreaks(context: TenantContext, by: Instant): Promise
   }
   const source = { db, configurations: context.instance.configurations }
   const config = await configurationAt(source, tenant.configVersion)
+  if (!isWhole && isListenedTo(config)) return judgeStreaks(context, by, true)
   const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
   const changes = [
     ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, at)),
     ...(await recountChanges(db, config, stale, by)),
   ]
-  const { statements, stored } = storeChanges(db, changes)
+  const { statements, stored } = storeChanges(db, config, changes)
   try {
     const [, ...results] = await db.batch([
       configurationUnchanged(db, config.version),
@@ -59,10 +66,15 @@ export async function judgeStreaks(context: TenantContext, by: Instant): Promise
   }
 }
 
+/** Whether somebody wants to be told what becomes of streaks, and so who the users are. */
+const isListenedTo = (config: Configuration) =>
+  EVENT_TYPES.some((type) => type.startsWith('streak.') && listens(config, type))
+
 /** A user whose streak is judged as of a moment, with the next deadline. */
 export function judged(config: Configuration, user: UserState, at: Instant): BulkChange {
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, at)
-  const { streak, ended } = settled(user, terms, today)
-  return streakOnly(config, user, scheduled(user, streak, terms, today), ended === null ? [] : [ended], at)
+  const { streak, ended, notices } = settled(user, terms, today)
+  const told = { ended: ended === null ? [] : [ended], notices }
+  return streakOnly(config, user, scheduled(user, streak, terms, today), told, at)
 }

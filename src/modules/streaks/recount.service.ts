@@ -4,6 +4,7 @@ import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
+import { NO_NOTICES } from './notices'
 import { Recount } from './recount.rules'
 import { streakOnly } from './streak-only.rules'
 import { announceFirst, logOf, logsOf, pausesOfSeveral } from './streaks.repository'
@@ -52,7 +53,14 @@ export async function recountChanges(
   const counted = users.length === 0 ? [] : await recounted(db, config, users, now)
   return counted.flatMap(({ streak, runs }, index) => {
     const user = users[index]
-    return user === undefined ? [] : [{ ...streakOnly(config, user, streak, runs, now), replacesRuns: true }]
+    return user === undefined
+      ? []
+      : [
+          {
+            ...streakOnly(config, user, streak, { ended: runs, notices: NO_NOTICES }, now),
+            replacesRuns: true,
+          },
+        ]
   })
 }
 
@@ -68,7 +76,7 @@ export async function recountStreaks(
   now: Instant,
 ): Promise<BulkChange[]> {
   const changes = await recountChanges(db, config, users, now)
-  const { statements, stored } = storeChanges(db, changes)
+  const { statements, stored } = storeChanges(db, config, changes)
   try {
     const [, ...results] = await db.batch([
       configurationUnchanged(db, config.version),

@@ -3,6 +3,7 @@ import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import type { BulkChange } from '../users/changes.repository'
+import type { StreakNotice } from './notices'
 import type { StreakRun, StreakState } from './streaks.state'
 
 /** A change of nothing but a user's streak, at a moment: by what falls due, by a recount, or by an admin. */
@@ -10,11 +11,11 @@ export function streakOnly(
   config: Configuration,
   before: UserState,
   streak: StreakState,
-  ended: readonly StreakRun[],
+  { ended, notices }: { ended: readonly StreakRun[]; notices: readonly StreakNotice[] },
   at: Instant,
 ): BulkChange {
   const growth = (streak.run?.length ?? 0) - (before.streak.run?.length ?? 0)
-  const change = { before, event: null, awards: [], completed: [], isExtended: false, growth, ended }
+  const change = { before, event: null, awards: [], completed: [], isExtended: false, growth, ended, notices }
   const changed = instant(Math.max(before.changed, at))
   const after = touch(config, { ...before, seq: before.seq + 1, changed, streak }, change)
   return { ...change, after, onlyStreak: true }

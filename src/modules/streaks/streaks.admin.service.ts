@@ -63,6 +63,10 @@ function grant(open: OpenStreak, index: number): UserIssue | null {
     return issue(index, open.user.id, most, 'warning')
   }
   open.streak = streak
+  // Whoever has switched streaks off hears nothing of them (U7).
+  if (open.terms.isOn) {
+    open.notices = [...open.notices, { kind: 'freeze_earned', earned: 1, freezes: streak.freezes }]
+  }
   return null
 }
 

@@ -1,6 +1,7 @@
 import type { LocalTime, UserState } from '../../engine/state'
 import type { Micros } from '../../shared/decimal'
 import type { Configuration } from '../configuration/configuration'
+import { NO_NOTICES, type StreakNotice } from './notices'
 import {
   abandoned,
   anchored,
@@ -22,10 +23,12 @@ export type StreakChange = {
   growth: number
   /** Streaks that were lost on the way. */
   ended: readonly StreakRun[]
+  /** What is to be told of it, in order (W6). */
+  notices: readonly StreakNotice[]
 }
 
 /** A change that leaves the streak alone. */
-const STREAK_AS_IT_WAS: StreakChange = { isExtended: false, growth: 0, ended: [] }
+const STREAK_AS_IT_WAS: StreakChange = { isExtended: false, growth: 0, ended: [], notices: NO_NOTICES }
 
 /**
  * The streak's share of a change (E5): what was due by then is judged, a change of zone is taken in (S4), and the event, if it is one,
@@ -53,10 +56,12 @@ export function changeStreak(
       : user.streak
   if (isStale(known, terms)) return { user, change: STREAK_AS_IT_WAS }
   const ended: StreakRun[] = []
+  const notices: StreakNotice[] = []
   let streak = known
   const settle = (tz: string | null, day: number) => {
     const now = settled({ ...user, streak, profile: { tz } }, terms, day)
     if (now.ended !== null) ended.push(now.ended)
+    notices.push(...now.notices)
     streak = now.streak
   }
   const hasMoved = before !== null && before.profile.tz !== user.profile.tz
@@ -73,12 +78,13 @@ export function changeStreak(
   }
   const { streak: grown, isExtended } =
     event === null ? { streak, isExtended: false } : extended(streak, terms, { at, day: today, ...event })
+  if (isExtended) notices.push({ kind: grown.run?.length === 1 ? 'started' : 'extended' })
   const isAsItWas = grown === known && !hasMoved && before?.preferences === user.preferences
   const after = isAsItWas ? grown : scheduled(user, grown, terms, today)
   const growth = (after.run?.length ?? 0) - (before?.streak.run?.length ?? 0)
   return {
     user: after === user.streak ? user : { ...user, streak: after },
-    change: { isExtended, growth, ended },
+    change: { isExtended, growth, ended, notices },
   }
 }
 

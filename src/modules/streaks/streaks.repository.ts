@@ -166,13 +166,23 @@ const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS na
     NULL AS device_tokens, u.attributes, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
     u.touched, u.streak, u.streak_due, '[]' AS achievements, u.preferences, u.active_day, '[]' AS boosts`
 
-const DUE = `
-  SELECT ${STREAK_COLUMNS} FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
+const dueOf = (columns: string) => `
+  SELECT ${columns} FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
     AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL) LIMIT ?3`
 
-/** Reads so many users of those whose deadline is the earliest of the tenant, if it is due by a moment. Parsed by `userOf`. */
-export function dueStatement(db: TenantDatabase, by: Instant, limit: number): D1PreparedStatement {
-  return db.statement(DUE, db.tenantId, by, limit)
+const DUE = dueOf(STREAK_COLUMNS)
+const DUE_WHOLE = dueOf(`u.*, '[]' AS boosts`)
+
+/**
+ * Reads so many users of those whose deadline is the earliest of the tenant, if it is due by a moment: what decides on the streak, or all but the
+ * boosts, where somebody is to be told who they are. Parsed by `userOf`.
+ */
+export function dueStatement(
+  db: TenantDatabase,
+  by: Instant,
+  { limit, isWhole }: { limit: number; isWhole: boolean },
+): D1PreparedStatement {
+  return db.statement(isWhole ? DUE_WHOLE : DUE, db.tenantId, by, limit)
 }
 
 const RUNS_OF_SEVERAL = `

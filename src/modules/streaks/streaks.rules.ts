@@ -6,6 +6,7 @@ import { LAST_DAY, nextPeriod, periodStart } from '../../shared/periods'
 import { offsetMinutes, startOfDay } from '../../shared/zone'
 import type { Configuration } from '../configuration/configuration'
 import { marked } from './marks'
+import { NO_NOTICES, type StreakNotice } from './notices'
 import type { FreezeSettings, StreakSettings } from './streaks.settings'
 import type { Jump, LiveRun, Pause, StreakRun, StreakState } from './streaks.state'
 
@@ -19,8 +20,8 @@ export type Streaker = Pick<UserState, 'created' | 'streak' | 'preferences'> & {
   profile: { tz: string | null }
 }
 
-/** A streak after something happened, and the run that ended on the way, if one did. */
-export type Settled = { streak: StreakState; ended: StreakRun | null }
+/** A streak after something happened, the run that ended on the way, if one did, and what is to be told of it. */
+export type Settled = { streak: StreakState; ended: StreakRun | null; notices: readonly StreakNotice[] }
 
 /** How a user's streak is counted: the tenant's settings, with what the user may set differently (S1, U7). */
 export type Terms = {
@@ -105,6 +106,7 @@ export function settled(user: Streaker, terms: Terms, today: number): Settled {
       ended = run
       missed = start
       run = null
+      hand.notices.push({ kind: 'lost', length: ended.length })
     }
   }
   hand.earnUntil(today)
@@ -116,7 +118,12 @@ export function settled(user: Streaker, terms: Terms, today: number): Settled {
   const { freezes, earned } = hand
   const isSame =
     run === streak.run && freezes === streak.freezes && earned === streak.earned && pauses === streak.pauses
-  return { streak: isSame ? streak : { ...streak, run, freezes, earned, missed, pauses }, ended }
+  return {
+    streak: isSame ? streak : { ...streak, run, freezes, earned, missed, pauses },
+    ended,
+    // Whoever has switched streaks off hears nothing of them (U7).
+    notices: terms.isOn && hand.notices.length > 0 ? hand.notices : NO_NOTICES,
+  }
 }
 
 const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
@@ -129,6 +136,8 @@ const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
 class Hand {
   freezes: number
   earned: StreakState['earned']
+  /** What is to be told of these midnights. */
+  readonly notices: StreakNotice[] = []
   readonly #settings: FreezeSettings | null
   /** The day of the last earning, or the one from which the next is counted. */
   #anchor = 0
@@ -161,7 +170,10 @@ class Hand {
     if (times <= 0) return
     this.#anchor += times * interval
     this.earned = [this.#anchor, this.#settings.since]
-    this.freezes = Math.max(this.freezes, Math.min(max, this.freezes + times * amount))
+    const before = this.freezes
+    this.freezes = Math.max(before, Math.min(max, before + times * amount))
+    const gained = this.freezes - before
+    if (gained > 0) this.notices.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
   }
 
   /** The day with whose midnight the next freeze is earned; null where none will be. */
@@ -176,6 +188,7 @@ class Hand {
   consume(): boolean {
     if (this.#settings === null || this.freezes === 0) return false
     this.freezes -= 1
+    this.notices.push({ kind: 'freeze_consumed', freezes: this.freezes })
     return true
   }
 }

@@ -5,6 +5,8 @@ import type { Bindings } from '../../env'
 import { Instance } from '../../instance'
 import { type Instant, systemNow } from '../../shared/clock'
 import { readTestClock } from '../clock/clock.repository'
+import { hasNews } from '../outbox/outbox.repository'
+import { wakeOutbox } from '../outbox/wakes'
 import { nextWorkOf } from './timekeeper.repository'
 import { type Grace, wantedAt, workOff, workOffTicks } from './work.service'
 
@@ -36,10 +38,10 @@ export class Timekeeper extends DurableObject<Bindings> {
     await this.#inTurn(() => this.#run(tenantId, null, steps))
   }
 
-  /** Does everything that is due by a moment. Throws what keeps it from that. */
-  async catchUp(tenantId: string, to: Instant): Promise<void> {
+  /** Does everything that falls due while the clock is moved from a moment to another. Throws what keeps it from that. */
+  async catchUp(tenantId: string, from: Instant, to: Instant): Promise<void> {
     await this.#remember(tenantId)
-    await this.#inTurn(() => this.#run(tenantId, to, Number.POSITIVE_INFINITY))
+    await this.#inTurn(() => this.#run(tenantId, { from, to }, Number.POSITIVE_INFINITY))
   }
 
   /** Grants all ticks that are due by a moment. Throws what keeps it from that. */
@@ -77,18 +79,20 @@ export class Timekeeper extends DurableObject<Bindings> {
     return turn
   }
 
-  /** Works off what is due by a moment (null: by now), and sets the alarm for what comes next. */
-  async #run(tenantId: string, to: Instant | null, steps: number): Promise<void> {
+  /** Works off what is due while the clock is moved (null: by now), and sets the alarm for what comes next. */
+  async #run(tenantId: string, moved: { from: Instant; to: Instant } | null, steps: number): Promise<void> {
     const context = this.#context(tenantId)
     const clock = await readTestClock(context.db)
     const now = clock ?? systemNow()
     const grace = clock === null ? REAL : SET
     await workOff(context, {
-      to: to ?? now,
+      to: moved?.to ?? now,
       steps,
-      mustAll: to !== null,
+      mustAll: moved !== null,
+      from: moved?.from ?? null,
       grace,
     })
+    if (await hasNews(context.db, now)) wakeOutbox(context, this.#instance.wakes, tenantId)
     const coming = await nextWorkOf(context.db)
     const [next] = coming
     // A test clock that is set moves only when it is told to, and then whoever moves it does what is due.

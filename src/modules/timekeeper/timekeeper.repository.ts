@@ -89,10 +89,22 @@ export function progressed(
   return db.statement(PROGRESSED, db.tenantId, kind, subject, asked, progress)
 }
 
-const OVERDUE = `SELECT DISTINCT d.tenant_id AS tenantId FROM due_work d
-  JOIN tenants t ON t.id = d.tenant_id AND (t.status = 'active' OR d.kind = 'erasure') WHERE d.due_at <= ?1`
+// From one tenant to the next by the outbox's key, whatever number of rows they have.
+const OVERDUE = `
+  WITH RECURSIVE telling(id) AS (
+    SELECT min(tenant_id) FROM outbox
+    UNION ALL SELECT (SELECT min(o.tenant_id) FROM outbox o WHERE o.tenant_id > telling.id) FROM telling
+      WHERE telling.id IS NOT NULL)
+  SELECT d.tenant_id AS tenantId FROM due_work d
+  JOIN tenants t ON t.id = d.tenant_id AND (t.status = 'active' OR d.kind = 'erasure') WHERE d.due_at <= ?1
+  UNION SELECT t.id FROM telling JOIN tenants t ON t.id = telling.id AND t.status = 'active'
+  UNION SELECT p.tenant_id FROM points_told p JOIN tenants t ON t.id = p.tenant_id AND t.status = 'active'
+    WHERE p.due_at <= ?1`
 
-/** The tenants for whom something is due by a moment: active ones, and archived ones whose erasures are not finished (T3, U8). */
+/**
+ * The tenants for whom something is due by a moment, or who have something in the outbox: active ones, and archived ones whose erasures are not
+ * finished (T3, U8).
+ */
 export async function tenantsWithDueWork(db: AccountDatabase, by: Instant): Promise<string[]> {
   const rows = await db.rows(db.statement(OVERDUE, by))
   return z

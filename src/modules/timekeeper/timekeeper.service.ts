@@ -41,10 +41,13 @@ export async function catchUpTicks(scope: Scope, to: Instant): Promise<void> {
   await timekeeperOf(scope, scope.tenant.id).catchUpTicks(scope.tenant.id, to)
 }
 
-/** Does everything that is due by a moment, of all tenants: the test clock has been moved there (C1). Throws what kept one from it. */
-export async function catchUpAll(context: Context, to: Instant): Promise<void> {
+/**
+ * Does everything that falls due while the test clock is moved from a moment to another, of all tenants, and has all told that is in their outboxes
+ * (C1). Throws what kept one from it.
+ */
+export async function catchUpAll(context: Context, from: Instant, to: Instant): Promise<void> {
   const results = await ofEachTenant(context, to, (tenantId) =>
-    timekeeperOf(context, tenantId).catchUp(tenantId, to),
+    timekeeperOf(context, tenantId).catchUp(tenantId, from, to),
   )
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }

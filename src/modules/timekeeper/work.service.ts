@@ -7,6 +7,8 @@ import { presentConfiguration } from '../configuration/configuration.service'
 import { inboxStep } from '../inbox/process.service'
 import { definitionOf, TendReply } from '../leaderboards/board.messages'
 import { boardObject, deliver, type InputChange } from '../leaderboards/delivery.service'
+import { drain } from '../outbox/drain.service'
+import { firstDue } from '../outbox/points.repository'
 import { tickStep } from '../points/ticks.service'
 import { judgeStreaks } from '../streaks/deadlines.service'
 import { recountStep } from '../streaks/settings.service'
@@ -26,16 +28,30 @@ export type Grace = { ticks: number; finals: number }
 /**
  * Does what of a tenant's work is due by a moment, in order of due time, at most so many steps of it. Every step is idempotent:
  * what it has done is in D1 before the next one begins. Where something fails that is only for one leaderboard, or for one walk over the
- * users, it throws if that is wanted; else that waits, so that it holds up nothing else.
+ * users, it throws if that is wanted; else that waits, so that it holds up nothing else. Where the
+ * clock is moved, `from` is where it stood: what is to be told is told on the way.
  */
 export async function workOff(
   context: TenantContext,
-  { to, steps, mustAll, grace }: { to: Instant; steps: number; mustAll: boolean; grace: Grace },
+  {
+    to,
+    steps,
+    mustAll,
+    grace,
+    from = null,
+  }: { to: Instant; steps: number; mustAll: boolean; grace: Grace; from?: Instant | null },
 ): Promise<void> {
+  let now = from
   for (let step = 0; step < steps; step += 1) {
+    // Where time is made to pass, what was told before is told before anything else happens.
+    if (now !== null) await drain(context, now)
     const work = await nextWorkOf(context.db)
     const [first, ...others] = work.filter((one) => wantedAt(one, grace) <= to)
-    if (first === undefined) return
+    if (first === undefined) {
+      if (now !== null && now < to) await drain(context, to)
+      return
+    }
+    if (now !== null) now = instant(Math.max(now, Math.min(first.dueAt, to)))
     if (first.kind === 'ticks') {
       // Ticks come in passes: one ends where something else is due.
       const next = others[0]?.dueAt ?? to
@@ -83,10 +99,18 @@ async function workOn(
       return erasureStep(context, work, when)
     case 'backdate':
       return carryOut(context, work.kind, () => backdateStep(context, work))
+    case 'outbox':
+      return tellPoints(context, work)
     case 'streaks':
     case 'ticks':
       return
   }
+}
+
+/** Tells what has become due of points, and notes when the next of them is (W5). */
+async function tellPoints(context: TenantContext, work: DueWork): Promise<void> {
+  await drain(context, work.dueAt)
+  await context.db.batch([rescheduled(context.db, work, await firstDue(context.db))])
 }
 
 /** When a piece of work is to be done. */

@@ -2,6 +2,9 @@ import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import type { Change } from '../../engine/happen'
 import { packed } from '../../shared/packed'
+import type { Configuration } from '../configuration/configuration'
+import { streakParcelOf } from '../outbox/messages.rules'
+import { putParcelsOf } from '../outbox/outbox.repository'
 import { awardValues } from '../points/points.repository'
 import { streakJson } from '../streaks/streaks.state'
 import { completionsJson, countersJson } from './users.repository'
@@ -68,9 +71,13 @@ const STORE_STREAK_WITH_DUE = storing(`${STREAK_ALONE}, ${DUE}`)
 
 const who = ({ before }: BulkChange) => [before.id, before.iid, before.seq]
 
-/** What stores the changes, for one batch with a guard of the configuration; `stored` tells from its results who was changed. */
+/**
+ * What stores the changes, for one batch with a guard of the configuration; `stored` tells from its results who was changed. Of streaks that is
+ * told to those who listen; of what else such changes bring, nothing is (A4, S9).
+ */
 export function storeChanges(
   db: TenantDatabase,
+  config: Configuration,
   changes: readonly BulkChange[],
 ): { statements: D1PreparedStatement[]; stored: (results: readonly D1Result[]) => Set<string> } {
   const each = (sql: string, rows: readonly unknown[][]) =>
@@ -95,7 +102,12 @@ export function storeChanges(
     ...each(STORE_STREAK_WITH_DUE, states(changes.filter((change) => isAlone(change) && isMoved(change)))),
   ]
   const recounted = changes.filter(({ replacesRuns }) => replacesRuns === true)
+  const parcels = changes.flatMap(({ before: was, after, notices }) => {
+    const parcel = streakParcelOf(config, after, notices)
+    return parcel === null ? [] : { parcel, was }
+  })
   const before = [
+    ...putParcelsOf(db, parcels),
     ...each(BOOK, awards),
     ...each(FORGET_RUNS, recounted.map(who)),
     ...each(END_RUNS, runs),

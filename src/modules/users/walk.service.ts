@@ -50,7 +50,7 @@ export async function walkStep(
   const at = clock ?? systemNow()
   const users = (rows?.results ?? []).map(userOf)
   const { changes, visited } = await visit(config, users, at)
-  const { statements, stored } = storeChanges(db, changes)
+  const { statements, stored } = storeChanges(db, config, changes)
   try {
     const [, ...results] = await db.batch([
       configurationUnchanged(db, config.version),

@@ -1,0 +1,62 @@
+import type { Context, TenantContext } from '../../context'
+import { type Instant, systemNow } from '../../shared/clock'
+import type { Configuration } from '../configuration/configuration'
+import { configurationAt } from '../configuration/configuration.repository'
+import { parseStanding, standingStatement } from '../tenants/tenants.repository'
+import { arm } from '../timekeeper/timekeeper.service'
+import { handOver } from './hand-over.service'
+import { Outgoing } from './outbox'
+import { nextParcels, parseParcels, removeParcels } from './outbox.repository'
+import { announcePoints } from './points.repository'
+import { flushPoints } from './points.service'
+
+/**
+ * Hands everything over to the couriers that a tenant has to tell (W2): first what is due of points, then the outbox, oldest first. A row goes only
+ * after its couriers have it, and they know a message that they have already: wherever this stops, or however many do it at once, nothing is
+ * lost and nothing is told twice. By a moment of the service's clock; null: by now.
+ */
+export async function drain(context: TenantContext, by: Instant | null = null): Promise<void> {
+  const { db } = context
+  for (;;) {
+    const [standing, rows] = await db.batch([standingStatement(db, db.tenantId, []), nextParcels(db)])
+    const { tenant, clock } = parseStanding(standing)
+    if (tenant === null) return
+    const config = await configurationAt(
+      { db, configurations: context.instance.configurations },
+      tenant.configVersion,
+    )
+    const now = by ?? clock ?? systemNow()
+    const parcels = parseParcels(rows)
+    await deliverParcels(context, config, parcels, now)
+    if (parcels.length === 0 && !(await flushPoints(context, config, now))) break
+  }
+  const [announced] = await db.batch([announcePoints(db)])
+  if (announced?.meta.changes) await arm(context, db.tenantId)
+}
+
+async function deliverParcels(
+  context: TenantContext,
+  config: Configuration,
+  parcels: ReturnType<typeof parseParcels>,
+  now: Instant,
+): Promise<void> {
+  if (parcels.length === 0) return
+  await handOver(context, config, parcels, now)
+  await context.db.batch(removeParcels(context.db, parcels))
+}
+
+/** Drains the outboxes of the tenants that messages of the queue name, each once; those that fail are brought again. */
+export async function drainAll(context: Context, messages: readonly Message[]): Promise<void> {
+  const byTenant = Map.groupBy(messages, ({ body }) => Outgoing.parse(body).tenantId)
+  await Promise.all(
+    [...byTenant].map(async ([tenantId, theirs]) => {
+      try {
+        await drain({ ...context, db: context.db.of(tenantId) })
+        for (const message of theirs) message.ack()
+      } catch (error) {
+        console.warn(JSON.stringify({ level: 'warn', tenantId, error: `not drained: ${String(error)}` }))
+        for (const message of theirs) message.retry()
+      }
+    }),
+  )
+}

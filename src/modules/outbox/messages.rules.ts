@@ -1,0 +1,112 @@
+import type { Change } from '../../engine/happen'
+import type { UserState } from '../../engine/state'
+import { childId, newId } from '../../shared/ids'
+import { completedAnswers } from '../achievements/achievements.answers'
+import type { Configuration } from '../configuration/configuration'
+import { levelAnswer, systemFields } from '../points/points.answers'
+import { levelOf } from '../points/points.rules'
+import type { StreakNotice } from '../streaks/notices'
+import { streakAnswer } from '../streaks/streaks.answers'
+import { userAnswer } from '../users/users.answers'
+import type { EventType } from '../webhooks/events'
+import { listens, type Message, type Parcel } from './outbox'
+
+/** One message without its id. */
+type Draft = Omit<Message, 'id'>
+
+/** What of a change messages are made from. */
+type Told = Pick<Change, 'completed' | 'notices'> & {
+  before: Pick<UserState, 'points'> | null
+  after: UserState
+  awards: readonly { systemId: string }[]
+}
+
+/** What a change has to tell to those who listen, in E5's order; null where that is nothing. `points.changed` is made at a flush (W5). */
+export function parcelOf(config: Configuration, change: Told): Parcel | null {
+  const drafts = [
+    ...streakDrafts(config, change.after, change.notices),
+    ...achievementDrafts(config, change),
+    ...levelDrafts(config, change),
+  ]
+  return packedUp(change.after, drafts)
+}
+
+/** What is to be told of a user's streak alone; null where that is nothing (W6). */
+export function streakParcelOf(
+  config: Configuration,
+  after: UserState,
+  notices: readonly StreakNotice[],
+): Parcel | null {
+  return packedUp(after, streakDrafts(config, after, notices))
+}
+
+/** What is to be told of a user's levels alone, after points were awarded; null where that is nothing (W6). */
+export function levelParcelOf(config: Configuration, change: Omit<Told, 'completed' | 'notices'>) {
+  return packedUp(change.after, levelDrafts(config, change))
+}
+
+function packedUp(
+  { iid, seq, changed }: Pick<UserState, 'iid' | 'seq' | 'changed'>,
+  drafts: readonly Draft[],
+): Parcel | null {
+  if (drafts.length === 0) return null
+  const id = newId(changed)
+  const messages = drafts.map((draft, index) => ({ id: childId(id, index), ...draft }))
+  return { at: changed, seq, id, userIid: iid, messages }
+}
+
+function streakDrafts(config: Configuration, after: UserState, notices: readonly StreakNotice[]): Draft[] {
+  return notices.flatMap((notice) => {
+    const type: EventType = `streak.${notice.kind}`
+    if (!listens(config, type)) return []
+    return { type, body: { user: userAnswer(config, after), ...streakFacts(config, after, notice) } }
+  })
+}
+
+function streakFacts(config: Configuration, after: UserState, notice: StreakNotice): Record<string, unknown> {
+  switch (notice.kind) {
+    case 'started':
+    case 'extended':
+      return { streak: streakAnswer(config, after, after.changed) }
+    case 'lost':
+      return { length: notice.length }
+    case 'freeze_consumed':
+      return { consumed: 1, freezes: notice.freezes }
+    case 'freeze_earned':
+      return { earned: notice.earned, freezes: notice.freezes }
+  }
+}
+
+function achievementDrafts(config: Configuration, change: Told): Draft[] {
+  if (change.completed.length === 0 || !listens(config, 'achievement.completed')) return []
+  const user = userAnswer(config, change.after)
+  return completedAnswers(config, change).map((achievement) => ({
+    type: 'achievement.completed',
+    body: { user, achievement },
+  }))
+}
+
+/** The systems in which a change took a user to another level. */
+export function levelsMoved(
+  config: Configuration,
+  { before, after, awards }: Pick<Told, 'awards' | 'before'> & { after: Pick<UserState, 'points'> },
+) {
+  if (awards.length === 0 || !listens(config, 'points.level_changed')) return []
+  return config.systems.flatMap((system) => {
+    const total = after.points.get(system.id) ?? 0
+    const [from, to] = [levelOf(system, before?.points.get(system.id) ?? 0), levelOf(system, total)]
+    return from?.id === to?.id ? [] : [{ system, total, from, to }]
+  })
+}
+
+function levelDrafts(config: Configuration, change: Omit<Told, 'completed' | 'notices'>): Draft[] {
+  return levelsMoved(config, change).map(({ system, total, from, to }) => ({
+    type: 'points.level_changed',
+    body: {
+      user: userAnswer(config, change.after),
+      points: { ...systemFields(system), total },
+      previousLevel: from && levelAnswer(from),
+      newLevel: to && levelAnswer(to),
+    },
+  }))
+}

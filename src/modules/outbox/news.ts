@@ -1,0 +1,20 @@
+import type { TenantDatabase } from '../../db/database'
+import type { Change } from '../../engine/happen'
+import type { Configuration } from '../configuration/configuration'
+import { parcelOf } from './messages.rules'
+import { putParcels } from './outbox.repository'
+import { notePoints } from './points.repository'
+
+/**
+ * What puts into the outbox what changes have to tell, of one user or of many; part of the batch that stores them all or none (W2). Nothing
+ * where nobody listens.
+ */
+export function newsOf(
+  db: TenantDatabase,
+  config: Configuration,
+  changes: readonly Change[],
+): D1PreparedStatement[] {
+  if (!config.webhooks.some(({ status }) => status === 'active')) return []
+  const parcels = changes.flatMap((change) => parcelOf(config, change) ?? [])
+  return [...putParcels(db, parcels), ...notePoints(db, config, changes)]
+}

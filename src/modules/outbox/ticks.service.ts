@@ -1,0 +1,40 @@
+import type { TenantDatabase } from '../../db/database'
+import { type Instant, instant, systemNow } from '../../shared/clock'
+import type { Configuration } from '../configuration/configuration'
+import type { TickChange } from '../points/ticks.rules'
+import { userOf, usersStatement } from '../users/users.repository'
+import { levelParcelOf, levelsMoved } from './messages.rules'
+import { putParcelsOf } from './outbox.repository'
+import { notePoints } from './points.repository'
+
+/** What puts into the outbox what ticks have to tell, for the batch that stores them, before the users are (W2, W6). Nothing where nobody listens. */
+export async function newsOfTicks(
+  db: TenantDatabase,
+  config: Configuration,
+  changes: readonly TickChange[],
+): Promise<D1PreparedStatement[]> {
+  const dated = changes.map((change) => ({ ...change, after: { ...change.after, changed: lastOf(change) } }))
+  const moved = dated.filter((change) => levelsMoved(config, change).length > 0)
+  const users = new Map((await usersOf(db, moved)).map((user) => [user.iid, user]))
+  const parcels = moved.flatMap(({ before, after, awards }) => {
+    const user = users.get(before.iid)
+    // Who has changed since is left alone by the batch, too.
+    if (user === undefined || user.seq !== before.seq) return []
+    const { seq, changed, points } = after
+    const parcel = levelParcelOf(config, { before, after: { ...user, seq, changed, points }, awards })
+    return parcel === null ? [] : { parcel, was: before }
+  })
+  return [...putParcelsOf(db, parcels), ...notePoints(db, config, dated, { mayBeSkipped: true })]
+}
+
+/** When the last of a user's ticks was due, but not before the user's last change. */
+function lastOf({ before, awards }: TickChange): Instant {
+  return instant(Math.max(before.changed, ...awards.map(({ at }) => at)))
+}
+
+async function usersOf(db: TenantDatabase, changes: readonly TickChange[]) {
+  if (changes.length === 0) return []
+  const ids = changes.map(({ before }) => before.id)
+  const [result] = await db.batch([usersStatement(db, { ids }, systemNow())])
+  return (result?.results ?? []).map(userOf)
+}
