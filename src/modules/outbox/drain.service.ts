@@ -13,14 +13,15 @@ import { flushPoints } from './points.service'
 /**
  * Hands everything over to the couriers that a tenant has to tell (W2): first what is due of points, then the outbox, oldest first. A row goes only
  * after its couriers have it, and they know a message that they have already: wherever this stops, or however many do it at once, nothing is
- * lost and nothing is told twice. By a moment of the service's clock; null: by now.
+ * lost and nothing is told twice. By a moment of the service's clock; null: by now. Answers whether something is due before the Timekeeper
+ * knew, which only its own work may leave to itself.
  */
-export async function drain(context: TenantContext, by: Instant | null = null): Promise<void> {
+export async function drain(context: TenantContext, by: Instant | null = null): Promise<boolean> {
   const { db } = context
   for (;;) {
     const [standing, rows] = await db.batch([standingStatement(db, db.tenantId, []), nextParcels(db)])
     const { tenant, clock } = parseStanding(standing)
-    if (tenant === null) return
+    if (tenant === null) return false
     const config = await configurationAt(
       { db, configurations: context.instance.configurations },
       tenant.configVersion,
@@ -31,7 +32,7 @@ export async function drain(context: TenantContext, by: Instant | null = null): 
     if (parcels.length === 0 && !(await flushPoints(context, config, now))) break
   }
   const [announced] = await db.batch([announcePoints(db)])
-  if (announced?.meta.changes) await arm(context, db.tenantId)
+  return (announced?.meta.changes ?? 0) > 0
 }
 
 async function deliverParcels(
@@ -51,7 +52,7 @@ export async function drainAll(context: Context, messages: readonly Message[]): 
   await Promise.all(
     [...byTenant].map(async ([tenantId, theirs]) => {
       try {
-        await drain({ ...context, db: context.db.of(tenantId) })
+        if (await drain({ ...context, db: context.db.of(tenantId) })) await arm(context, tenantId)
         for (const message of theirs) message.ack()
       } catch (error) {
         console.warn(JSON.stringify({ level: 'warn', tenantId, error: `not drained: ${String(error)}` }))

@@ -13,6 +13,7 @@ export async function newsOfTicks(
   config: Configuration,
   changes: readonly TickChange[],
 ): Promise<D1PreparedStatement[]> {
+  if (!config.webhooks.some(({ status }) => status === 'active')) return []
   const dated = changes.map((change) => ({ ...change, after: { ...change.after, changed: lastOf(change) } }))
   const moved = dated.filter((change) => levelsMoved(config, change).length > 0)
   const users = new Map((await usersOf(db, moved)).map((user) => [user.iid, user]))

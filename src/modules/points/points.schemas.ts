@@ -72,7 +72,7 @@ export const PointsLevel = z
   })
   .meta({ id: 'PointsLevel' })
 
-const PointsResponse = z.object({
+export const PointsResponse = z.object({
   id: z.string(),
   key: z.string(),
   name: z.string(),

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { Timestamp } from '../../http/fields'
+import { UserAchievementResponse } from '../achievements/achievements.schemas'
+import { MetricEventPointsResponse, PointsLevel, PointsResponse } from '../points/points.schemas'
+import { BaseStreakResponse, StreakResponse } from '../streaks/streaks.schemas'
+import { User } from '../users/users.schemas'
+
+const date = z.string().meta({ format: 'date' })
+
+/** A boost as webhooks are told of it (W6). */
+export const PointsBoostWebhookPayload = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    status: z.enum(['active', 'finished']),
+    userId: z.string().nullable(),
+    pointsSystemId: z.string(),
+    pointsSystemKey: z.string(),
+    pointsSystemName: z.string(),
+    start: date,
+    end: date.nullable(),
+    multiplier: z.number(),
+    rounding: z.enum(['down', 'up', 'nearest']),
+  })
+  .meta({ id: 'PointsBoostWebhookPayload' })
+
+/** What is sent for each type of event, besides `type` (W2): those of users, boosts and emails. */
+export const BODIES = {
+  'achievement.completed': z.object({ user: User, achievement: UserAchievementResponse }),
+  'emails.achievement_due': z.object({
+    timestamp: Timestamp,
+    user: User,
+    achievement: UserAchievementResponse,
+  }),
+  'emails.reactivation_due': z.object({
+    timestamp: Timestamp,
+    user: User,
+    reactivation: z.object({ messageNumber: z.int32(), daysSinceLastActive: z.int32() }),
+  }),
+  'emails.recap_due': z.object({
+    timestamp: Timestamp,
+    user: User,
+    recap: z.object({ periodStart: date, periodEnd: date }),
+  }),
+  'emails.streak_reminder_due': z.object({ timestamp: Timestamp, user: User, streak: StreakResponse }),
+  'points.boost_finished': z.object({ timestamp: Timestamp, boost: PointsBoostWebhookPayload }),
+  'points.boost_started': z.object({ timestamp: Timestamp, boost: PointsBoostWebhookPayload }),
+  'points.changed': z.object({ user: User, points: MetricEventPointsResponse }),
+  'points.level_changed': z.object({
+    user: User,
+    points: PointsResponse.extend({ total: z.int32() }),
+    previousLevel: PointsLevel.nullable(),
+    newLevel: PointsLevel.nullable(),
+  }),
+  'streak.extended': z.object({ user: User, streak: BaseStreakResponse }),
+  'streak.freeze_consumed': z.object({ user: User, consumed: z.int32(), freezes: z.int32() }),
+  'streak.freeze_earned': z.object({ user: User, earned: z.int32(), freezes: z.int32() }),
+  'streak.lost': z.object({ user: User, length: z.int32() }),
+  'streak.started': z.object({ user: User, streak: BaseStreakResponse }),
+} as const
