@@ -22,6 +22,14 @@ export type OperationObject = {
   responses: Record<string, Answer>
 }
 
+/** A webhook of the document. */
+export type WebhookObject = {
+  operationId: string
+  tags: string[]
+  requestBody: { required: true; content: Content }
+  responses: Record<string, { description: string }>
+}
+
 /** The parts of an OpenAPI 3.1 document that ours has. */
 export type OpenApiDocument = {
   openapi: '3.1.0'
@@ -29,6 +37,8 @@ export type OpenApiDocument = {
   servers: { url: string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, OperationObject>>
+  /** What the service sends by itself, by type. */
+  webhooks?: Record<string, Record<'post', WebhookObject>>
   components: {
     schemas: Record<string, unknown>
     parameters: Record<string, Parameter>
@@ -109,6 +119,8 @@ function ambiguous(
 
 const label = ({ id }: OperationSpec, part: string | number) => `${id} ${part}`
 
+const webhookLabel = (type: string) => `webhook ${type}`
+
 /** Everything that callers send, by label. */
 function requestsOf(operations: readonly OperationSpec[]): Map<string, z.ZodType> {
   const schemas = new Map<string, z.ZodType>()
@@ -121,9 +133,13 @@ function requestsOf(operations: readonly OperationSpec[]): Map<string, z.ZodType
   return schemas
 }
 
-/** Everything that the service answers, by label. */
-function answersOf(operations: readonly OperationSpec[]): Map<string, z.ZodType> {
+/** Everything that the service answers, or sends by itself, by label. */
+function answersOf(
+  operations: readonly OperationSpec[],
+  webhooks: Readonly<Record<string, z.ZodType>>,
+): Map<string, z.ZodType> {
   const schemas = new Map<string, z.ZodType>([['error', ErrorBody]])
+  for (const [type, schema] of Object.entries(webhooks)) schemas.set(webhookLabel(type), schema)
   for (const spec of operations) {
     for (const [status, { body }] of Object.entries(spec.answers)) schemas.set(label(spec, status), body)
   }
@@ -162,10 +178,21 @@ const json = (schema: unknown): Content => ({ 'application/json': { schema } })
  */
 export function openApiDocument(
   operations: readonly OperationSpec[],
-  { title, version, base }: { title: string; version: string; base: string },
+  {
+    title,
+    version,
+    base,
+    webhooks = {},
+  }: {
+    title: string
+    version: string
+    base: string
+    /** By type: the body that is sent. */
+    webhooks?: Readonly<Record<string, z.ZodType>>
+  },
 ): OpenApiDocument {
   const requests = describe(requestsOf(operations), 'input')
-  const answers = describe(answersOf(operations), 'output')
+  const answers = describe(answersOf(operations, webhooks), 'output')
   const apart = ambiguous(requests.named, answers.named)
   const requestName = (name: string) => (apart.has(name) ? `${name}Input` : name)
   const sent = (schema: unknown) => withComponents(schema, requestName)
@@ -213,6 +240,18 @@ export function openApiDocument(
     }
   }
 
+  const webhookObject = (type: string): { post: WebhookObject } => ({
+    post: {
+      operationId: type,
+      tags: ['webhooks'],
+      requestBody: {
+        required: true,
+        content: json(answered(answers.roots.get(webhookLabel(type)))),
+      },
+      responses: { '2XX': { description: 'It has arrived. Anything else, and it is sent again.' } },
+    },
+  })
+
   const paths: OpenApiDocument['paths'] = {}
   for (const spec of operations)
     paths[spec.path] = { ...paths[spec.path], [spec.method]: operationObject(spec) }
@@ -226,6 +265,9 @@ export function openApiDocument(
     servers: [{ url: base }],
     security: [{ apiKey: [] }],
     paths,
+    ...(Object.keys(webhooks).length > 0 && {
+      webhooks: Object.fromEntries(Object.keys(webhooks).map((type) => [type, webhookObject(type)])),
+    }),
     components: {
       schemas,
       parameters: { TenantId: TENANT_ID },

@@ -7,6 +7,7 @@ import {
   standingStatement,
   type Tenant,
 } from '../modules/tenants/tenants.repository'
+import { WEBHOOKS } from '../modules/webhooks/payloads'
 import { adminOperations, applicationOperations } from '../operations'
 import { type App, answer } from './app'
 import { openApiDocument } from './openapi'
@@ -22,7 +23,9 @@ export function systemRoutes(app: App): void {
   const title = 'Laurel'
   const version = '1.21.1'
   const documents = {
-    application: lazily(() => openApiDocument(applicationOperations, { title, version, base: '/v1' })),
+    application: lazily(() =>
+      openApiDocument(applicationOperations, { title, version, base: '/v1', webhooks: WEBHOOKS }),
+    ),
     admin: lazily(() => openApiDocument(adminOperations, { title, version, base: '/admin/v1' })),
   }
   app.get('/v1/openapi.json', (c) => answer(c, 200, documents.application()))

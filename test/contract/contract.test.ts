@@ -2,9 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openApiDocument } from '../../src/http/openapi'
 import { operation } from '../../src/http/operation'
+import { EVENT_TYPES } from '../../src/modules/webhooks/events'
+import { WEBHOOKS } from '../../src/modules/webhooks/payloads'
 import { adminOperations, applicationOperations } from '../../src/operations'
-import { differences, parseOperation } from './compare'
+import { differences, misfits, parseOperation } from './compare'
 import contract from './contract.json'
+import { parseShape, shapeOf } from './shape'
+import webhooks from './webhooks.json'
 
 const agreed = contract.map(parseOperation)
 
@@ -41,6 +45,25 @@ describe.each(surfaces)('the $surface interface keeps the contract', ({ surface,
   for (const one of implemented) {
     test(one.id, () => expect(differences(one, document)).toEqual([]))
   }
+})
+
+describe('webhooks keep the contract', () => {
+  const document = openApiDocument([], { title: '', version: '', base: '', webhooks: WEBHOOKS })
+  const agreedBodies = webhooks.map((line) => {
+    const [type = ''] = line.split(' ', 1)
+    return { type, shape: parseShape(line.slice(type.length)) }
+  })
+  const types = agreedBodies.map(({ type }) => type)
+
+  test('there is one for each type of the contract, and no other', () => {
+    expect(Object.keys(WEBHOOKS).sort()).toEqual(types)
+    expect([...EVENT_TYPES].sort()).toEqual(types)
+  })
+
+  test.each(agreedBodies)('$type', ({ type, shape }) => {
+    const sent = document.webhooks?.[type]?.post.requestBody.content['application/json'].schema
+    expect(misfits(shapeOf(sent, document), shape, 'answer')).toEqual([])
+  })
 })
 
 describe('the comparison', () => {

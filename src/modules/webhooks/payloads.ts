@@ -1,11 +1,22 @@
 import { z } from 'zod'
 import { Timestamp } from '../../http/fields'
 import { UserAchievementResponse } from '../achievements/achievements.schemas'
+import {
+  LeaderboardResponseWithRankings,
+  UserLeaderboardResponse,
+} from '../leaderboards/leaderboards.schemas'
 import { MetricEventPointsResponse, PointsLevel, PointsResponse } from '../points/points.schemas'
 import { BaseStreakResponse, StreakResponse } from '../streaks/streaks.schemas'
 import { User } from '../users/users.schemas'
+import type { EventType } from './events'
 
 const date = z.string().meta({ format: 'date' })
+
+/** A user's place on a leaderboard as webhooks are told of it: now, and when they were last told of it (W5). */
+export const WebhookUserLeaderboardResponse = UserLeaderboardResponse.extend({
+  previousRank: z.int32().nullable(),
+  previousValue: z.int32().nullable(),
+}).meta({ id: 'WebhookUserLeaderboardResponse' })
 
 /** A boost as webhooks are told of it (W6). */
 export const PointsBoostWebhookPayload = z
@@ -24,7 +35,7 @@ export const PointsBoostWebhookPayload = z
   })
   .meta({ id: 'PointsBoostWebhookPayload' })
 
-/** What is sent for each type of event, besides `type` (W2): those of users, boosts and emails. */
+/** What is sent for each type of event, besides `type` (W2). */
 export const BODIES = {
   'achievement.completed': z.object({ user: User, achievement: UserAchievementResponse }),
   'emails.achievement_due': z.object({
@@ -43,6 +54,10 @@ export const BODIES = {
     recap: z.object({ periodStart: date, periodEnd: date }),
   }),
   'emails.streak_reminder_due': z.object({ timestamp: Timestamp, user: User, streak: StreakResponse }),
+  'leaderboard.changed': z.object({ leaderboard: LeaderboardResponseWithRankings }),
+  'leaderboard.finished': z.object({ leaderboard: LeaderboardResponseWithRankings }),
+  'leaderboard.rank_changed': z.object({ user: User, leaderboard: WebhookUserLeaderboardResponse }),
+  'leaderboard.started': z.object({ leaderboard: LeaderboardResponseWithRankings }),
   'points.boost_finished': z.object({ timestamp: Timestamp, boost: PointsBoostWebhookPayload }),
   'points.boost_started': z.object({ timestamp: Timestamp, boost: PointsBoostWebhookPayload }),
   'points.changed': z.object({ user: User, points: MetricEventPointsResponse }),
@@ -57,4 +72,9 @@ export const BODIES = {
   'streak.freeze_earned': z.object({ user: User, earned: z.int32(), freezes: z.int32() }),
   'streak.lost': z.object({ user: User, length: z.int32() }),
   'streak.started': z.object({ user: User, streak: BaseStreakResponse }),
-} as const
+} as const satisfies Record<EventType, z.ZodObject>
+
+/** What is sent for each type of event, by type. */
+export const WEBHOOKS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+  Object.entries(BODIES).map(([type, body]) => [type, z.object({ type: z.literal(type), ...body.shape })]),
+)
