@@ -48,6 +48,7 @@ export default defineConfig({
           include: ['test/worker/**/*.test.ts'],
           // Each file has a Worker of its own, which reads every module anew: dependencies as one module each, not hundreds.
           deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
+          globalSetup: ['test/worker/receiver.setup.ts'],
           setupFiles: ['test/worker/setup.ts'],
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,

@@ -18,6 +18,8 @@ const Variables = z.object({
   TEST_CLOCK: onOff,
   /** Whether requests are counted against the rate limits. */
   RATE_LIMITS: z.enum(['on', 'off']).default('on'),
+  /** Seconds within which a webhook has to answer (W4). */
+  WEBHOOK_TIMEOUT: z.coerce.number().int().min(1).max(300).default(60),
   /** Load the demo configuration into an empty database. */
   DEMO: onOff,
 })

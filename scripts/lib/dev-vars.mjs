@@ -6,7 +6,15 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { Complaint } from './project.mjs'
 
 /** The variables of ours that the environment sets over `.dev.vars`. */
-const OVERRIDABLE = ['ADMIN_API_KEY', 'ADMIN_HOST', 'MULTI_TENANCY', 'TEST_CLOCK', 'RATE_LIMITS', 'DEMO']
+const OVERRIDABLE = [
+  'ADMIN_API_KEY',
+  'ADMIN_HOST',
+  'MULTI_TENANCY',
+  'TEST_CLOCK',
+  'RATE_LIMITS',
+  'WEBHOOK_TIMEOUT',
+  'DEMO',
+]
 
 const SWITCHES = ['MULTI_TENANCY', 'TEST_CLOCK', 'RATE_LIMITS', 'DEMO']
 

@@ -2,6 +2,7 @@ import type { Scope, TenantContext } from '../../context'
 import type { TenantDatabase } from '../../db/database'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import { refusals } from '../../errors'
+import type { Instant } from '../../shared/clock'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import type { Configuration } from './configuration'
 import { configurationAt, loadConfiguration } from './configuration.repository'
@@ -25,11 +26,20 @@ export function configurationOf(scope: Scope): Promise<Configuration> {
 
 /** The tenant's present configuration, for work that no request has asked for: it costs a round trip to learn the version. */
 export async function presentConfiguration(context: TenantContext): Promise<Configuration> {
+  const { config } = await presentState(context)
+  if (config === null) throw new Error('the tenant is gone')
+  return config
+}
+
+/** The same with the test clock where it is set, in that round trip; without a configuration where the tenant is not active (T3, C1). */
+export async function presentState(
+  context: TenantContext,
+): Promise<{ config: Configuration | null; clock: Instant | null }> {
   const { db } = context
   const [result] = await db.batch([standingStatement(db, db.tenantId, [])])
-  const { tenant } = parseStanding(result)
-  if (tenant === null) throw new Error('the tenant is gone')
-  return configurationAt(sourceOf(context), tenant.configVersion)
+  const { tenant, clock } = parseStanding(result)
+  const config = tenant && (await configurationAt(sourceOf(context), tenant.configVersion))
+  return { config, clock }
 }
 
 const sourceOf = ({ db, instance }: Pick<TenantContext, 'db' | 'instance'>) => ({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instant } from '../../shared/clock'
 
 /** Where a courier carries letters: to one webhook, or to a tenant's users by one channel. Each destination has an object of its own. */
 export const Destination = z.discriminatedUnion('kind', [
@@ -49,3 +50,51 @@ export type Carrier = {
   /** Whether a letter of which nobody knows whether it arrived is carried again (at least once), or given up (at most once). */
   mayRepeat: boolean
 }
+
+const moment = z.number().transform(instant)
+
+/** Hands letters over to be carried; `now` is the moment by the service's clock. */
+export const AcceptRequest = z.object({ destination: Destination, letters: z.array(Letter), now: moment })
+
+/**
+ * Has a courier see to what is due by `now`: either it only begins, and answers at once, or it carries all of it, waits for the end of
+ * every attempt, and asks for no more than that (C1).
+ */
+export const TendRequest = z.object({ now: moment, wait: z.boolean() })
+/** When it wants to be called next; null where nothing waits for a time. */
+export const TendReply = z.object({ dueAt: moment.nullable() })
+
+/** A page of the log, newest first. */
+export const ListRequest = z.object({ limit: z.number(), skip: z.number() })
+
+/** A letter as the log has it. */
+export const Delivery = z.object({
+  id: z.string(),
+  event: z.string(),
+  /** pending, delivered, dead, or why it was never sent, such as `unsent: no provider`. */
+  status: z.string(),
+  /** How often it was tried in all. */
+  attempts: z.number(),
+  lastStatus: z.number().nullable(),
+  lastError: z.string().nullable(),
+  /** When it was handed over. */
+  created: moment,
+  /** When it is tried next, at the earliest; null where it is not pending. */
+  nextAttempt: moment.nullable(),
+})
+export type Delivery = z.infer<typeof Delivery>
+/** The same, as it comes from the object; null where there is none. */
+export const DeliveryReply = Delivery.nullable()
+export const ListReply = z.array(Delivery)
+
+/** Makes a letter pending again. */
+export const RedeliverRequest = z.object({ id: z.string(), now: moment })
+
+/** Has the letters about a user forgotten (U8). */
+export const EraseRequest = z.object({ iid: z.string() })
+/** Where a letter stands in the log. */
+export const Place = z.object({ at: z.number(), seq: z.number(), id: z.string() })
+export type Place = z.infer<typeof Place>
+/** Asks for the next letters about a user that are kept, oldest first. */
+export const HeldRequest = z.object({ iid: z.string(), after: Place.nullable(), limit: z.number() })
+export const HeldReply = z.array(Delivery.extend({ place: Place, body: z.string() }))

@@ -1,15 +1,230 @@
 import { DurableObject } from 'cloudflare:workers'
+import type { z } from 'zod'
+import { newContext } from '../../app'
+import type { TenantContext } from '../../context'
 import type { Bindings } from '../../env'
-import type { Destination, Letter } from './courier.messages'
+import { Instance } from '../../instance'
+import { type Instant, instant, systemNow } from '../../shared/clock'
+import { readTestClock } from '../clock/clock.repository'
+import { presentState } from '../configuration/configuration.service'
+import { makeDue } from '../timekeeper/timekeeper.repository'
+import { arm } from '../timekeeper/timekeeper.service'
+import { carrierTo } from './carriers'
+import { CourierRounds, type Round } from './courier'
+import {
+  AcceptRequest,
+  type Carrier,
+  type DeliveryReply,
+  Destination,
+  EraseRequest,
+  type HeldReply,
+  HeldRequest,
+  type ListReply,
+  ListRequest,
+  nameOf,
+  RedeliverRequest,
+  type TendReply,
+  TendRequest,
+} from './courier.messages'
+import { CourierStore } from './courier.store'
+import { deliveryOf, timeOf } from './deliveries.answers'
+import { Pruning } from './prune'
 
-/** One object a destination, which carries letters there and keeps the log of it. */
+/** How long a run begins attempts, in milliseconds: an alarm has a quarter of an hour, and an attempt takes five minutes at most. */
+const LONGEST_RUN = 5 * 60_000
+/** Letters that a run gives up without an attempt, at most. */
+const MOST_GIVEN_UP = 1_000
+/** For how long what D1 says of the destination is believed, in milliseconds. A change of a webhook tells its courier at once. */
+const BELIEVED = 1_000
+/** When it is looked again at letters that are being carried, in milliseconds, should the alarm that carries them be lost. */
+const LOOK_AGAIN = 5 * 60_000
+/** When a run that broke off is tried again, in milliseconds. */
+const PAUSE = 60_000
+/** The furthest ahead that anything is due, in milliseconds; what is further was put there by a test clock that went back (C1). */
+const FURTHEST = 25 * 3_600_000
+
+/** What D1 says: by the clock that is set, if one is, and how letters are carried. */
+type Present = { read: Instant; clock: Instant | null; carrier: Carrier | 'waits' | 'gone' }
+
+/**
+ * One object a destination, which carries letters there and keeps the log of it. A thin shell: what it does is in courier.ts. What can go now goes
+ * by its own alarm; for retries it has the Timekeeper call it (C2).
+ */
 export class Courier extends DurableObject<Bindings> {
-  /** Takes letters over, each once, to be carried; `now` is the moment by the service's clock. */
-  async accept(_request: {
-    destination: Destination
-    letters: readonly Letter[]
-    now: number
-  }): Promise<void> {
-    throw new Error('not yet')
+  #store = new CourierStore(this.ctx.storage.sql)
+  readonly #instance = new Instance()
+  readonly #rounds = new CourierRounds(() => this.#store)
+  #pruning = new Pruning()
+  /** The run that is under way: one after another. */
+  #last: Promise<unknown> = Promise.resolve()
+  #present: Present | null = null
+  /** When the Timekeeper is going to call, as far as this knows. */
+  #calledAt: Instant | null = null
+
+  get #isDeleted(): boolean {
+    return this.#store.note('deleted') !== null
+  }
+
+  get #destination(): Destination | null {
+    const note = this.#store.note('destination')
+    return note === null ? null : Destination.parse(note)
+  }
+
+  #context(tenantId: string): TenantContext {
+    const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
+    return { ...context, db: context.db.of(tenantId) }
+  }
+
+  /** Takes letters over, each once, to be carried. Those of a destination that was deleted are dropped. */
+  async accept(request: z.input<typeof AcceptRequest>): Promise<void> {
+    const { destination, letters, now } = AcceptRequest.parse(request)
+    if (this.#isDeleted) return
+    this.#store.remember(destination)
+    this.#store.add(letters, now)
+    await this.#wake()
+    await this.#announce(destination, now)
+  }
+
+  /** Begins to carry, in a moment and whatever happens to whoever has called. */
+  #wake(): Promise<void> {
+    return this.ctx.storage.setAlarm(systemNow())
+  }
+
+  /** Under a set clock, has whoever moves it wait for what was handed over (C1). */
+  async #announce(destination: Destination, now: Instant): Promise<void> {
+    const { db } = this.#context(destination.tenantId)
+    if ((await readTestClock(db)) !== null) await db.batch([makeDue(db, 'courier', nameOf(destination), now)])
+  }
+
+  /** Does what the alarm was set for; the platform runs it at least once. */
+  override async alarm(): Promise<void> {
+    try {
+      await this.#inTurn(() => this.#run(null))
+    } catch (error) {
+      console.error(JSON.stringify({ level: 'error', courier: this.ctx.id.name, error: String(error) }))
+      await this.ctx.storage.setAlarm(systemNow() + PAUSE)
+    }
+  }
+
+  /** Sees to what is due (W4, C2). */
+  async tend(request: z.input<typeof TendRequest>): Promise<z.input<typeof TendReply>> {
+    const { now, wait } = TendRequest.parse(request)
+    if (wait) await this.#inTurn(() => this.#run(now))
+    else await this.#wake()
+    const isIdle = this.#present !== null && typeof this.#present.carrier === 'string'
+    const next = isIdle ? null : this.#rounds.nextAt()
+    this.#calledAt = next === null || next > now ? next : wait ? null : instant(now + LOOK_AGAIN)
+    return { dueAt: this.#calledAt }
+  }
+
+  /** Learns anew how the destination is configured, before anything else is sent, and goes on with what waits. */
+  async refresh(): Promise<void> {
+    this.#present = null
+    if (this.#destination !== null) await this.#wake()
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Carries what is due by a moment (null: by now, and then sees to the rest). */
+  async #run(to: Instant | null): Promise<void> {
+    const destination = this.#destination
+    if (destination === null) return
+    const context = this.#context(destination.tenantId)
+    this.#present = null
+    const { clock, carrier } = await this.#read(context, destination)
+    if (carrier === 'gone') return this.forget()
+    const nowOf = () => to ?? clock ?? systemNow()
+    if (clock === null) this.#store.hasten(instant(systemNow() + FURTHEST), systemNow())
+    const lastBeginning = instant(systemNow() + LONGEST_RUN)
+    const round: Round = {
+      until: nowOf,
+      momentOf: (dueAt) => (clock === null ? systemNow() : dueAt),
+      carrier: async () => {
+        this.#pruning.inPassing(this.#store, nowOf(), this.#rounds.settled)
+        const present = await this.#read(context, destination)
+        // A clock that was set or taken away since is for the next run.
+        const isSame = (present.clock === null) === (clock === null)
+        return isSame && typeof present.carrier !== 'string' ? present.carrier : null
+      },
+      isOver: () => to === null && systemNow() > lastBeginning,
+      givesUp: to === null ? MOST_GIVEN_UP : Number.POSITIVE_INFINITY,
+    }
+    await this.#rounds.run(round)
+    this.#pruning.run(this.#store, nowOf(), this.#rounds.settled)
+    if (to === null) await this.#plan(context, destination, nowOf())
+  }
+
+  async #read(context: TenantContext, destination: Destination): Promise<Present> {
+    const read = systemNow()
+    if (this.#present !== null && read - this.#present.read < BELIEVED) return this.#present
+    const { config, clock } = await presentState(context)
+    const carrier = config === null ? 'waits' : carrierTo(context, config, destination)
+    this.#present = { read, clock, carrier }
+    return this.#present
+  }
+
+  /** Sees to it that what is left is carried when it is due. */
+  async #plan(context: TenantContext, destination: Destination, now: Instant): Promise<void> {
+    const next = this.#rounds.nextAt()
+    const isIdle = this.#present !== null && typeof this.#present.carrier === 'string'
+    if (next === null || isIdle) return
+    if (next <= now) return this.#wake()
+    if (this.#calledAt !== null && this.#calledAt <= next && this.#calledAt > now) return
+    const { db } = context
+    await db.batch([makeDue(db, 'courier', nameOf(destination), next)])
+    this.#calledAt = next
+    // Not awaited: the Timekeeper may be waiting for this very object.
+    this.ctx.waitUntil(arm(context, db.tenantId))
+  }
+
+  /** A page of the log, newest first. */
+  list(request: z.input<typeof ListRequest>): z.input<typeof ListReply> {
+    const { limit, skip } = ListRequest.parse(request)
+    return this.#store.list(limit, skip).map(deliveryOf)
+  }
+
+  /** A letter of the log; null where there is none of this id. */
+  find(id: string): z.input<typeof DeliveryReply> {
+    const row = this.#store.find(timeOf(id), id)
+    return row === undefined ? null : deliveryOf(row)
+  }
+
+  /** Makes a letter pending again, with all its tries; null where there is none of this id (W4). */
+  async redeliver(request: z.input<typeof RedeliverRequest>): Promise<z.input<typeof DeliveryReply>> {
+    const { id, now } = RedeliverRequest.parse(request)
+    const [row, destination] = [this.#store.find(timeOf(id), id), this.#destination]
+    if (row === undefined || destination === null) return null
+    this.#store.renew(row, now)
+    await this.#wake()
+    await this.#announce(destination, now)
+    return this.find(id)
+  }
+
+  /** What is kept about a user (U8). */
+  held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
+    const { iid, after, limit } = HeldRequest.parse(request)
+    return this.#store.held(iid, after, limit).map(({ body, ...row }) => {
+      const { at, seq, id } = row
+      return { ...deliveryOf(row), place: { at, seq, id }, body }
+    })
+  }
+
+  /** Forgets what there is about a user, pending or not (U8). */
+  erase(request: z.input<typeof EraseRequest>): void {
+    this.#store.erase(EraseRequest.parse(request).iid)
+  }
+
+  /** Forgets everything but that the destination was deleted, so that what arrives late leaves nothing behind. */
+  async forget(): Promise<void> {
+    this.#present = null
+    await this.ctx.storage.deleteAlarm()
+    await this.ctx.storage.deleteAll()
+    this.#store = new CourierStore(this.ctx.storage.sql)
+    this.#store.setNote('deleted', true)
+    this.#pruning = new Pruning()
   }
 }

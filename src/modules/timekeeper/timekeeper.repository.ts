@@ -114,7 +114,7 @@ export async function tenantsWithDueWork(db: AccountDatabase, by: Instant): Prom
 }
 
 const HASTEN =
-  "UPDATE due_work SET due_at = ?1, asked = asked + 1 WHERE kind IN ('leaderboard', 'recount', 'backdate', 'inbox', 'erasure') AND due_at > ?1"
+  "UPDATE due_work SET due_at = ?1, asked = asked + 1 WHERE kind IN ('leaderboard', 'recount', 'backdate', 'inbox', 'erasure', 'courier') AND due_at > ?1"
 
 /** Has all leaderboards looked after, and walks over users gone on with, by a moment: for when the clock went back (C1). */
 export function hasten(db: AccountDatabase, by: Instant): D1PreparedStatement {

@@ -4,6 +4,7 @@ import { type Instant, instant, systemNow } from '../../shared/clock'
 import { backdateStep } from '../achievements/backdate.service'
 import type { Configuration } from '../configuration/configuration'
 import { presentConfiguration } from '../configuration/configuration.service'
+import { tendCourier } from '../couriers/couriers.service'
 import { inboxStep } from '../inbox/process.service'
 import { definitionOf, TendReply } from '../leaderboards/board.messages'
 import { boardObject, deliver, type InputChange } from '../leaderboards/delivery.service'
@@ -64,7 +65,7 @@ export async function workOff(
       continue
     }
     try {
-      await workOn(context, first, { until: to, grace: grace.finals })
+      await workOn(context, first, { until: to, grace: grace.finals, mustAll })
     } catch (error) {
       const { kind, subject } = first
       const { tenantId } = context.db
@@ -84,7 +85,7 @@ export async function workOff(
 async function workOn(
   context: TenantContext,
   work: DueWork,
-  when: { until: Instant; grace: number },
+  { mustAll, ...when }: { until: Instant; grace: number; mustAll: boolean },
 ): Promise<void> {
   switch (work.kind) {
     case 'leaderboard':
@@ -101,6 +102,8 @@ async function workOn(
       return carryOut(context, work.kind, () => backdateStep(context, work))
     case 'outbox':
       return tellPoints(context, work)
+    case 'courier':
+      return tendDestination(context, work, when.until, mustAll)
     case 'streaks':
     case 'ticks':
       return
@@ -179,6 +182,18 @@ function stepLine(
     },
     objectRows: after.objectRows - before.objectRows,
   })
+}
+
+/** Has a courier carry what is due; only whoever moves the clock waits for that, since a slow receiver must hold up nothing else (W4, C1). */
+async function tendDestination(
+  context: TenantContext,
+  work: DueWork,
+  until: Instant,
+  wait: boolean,
+): Promise<void> {
+  const now = wait ? work.dueAt : until
+  const dueAt = await tendCourier(context, work.subject, { now, wait })
+  await context.db.batch([rescheduled(context.db, work, dueAt)])
 }
 
 /** Has a leaderboard do what is due, and notes when it wants to be called again. */

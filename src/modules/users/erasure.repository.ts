@@ -21,6 +21,13 @@ const REMOVE = 'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2'
 
 const REMOVE_KEYS = 'DELETE FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 RETURNING prefix'
 
+const ROWS_OF_PERSON = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
+
+/** What is still to be told of the user, to anybody. */
+const REMOVE_OUTBOX = `DELETE FROM outbox WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_NOTICES = `DELETE FROM notices WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_TOLD = `DELETE FROM points_told WHERE ${ROWS_OF_PERSON}`
+
 /** Whose an event of a batch is, as isolates tell each other (see events/commands.ts). */
 const WHOSE = "->> '$.body.user.id'"
 
@@ -37,8 +44,8 @@ const REMOVE_PARKED = `
 const Prefixes = z.array(z.object({ prefix: z.string() }))
 
 /**
- * Makes a user disappear, in one batch: the row, which all that is left is found by, the keys, events that wait, and the counts of users and
- * completions; and notes that the rest is due (U8). Nothing happens twice. Answers the prefixes of the keys; `spare` names the work where
+ * Makes a user disappear, in one batch: the row, which all that is left is found by, the keys, events that wait, what was to be told, and the
+ * counts of users and completions; and notes that the rest is due (U8). Nothing happens twice. Answers the prefixes of the keys; `spare` names the work where
  * there are keys of somebody who was never seen.
  */
 export async function removeUser(
@@ -52,12 +59,15 @@ export async function removeUser(
   const results = await db.batch([
     db.statement(NOTE, tenantId, userId, now, spare),
     db.statement(UNCOUNT, tenantId, userId),
-    db.statement(REMOVE, tenantId, userId),
     db.statement(REMOVE_KEYS, tenantId, userId),
+    db.statement(REMOVE_OUTBOX, tenantId, userId),
+    db.statement(REMOVE_NOTICES, tenantId, userId),
+    db.statement(REMOVE_TOLD, tenantId, userId),
+    db.statement(REMOVE, tenantId, userId),
     db.statement(EMPTY_INBOX, tenantId, userId, asJson),
     db.statement(REMOVE_PARKED, tenantId, userId, asJson),
   ])
-  return Prefixes.parse(results[3]?.results).map(({ prefix }) => prefix)
+  return Prefixes.parse(results[2]?.results).map(({ prefix }) => prefix)
 }
 
 /** Most rows of a table that go at once. */
@@ -92,4 +102,19 @@ export async function boardsAfter(db: TenantDatabase, after: string, limit: numb
     .array(z.object({ id: z.string() }))
     .parse(rows)
     .map(({ id }) => id)
+}
+
+const COURIERS = `
+  SELECT name FROM (
+    SELECT 'webhook:' || id AS name FROM webhooks WHERE tenant_id = ?1 AND deleted IS NULL
+    UNION ALL SELECT 'email:' || ?1 UNION ALL SELECT 'push:' || ?1)
+  WHERE name > ?2 ORDER BY name LIMIT ?3`
+
+/** The tenant's next couriers in order of name, those of inactive webhooks too; those of deleted ones forget everything. */
+export async function couriersAfter(db: TenantDatabase, after: string, limit: number): Promise<string[]> {
+  const rows = await db.rows(db.statement(COURIERS, db.tenantId, after, limit))
+  return z
+    .array(z.object({ name: z.string() }))
+    .parse(rows)
+    .map(({ name }) => name)
 }

@@ -7,13 +7,14 @@ import { dropKeyRecord } from '../keys/keys.repository'
 import { boardObject } from '../leaderboards/delivery.service'
 import { type DueWork, progressed, rescheduled } from '../timekeeper/timekeeper.repository'
 import { wake } from '../timekeeper/timekeeper.service'
-import { boardsAfter, removeRows, removeUser } from './erasure.repository'
+import { boardsAfter, couriersAfter, removeRows, removeUser } from './erasure.repository'
 
 /** Failures of D1 itself after which an erasure is given up; nothing of it has happened then, or all of it. */
 const MOST_FAILURES = 3
-/** Keys and leaderboards that one step visits, all at once. */
+/** Keys, leaderboards and couriers that one step visits, all at once. */
 const KEYS = 100
 const BOARDS = 20
+const COURIERS = 20
 /** How long a step waits for them, in milliseconds. */
 const PATIENCE = 10_000
 
@@ -40,11 +41,11 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
 }
 
 /**
- * What is done one after another. Keys and leaderboards are visited twice: a record or a change that was on its way when the user
- * disappeared may have arrived after the first visit.
+ * What is done one after another. Keys, leaderboards and couriers are visited twice: a record, a change or a letter that was on its way when
+ * the user disappeared may have arrived after the first visit.
  */
-const STAGES = ['keys', 'boards', 'rows', 'keys', 'boards'] as const
-const SECOND_VISIT = 3
+const STAGES = ['keys', 'boards', 'couriers', 'rows', 'keys', 'boards', 'couriers'] as const
+const SECOND_VISIT = 4
 
 const Progress = z.object({
   userId: z.string(),
@@ -96,6 +97,12 @@ async function portion(context: TenantContext, progress: Progress, now: Instant)
       const boards = iid === null ? [] : await boardsAfter(context.db, after, BOARDS)
       return visited(boards, BOARDS, stage, async (id) =>
         boardObject(context, id).erase({ userId, iid: iid ?? '', now }),
+      )
+    }
+    case 'couriers': {
+      const couriers = iid === null ? [] : await couriersAfter(context.db, after, COURIERS)
+      return visited(couriers, COURIERS, stage, async (name) =>
+        context.env.COURIER.getByName(name).erase({ iid: iid ?? '' }),
       )
     }
     case 'rows':

@@ -114,6 +114,24 @@ const ExportedWaitingEvent = z
   })
   .meta({ id: 'ExportedWaitingEvent' })
 
+/** What is kept of telling of a user: `payload` is what is sent. */
+const told = {
+  id: UuidAnswer,
+  status: z.string(),
+  attempts: z.int(),
+  lastStatus: z.int().nullable(),
+  lastError: z.string().nullable(),
+  created: Timestamp,
+  nextAttempt: Timestamp.nullable(),
+  payload: z.unknown(),
+}
+const ExportedDelivery = z
+  .object({ webhookId: UuidAnswer, event: z.string(), ...told })
+  .meta({ id: 'ExportedDelivery' })
+const ExportedNotification = z
+  .object({ channel: z.enum(['email', 'push']), type: z.string(), ...told })
+  .meta({ id: 'ExportedNotification' })
+
 /** Everything that is held of a user (U8). What was configured and is deleted stands by its id, and null for its key. */
 export const UserExport = z
   .object({
@@ -145,6 +163,8 @@ export const UserExport = z
     idempotencyKeys: z.array(
       z.object({ metricId: UuidAnswer, metricKey: Key, key: z.string(), eventId: UuidAnswer }),
     ),
+    deliveries: z.array(ExportedDelivery),
+    notifications: z.array(ExportedNotification),
     leaderboards: z.array(ExportedPlace),
   })
   .meta({ id: 'UserExport' })

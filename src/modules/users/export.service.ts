@@ -23,6 +23,7 @@ import {
 } from './export.answers'
 import { awardPages, eventPages, type Held, isPresent, readHeld, usedKeyPages } from './export.repository'
 import type { UserExport } from './export.schemas'
+import { deliveries, notifications } from './export.told'
 import { userAnswer } from './users.answers'
 
 type Export = z.input<typeof UserExport>
@@ -64,6 +65,8 @@ export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Exp
       key,
       eventId,
     })),
+    deliveries: deliveries(scope, config, user),
+    notifications: notifications(scope, user),
     leaderboards: places(scope, config, user),
   })
 }

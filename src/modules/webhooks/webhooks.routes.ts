@@ -2,8 +2,11 @@ import { z } from 'zod'
 import type { App } from '../../http/app'
 import { Uuid } from '../../http/fields'
 import { mount } from '../../http/mount'
-import { createdSome, ok, operation } from '../../http/operation'
+import { accepted, createdSome, ok, operation } from '../../http/operation'
+import { ListQuery } from '../../http/queries'
 import { operationsOf, resourceOperations } from '../../http/resource'
+import * as deliveries from './deliveries.schemas'
+import { findDelivery, listDeliveries, redeliver, sendSample } from './deliveries.service'
 import * as schemas from './webhooks.schemas'
 import {
   createWebhooks,
@@ -42,8 +45,53 @@ const rotate = operation({
   refuses: [403, 404, 422],
 })
 
+const deliveriesList = operation({
+  id: 'admin_webhooks_deliveries_list',
+  surface: 'admin',
+  method: 'get',
+  path: '/webhooks/{id}/deliveries',
+  summary: 'List the deliveries of a webhook, newest first; those that are over are kept for 30 days',
+  params: z.object({ id: Uuid }),
+  query: ListQuery,
+  answers: {
+    200: { description: 'The page, newest first.', body: deliveries.ListWebhookDeliveriesResponse },
+  },
+  refuses: [403, 404, 422],
+})
+
+const deliveriesRedeliver = operation({
+  id: 'admin_webhooks_deliveries_redeliver',
+  surface: 'admin',
+  method: 'post',
+  path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver',
+  summary: 'Make a delivery pending again, under the same id and with all its retries',
+  params: z.object({ id: Uuid, deliveryId: Uuid }),
+  answers: { 200: { description: 'The delivery as it is now.', body: deliveries.WebhookDelivery } },
+  refuses: [403, 404, 422],
+})
+
+const test = operation({
+  id: 'admin_webhooks_test',
+  surface: 'admin',
+  method: 'post',
+  path: '/webhooks/{id}/test',
+  summary: 'Send a webhook a sample of a type of event, whether it is told of that type or not',
+  params: z.object({ id: Uuid }),
+  body: deliveries.TestWebhookRequest,
+  answers: {
+    202: { description: 'The delivery that carries the sample.', body: deliveries.WebhookDelivery },
+  },
+  refuses: [400, 403, 404, 413, 422],
+})
+
 /** The operations of this module, in the order of the document. */
-export const webhookOperations = [...operationsOf(operations), rotate]
+export const webhookOperations = [
+  ...operationsOf(operations),
+  rotate,
+  deliveriesList,
+  deliveriesRedeliver,
+  test,
+]
 
 /** Serves the management of webhooks (W1). */
 export function webhookRoutes(app: App): void {
@@ -66,5 +114,23 @@ export function webhookRoutes(app: App): void {
     rotate,
     { find: (scope, param) => findWebhook(scope, param('id')) },
     async (scope, _input, { id }) => ok(await rotateSecret(scope, id)),
+  )
+  mount(
+    app,
+    deliveriesList,
+    { find: (scope, param) => findWebhook(scope, param('id')) },
+    async (scope, { query }, { id }) => ok(await listDeliveries(scope, id, query)),
+  )
+  mount(
+    app,
+    deliveriesRedeliver,
+    { find: (scope, param) => findDelivery(scope, param('id'), param('deliveryId')) },
+    async (scope, _input, found) => ok(await redeliver(scope, found)),
+  )
+  mount(
+    app,
+    test,
+    { find: (scope, param) => findWebhook(scope, param('id')) },
+    async (scope, { body }, { id }) => accepted(await sendSample(scope, id, body.type), {}),
   )
 }

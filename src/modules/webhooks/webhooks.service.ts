@@ -6,6 +6,9 @@ import { newId } from '../../shared/ids'
 import { MOST_WEBHOOKS, type Webhook } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'
 import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../configuration/items'
+import { nameOf } from '../couriers/courier.messages'
+import { forgetCouriers, refreshCouriers } from '../couriers/couriers.service'
+import { makeDue } from '../timekeeper/timekeeper.repository'
 import { newSecret } from './secrets'
 import { TARGET_MAX, type Target, targetOf } from './targets.rules'
 import { storeWebhooks } from './webhooks.repository'
@@ -102,9 +105,20 @@ export function createWebhooks(scope: Scope, items: readonly z.output<typeof Cre
   })
 }
 
-/** Changes webhooks; the secret stays (G7, W1). */
-export function updateWebhooks(scope: Scope, items: readonly z.output<typeof UpdateWebhookRequestItem>[]) {
-  return configure(scope, (config) => {
+/** Where the deliveries of webhooks go. */
+const destinationsOf = ({ db }: Pick<Scope, 'db'>, ids: readonly string[]) =>
+  ids.map((webhookId) => ({ kind: 'webhook', tenantId: db.tenantId, webhookId }) as const)
+
+/** Has couriers called, should what tells them of a change be lost. */
+const calls = (scope: Scope, ids: readonly string[]) =>
+  destinationsOf(scope, ids).map((one) => makeDue(scope.db, 'courier', nameOf(one), scope.now))
+
+/** Changes webhooks; the secret stays. What waited for an inactive one is carried once it is active (G7, W1). */
+export async function updateWebhooks(
+  scope: Scope,
+  items: readonly z.output<typeof UpdateWebhookRequestItem>[],
+) {
+  const { changed, ...result } = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
     const { updated, issues } = updateEach(draft, items, WHAT, (before, { url, events, status }) =>
       revised(
@@ -118,28 +132,41 @@ export function updateWebhooks(scope: Scope, items: readonly z.output<typeof Upd
         scope.now,
       ),
     )
+    const changed = draft.changed.map(({ id }) => id)
+    const active = draft.changed.filter(({ status }) => status === 'active').map(({ id }) => id)
     return {
       statements: storeWebhooks(scope, draft),
-      result: { updated: updated.map(webhookAnswer), issues },
+      beside: calls(scope, active),
+      result: { updated: updated.map(webhookAnswer), issues, changed },
     }
   })
+  await refreshCouriers(scope, destinationsOf(scope, changed))
+  return result
 }
 
-/** Deletes webhooks. */
-export function deleteWebhooks(scope: Scope, ids: readonly string[]) {
-  return configure(scope, (config) => {
+/** Deletes webhooks, with their deliveries. */
+export async function deleteWebhooks(scope: Scope, ids: readonly string[]) {
+  const { removed, ...result } = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
-    const result = deleteEach(draft, ids, WHAT)
-    return { statements: storeWebhooks(scope, draft), result }
+    const outcome = deleteEach(draft, ids, WHAT)
+    return {
+      statements: storeWebhooks(scope, draft),
+      beside: calls(scope, draft.removed),
+      result: { ...outcome, removed: draft.removed },
+    }
   })
+  await forgetCouriers(scope, destinationsOf(scope, removed))
+  return result
 }
 
 /** Gives a webhook a new secret, and shows it; nothing is signed with the old one any more. Throws 404 (W1). */
-export function rotateSecret(scope: Scope, id: string): Promise<z.infer<typeof CreatedWebhook>> {
-  return configure(scope, (config) => {
+export async function rotateSecret(scope: Scope, id: string): Promise<z.infer<typeof CreatedWebhook>> {
+  const result = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
     const webhook = { ...byId(config.webhooks, id, THIS), secret: newSecret(), updated: scope.now }
     draft.put(webhook)
     return { statements: storeWebhooks(scope, draft), result: withSecret(webhook) }
   })
+  await refreshCouriers(scope, destinationsOf(scope, [id]))
+  return result
 }

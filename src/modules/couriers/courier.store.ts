@@ -1,0 +1,253 @@
+import type { Instant } from '../../shared/clock'
+import type { Destination, Letter, Place } from './courier.messages'
+import { HEALTHY, type Health } from './retries.rules'
+
+/**
+ * What a courier's object keeps: docs/storage.md lists it. The body comes last, so that reading a row for the rest of it doesn't touch the pages
+ * of a long one. A letter in the good case is in one index only; those that failed, or wait for another, are in a second one.
+ */
+const SCHEMA = [
+  `CREATE TABLE IF NOT EXISTS letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
+     attempts INTEGER, tries INTEGER, created INTEGER, next_at INTEGER, waits INTEGER, claimed INTEGER,
+     last_status INTEGER, last_error TEXT, body TEXT, PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
+  "CREATE INDEX IF NOT EXISTS letters_by_next ON letters (next_at) WHERE status = 'pending'",
+  `CREATE INDEX IF NOT EXISTS letters_by_subject ON letters (subject, at, seq, id)
+     WHERE status = 'pending' AND waits > 0`,
+  'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+] as const
+
+/** What a pending letter waits for: its first turn, the one before it, or the time of its retry. */
+export const WAITS = { forNothing: 0, forAnother: 1, forTime: 2 } as const
+
+/** A pending letter, without its body. */
+export type Pending = Place & {
+  subject: string | null
+  attempts: number
+  tries: number
+  created: number
+  nextAt: number
+  waits: number
+  /** 1 where an attempt began of which it must be known how it ended. */
+  claimed: number
+}
+
+/** A row of the log. */
+export type Row = Place & {
+  event: string
+  status: string
+  attempts: number
+  lastStatus: number | null
+  lastError: string | null
+  created: number
+  nextAt: number | null
+}
+
+/** What came of an attempt: where the letter stands now. */
+export type Outcome = {
+  status: string
+  nextAt: Instant | null
+  lastStatus: number | null
+  lastError: string | null
+}
+
+const KEY = 'at = ?1 AND seq = ?2 AND id = ?3'
+const PENDING = 'at, seq, id, subject, attempts, tries, created, next_at AS nextAt, waits, claimed'
+const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError, created,
+  next_at AS nextAt`
+
+const SQL = {
+  // What was never tried is due since it happened, so that of one user the earlier comes first.
+  add: `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, next_at, waits, claimed,
+      last_status, last_error, body)
+    VALUES (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, min(?1, ?6), 0, 0, NULL, NULL, ?7) ON CONFLICT DO NOTHING`,
+  due: `SELECT ${PENDING} FROM letters WHERE status = 'pending' AND next_at <= ?1
+    ORDER BY next_at, at, seq, id LIMIT ?2`,
+  first: "SELECT min(next_at) AS nextAt FROM letters WHERE status = 'pending'",
+  pending: `SELECT ${PENDING} FROM letters WHERE ${KEY} AND status = 'pending'`,
+  body: `SELECT subject, event, body FROM letters WHERE ${KEY}`,
+  before: `SELECT at FROM letters WHERE status = 'pending' AND waits > 0 AND subject = ?4
+      AND (at, seq, id) < (?1, ?2, ?3) AND at > ?5
+    ORDER BY at DESC, seq DESC, id DESC LIMIT 1`,
+  after: `SELECT ${PENDING} FROM letters WHERE status = 'pending' AND waits > 0 AND subject = ?4
+      AND (at, seq, id) > (?1, ?2, ?3)
+    ORDER BY at, seq, id LIMIT 1`,
+  wait: `UPDATE letters SET waits = ${WAITS.forAnother}, next_at = ?4 WHERE ${KEY} AND status = 'pending'`,
+  claim: `UPDATE letters SET claimed = 1 WHERE ${KEY} AND status = 'pending'`,
+  settle: `UPDATE letters SET status = ?4, next_at = ?5, last_status = ?6, last_error = ?7, waits = ?8, claimed = 0,
+      attempts = attempts + ?9, tries = tries + ?9
+    WHERE ${KEY} AND status = 'pending'`,
+  renew: `UPDATE letters SET status = 'pending', next_at = ?4, tries = 0, claimed = 0, waits = ${WAITS.forAnother}
+    WHERE ${KEY}`,
+  hasten: "UPDATE letters SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
+  list: `SELECT ${ROW} FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,
+  one: `SELECT ${ROW} FROM letters WHERE at = ?1 AND id = ?2`,
+  held: `SELECT ${ROW}, body FROM letters WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
+    ORDER BY at, seq, id LIMIT ?5`,
+  erase: 'DELETE FROM letters WHERE subject = ?1',
+  outdated: `DELETE FROM letters WHERE (at, seq, id) IN (
+    SELECT at, seq, id FROM letters WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2)`,
+  oldest: `DELETE FROM letters WHERE (at, seq, id) IN (
+    SELECT at, seq, id FROM letters WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1)`,
+  settled: "SELECT count(*) AS count FROM letters WHERE status <> 'pending'",
+  note: 'SELECT value FROM notes WHERE name = ?1',
+  setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
+} as const
+
+type Value = string | number | null
+type NoteName = 'destination' | 'health' | 'deleted' | 'counted'
+
+const keyOf = ({ at, seq, id }: Place) => [at, seq, id] as const
+
+/** The tables of one courier's object. Everything is synchronous: what happens without an await in between is one transaction. */
+export class CourierStore {
+  readonly #sql: SqlStorage
+  /** Rows written since this was made; an index entry is a row too. */
+  rowsWritten = 0
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql
+    for (const statement of SCHEMA) this.#run(statement)
+  }
+
+  /** The rows of a statement: what shape they have, the statements above say. */
+  #rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
+    const cursor = this.#sql.exec<T>(statement, ...values)
+    const rows = cursor.toArray()
+    this.rowsWritten += cursor.rowsWritten
+    return rows
+  }
+
+  #run(statement: string, ...values: Value[]): number {
+    const before = this.rowsWritten
+    this.#rows(statement, ...values)
+    return this.rowsWritten - before
+  }
+
+  /** Keeps letters that it doesn't know yet. */
+  add(letters: readonly Letter[], now: Instant): void {
+    for (const { at, seq, id, subject, event, body } of letters)
+      this.#run(SQL.add, at, seq, id, subject, event, now, body)
+  }
+
+  /** Pending letters that may be tried by a moment, in the order in which they became due. */
+  due(by: Instant, limit: number): Pending[] {
+    return this.#rows<Pending>(SQL.due, by, limit)
+  }
+
+  /** When the next pending letter may be tried; null where none is pending. */
+  first(): number | null {
+    return this.#rows<{ nextAt: number | null }>(SQL.first)[0]?.nextAt ?? null
+  }
+
+  /** A letter that is still pending. */
+  pending(place: Place): Pending | undefined {
+    return this.#rows<Pending>(SQL.pending, ...keyOf(place))[0]
+  }
+
+  /** A letter whole; undefined where it was erased. */
+  letter(place: Place): Letter | undefined {
+    const [row] = this.#rows<{ subject: string | null; event: string; body: string }>(
+      SQL.body,
+      ...keyOf(place),
+    )
+    return row && { at: place.at, seq: place.seq, id: place.id, ...row }
+  }
+
+  /** Of what the last letter tells that is before this one, about the same user, later than `since`, and was tried or waits; null where there is none. */
+  before(letter: Place & { subject: string }, since: number): number | null {
+    return this.#rows<{ at: number }>(SQL.before, ...keyOf(letter), letter.subject, since)[0]?.at ?? null
+  }
+
+  /** Has a letter wait for one before it, until a moment at the longest. */
+  wait(place: Place, until: Instant): void {
+    this.#run(SQL.wait, ...keyOf(place), until)
+  }
+
+  /** Lets the letter go that waits for this one, which is settled. */
+  release(settled: Place & { subject: string }, now: Instant): void {
+    const [next] = this.#rows<Pending>(SQL.after, ...keyOf(settled), settled.subject)
+    if (next !== undefined && next.waits === WAITS.forAnother && next.nextAt > now) this.wait(next, now)
+  }
+
+  /** Notes that an attempt begins. */
+  claim(place: Place): void {
+    this.#run(SQL.claim, ...keyOf(place))
+  }
+
+  /** Notes what came of an attempt, or of none. */
+  settle(place: Place, outcome: Outcome, attempts: 0 | 1): void {
+    const { status, nextAt, lastStatus, lastError } = outcome
+    const waits = nextAt === null ? WAITS.forNothing : WAITS.forTime
+    this.#run(SQL.settle, ...keyOf(place), status, nextAt, lastStatus, lastError, waits, attempts)
+  }
+
+  /** Makes a letter pending as though it were new. */
+  renew(place: Place, now: Instant): void {
+    this.#run(SQL.renew, ...keyOf(place), now)
+  }
+
+  /** Has what is to be tried after a moment be tried now. */
+  hasten(beyond: Instant, now: Instant): void {
+    this.#run(SQL.hasten, now, beyond)
+  }
+
+  /** A page of the log, newest first. */
+  list(limit: number, skip: number): Row[] {
+    return this.#rows<Row>(SQL.list, limit, skip)
+  }
+
+  /** The letter of an id that was made of this moment. */
+  find(at: number, id: string): Row | undefined {
+    return this.#rows<Row>(SQL.one, at, id)[0]
+  }
+
+  /** The next letters about a user, oldest first. */
+  held(iid: string, after: Place | null, limit: number): (Row & { body: string })[] {
+    const from = after === null ? ([-1, -1, ''] as const) : keyOf(after)
+    return this.#rows<Row & { body: string }>(SQL.held, iid, ...from, limit)
+  }
+
+  /** Forgets all letters about a user (U8). */
+  erase(iid: string): void {
+    this.#run(SQL.erase, iid)
+  }
+
+  /** Deletes settled letters of before a moment, so many at most; tells how many that were. */
+  dropBefore(at: Instant, most: number): number {
+    return this.#run(SQL.outdated, at, most)
+  }
+
+  /** Deletes the oldest settled letters; tells how many that were. */
+  dropOldest(count: number): number {
+    return this.#run(SQL.oldest, count)
+  }
+
+  /** How many letters are settled. */
+  settled(): number {
+    return this.#rows<{ count: number }>(SQL.settled)[0]?.count ?? 0
+  }
+
+  /** Keeps where the letters go. */
+  remember(destination: Destination): void {
+    if (this.note('destination') === null) this.setNote('destination', destination)
+  }
+
+  get health(): Health {
+    // Nobody else writes it: its shape is what was put there.
+    const row = this.#rows<{ value: string }>(SQL.note, 'health')[0]
+    return row === undefined ? HEALTHY : JSON.parse(row.value)
+  }
+
+  set health(health: Health) {
+    this.setNote('health', health)
+  }
+
+  note(name: NoteName): unknown {
+    const row = this.#rows<{ value: string }>(SQL.note, name)[0]
+    return row === undefined ? null : JSON.parse(row.value)
+  }
+
+  setNote(name: NoteName, value: unknown): void {
+    this.#run(SQL.setNote, name, JSON.stringify(value))
+  }
+}

@@ -1,0 +1,54 @@
+import type { z } from 'zod'
+import type { Scope } from '../../context'
+import type { UserState } from '../../engine/state'
+import { iso } from '../../shared/clock'
+import type { Configuration } from '../configuration/configuration'
+import { type Destination, HeldReply, type Place } from '../couriers/courier.messages'
+import { courierOf } from '../couriers/couriers.service'
+import type { UserExport } from './export.schemas'
+
+type Export = z.input<typeof UserExport>
+type User = Pick<UserState, 'iid'>
+
+/** Letters that are asked for at once. */
+const PAGE = 200
+
+/** What webhooks were told of a user, and are still to be told, by webhook, oldest first. */
+export async function* deliveries(
+  scope: Scope,
+  { webhooks }: Pick<Configuration, 'webhooks'>,
+  user: User,
+): AsyncGenerator<Export['deliveries']> {
+  const tenantId = scope.tenant.id
+  for (const { id: webhookId } of webhooks) {
+    for await (const page of letters(scope, { kind: 'webhook', tenantId, webhookId }, user))
+      yield page.map(({ event, told }) => ({ webhookId, event, ...told }))
+  }
+}
+
+/** What a user was told, and is still to be told, by channel, oldest first. */
+export async function* notifications(scope: Scope, user: User): AsyncGenerator<Export['notifications']> {
+  for (const channel of ['email', 'push'] as const) {
+    for await (const page of letters(scope, { kind: channel, tenantId: scope.tenant.id }, user))
+      yield page.map(({ event, told }) => ({ channel, type: event, ...told }))
+  }
+}
+
+async function* letters(scope: Scope, destination: Destination, { iid }: User) {
+  let after: Place | null = null
+  for (;;) {
+    const request: { iid: string; after: Place | null; limit: number } = { iid, after, limit: PAGE }
+    const rows = HeldReply.parse(await courierOf(scope, destination).held(request))
+    yield rows.map(({ place: _, event, body, created, nextAttempt, ...rest }) => ({
+      event,
+      told: {
+        ...rest,
+        created: iso(created),
+        nextAttempt: nextAttempt === null ? null : iso(nextAttempt),
+        payload: JSON.parse(body),
+      },
+    }))
+    after = rows.at(-1)?.place ?? null
+    if (rows.length < PAGE) return
+  }
+}

@@ -1,0 +1,143 @@
+/** A receiver of webhooks: an HTTP server that keeps what it is sent, and answers by a plan. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+
+/** What is done with a request: it is answered, with 200 unless said, at once or when the test says so; or its connection is cut. */
+export type Step = {
+  status?: number
+  headers?: Record<string, string>
+  body?: string
+  /** Not answered until it is released. */
+  hold?: boolean
+  /** After the head of the answer, nothing more comes. */
+  stall?: boolean
+  drop?: boolean
+  /** For this and all later requests. */
+  always?: boolean
+}
+
+/** A request as it came. */
+export type Seen = { headers: Record<string, string>; body: string; at: number; method: string }
+
+/** How long somebody waits for requests that don't come, in milliseconds. */
+const PATIENCE = 30_000
+
+export class Receiver {
+  readonly #server: Server
+  readonly #seen = new Map<string, Seen[]>()
+  readonly #plans = new Map<string, Step[]>()
+  readonly #held = new Map<string, (() => void)[]>()
+  #waiting: (() => void)[] = []
+  /** The most requests of a name that were open at once. */
+  readonly #open = new Map<string, { now: number; most: number }>()
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch(() => response.destroy())
+    })
+  }
+
+  /** Starts on a free port of this machine, and answers its address. */
+  async start(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    const address = this.#server.address()
+    if (address === null || typeof address === 'string') throw new Error('no port')
+    return `http://127.0.0.1:${address.port}`
+  }
+
+  stop(): void {
+    this.#server.closeAllConnections()
+    this.#server.close()
+  }
+
+  /** What is done with the next requests to a name, one step each. */
+  plan(name: string, steps: readonly Step[]): void {
+    this.#plans.set(name, [...steps])
+  }
+
+  /** Lets all held requests to a name be answered. */
+  release(name: string): void {
+    for (const go of this.#held.get(name)?.splice(0) ?? []) go()
+  }
+
+  /** The requests to a name so far, once there are so many. */
+  async seen(name: string, count = 0): Promise<Seen[]> {
+    const deadline = Date.now() + PATIENCE
+    for (;;) {
+      const seen = this.#seen.get(name) ?? []
+      if (seen.length >= count) return seen
+      if (Date.now() > deadline) throw new Error(`${seen.length} of ${count} requests to ${name} came`)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 500)
+        this.#waiting.push(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    }
+  }
+
+  /** The most requests to a name that were under way at once. */
+  mostOpen(name: string): number {
+    return this.#open.get(name)?.most ?? 0
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://receiver')
+    const [, kind = '', name = ''] = url.pathname.split('/')
+    let body = ''
+    request.setEncoding('utf8')
+    for await (const part of request) body += part
+    if (kind !== 'hooks') return this.#control(kind, name, url, body, response)
+
+    const open = this.#open.get(name) ?? { now: 0, most: 0 }
+    this.#open.set(name, open)
+    open.now += 1
+    open.most = Math.max(open.most, open.now)
+    response.once('close', () => {
+      open.now -= 1
+    })
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([key, value]) => [key, String(value)]),
+    )
+    const all = this.#seen.get(name) ?? []
+    this.#seen.set(name, all)
+    all.push({ headers, body, at: Date.now(), method: request.method ?? '' })
+    for (const wake of this.#waiting.splice(0)) wake()
+
+    const plan = this.#plans.get(name) ?? []
+    const step = plan[0]?.always ? plan[0] : (plan.shift() ?? {})
+    if (step.hold) {
+      const held = this.#held.get(name) ?? []
+      this.#held.set(name, held)
+      await new Promise<void>((resolve) => held.push(resolve))
+    }
+    if (step.drop) {
+      request.socket.destroy()
+      return
+    }
+    response.writeHead(step.status ?? 200, step.headers)
+    if (step.stall) response.write(step.body ?? '')
+    else response.end(step.body ?? '')
+  }
+
+  /** For tests that are no process of their own: `POST /plan/{name}`, `POST /release/{name}`, `GET /seen/{name}?count=`. */
+  async #control(
+    kind: string,
+    name: string,
+    url: URL,
+    body: string,
+    response: ServerResponse,
+  ): Promise<void> {
+    let told: unknown = null
+    if (kind === 'plan') this.plan(name, JSON.parse(body))
+    if (kind === 'release') this.release(name)
+    if (kind === 'seen') {
+      const seen = await this.seen(name, Number(url.searchParams.get('count')))
+      told = { seen, mostOpen: this.mostOpen(name) }
+    }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(told))
+  }
+}
