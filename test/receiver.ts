@@ -20,7 +20,7 @@ export type Step = {
 export type Seen = { headers: Record<string, string>; body: string; at: number; method: string }
 
 /** How long somebody waits for requests that don't come, in milliseconds. */
-const PATIENCE = 30_000
+const PATIENCE = 20_000
 
 export class Receiver {
   readonly #server: Server

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import {
+  afterFailure,
+  afterSuccess,
+  HEALTHY,
+  heldSince,
+  heldUntil,
+  isGivenUp,
+  retryAt,
+} from '../../src/modules/couriers/retries.rules'
+import { instant } from '../../src/shared/clock'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const T = instant(1_800_000_000_000)
+
+describe('W4: when a letter is tried again', () => {
+  it('1 min, 5 min, 30 min, 2 h, 6 h, 12 h after the attempt before, then never', () => {
+    const pauses = [1, 2, 3, 4, 5, 6, 7, 8].map((tries) => {
+      const at = retryAt(tries, T)
+      return at === null ? null : (at - T) / MINUTE
+    })
+    expect(pauses).toEqual([1, 5, 30, 120, 360, 720, null, null])
+  })
+
+  it('a wish to wait longer is met, up to a day; one to wait less is not, nor one after the last try', () => {
+    expect(retryAt(1, T, 10 * MINUTE)).toBe(T + 10 * MINUTE)
+    expect(retryAt(2, T, 10_000)).toBe(T + 5 * MINUTE)
+    expect(retryAt(1, T, 1e12)).toBe(T + 24 * HOUR)
+    expect(retryAt(7, T, MINUTE)).toBeNull()
+    expect(retryAt(1, T, 61_000.5)).toBe(T + 61_001)
+  })
+})
+
+describe('a destination that fails', () => {
+  it('rests for 5 minutes from the 20th failure in a row, and again after each failed probe', () => {
+    let health = HEALTHY
+    for (let n = 1; n < 20; n += 1) health = afterFailure(health, T)
+    expect(health).toEqual({ failures: 19, probeAt: null, restedUntil: null })
+    expect(afterFailure(afterSuccess(health, T), T).probeAt).toBeNull()
+    health = afterFailure(health, T)
+    expect(health.probeAt).toBe(T + 5 * MINUTE)
+    health = afterFailure(health, instant(T + 5 * MINUTE))
+    expect(health.probeAt).toBe(T + 10 * MINUTE)
+    const well = afterSuccess(health, instant(T + 10 * MINUTE))
+    expect(well).toEqual({ failures: 0, probeAt: null, restedUntil: T + 10 * MINUTE })
+    expect(afterSuccess(well, instant(T + HOUR)).restedUntil).toBe(T + 10 * MINUTE)
+  })
+
+  it('gives letters up that are older than 24 hours, but only while it rests', () => {
+    const resting = { failures: 20, probeAt: T, restedUntil: null }
+    expect(isGivenUp(resting, T - 24 * HOUR, T)).toBe(false)
+    expect(isGivenUp(resting, T - 24 * HOUR - 1, T)).toBe(true)
+    expect(isGivenUp({ ...resting, probeAt: null }, T - 100 * HOUR, T)).toBe(false)
+  })
+})
+
+it('a letter holds up later ones for an hour', () => {
+  expect(heldUntil(T)).toBe(T + HOUR)
+  expect(heldSince(instant(T + HOUR))).toBe(T)
+})

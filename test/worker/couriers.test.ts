@@ -1,0 +1,397 @@
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { CourierStore } from '../../src/modules/couriers/courier.store'
+import { Pruning } from '../../src/modules/couriers/prune'
+import { instant } from '../../src/shared/clock'
+import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
+import { due, hand, letter, log, logged, MINUTE, withHook } from './couriers'
+import { Hook } from './receiver'
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+const FAIL = { status: 500, always: true } as const
+
+describe('retries (W4)', () => {
+  it('W4: 1 min, 5 min, 30 min, 2 h, 6 h, 12 h after the attempt before, under one id; then dead', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ status: 500, body: 'out of order', always: true })
+    const one = letter(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON)
+    let next = NOON
+    for (const [index, pause] of [1, 5, 30, 120, 360, 720].entries()) {
+      next += pause * MINUTE
+      expect(await logged(setup, one)).toEqual({
+        id: one.id,
+        event: 'streak.lost',
+        status: 'pending',
+        attempts: index + 1,
+        lastStatus: 500,
+        lastError: 'answered 500: out of order',
+        created: NOON,
+        nextAttempt: next,
+      })
+      await moveTo(next - 1)
+      expect(await setup.hook.seen()).toHaveLength(index + 1)
+      await moveTo(next)
+      expect(await setup.hook.seen()).toHaveLength(index + 2)
+    }
+    expect(await logged(setup, one)).toMatchObject({ status: 'dead', attempts: 7, nextAttempt: null })
+    await moveTo(next + 30 * DAY)
+    expect(new Set(await setup.hook.ids(7))).toEqual(new Set([one.id]))
+    expect(await setup.hook.seen()).toHaveLength(7)
+    expect(await due(setup)).toEqual([])
+  })
+
+  it('C1: one move of the clock over all retries makes each at its time', async () => {
+    const setup = await withHook()
+    await setup.hook.plan(
+      { drop: true },
+      { status: 302, headers: { location: new Hook().url } },
+      { status: 404 },
+    )
+    const one = letter(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON + 3 * DAY)
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 4, lastStatus: 200 })
+    expect(await setup.hook.ids(4)).toEqual(Array(4).fill(one.id))
+    await setup.hook.plan({ ...FAIL })
+    await setup.courier.redeliver({ id: one.id, now: NOON + 3 * DAY })
+    await moveTo(NOON + 4 * DAY)
+    expect(await logged(setup, one)).toMatchObject({ status: 'dead', attempts: 11 })
+  })
+
+  it('in real time the object carries by its own alarm, and retries are due in D1', async () => {
+    await forgetTime()
+    const setup = await withHook()
+    await setup.hook.plan({ status: 503 })
+    const now = Date.now()
+    const one = letter(now)
+    await hand(setup.destination, now, one)
+    await setup.hook.seen(1)
+    await vi.waitUntil(async () => (await due(setup)).length > 0)
+    const [[name, at] = ['', 0]] = await due(setup)
+    expect(name).toBe(`webhook:${setup.webhookId}`)
+    expect(at).toBeGreaterThanOrEqual(now + MINUTE)
+    expect(at).toBeLessThan(Date.now() + MINUTE)
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 1, nextAttempt: at })
+    // Too early: nothing goes.
+    await setup.courier.tend({ now, wait: false })
+    await runDurableObjectAlarm(setup.courier)
+    expect(await setup.hook.seen()).toHaveLength(1)
+  })
+})
+
+describe('order', () => {
+  it('of one user by time, one at a time; of others and of nobody in parallel, five at most', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ hold: true, always: true })
+    const ada = [0, 1, 2].map((n) => letter(NOON - 10 + n, 'ada'))
+    const rest = [3, 4, 5, 6, 7].map((n) => letter(NOON - 10 + n, n === 7 ? 'bob' : null))
+    await hand(setup.destination, NOON, ...[...ada, ...rest].toReversed())
+    const first = await setup.hook.ids(5)
+    expect(first.toSorted()).toEqual([ada[0], ...rest.slice(0, 4)].map((one) => one?.id).toSorted())
+    await setup.hook.plan()
+    await setup.hook.release()
+    const ids = await setup.hook.ids(8)
+    expect(ids.filter((id) => ada.some((one) => one.id === id))).toEqual(ada.map(({ id }) => id))
+    expect(await setup.hook.mostOpen()).toBe(5)
+  })
+
+  it('a failed letter holds up the later ones of its user until it arrives, and nobody else', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ status: 500 })
+    const [first, second, third] = [0, 1, 2].map((n) => letter(NOON + n, 'ada'))
+    if (!first || !second || !third) throw new Error('no letters')
+    await hand(setup.destination, NOON + 5, first)
+    await moveTo(NOON + 5)
+    expect(await setup.hook.ids(1)).toEqual([first.id])
+    const bob = letter(NOON + 3, 'bob')
+    await hand(setup.destination, NOON + 5, second, third, bob)
+    await moveTo(NOON + 30_000)
+    expect(await setup.hook.ids(2)).toEqual([first.id, bob.id])
+    expect(await logged(setup, second)).toMatchObject({ status: 'pending', nextAttempt: NOON + HOUR })
+    await moveTo(NOON + 2 * MINUTE)
+    expect(await setup.hook.ids(5)).toEqual([first.id, bob.id, first.id, second.id, third.id])
+    expect((await log(setup)).every(({ status }) => status === 'delivered')).toBe(true)
+  })
+
+  it('after an hour it no longer holds them up', async () => {
+    const setup = await withHook()
+    const first = letter(NOON, 'ada')
+    const second = letter(NOON + 1, 'ada')
+    await setup.hook.plan({ ...FAIL })
+    await hand(setup.destination, NOON + 5, first, second)
+    await moveTo(NOON + HOUR - 1)
+    // At once, after 1, 6 and 36 minutes.
+    expect(await setup.hook.ids(4)).toEqual(Array(4).fill(first.id))
+    await setup.hook.plan()
+    await moveTo(NOON + HOUR)
+    expect((await setup.hook.ids(5))[4]).toBe(second.id)
+    expect(await logged(setup, first)).toMatchObject({ status: 'pending', attempts: 4 })
+  })
+
+  it('many of one user that wait for a slow one keep no others from going', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ hold: true })
+    const ada = Array.from({ length: 60 }, (_, n) => letter(NOON - 100 + n, 'ada'))
+    const bob = letter(NOON - 10, 'bob')
+    await hand(setup.destination, NOON, ...ada, bob)
+    expect(await setup.hook.ids(2)).toEqual([ada[0]?.id, bob.id])
+    await setup.hook.release()
+    const ids = await setup.hook.ids(61)
+    expect(ids.filter((id) => id !== bob.id)).toEqual(ada.map(({ id }) => id))
+  })
+})
+
+describe('a destination that keeps failing rests', () => {
+  it('after 20 failures in a row one letter is tried every five minutes; the first success lets all go', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ ...FAIL })
+    const many = Array.from({ length: 30 }, (_, n) => letter(NOON + n))
+    await hand(setup.destination, NOON + 50, ...many)
+    await moveTo(NOON + 4 * MINUTE)
+    // Those that were on their way when it was the twentieth have ended too.
+    const before = (await setup.hook.seen(20)).length
+    expect(before).toBeLessThan(25)
+    await moveTo(NOON + 24 * MINUTE)
+    expect(await setup.hook.seen()).toHaveLength(before + 4)
+    await setup.hook.plan()
+    await moveTo(NOON + 26 * MINUTE)
+    const statuses = (await log(setup)).map(({ status }) => status)
+    expect(statuses).toEqual(Array(30).fill('delivered'))
+  })
+
+  it('meanwhile letters die that are older than 24 hours, without an attempt', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ ...FAIL })
+    const many = Array.from({ length: 400 }, (_, n) => letter(NOON + n))
+    await hand(setup.destination, NOON + 500, ...many)
+    await moveTo(NOON + DAY + 6 * MINUTE)
+    const all = [...(await log(setup, 500))]
+    expect(all).toHaveLength(400)
+    const untried = all.filter(({ attempts }) => attempts === 0)
+    expect(untried.length).toBeGreaterThan(50)
+    for (const { status, lastError } of untried)
+      expect([status, lastError]).toEqual(['dead', expect.stringContaining('24 hours')])
+    // One every five minutes, and what came before the rest.
+    expect((await setup.hook.seen()).length).toBeLessThan(25 + 24 * 12 + 2)
+  })
+})
+
+describe('the object', () => {
+  it('takes each letter once, also from two at once', async () => {
+    const setup = await withHook()
+    const letters = [0, 1, 2].map((n) => letter(NOON + n, 'ada'))
+    await Promise.all([1, 2, 3].map(() => hand(setup.destination, NOON + 5, ...letters)))
+    await moveTo(NOON + 10)
+    await hand(setup.destination, NOON + 10, ...letters)
+    await moveTo(NOON + MINUTE)
+    expect(await setup.hook.ids(3)).toEqual(letters.map(({ id }) => id))
+  })
+
+  it('writes three rows a delivery, and one more when it is dropped from the log', async () => {
+    const setup = await withHook()
+    await hand(setup.destination, NOON, letter(NOON))
+    await moveTo(NOON)
+    await runInDurableObject(setup.courier, async (_, { storage }) => {
+      const store = new CourierStore(storage.sql)
+      const start = store.rowsWritten
+      const spent = () => store.rowsWritten - start
+      const one = letter(NOON + 1, 'ada')
+      store.add([one], instant(NOON + 1))
+      expect(spent()).toBe(2)
+      store.add([one], instant(NOON + 2))
+      expect(spent()).toBe(2)
+      const outcome = { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }
+      store.settle(one, outcome, 1)
+      store.release({ ...one, subject: 'ada' }, instant(NOON + 2))
+      // That it leaves the index is no row.
+      expect(spent()).toBe(3)
+      expect(store.dropOldest(2)).toBe(2)
+      expect(spent()).toBe(5)
+    })
+  })
+
+  it('keeps what is settled for 30 days, and no more than there may be', async () => {
+    const setup = await withHook()
+    await hand(setup.destination, NOON, letter(NOON))
+    await setup.hook.seen(1)
+    await moveTo(NOON + 29 * DAY)
+    await hand(setup.destination, NOON + 29 * DAY, letter(NOON + 29 * DAY))
+    await moveTo(NOON + 29 * DAY)
+    expect(await log(setup)).toHaveLength(2)
+    await setup.hook.plan({ status: 500 })
+    await hand(setup.destination, NOON + 30 * DAY + 1, letter(NOON + 30 * DAY + 1))
+    await moveTo(NOON + 30 * DAY + 1)
+    expect((await log(setup)).map(({ status }) => status)).toEqual(['pending', 'delivered'])
+
+    await runInDurableObject(setup.courier, (_, { storage }) => {
+      const store = new CourierStore(storage.sql)
+      const now = instant(NOON + 31 * DAY)
+      const settled = Array.from({ length: 10 }, (_, n) => letter(NOON + 30 * DAY + 10 + n))
+      store.add(settled, now)
+      for (const one of settled)
+        store.settle(one, { status: 'dead', nextAt: null, lastStatus: null, lastError: 'x' }, 1)
+      const pruning = new Pruning(4)
+      pruning.run(store, now, 0)
+      expect(store.list(100, 0).map(({ status }) => status)).toEqual([...Array(4).fill('dead'), 'pending'])
+      const more = [letter(now), letter(now)]
+      store.add(more, now)
+      for (const one of more)
+        store.settle(one, { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }, 1)
+      pruning.run(store, now, 2)
+      expect(store.list(100, 0).map(({ status }) => status)).toEqual([
+        'delivered',
+        'delivered',
+        'dead',
+        'dead',
+        'pending',
+      ])
+    })
+  })
+
+  it('sends nothing while the webhook is inactive, or the tenant is archived; it goes on when it is active', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const one = letter(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON + 2 * DAY)
+    expect(await setup.hook.seen()).toEqual([])
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 0 })
+    await setup.tenant.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+
+    const other = await withHook()
+    await env.DB.prepare("UPDATE tenants SET status = 'archived' WHERE id = ?1").bind(other.tenant.id).run()
+    await hand(other.destination, NOON, letter(NOON))
+    await runDurableObjectAlarm(other.courier)
+    expect(await other.courier.tend({ now: NOON + DAY, wait: true })).toEqual({ dueAt: null })
+    expect(await other.hook.seen()).toEqual([])
+  })
+
+  it('goes on when it is activated though nobody tells it so: that is due in D1', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const one = letter(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON + 1)
+    const COURIER = new Proxy(env.COURIER, {
+      get: (target, name) =>
+        name === 'getByName'
+          ? () => ({ refresh: () => Promise.reject(new Error('Network connection lost.')) })
+          : Reflect.get(target, name, target),
+    })
+    const { newApp } = await import('./harness')
+    const lame = setup.tenant.through(newApp({ COURIER }))
+    expect((await lame.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])).status).toBe(
+      200,
+    )
+    await moveTo(NOON + 2)
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+  })
+
+  it('forgets everything when the webhook is deleted, and takes nothing more', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    await hand(setup.destination, NOON, letter(NOON))
+    expect(await log(setup)).toHaveLength(1)
+    expect((await setup.tenant.admin('DELETE', `/webhooks?ids=${setup.webhookId}`)).status).toBe(200)
+    expect(await log(setup)).toEqual([])
+    await hand(setup.destination, NOON, letter(NOON))
+    expect(await log(setup)).toEqual([])
+    await moveTo(NOON + DAY)
+    expect(await setup.hook.seen()).toEqual([])
+    expect(await due(setup)).toEqual([])
+  })
+
+  it('finds out by itself that the webhook is gone', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ status: 500 })
+    await hand(setup.destination, NOON, letter(NOON))
+    await moveTo(NOON)
+    const sql = 'UPDATE webhooks SET deleted = 1 WHERE id = ?1'
+    await env.DB.prepare(sql).bind(setup.webhookId).run()
+    await env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1')
+      .bind(setup.tenant.id)
+      .run()
+    await moveTo(NOON + 2 * MINUTE)
+    expect(await setup.hook.seen()).toHaveLength(1)
+    expect(await log(setup)).toEqual([])
+  })
+})
+
+describe('an erased user (U8)', () => {
+  it('goes from every courier, pending letters too, and what is kept stands in the export', async () => {
+    const setup = await withHook()
+    const { tenant, courier } = setup
+    await tenant.app('PUT', '/users/ada', { name: 'A' })
+    const { results } = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1')
+      .bind(tenant.id)
+      .all<{ iid: string }>()
+    const iid = results[0]?.iid ?? ''
+    const sent = letter(NOON, iid, { body: '{"type":"streak.lost","length":3}' })
+    await hand(setup.destination, NOON, sent)
+    await moveTo(NOON)
+    await setup.hook.plan({ ...FAIL })
+    const waiting = letter(NOON + 1, iid)
+    const others = letter(NOON + 2, 'somebody else')
+    await hand(setup.destination, NOON + 2, waiting, others)
+    const email = { kind: 'email', tenantId: tenant.id } as const
+    const mail = letter(NOON, iid, { event: 'recap', body: '{"to":"x"}' })
+    await hand(email, NOON, mail)
+    await moveTo(NOON + 10)
+
+    const { body } = await tenant.admin('GET', '/users/ada/export')
+    expect(Object(body).deliveries).toMatchObject([
+      { webhookId: setup.webhookId, id: sent.id, status: 'delivered', payload: { length: 3 } },
+      { id: waiting.id, status: 'pending', attempts: 1, lastStatus: 500 },
+    ])
+    expect(Object(body).notifications).toMatchObject([
+      { channel: 'email', type: 'recap', id: mail.id, status: 'unsent: no provider', payload: { to: 'x' } },
+    ])
+
+    await env.DB.batch([
+      env.DB.prepare("INSERT INTO outbox VALUES (?1, 1, 1, 'a', ?2, '[]'), (?1, 1, 1, 'b', 'x', '[]')").bind(
+        tenant.id,
+        iid,
+      ),
+      env.DB.prepare(
+        "INSERT INTO notices VALUES (?1, 1, 'a', 'ada', ?2, 'x'), (?1, 1, 'b', 'b', 'x', 'x')",
+      ).bind(tenant.id, iid),
+      env.DB.prepare(
+        "INSERT INTO points_told VALUES (?2, 's', ?1, 'ada', 0, 0, 0, 0, NULL), ('x', 's', ?1, 'b', 0, 0, 0, 0, NULL)",
+      ).bind(tenant.id, iid),
+    ])
+    expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
+    await moveTo(NOON + HOUR)
+    expect((await log(setup)).map(({ id }) => id)).toEqual([others.id])
+    expect(await courier.held({ iid, after: null, limit: 10 })).toEqual([])
+    for (const table of ['outbox', 'notices', 'points_told']) {
+      const rows = await env.DB.prepare(`SELECT user_iid FROM ${table} WHERE tenant_id = ?1`)
+        .bind(tenant.id)
+        .all()
+      expect([table, rows.results]).toEqual([table, [{ user_iid: 'x' }]])
+    }
+    await env.DB.prepare('DELETE FROM outbox WHERE tenant_id = ?1').bind(tenant.id).run()
+  })
+
+  it('what was on its way when the user disappeared is found by the second visit', async () => {
+    await forgetTime()
+    const setup = await withHook({ status: 'inactive' })
+    const { tenant } = setup
+    await tenant.app('PUT', '/users/ada', { name: 'A' })
+    const row = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1')
+      .bind(tenant.id)
+      .first('iid')
+    const iid = String(row)
+    expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
+    const late = letter(Date.now(), iid)
+    await hand(setup.destination, Date.now(), late)
+    expect(await logged(setup, late)).toBeDefined()
+    await env.DB.prepare("UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'erasure'")
+      .bind(tenant.id)
+      .run()
+    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 10)
+    expect(await log(setup)).toEqual([])
+  })
+})
