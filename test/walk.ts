@@ -100,6 +100,9 @@ const CreatedSystems = z.object({
   ),
 })
 
+/** Where webhooks lead: to this machine, where nobody listens, so that a walk calls nobody. */
+const NOWHERE = 'http://127.0.0.1:9'
+
 /** The users of a world, each with the events of the first day, in words. */
 const USERS = { ada: 3, bob: 2, cleo: 1, dora: 4 } as const
 
@@ -232,10 +235,16 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
     (await done(ask, 'admin_streaks_pauses_create', { body: { pauses } })).body,
   )
   ids.set('pause', created[0]?.id ?? '').set('sparePause', created[1]?.id ?? '')
-  await create(['webhook', 'spareWebhook'], 'admin_webhooks_create', [
-    { url: `https://${mark}.example/hooks`, events: ['*'] },
-    { url: `https://${mark}.example/spare`, events: ['achievement.completed'], status: 'inactive' },
+  await create(['webhook', 'spareWebhook', 'quietWebhook'], 'admin_webhooks_create', [
+    { url: `${NOWHERE}/${mark}/hooks`, events: ['*'], status: 'inactive' },
+    { url: `${NOWHERE}/${mark}/spare`, events: ['achievement.completed'], status: 'inactive' },
+    { url: `${NOWHERE}/${mark}/quiet`, events: ['points.boost_finished'] },
   ])
+  const sample = await done(ask, 'admin_webhooks_test', {
+    params: { id: of('quietWebhook') },
+    body: { type: 'streak.started' },
+  })
+  ids.set('delivery', z.object({ id: z.string() }).parse(sample.body).id)
   await create(['key', 'spareKey', 'doraKey'], 'admin_application_api_keys_create', [
     { userId: 'ada' },
     { userId: 'cleo' },
@@ -302,7 +311,7 @@ function resource(
 /** Triggers and webhooks have no name. */
 function renamed(prefix: string, { mark, factor }: World): object {
   if (prefix === 'admin_points_triggers') return { points: 11 * factor }
-  if (prefix === 'admin_webhooks') return { url: `https://${mark}.example/renamed`, status: 'inactive' }
+  if (prefix === 'admin_webhooks') return { url: `${NOWHERE}/${mark}/renamed`, status: 'inactive' }
   return { name: `${mark} renamed` }
 }
 
@@ -370,7 +379,7 @@ const resources: [string, Calls][] = [
     breakdownAttributes: [ids('attribute')],
   })),
   ...resource('admin_webhooks', 'webhook', ({ mark }) => ({
-    url: `https://${mark}.example/new`,
+    url: `${NOWHERE}/${mark}/new`,
     events: ['streak.lost', 'points.changed'],
   })),
 ]
@@ -458,6 +467,15 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['admin_settings_get', nothing],
   ['admin_settings_update', () => ({ body: { controlRatio: 100, recapFrequency: 'none' } })],
   ['admin_webhooks_rotate_secret', ({ ids }) => ({ params: { id: ids('webhook') } })],
+  ['admin_webhooks_deliveries_list', ({ ids }) => ({ ...page(), params: { id: ids('quietWebhook') } })],
+  [
+    'admin_webhooks_deliveries_redeliver',
+    ({ ids }) => ({ params: { id: ids('quietWebhook'), deliveryId: ids('delivery') } }),
+  ],
+  [
+    'admin_webhooks_test',
+    ({ ids }) => ({ params: { id: ids('quietWebhook') }, body: { type: 'streak.lost' } }),
+  ],
   ['admin_application_api_keys_list', page],
   ['admin_application_api_keys_create', () => ({ body: [{ userId: 'bob' }] })],
   ['admin_application_api_keys_delete', ({ ids }) => ({ query: { ids: ids('spareKey') } })],

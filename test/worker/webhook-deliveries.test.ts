@@ -1,30 +1,263 @@
+import { env } from 'cloudflare:workers'
+import { createHmac } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { variables } from '../../src/env'
 import { EVENT_TYPES } from '../../src/modules/webhooks/events'
+import { WEBHOOKS } from '../../src/modules/webhooks/payloads'
+import { sampleOf } from '../../src/modules/webhooks/samples'
+import { webhookCarrier } from '../../src/modules/webhooks/webhook.carrier'
+import { instant } from '../../src/shared/clock'
 import { forgetTime, moveTo, NOON } from './boards'
+import { hand, letter, log, logged, MINUTE, withHook } from './couriers'
 import { at, newTenant } from './harness'
 import { Hook } from './receiver'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-const MINUTE = 60_000
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
-describe('deliveries of webhooks (W4)', () => {
-  it('a test letter arrives', async () => {
-    const tenant = await newTenant()
+/** A carrier with a time limit in seconds, to a hook. */
+const carrierTo = (hook: { url: string }, limit = 30, more: object = {}) =>
+  webhookCarrier(
+    { variables: { ...variables(env), WEBHOOK_TIMEOUT: limit, ...more } },
+    { url: hook.url, secret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=' },
+  )
+
+describe('one attempt (W3, W4)', () => {
+  it('posts the body as it is, signed in both ways, with the real time', async () => {
     const hook = new Hook()
-    const id = await tenant.create('/webhooks', { url: hook.url, events: ['streak.lost'] })
-    const sent = await tenant.admin('POST', `/webhooks/${id}/test`, { type: 'points.changed' })
-    expect(sent.status).toBe(202)
+    const body = '{"type": "streak.lost",  "name":"Zoë \\u2028"}'
+    const one = letter(NOON, null, { body })
+    expect(await carrierTo(hook).attempt(one)).toEqual({ kind: 'delivered', status: 200 })
     const [seen] = await hook.seen(1)
-    expect(seen?.headers['webhook-id']).toBe(at(sent.body, 'id'))
+    const headers = seen?.headers ?? {}
+    expect(seen).toMatchObject({ method: 'POST', body })
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'Laurel',
+      'webhook-id': one.id,
+    })
+    expect(Math.abs(Number(headers['webhook-timestamp']) * 1_000 - Date.now())).toBeLessThan(60_000)
+    const secret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ='
+    expect(new Webhook(secret).verify(seen?.body ?? '', headers)).toMatchObject({ type: 'streak.lost' })
+    expect(headers['x-trophy-signature']).toBe(createHmac('sha256', secret).update(body).digest('base64'))
+  })
+
+  it('every 2xx is a success; all else is a failure, and redirects are not followed', async () => {
+    const hook = new Hook()
+    const elsewhere = new Hook()
+    await hook.plan(
+      { status: 202 },
+      { status: 204 },
+      ...[301, 302, 303, 307, 308].map((status) => ({ status, headers: { location: elsewhere.url } })),
+      { status: 304 },
+      { status: 410, body: 'gone' },
+      { status: 429, headers: { 'retry-after': '7200' } },
+    )
+    const carrier = carrierTo(hook)
+    const came: unknown[] = []
+    for (let n = 0; n < 10; n += 1) came.push(await carrier.attempt(letter(NOON)))
+    expect(came.slice(0, 2)).toEqual([202, 204].map((status) => ({ kind: 'delivered', status })))
+    expect(came.slice(2)).toEqual(
+      [301, 302, 303, 307, 308, 304, 410, 429].map((status) => ({
+        kind: 'failed',
+        status,
+        error: `answered ${status}${status === 410 ? ': gone' : ''}`,
+      })),
+    )
+    expect(await elsewhere.seen()).toEqual([])
+  })
+
+  it('of an answer one kilobyte is kept, and a body that never ends is not waited for', async () => {
+    const hook = new Hook()
+    await hook.plan(
+      { status: 500, body: 'é'.repeat(100_000) },
+      { status: 500, body: 'x'.repeat(2_000), stall: true },
+      { status: 500, body: 'half', stall: true },
+      { status: 200, body: 'ok', stall: true },
+    )
+    const carrier = carrierTo(hook, 2)
+    const long = await carrier.attempt(letter(NOON))
+    expect(long).toEqual({ kind: 'failed', status: 500, error: `answered 500: ${'é'.repeat(512)}` })
+    const began = Date.now()
+    const endless = await carrier.attempt(letter(NOON))
+    expect(endless).toMatchObject({ error: `answered 500: ${'x'.repeat(1_024)}` })
+    expect(Date.now() - began).toBeLessThan(1_500)
+    expect(await carrier.attempt(letter(NOON))).toMatchObject({ status: 500, error: 'answered 500: half' })
+    expect(await carrier.attempt(letter(NOON))).toEqual({ kind: 'delivered', status: 200 })
+  })
+
+  it('no answer in time, a connection that is cut, and nobody there are failures that say so', async () => {
+    const hook = new Hook()
+    await hook.plan({ hold: true }, { drop: true })
+    const url = `${hook.url}?token=very-secret`
+    const carrier = carrierTo({ url }, 1)
+    expect(await carrier.attempt(letter(NOON))).toEqual({
+      kind: 'failed',
+      status: null,
+      error: 'no answer within 1 seconds',
+    })
+    await hook.release()
+    const cut = await carrier.attempt(letter(NOON))
+    const nobody = await carrierTo({ url: 'http://127.0.0.1:9/?token=very-secret' }).attempt(letter(NOON))
+    for (const came of [cut, nobody]) {
+      expect(came).toMatchObject({ kind: 'failed', status: null })
+      expect(at(came, 'error')).toMatch(/^no answer: ./)
+      expect(at(came, 'error')).not.toContain('very-secret')
+    }
+  })
+
+  it('W1: what may not be called any more is refused, and not called', async () => {
+    const hook = new Hook()
+    const came = await carrierTo(hook, 5, { TEST_CLOCK: 'off' }).attempt(letter(NOON))
+    expect(came).toMatchObject({ kind: 'refused', error: expect.stringContaining('public address') })
+    expect(await hook.seen()).toEqual([])
+  })
+
+  it('WEBHOOK_TIMEOUT is 60 unless said, a whole number from 1 to 300', () => {
+    expect(variables({ ...env }).WEBHOOK_TIMEOUT).toBe(60)
+    expect(variables({ ...env, WEBHOOK_TIMEOUT: '300' }).WEBHOOK_TIMEOUT).toBe(300)
+    for (const WEBHOOK_TIMEOUT of ['0', '301', '1.5', 'long'])
+      expect(() => variables({ ...env, WEBHOOK_TIMEOUT })).toThrow('WEBHOOK_TIMEOUT')
+  })
+})
+
+describe('the log (W4)', () => {
+  it('a sample of each type is sent, to webhooks that are not told of it too, and is what the contract has', async () => {
+    const { tenant, hook, webhookId, ...setup } = await withHook({ events: ['streak.lost'] })
+    const ids: unknown[] = []
+    for (const type of EVENT_TYPES) {
+      const sent = await tenant.admin('POST', `/webhooks/${webhookId}/test`, { type })
+      expect([sent.status, sent.body]).toEqual([
+        202,
+        {
+          id: expect.any(String),
+          event: type,
+          status: 'pending',
+          attempts: 0,
+          lastStatus: null,
+          lastError: null,
+          created: new Date(NOON).toISOString(),
+          nextAttempt: new Date(NOON).toISOString(),
+        },
+      ])
+      ids.push(at(sent.body, 'id'))
+    }
+    await moveTo(NOON)
+    const seen = await hook.seen(18)
+    expect(seen.map(({ headers }) => headers['webhook-id']).toSorted()).toEqual(ids.toSorted())
+    for (const { body } of seen) {
+      const payload = JSON.parse(body)
+      const schema = WEBHOOKS[payload.type]
+      // Nothing is missing, and nothing is more than the schema knows.
+      expect(schema?.parse(payload)).toEqual(payload)
+      expect(body).toContain('ample')
+    }
+    expect(new Set(seen.map(({ body }) => JSON.parse(body).type))).toEqual(new Set(EVENT_TYPES))
+    expect((await log(setup)).every(({ status }) => status === 'delivered')).toBe(true)
+    expect(sampleOf('streak.lost', instant(NOON))).toMatchObject({ user: { id: 'sample-user' }, length: 2 })
+  })
+
+  it('lists newest first, by pages', async () => {
+    const { tenant, webhookId, destination } = await withHook({ status: 'inactive' })
+    const letters = Array.from({ length: 12 }, (_, n) => letter(NOON - 100 + n, 'ada'))
+    await hand(destination, NOON, ...letters.toReversed())
+    const list = async (query = '') => {
+      const { body } = await tenant.admin('GET', `/webhooks/${webhookId}/deliveries${query}`)
+      return [body].flat().map((one) => at(one, 'id'))
+    }
+    const newest = letters.map(({ id }) => id).toReversed()
+    expect(await list()).toEqual(newest.slice(0, 10))
+    expect(await list('?limit=3&skip=2')).toEqual(newest.slice(2, 5))
+    expect(await list('?limit=100')).toEqual(newest)
+    const refused = await tenant.admin('GET', `/webhooks/${webhookId}/deliveries?limit=0&skip=-1`)
+    expect(refused.status).toBe(422)
+    expect(at(refused.body, 'error')).toMatch(/limit.*skip/)
+  })
+
+  it('a delivered, a dead and a pending one can be made pending again, with all tries, under the same id', async () => {
+    const setup = await withHook()
+    const { tenant, hook, webhookId } = setup
+    const again = (id: string) => tenant.admin('POST', `/webhooks/${webhookId}/deliveries/${id}/redeliver`)
+    const one = letter(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON + 1)
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered' })
+    await hook.plan({ status: 500, always: true })
+    const first = await again(one.id.toUpperCase())
+    expect(first).toMatchObject({
+      status: 200,
+      body: { id: one.id, status: 'pending', attempts: 1, nextAttempt: new Date(NOON + 1).toISOString() },
+    })
+    await moveTo(NOON + 30 * 60 * MINUTE)
+    expect(await logged(setup, one)).toMatchObject({ status: 'dead', attempts: 8 })
+    expect((await again(one.id)).status).toBe(200)
+    await moveTo(NOON + 30 * 60 * MINUTE + 1)
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 9 })
+    await hook.plan()
+    expect((await again(one.id)).status).toBe(200)
+    await moveTo(NOON + 30 * 60 * MINUTE + 2)
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 10, lastError: null })
+    expect(new Set(await hook.ids(10))).toEqual(new Set([one.id]))
+  })
+
+  it('unknown ones are 404, those of another webhook or tenant too; wrong types are named', async () => {
+    const { tenant, webhookId, destination } = await withHook({ status: 'inactive' })
+    const other = await withHook({ status: 'inactive' })
+    const one = letter(NOON)
+    await hand(destination, NOON, one)
+    const paths = [
+      `/webhooks/${webhookId}/deliveries/${NOBODY}/redeliver`,
+      `/webhooks/${webhookId}/deliveries/nonsense/redeliver`,
+      `/webhooks/${NOBODY}/deliveries/${one.id}/redeliver`,
+      `/webhooks/${NOBODY}/test`,
+    ]
+    for (const path of paths) {
+      const { status } = await tenant.admin('POST', path, { type: 'nonsense' })
+      expect([path, status]).toEqual([path, 404])
+    }
+    for (const path of ['redeliver', '']) {
+      const end = path === '' ? '' : `/${one.id}/redeliver`
+      const { status } = await other.tenant.admin(
+        path === '' ? 'GET' : 'POST',
+        `/webhooks/${webhookId}/deliveries${end}`,
+      )
+      expect(status).toBe(404)
+    }
+    expect(
+      (await other.tenant.admin('POST', `/webhooks/${other.webhookId}/deliveries/${one.id}/redeliver`))
+        .status,
+    ).toBe(404)
+    for (const body of [{ type: 'points.gone' }, {}, { type: null }]) {
+      const refused = await tenant.admin('POST', `/webhooks/${webhookId}/test`, body)
+      expect([refused.status, at(refused.body, 'error')]).toEqual([422, expect.stringContaining('type: ')])
+    }
+    const inactive = await tenant.admin('POST', `/webhooks/${webhookId}/test`, { type: 'streak.lost' })
+    expect([inactive.status, at(inactive.body, 'error')]).toEqual([422, expect.stringContaining('inactive')])
+    expect((await newTenant()).id).toBeTruthy()
+  })
+
+  it('a rotated secret is void at once, for what waits too; so is an old URL', async () => {
+    const { tenant, hook, webhookId, destination, secret } = await withHook()
+    await hook.plan({ status: 500 })
+    await hand(destination, NOON, letter(NOON))
+    await moveTo(NOON)
+    const [before] = await hook.seen(1)
+    expect(new Webhook(secret).verify(before?.body ?? '', before?.headers ?? {})).toBeTruthy()
+    const rotated = await tenant.admin('POST', `/webhooks/${webhookId}/rotate-secret`)
+    const fresh = String(at(rotated.body, 'secret'))
+    await tenant.admin('POST', `/webhooks/${webhookId}/test`, { type: 'streak.lost' })
     await moveTo(NOON + MINUTE)
-    const { body } = await tenant.admin('GET', `/webhooks/${id}/deliveries`)
-    expect(body).toEqual([
-      { ...Object(sent.body), status: 'delivered', attempts: 1, lastStatus: 200, nextAttempt: null },
-    ])
-    expect(EVENT_TYPES).toHaveLength(18)
-    expect(NOBODY).toBeTruthy()
+    for (const { body, headers } of (await hook.seen(3)).slice(1)) {
+      expect(new Webhook(fresh).verify(body, headers)).toBeTruthy()
+      expect(() => new Webhook(secret).verify(body, headers)).toThrow()
+    }
+    const moved = new Hook()
+    await tenant.admin('PATCH', '/webhooks', [{ id: webhookId, url: moved.url }])
+    await tenant.admin('POST', `/webhooks/${webhookId}/test`, { type: 'streak.lost' })
+    await moved.seen(1)
+    expect(await hook.seen()).toHaveLength(3)
   })
 })

@@ -199,9 +199,10 @@ export class Courier extends DurableObject<Bindings> {
     const [row, destination] = [this.#store.find(timeOf(id), id), this.#destination]
     if (row === undefined || destination === null) return null
     this.#store.renew(row, now)
+    const renewed = this.find(id)
     await this.#wake()
     await this.#announce(destination, now)
-    return this.find(id)
+    return renewed
   }
 
   /** What is kept about a user (U8). */

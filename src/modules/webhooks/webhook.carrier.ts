@@ -25,19 +25,25 @@ export function webhookCarrier(
       if ('refused' in target)
         return { kind: 'refused', status: null, error: `not called: url ${target.refused}` }
       const signed = await signatureHeaders(secret, { id, at: systemNow(), body })
-      const signal = AbortSignal.timeout(seconds * 1_000)
+      // Not AbortSignal.timeout, whose timer outlives the answer: an object with one is kept awake, and paid for.
+      const limit = new AbortController()
+      const timer = setTimeout(() => limit.abort(), seconds * 1_000)
       try {
         const response = await fetch(target.url, {
           method: 'POST',
           headers: { 'content-type': 'application/json', 'user-agent': 'Laurel', ...signed },
           body,
           redirect: 'manual',
-          signal,
+          signal: limit.signal,
         })
         return await judged(response)
       } catch (error) {
-        const told = signal.aborted ? `no answer within ${seconds} seconds` : brokenOff(error, target.url)
+        const told = limit.signal.aborted
+          ? `no answer within ${seconds} seconds`
+          : brokenOff(error, target.url)
         return { kind: 'failed', status: null, error: told }
+      } finally {
+        clearTimeout(timer)
       }
     },
   }

@@ -1,0 +1,149 @@
+/** Webhooks to a real receiver over HTTP: what is sent, and what becomes of it when the receiver fails, is slow, or cuts the line. */
+import { createHmac } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Receiver, type Step } from '../receiver'
+import { type Server, startServer } from './harness'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+let server: Server
+let url: string
+const receiver = new Receiver()
+/** A noon to come, later in each test. */
+let now = Math.ceil(Date.now() / DAY) * DAY + DAY / 2
+
+beforeAll(async () => {
+  url = await receiver.start()
+  server = await startServer({ env: { WEBHOOK_TIMEOUT: '2' } })
+})
+afterAll(async () => {
+  receiver.stop()
+  await server.stop()
+})
+
+async function send(method: string, path: string, body?: unknown) {
+  const response = await fetch(`${server.url}/admin/v1${path}`, {
+    method,
+    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: Object(await response.json()) }
+}
+
+const move = async (ms: number) => {
+  now = ms
+  expect(await send('PUT', '/test-clock', { now: new Date(now).toISOString() })).toMatchObject({
+    status: 200,
+  })
+}
+
+beforeEach(() => move(now + 2 * DAY))
+
+/** Subscribes a name at the receiver, and plans what it does. */
+async function subscribe(name: string, ...plan: Step[]) {
+  receiver.plan(name, plan)
+  const made = await send('POST', '/webhooks', [{ url: `${url}/hooks/${name}`, events: ['streak.lost'] }])
+  expect(made).toMatchObject({ status: 201, body: { issues: [] } })
+  const [{ id, secret }] = made.body.created
+  return {
+    name,
+    id: String(id),
+    secret: String(secret),
+    test: async (type = 'streak.lost') => {
+      const { status, body } = await send('POST', `/webhooks/${id}/test`, { type })
+      expect(status).toBe(202)
+      return String(body.id)
+    },
+    log: async () => (await send('GET', `/webhooks/${id}/deliveries?limit=100`)).body,
+  }
+}
+
+const idsOf = async (name: string, count: number) =>
+  (await receiver.seen(name, count)).map(({ headers }) => headers['webhook-id'])
+
+describe('a webhook', () => {
+  it('W3: is signed as the library and the documented HMAC verify; a rotated secret is void at once', async () => {
+    const hook = await subscribe('signed', { status: 500 })
+    const id = await hook.test()
+    const [first] = await receiver.seen('signed', 1)
+    const verify = (secret: string, seen: { body: string; headers: Record<string, string> } | undefined) => {
+      const { body = '', headers = {} } = seen ?? {}
+      expect(new Webhook(secret).verify(body, headers)).toMatchObject({ type: 'streak.lost' })
+      const hmac = createHmac('sha256', secret).update(body).digest('base64')
+      expect(headers['x-trophy-signature']).toBe(hmac)
+    }
+    verify(hook.secret, first)
+    const { body } = await send('POST', `/webhooks/${hook.id}/rotate-secret`)
+    await move(now + MINUTE)
+    const [, second] = await receiver.seen('signed', 2)
+    verify(body.secret, second)
+    expect(() => new Webhook(hook.secret).verify(second?.body ?? '', second?.headers ?? {})).toThrow()
+    expect(await idsOf('signed', 2)).toEqual([id, id])
+  })
+
+  it('W4: cut, late and failed requests are retried to the minute under one id, and end dead', async () => {
+    const never = { status: 503, body: 'x'.repeat(5_000), always: true }
+    const hook = await subscribe(
+      'failing',
+      { drop: true },
+      { hold: true },
+      { status: 301, headers: { location: `${url}/hooks/elsewhere` } },
+      never,
+    )
+    const id = await hook.test()
+    await receiver.seen('failing', 1)
+    const began = now
+    const errors: string[] = []
+    let next = began
+    for (const [index, pause] of [1, 5, 30, 120, 360, 720].entries()) {
+      // What was set off by itself has ended when a move of the clock answers.
+      await move(next)
+      const [delivery] = await hook.log()
+      next += pause * MINUTE
+      expect(delivery).toMatchObject({
+        id,
+        status: 'pending',
+        attempts: index + 1,
+        nextAttempt: new Date(next).toISOString(),
+      })
+      errors.push(delivery.lastError)
+      await move(next - 1)
+      expect(await receiver.seen('failing')).toHaveLength(index + 1)
+    }
+    await move(next)
+    expect(await hook.log()).toMatchObject([{ id, status: 'dead', attempts: 7, nextAttempt: null }])
+    expect(errors).toEqual([
+      expect.stringMatching(/^no answer: /),
+      'no answer within 2 seconds',
+      'answered 301',
+      ...Array(3).fill(`answered 503: ${'x'.repeat(1_024)}`),
+    ])
+    expect(await receiver.seen('elsewhere')).toEqual([])
+    await move(now + 5 * DAY)
+    expect(await idsOf('failing', 7)).toEqual(Array(7).fill(id))
+    expect(await receiver.seen('failing')).toHaveLength(7)
+
+    receiver.plan('failing', [])
+    const again = await send('POST', `/webhooks/${hook.id}/deliveries/${id}/redeliver`)
+    expect(again).toMatchObject({ status: 200, body: { id, status: 'pending', attempts: 7 } })
+    expect((await idsOf('failing', 8))[7]).toBe(id)
+    await move(now + 1)
+    expect(await hook.log()).toMatchObject([{ id, status: 'delivered', attempts: 8, lastStatus: 200 }])
+  })
+
+  it('W4: a slow endpoint delays no other one', async () => {
+    const slow = await subscribe('slow', { hold: true, always: true })
+    const quick = await subscribe('quick')
+    await Promise.all(Array.from({ length: 10 }, () => slow.test()))
+    await receiver.seen('slow', 5)
+    const ids = await Promise.all(Array.from({ length: 10 }, () => quick.test()))
+    // Those of the slow one are still open.
+    expect((await idsOf('quick', 10)).toSorted()).toEqual(ids.toSorted())
+    expect(receiver.mostOpen('slow')).toBe(5)
+    receiver.plan('slow', [])
+    receiver.release('slow')
+    await receiver.seen('slow', 10)
+  })
+})

@@ -1,0 +1,230 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CourierRounds, type Round } from '../../src/modules/couriers/courier'
+import type { Attempt, Carrier } from '../../src/modules/couriers/courier.messages'
+import { Courier } from '../../src/modules/couriers/courier.object'
+import { CourierStore } from '../../src/modules/couriers/courier.store'
+import { instant } from '../../src/shared/clock'
+import { forgetTime, moveTo, NOON } from './boards'
+import { hand, letter, log, logged, MINUTE, type WithHook, withHook } from './couriers'
+import { lost } from './faulty'
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+/** The alarm never comes by itself. */
+const silence = ({ courier }: WithHook) =>
+  runInDurableObject(courier, (_, { storage }) => storage.deleteAlarm())
+
+describe('a courier that is killed', () => {
+  it('between taking over and sending: its alarm goes on', async () => {
+    const setup = await withHook()
+    const letters = [0, 1, 2].map((n) => letter(NOON - 10 + n, 'ada'))
+    await runInDurableObject(setup.courier, async (instance, { storage }) => {
+      if (!(instance instanceof Courier)) throw new Error('no courier')
+      await instance.accept({ destination: setup.destination, letters, now: NOON })
+      // As though it were to come only after the end of this object.
+      await storage.setAlarm(Date.now() + 3_600_000)
+    })
+    await evictDurableObject(setup.courier)
+    expect(await runDurableObjectAlarm(setup.courier)).toBe(true)
+    expect(await setup.hook.ids(3)).toEqual(letters.map(({ id }) => id))
+  })
+
+  it('and its alarm was lost too: whoever hands over again, or the clock, sets it off', async () => {
+    const setup = await withHook()
+    const one = letter(NOON)
+    await runInDurableObject(setup.courier, async (instance, { storage }) => {
+      if (!(instance instanceof Courier)) throw new Error('no courier')
+      await instance.accept({ destination: setup.destination, letters: [one], now: NOON })
+      await storage.deleteAlarm()
+    })
+    await evictDurableObject(setup.courier)
+    await moveTo(NOON + 1)
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+  })
+
+  it('between sending and marking: the letter goes again under the same id (W4)', async () => {
+    const setup = await withHook()
+    const one = letter(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON)
+    await setup.hook.seen(1)
+    // What a crash before the mark leaves behind.
+    await runInDurableObject(setup.courier, (_, { storage }) => {
+      storage.sql.exec("UPDATE letters SET status = 'pending', attempts = 0, tries = 0, next_at = at")
+    })
+    await evictDurableObject(setup.courier)
+    await setup.courier.tend({ now: NOON, wait: true })
+    expect(await setup.hook.ids(2)).toEqual([one.id, one.id])
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 1 })
+  })
+
+  it('its alarm comes twice, and beside whoever moves the clock: each letter goes once', async () => {
+    const setup = await withHook()
+    const letters = Array.from({ length: 12 }, (_, n) => letter(NOON - 100 + n, `user ${n % 3}`))
+    await hand(setup.destination, NOON, ...letters)
+    await Promise.all([
+      runDurableObjectAlarm(setup.courier),
+      setup.courier.tend({ now: NOON, wait: true }),
+      setup.courier.tend({ now: NOON, wait: true }),
+      moveTo(NOON + 1),
+      runDurableObjectAlarm(setup.courier),
+    ])
+    expect((await setup.hook.ids(12)).toSorted()).toEqual(letters.map(({ id }) => id).toSorted())
+    await silence(setup)
+    expect((await log(setup)).map(({ attempts }) => attempts)).toEqual(Array(12).fill(1))
+  })
+})
+
+/** Runs rounds on a courier's real storage, with a carrier of the test's. */
+function rounds(
+  setup: WithHook,
+  given: Carrier | ((store: CourierStore) => Carrier),
+  letters: readonly ReturnType<typeof letter>[],
+  more: Partial<Round> = {},
+) {
+  return runInDurableObject(setup.courier, async (_, { storage }) => {
+    const store = new CourierStore(storage.sql)
+    store.add(letters, instant(NOON))
+    const carrier = typeof given === 'function' ? given(store) : given
+    const round: Round = {
+      until: () => instant(NOON),
+      momentOf: (dueAt) => dueAt,
+      carrier: async () => carrier,
+      isOver: () => false,
+      givesUp: 10,
+      ...more,
+    }
+    await new CourierRounds(() => store).run(round)
+    return store.list(100, 0)
+  })
+}
+
+describe('what may not be sent twice (N2)', () => {
+  const counted = (mayRepeat: boolean, attempt: () => Promise<Attempt>) => {
+    const sent: string[] = []
+    const carrier: Carrier = {
+      mayRepeat,
+      attempt: (one) => {
+        sent.push(one.id)
+        return attempt()
+      },
+    }
+    return { sent, carrier }
+  }
+
+  it('is claimed before it is sent, and what was found claimed is dead', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const one = letter(NOON - 2, 'ada')
+    const next = letter(NOON - 1, 'ada')
+    let claimed: unknown
+    const first = (store: CourierStore) =>
+      counted(false, async () => {
+        claimed = store.pending(one)?.claimed
+        return { kind: 'delivered', status: 200 }
+      }).carrier
+    await rounds(setup, first, [one])
+    expect(claimed).toBe(1)
+    // A crash between the provider's answer and the mark.
+    await runInDurableObject(setup.courier, (_, { storage }) => {
+      storage.sql.exec(
+        "UPDATE letters SET status = 'pending', attempts = 0, tries = 0, next_at = at, claimed = 1",
+      )
+    })
+    const second = counted(false, async () => ({ kind: 'delivered', status: 200 }))
+    const rows = await rounds(setup, second.carrier, [next])
+    expect(second.sent).toEqual([next.id])
+    expect(rows).toMatchObject([
+      { id: next.id, status: 'delivered' },
+      { id: one.id, status: 'dead', attempts: 1, lastError: 'nobody knows whether it arrived' },
+    ])
+  })
+
+  it('is dead too where the attempt broke off; one that may be repeated is tried again', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const broken = () => Promise.reject(new Error('it broke'))
+    const once = await rounds(setup, counted(false, broken).carrier, [letter(NOON - 2)])
+    expect(once).toMatchObject([{ status: 'dead', lastError: 'nobody knows whether it arrived' }])
+    const [again] = await rounds(setup, counted(true, broken).carrier, [letter(NOON - 1)])
+    expect(again).toMatchObject({ status: 'pending', attempts: 1, nextAt: NOON - 1 + 1 + MINUTE })
+  })
+
+  it('that it is known not to have arrived is no reason to give it up; a wish to wait is met', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const failed = counted(false, async () => ({
+      kind: 'failed',
+      status: 429,
+      error: 'slow down',
+      retryAfter: 7 * MINUTE,
+    }))
+    const rows = await rounds(setup, failed.carrier, [letter(NOON)])
+    expect(rows).toMatchObject([{ status: 'pending', nextAt: NOON + 7 * MINUTE, lastStatus: 429 }])
+    const now = instant(NOON + 7 * MINUTE)
+    const delivered = counted(false, async () => ({ kind: 'delivered', status: 200 }))
+    await rounds(setup, delivered.carrier, [], { until: () => now })
+    expect(delivered.sent).toHaveLength(1)
+  })
+
+  it('refused is dead at once, and without a provider the log says so', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const came: Attempt[] = [
+      { kind: 'refused', status: 400, error: 'no such address' },
+      { kind: 'unsent', error: 'unsent: no provider' },
+    ]
+    const { carrier } = counted(false, async () => came.shift() ?? { kind: 'delivered', status: null })
+    expect(await rounds(setup, carrier, [letter(NOON - 1, 'ada'), letter(NOON, 'ada')])).toMatchObject([
+      { status: 'unsent: no provider', attempts: 1, lastError: null },
+      { status: 'dead', attempts: 1, lastStatus: 400, lastError: 'no such address' },
+    ])
+  })
+})
+
+describe('D1 is away', () => {
+  it('while it is to send: nothing is lost, and it goes when D1 is back', async () => {
+    const setup = await withHook()
+    const one = letter(NOON)
+    const away = new Proxy(env.DB, {
+      get: (target, name) =>
+        name === 'batch' ? () => Promise.reject(lost()) : Reflect.get(target, name, target).bind(target),
+    })
+    const inside = (work: (courier: Courier) => Promise<void>) =>
+      runInDurableObject(setup.courier, async (instance, { storage }) => {
+        if (!(instance instanceof Courier)) throw new Error('no courier')
+        await work(instance)
+        return storage.getAlarm()
+      })
+    const alarm = await inside(async (courier) => {
+      Object.defineProperty(courier, 'env', { value: { ...env, DB: away }, configurable: true })
+      // Whoever hands over is told, and hands over again.
+      const handed = courier.accept({ destination: setup.destination, letters: [one], now: NOON })
+      await expect(handed).rejects.toThrow('Network connection lost')
+      await courier.alarm()
+    })
+    // It is tried again in a minute.
+    expect(alarm).toBeGreaterThan(Date.now() + 30_000)
+    expect(await setup.hook.seen()).toEqual([])
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 0 })
+    await inside(async (courier) => {
+      Object.defineProperty(courier, 'env', { value: env })
+    })
+    await runDurableObjectAlarm(setup.courier)
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+  })
+
+  it('what a run needs to know throws once what is on its way has ended, and is marked', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    let asked = 0
+    const carrier: Carrier = { mayRepeat: true, attempt: async () => ({ kind: 'delivered', status: 200 }) }
+    const away = async () => {
+      asked += 1
+      if (asked === 1) return carrier
+      throw new Error('D1_ERROR: Network connection lost.')
+    }
+    const letters = [letter(NOON - 2), letter(NOON - 1)]
+    await expect(rounds(setup, carrier, letters, { carrier: away })).rejects.toThrow('D1_ERROR')
+    expect((await log(setup)).map(({ status }) => status)).toEqual(['pending', 'delivered'])
+    expect((await rounds(setup, carrier, [])).map(({ status }) => status)).toEqual(['delivered', 'delivered'])
+  })
+})
