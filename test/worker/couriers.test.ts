@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CourierStore } from '../../src/modules/couriers/courier.store'
 import { Pruning } from '../../src/modules/couriers/prune'
+import { afterFailure } from '../../src/modules/couriers/retries.rules'
 import { instant } from '../../src/shared/clock'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { due, hand, letter, log, logged, MINUTE, withHook } from './couriers'
@@ -212,6 +213,16 @@ describe('the object', () => {
       expect(spent()).toBe(3)
       expect(store.dropOldest(2)).toBe(2)
       expect(spent()).toBe(5)
+
+      // One that fails goes into the second index, and the destination's health is noted.
+      const failing = letter(NOON + 2, 'ada')
+      store.add([failing], instant(NOON + 2))
+      const later = { status: 'pending', nextAt: instant(NOON + MINUTE), lastStatus: 500, lastError: 'x' }
+      store.settle(failing, later, 1)
+      expect(spent()).toBe(5 + 2 + 3)
+      store.settle(failing, { ...later, nextAt: instant(NOON + 2 * MINUTE) }, 1)
+      store.health = afterFailure(store.health, instant(NOON))
+      expect(spent()).toBe(5 + 2 + 3 + 2 + 1)
     })
   })
 
