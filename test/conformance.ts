@@ -149,7 +149,7 @@ function filled(pattern: readonly string[], parts: readonly string[]): number | 
 }
 
 /** In which fields a body is not what its schema says, or is more. */
-function misfits(schema: z.ZodType, json: unknown, text: string, at: string): string[] {
+export function misfits(schema: z.ZodType, json: unknown, text: string, at: string): string[] {
   // Zod passes over `__proto__`, which is a key like any other to us (G5); so the body is read with another in its place.
   let standIn = '__proto__x'
   while (text.includes(standIn)) standIn += 'x'

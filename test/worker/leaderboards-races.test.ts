@@ -162,11 +162,11 @@ describe('while the object waits for D1', () => {
       await expect(object.deliver(call(3))).rejects.toThrow('lost')
       d1.fault = fine
       answer.tell()
-      expect(await tended).toEqual({ dueAt: null })
+      expect(await tended).toMatchObject({ dueAt: null })
       expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
       for (const place of [0, 1, 2, 3]) await object.deliver(call(place))
       await object.recount({ definition, now: NOON + 2 * DAY, userIds: ['ada', 'bob'] })
-      expect(await tend(object, definition, NOON + 3 * DAY)).toEqual({ dueAt: null })
+      expect(await tend(object, definition, NOON + 3 * DAY)).toMatchObject({ dueAt: null })
       expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
     })
     await inObject(setup, async (object) =>

@@ -3,6 +3,7 @@ import { STREAK } from '../../engine/state'
 import { civilDate } from '../../shared/civil'
 import { type Instant, instant } from '../../shared/clock'
 import type { Configuration, Leaderboard } from '../configuration/configuration'
+import { Listened, listenedOf, NewsRow } from './news.messages'
 
 const date = z.string().transform(civilDate)
 const moment = z.number().transform(instant)
@@ -26,6 +27,8 @@ export const Definition = z.object({
   runUnit: z.enum(['day', 'month', 'year']).nullable(),
   runInterval: z.number().nullable(),
   finished: moment.nullable(),
+  /** What webhooks are told of it; of one that was stored before there were any, nothing. */
+  listened: Listened.default([]),
 })
 export type Definition = z.output<typeof Definition>
 
@@ -54,6 +57,7 @@ export function definitionOf(config: Configuration, board: Leaderboard): Told {
     runUnit,
     runInterval,
     finished,
+    listened: listenedOf(config),
   }
 }
 
@@ -205,5 +209,9 @@ export const TendRequest = z.object({
   /** How long after its time a run is made final, in milliseconds, so that events that were on their way have arrived. */
   grace: z.number(),
 })
-/** When it wants to be called next; null where never. */
-export const TendReply = z.object({ dueAt: moment.nullable() })
+/** When it wants to be called next, null where never; what it has to tell, and whether there is more of that. */
+export const TendReply = z.object({
+  dueAt: moment.nullable(),
+  news: z.array(NewsRow),
+  hasMore: z.boolean(),
+})

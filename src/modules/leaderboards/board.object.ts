@@ -3,7 +3,9 @@ import type { z } from 'zod'
 import { AccountDatabase, noCost } from '../../db/database'
 import { type Bindings, variables } from '../../env'
 import { type Instant, systemNow } from '../../shared/clock'
-import { Board, type Source } from './board'
+import { makeDue } from '../timekeeper/timekeeper.repository'
+import { arm } from '../timekeeper/timekeeper.service'
+import { Board } from './board'
 import {
   type BestReply,
   BestRequest,
@@ -22,10 +24,12 @@ import {
   type Told,
 } from './board.messages'
 import { readBest, readHeld, readPage, readPlace } from './board.reads'
+import { Sql } from './board.sql'
 import { BoardStore } from './board.store'
 import { tend } from './board.upkeep'
+import { HandedRequest } from './news.messages'
 import { utcDay } from './progress'
-import { marksAfter, recountUsers } from './recount.repository'
+import { marksAfter, recountUsers, type Source } from './recount.repository'
 
 /**
  * After how many milliseconds a message is late, so that it isn't taken for the first of a user whom the board doesn't know. An erasure
@@ -38,7 +42,7 @@ const LATE = 30_000
  * board.ts and its neighbours. All that it keeps can be made anew from D1, but the day-end history and the final rankings.
  */
 export class LeaderboardObject extends DurableObject<Bindings> {
-  #store = new BoardStore(this.ctx.storage.sql)
+  #store = new BoardStore(new Sql(this.ctx.storage.sql))
   readonly #db = new AccountDatabase(this.env.DB, noCost(), variables(this.env).TEST_CLOCK === 'on')
   #board: Board | null = null
   /** The upkeep that is under way: one at a time. */
@@ -55,6 +59,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     const definition = this.#known(told)
     this.#board ??= this.#open(definition)
     this.#board.adopt(definition, now)
+    this.#board.news.heed(now)
     return this.#board
   }
 
@@ -85,7 +90,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   /** Applies changes of users (L11). */
   async deliver(request: z.input<typeof Delivery>): Promise<z.input<typeof DeliveryReply>> {
     const { definition, at, changes, wanted } = Delivery.parse(request)
-    const before = this.#store.rowsWritten
+    const before = this.#store.sql.rowsWritten
     const placements = await this.#changing(() =>
       this.#at(definition, at).apply({
         at,
@@ -95,7 +100,9 @@ export class LeaderboardObject extends DurableObject<Bindings> {
         isLate: systemNow() - at > LATE,
       }),
     )
-    return { placements, rowsWritten: this.#store.rowsWritten - before }
+    const rowsWritten = this.#store.sql.rowsWritten - before
+    await this.#hasten()
+    return { placements, rowsWritten }
   }
 
   /** A page of a ranking (L9); null where the leaderboard was deleted. */
@@ -138,18 +145,24 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     const { now, ...user } = PersonRequest.parse(request)
     await this.#changing(() => {
       // How the last day ended is written down first: the user was there.
-      this.#kept?.roll(utcDay(now))
-      this.#kept?.erase([user])
+      const board = this.#kept
+      if (board === null) return
+      board.news.now = now
+      board.roll(utcDay(now))
+      board.erase([user])
     })
+    await this.#hasten()
   }
 
   /** Does what is due. */
   async tend(request: z.input<typeof TendRequest>): Promise<z.input<typeof TendReply>> {
     const { definition, ...moments } = TendRequest.parse(request)
     const work = this.#upkeep.then(() =>
-      this.#changing(async () => ({
-        dueAt: await tend(this.#at(definition, moments.now), { ...moments, mayRewind: this.#db.testClock }),
-      })),
+      this.#changing(async () => {
+        const board = this.#at(definition, moments.now)
+        const dueAt = await tend(board, { ...moments, mayRewind: this.#db.testClock })
+        return { dueAt, ...board.news.outbox() }
+      }),
     )
     this.#upkeep = work.catch(() => undefined)
     return work
@@ -159,6 +172,27 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   async recount(request: z.input<typeof RecountRequest>): Promise<void> {
     const { definition, now, userIds } = RecountRequest.parse(request)
     await this.#changing(() => this.#at(definition, now).recountNow(now, userIds))
+    await this.#hasten()
+  }
+
+  /** Forgets what it had to tell and the couriers have now. */
+  handed(request: z.input<typeof HandedRequest>): void {
+    this.#kept?.news.handed(HandedRequest.parse(request).rows)
+  }
+
+  /**
+   * Has the flush that has become due be made in its time: once for each, and off the way of whoever waits. If that is lost, the hourly
+   * upkeep makes it (C2).
+   */
+  async #hasten(): Promise<void> {
+    const due = this.#board?.news.takeHaste() ?? null
+    if (this.#board === null || due === null) return
+    const { id, tenantId } = this.#board.definition
+    const db = this.#db.of(tenantId)
+    const noted = db.batch([makeDue(db, 'leaderboard', id, due)]).catch(() => undefined)
+    this.ctx.waitUntil(noted.then(() => arm({ env: this.env }, tenantId)))
+    // Whoever moves a test clock next finds it there (C1).
+    if (this.#db.testClock) await noted
   }
 
   /** Forgets everything but that the leaderboard was deleted, so that what arrives late leaves nothing behind. */
@@ -166,7 +200,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     this.#board?.close()
     this.#board = null
     await this.ctx.storage.deleteAll()
-    this.#store = new BoardStore(this.ctx.storage.sql)
+    this.#store = new BoardStore(new Sql(this.ctx.storage.sql))
     this.#store.setNote('deleted', true)
   }
 }

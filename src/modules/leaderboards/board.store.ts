@@ -1,3 +1,4 @@
+import type { Sql } from './board.sql'
 import type { Entry } from './ranking'
 
 /** What a leaderboard's object keeps: docs/storage.md lists it. */
@@ -122,101 +123,86 @@ const SQL = {
   setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
 } as const
 
-type Value = string | number | null
-type NoteName = 'board' | 'progress' | 'deleted'
+type NoteName = 'board' | 'progress' | 'news' | 'deleted'
 
-/** The tables of one leaderboard's object. Everything is synchronous: what happens without an await in between is one transaction. */
+/** The tables of one leaderboard's object, but those of what it tells the outside (see news.store.ts). */
 export class BoardStore {
-  readonly #sql: SqlStorage
-  /** Rows written since this was made; an index entry is a row too. */
-  rowsWritten = 0
+  readonly sql: Sql
 
-  constructor(sql: SqlStorage) {
-    this.#sql = sql
-    for (const statement of SCHEMA) this.#run(statement)
-  }
-
-  /** The rows of a statement: what shape they have, the statements above say. */
-  #rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
-    const cursor = this.#sql.exec<T>(statement, ...values)
-    const rows = cursor.toArray()
-    this.rowsWritten += cursor.rowsWritten
-    return rows
-  }
-
-  #run(statement: string, ...values: Value[]): void {
-    this.#rows(statement, ...values)
+  constructor(sql: Sql) {
+    this.sql = sql
+    for (const statement of SCHEMA) this.sql.run(statement)
   }
 
   /** A user's scores, by run. */
   ofUser(userId: string, iid: string): Row[] {
-    return this.#rows<Row>(SQL.ofUser, userId, iid)
+    return this.sql.rows<Row>(SQL.ofUser, userId, iid)
   }
 
   put({ userId, iid, run, group, score, reached, cursor, grouped }: Row): void {
-    this.#run(SQL.put, userId, iid, run, group, score, reached, cursor, grouped)
+    this.sql.run(SQL.put, userId, iid, run, group, score, reached, cursor, grouped)
   }
 
   /** The best of a run and group, in L4's order. */
   best(run: number, group: string, limit: number): Entry[] {
-    return this.#rows<Entry>(SQL.best, run, group, limit)
+    return this.sql.rows<Entry>(SQL.best, run, group, limit)
   }
 
   /** The best of all groups that match, in L4's order: values by place in the breakdown, null where any will do (L6). */
   bestMatching(run: number, group: readonly (string | null)[], limit: number): Entry[] {
-    return this.#rows<Entry>(SQL.bestMatching, run, JSON.stringify(group), limit)
+    return this.sql.rows<Entry>(SQL.bestMatching, run, JSON.stringify(group), limit)
   }
 
   /** Everyone who has scores, by user id, after the first one and up to the last one; null: to the end. */
   usersBetween(after: string, last: string | null): { userId: string; iid: string }[] {
-    return last === null ? this.#rows(SQL.after, after) : this.#rows(SQL.between, after, last)
+    return last === null ? this.sql.rows(SQL.after, after) : this.sql.rows(SQL.between, after, last)
   }
 
   /** The final ranking of a group, by rank. */
   finalGroup(run: number, group: string): FinalEntry[] {
-    return this.#rows<FinalEntry>(SQL.finalGroup, run, group)
+    return this.sql.rows<FinalEntry>(SQL.finalGroup, run, group)
   }
 
   /** The final rankings of all groups that match, in L4's order. */
   finalsMatching(run: number, group: readonly (string | null)[], limit: number): FinalEntry[] {
-    return this.#rows<FinalEntry>(SQL.finalsOf, run, JSON.stringify(group), limit)
+    return this.sql.rows<FinalEntry>(SQL.finalsOf, run, JSON.stringify(group), limit)
   }
 
   /** Where a user ended in a final run. */
   finalOf(run: number, iid: string): FinalEntry | undefined {
-    return this.#rows<FinalEntry>(SQL.finalOf, run, iid)[0]
+    return this.sql.rows<FinalEntry>(SQL.finalOf, run, iid)[0]
   }
 
   /** The groups of a run in which somebody is ranked. */
   groups(run: number): string[] {
-    return this.#rows<{ group: string }>(SQL.groups, run).map(({ group }) => group)
+    return this.sql.rows<{ group: string }>(SQL.groups, run).map(({ group }) => group)
   }
 
   /** Freezes the ranking of a run, and lets the scores of the runs before it go (L8). */
   finish(run: number, max: number): void {
     for (const group of this.groups(run)) {
       const ranked = this.best(run, group, max).map((one) => [one.userId, one.iid, one.score, one.reached])
-      this.#run(SQL.finish, run, group, JSON.stringify(ranked))
+      this.sql.run(SQL.finish, run, group, JSON.stringify(ranked))
     }
-    this.#run(SQL.rememberMax, run, max)
-    this.#run(SQL.dropFinishedStandings, run)
-    this.#run(SQL.dropFinished, run)
+    this.sql.run(SQL.rememberMax, run, max)
+    this.sql.run(SQL.dropFinishedStandings, run)
+    this.sql.run(SQL.dropFinished, run)
   }
 
   /** The most participants of a run when it was made final (L8). */
   maxOf(run: number): number {
-    return this.#rows<{ max: number }>(SQL.maxOf, run)[0]?.max ?? 0
+    return this.sql.rows<{ max: number }>(SQL.maxOf, run)[0]?.max ?? 0
   }
 
   /** The runs from this one on that somebody is ranked in, or was at the last day's end that was written down. */
   openRuns(from: number): number[] {
-    return this.#rows<{ run: number }>(SQL.openRuns, from).map(({ run }) => run)
+    return this.sql.rows<{ run: number }>(SQL.openRuns, from).map(({ run }) => run)
   }
 
   /** Writes down who stands elsewhere than at the end of the last day written down (L10); `served` makes a score the value that is served. */
   snapshot(run: number, day: number, max: number, served: (score: number) => number): void {
     const before = new Map(
-      this.#rows<Standing & { iid: string }>(SQL.standings, run).map(({ iid, ...rest }) => [iid, rest]),
+      this.sql.rows<Standing & { iid: string }>(SQL.standings, run).map(({ iid, ...rest }) => [iid, rest]),
     )
     const moved: [string, number | null, number | null, number | null, number | null][] = []
     for (const group of this.groups(run)) {
@@ -230,64 +216,65 @@ export class BoardStore {
     for (const [iid, was] of before) moved.push([iid, null, null, was.rank, was.score])
     if (moved.length === 0) return
     const list = JSON.stringify(moved)
-    this.#run(SQL.record, run, day, list)
-    this.#run(SQL.stand, run, list)
-    this.#run(SQL.leave, run, list)
-    this.#run(SQL.trim, run, list, MOST_DAYS - 1)
+    this.sql.run(SQL.record, run, day, list)
+    this.sql.run(SQL.stand, run, list)
+    this.sql.run(SQL.leave, run, list)
+    this.sql.run(SQL.trim, run, list, MOST_DAYS - 1)
   }
 
   /** Where a user stood when that was last written down. */
   standing(run: number, iid: string): Standing | undefined {
-    return this.#rows<Standing>(SQL.standing, run, iid)[0]
+    return this.sql.rows<Standing>(SQL.standing, run, iid)[0]
   }
 
   /** A user's last days on which rank or value had changed, newest first (L10). */
   history(run: number, iid: string, limit: number): HistoryEntry[] {
-    return this.#rows<HistoryEntry>(SQL.history, run, iid, limit)
+    return this.sql.rows<HistoryEntry>(SQL.history, run, iid, limit)
   }
 
   /** A user's history in these runs, by run and day. */
   course(runs: readonly number[], iid: string): (HistoryEntry & { run: number })[] {
-    return this.#rows<HistoryEntry & { run: number }>(SQL.course, JSON.stringify(runs), iid)
+    return this.sql.rows<HistoryEntry & { run: number }>(SQL.course, JSON.stringify(runs), iid)
   }
 
   /** A user's places in all final rankings, by run. */
   finalsOfUser(iid: string): (Pick<Row, 'run' | 'group' | 'score' | 'reached'> & { rank: number })[] {
-    return this.#rows(SQL.finalsOfUser, iid)
+    return this.sql.rows(SQL.finalsOfUser, iid)
   }
 
   /** A user's history in all runs, by run and day. */
   historyOfUser(iid: string): (Pick<HistoryEntry, 'day' | 'rank' | 'score'> & { run: number })[] {
-    return this.#rows(SQL.historyOfUser, iid)
+    return this.sql.rows(SQL.historyOfUser, iid)
   }
 
   /** Makes every user one to be counted again. */
   unsettle(): void {
-    this.#run(SQL.unsettle)
+    this.sql.run(SQL.unsettle)
   }
 
   /** Forgets the runs from this one on. */
   forgetFrom(run: number): void {
-    for (const statement of [SQL.dropScores, SQL.dropStandings, SQL.dropHistory]) this.#run(statement, run)
+    for (const statement of [SQL.dropScores, SQL.dropStandings, SQL.dropHistory]) this.sql.run(statement, run)
   }
 
   /** Forgets the final rankings of the runs from this one on. */
   forgetFinals(run: number): void {
-    this.#run(SQL.dropFinals, run)
+    this.sql.run(SQL.dropFinals, run)
   }
 
   /** Takes a user out of everything; in final rankings an empty place stays (U8). */
   erase(userId: string, iid: string): void {
-    this.#run(SQL.eraseScores, userId, iid)
-    for (const statement of [SQL.eraseStandings, SQL.eraseHistory, SQL.eraseFinals]) this.#run(statement, iid)
+    this.sql.run(SQL.eraseScores, userId, iid)
+    for (const statement of [SQL.eraseStandings, SQL.eraseHistory, SQL.eraseFinals])
+      this.sql.run(statement, iid)
   }
 
   note(name: NoteName): unknown {
-    const [row] = this.#rows<{ value: string }>(SQL.note, name)
+    const [row] = this.sql.rows<{ value: string }>(SQL.note, name)
     return row === undefined ? null : JSON.parse(row.value)
   }
 
   setNote(name: NoteName, value: unknown): void {
-    this.#run(SQL.setNote, name, JSON.stringify(value))
+    this.sql.run(SQL.setNote, name, JSON.stringify(value))
   }
 }

@@ -2,20 +2,16 @@ import type { Instant } from '../../shared/clock'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
 import { LAST_DAY } from '../../shared/periods'
 import { type Applying, Definition, meaningOf, type Placement, type ScoreChange } from './board.messages'
+import { News } from './board.news'
 import type { BoardStore, Row } from './board.store'
 import { applied, follows, replaced, type Sum, settled, sumsOf } from './chain.rules'
+import { NewsStore } from './news.store'
 import { newProgress, Progress, utcDay } from './progress'
 import { Rankings } from './rankings'
-import type { Extent, MarkPage, Recounted } from './recount.repository'
-import { lastDayOf, type Run, runHolding, windowOf } from './runs.rules'
+import { extentOf, type MarkPage, type Recounted, type Source } from './recount.repository'
+import { type Run, runHolding } from './runs.rules'
 
 const INT32_MAX = 2_147_483_647
-
-/** What a board asks D1. */
-export type Source = {
-  recount: (definition: Definition, userIds: readonly string[], extent: Extent) => Promise<Recounted[]>
-  marksAfter: (definition: Definition, after: string, since: number, limit: number) => Promise<MarkPage>
-}
 
 /**
  * One leaderboard: the scores of its runs, in order. An index of D1's log: it applies each user's changes exactly once and in
@@ -25,6 +21,7 @@ export class Board {
   readonly store: BoardStore
   readonly #source: Source
   readonly rankings: Rankings
+  readonly news: News
   /** While a comparison waits for D1: users whose scores have moved meanwhile, whom its page may not know of. */
   #moved: Set<string> | null = null
   #definition: Definition
@@ -36,6 +33,7 @@ export class Board {
   constructor(store: BoardStore, source: Source, definition: Definition) {
     this.store = store
     this.rankings = new Rankings(store, () => this.#definition.maxParticipants)
+    this.news = new News(this, new NewsStore(store.sql))
     this.#source = source
     this.#definition = definition
     this.#progress = newProgress(definition)
@@ -50,6 +48,7 @@ export class Board {
     const progress = this.store.note('progress')
     this.#definition = Definition.parse(this.store.note('board'))
     this.#progress = progress === null ? newProgress(this.#definition) : Progress.parse(progress)
+    this.news.reload()
   }
 
   /** Keeps whoever still waits for D1 from storing anything: the leaderboard was deleted. */
@@ -71,12 +70,9 @@ export class Board {
   }
 
   /** A score as it is served: rounded down, within 32 bits (L3, G11). */
-  served(score: number): number {
-    return Math.min(Math.floor(score / this.#unit), INT32_MAX)
-  }
-
-  get #unit(): number {
-    return this.#definition.rankBy === 'metric' ? MICROS_PER_UNIT : 1
+  served = (score: number): number => {
+    const unit = this.#definition.rankBy === 'metric' ? MICROS_PER_UNIT : 1
+    return Math.min(Math.floor(score / unit), INT32_MAX)
   }
 
   /** The run that holds a local day; most days are asked for over and over. */
@@ -92,16 +88,8 @@ export class Board {
   }
 
   /** What of the log the runs that aren't final count. */
-  get extent(): Extent {
-    const { end, finished, runUnit } = this.#definition
-    const window = windowOf(this.#definition)
-    return {
-      from: this.#progress.openFrom,
-      to: lastDayOf({ end }) ?? LAST_DAY,
-      window: window && [window.from * 1_000, window.to * 1_000],
-      until: finished ?? Number.MAX_SAFE_INTEGER,
-      byDay: runUnit !== null,
-    }
+  get extent(): ReturnType<typeof extentOf> {
+    return extentOf(this.#definition, this.#progress.openFrom)
   }
 
   /** Takes over how the leaderboard is configured now, and forgets what that makes untrue. */
@@ -110,7 +98,8 @@ export class Board {
     if (next.version <= before.version) return
     const differs = (...names: (keyof Definition)[]) =>
       names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(next[name]))
-    const isOther = JSON.stringify({ ...before, version: next.version }) !== JSON.stringify(next)
+    const { version, listened } = next
+    const isOther = JSON.stringify({ ...before, version, listened }) !== JSON.stringify(next)
     // A day that is over ended by the rules of before.
     if (isOther) this.roll(utcDay(now))
     this.#definition = next
@@ -128,6 +117,7 @@ export class Board {
     const mustCompareAll = this.#progress.mustCompareAll || next.status !== 'inactive'
     this.progress = { ...this.#progress, comparison: null, mustCompareAll }
     this.store.setNote('board', next)
+    this.news.adopt(before, now)
   }
 
   /** Takes back what has run ahead of a clock that went back: runs that aren't final by then are open again (C1). */
@@ -137,6 +127,7 @@ export class Board {
     this.store.unsettle()
     this.rankings.clear()
     this.progress = { ...newProgress(this.#definition), openFrom }
+    this.news.rewind(openFrom)
   }
 
   /** Writes down the day's end where a new UTC day has begun since ranks last moved (L10). */
@@ -270,8 +261,10 @@ export class Board {
   #put(before: Row | null, after: Row): void {
     this.#moved?.add(after.iid)
     if (before !== null && JSON.stringify(before) === JSON.stringify(after)) return
-    this.store.put(after)
-    this.rankings.move(before, after)
+    this.news.watch(before, after, () => {
+      this.store.put(after)
+      this.rankings.move(before, after)
+    })
   }
 
   /** Puts what the log says of a user in the place of what was known, unless that is ahead. */
@@ -293,8 +286,11 @@ export class Board {
 
   /** Takes users out (U8). */
   erase(users: readonly { userId: string; iid: string }[]): void {
-    const { rowsWritten } = this.store
+    const { rowsWritten } = this.store.sql
     for (const { userId, iid } of users) this.store.erase(userId, iid)
-    if (this.store.rowsWritten > rowsWritten) this.rankings.clear()
+    for (const { iid } of users) this.news.erase(iid)
+    if (this.store.sql.rowsWritten === rowsWritten) return
+    this.rankings.clear()
+    this.news.stir()
   }
 }

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { LAST_DAY } from '../../shared/periods'
 import { lengthOn } from '../streaks/history.rules'
 import { StreakRunRow } from '../streaks/streaks.repository'
 import { parseStreak } from '../streaks/streaks.state'
 import { type Definition, groupOf } from './board.messages'
+import { lastDayOf, windowOf } from './runs.rules'
 
 /** A user as D1 has it, as far as a leaderboard can be behind it. */
 const Mark = z.object({
@@ -136,6 +138,25 @@ export type Extent = {
   until: number
   /** Whether sums are wanted by day. */
   byDay: boolean
+}
+
+/** What a board asks D1. */
+export type Source = {
+  recount: (definition: Definition, userIds: readonly string[], extent: Extent) => Promise<Recounted[]>
+  marksAfter: (definition: Definition, after: string, since: number, limit: number) => Promise<MarkPage>
+}
+
+/** What of the log the runs of a board count that start on this day or later. */
+export function extentOf(definition: Definition, from: number): Extent {
+  const { end, finished, runUnit } = definition
+  const window = windowOf(definition)
+  return {
+    from,
+    to: lastDayOf({ end }) ?? LAST_DAY,
+    window: window && [window.from * 1_000, window.to * 1_000],
+    until: finished ?? Number.MAX_SAFE_INTEGER,
+    byDay: runUnit !== null,
+  }
 }
 
 /** How far a local time may be ahead of UTC, in milliseconds. */

@@ -66,6 +66,20 @@ export function nearestRun(schedule: Schedule, day: number): Run {
   return run
 }
 
+/** Runs that are named at once: of a leaderboard that has run for long, the latest ones. */
+const MOST_RUNS = 100
+
+/** The runs that start up to a day and after another one, in order: the latest of them where they are very many. */
+export function latestRuns(schedule: Schedule, until: number, after: number): Run[] {
+  const runs: Run[] = []
+  let run = runHolding(schedule, Math.min(until, lastDayOf(schedule) ?? LAST_DAY))
+  while (run !== null && run.start > after && runs.length < MOST_RUNS) {
+    runs.unshift(run)
+    run = runHolding(schedule, run.start - 1)
+  }
+  return runs
+}
+
 /** When the first user on Earth enters a run: its first midnight in UTC+14 (L8). */
 export const beginsAt = ({ start }: Pick<Run, 'start'>): Instant => instant(start * DAY - EARLIEST * HOUR)
 

@@ -8,6 +8,7 @@ import { tendCourier } from '../couriers/couriers.service'
 import { inboxStep } from '../inbox/process.service'
 import { definitionOf, TendReply } from '../leaderboards/board.messages'
 import { boardObject, deliver, type InputChange } from '../leaderboards/delivery.service'
+import { tellNews } from '../leaderboards/news.service'
 import { drain } from '../outbox/drain.service'
 import { firstDue } from '../outbox/points.repository'
 import { tickStep } from '../points/ticks.service'
@@ -196,7 +197,10 @@ async function tendDestination(
   await context.db.batch([rescheduled(context.db, work, dueAt)])
 }
 
-/** Has a leaderboard do what is due, and notes when it wants to be called again. */
+/**
+ * Has a leaderboard do what is due, tells what comes of it, and notes when it wants to be called again. Where this breaks off, the
+ * leaderboard still has what it had to tell.
+ */
 async function tendBoard(
   context: TenantContext,
   work: DueWork,
@@ -205,12 +209,16 @@ async function tendBoard(
   const config = await presentConfiguration(context)
   const board = config.leaderboards.find(({ id }) => id === work.subject)
   const object = boardObject(context, work.subject)
-  if (board === undefined) await object.forget()
-  const dueAt =
-    board === undefined
-      ? null
-      : TendReply.parse(
-          await object.tend({ definition: definitionOf(config, board), now: work.dueAt, ...when }),
-        ).dueAt
-  await context.db.batch([rescheduled(context.db, work, dueAt)])
+  if (board === undefined) {
+    await object.forget()
+    await context.db.batch([rescheduled(context.db, work, null)])
+    return
+  }
+  const tending = { definition: definitionOf(config, board), now: work.dueAt, ...when }
+  const { dueAt, news, hasMore } = TendReply.parse(await object.tend(tending))
+  if (news.length > 0) {
+    await tellNews(context, config, board, news, when.grace === 0 ? work.dueAt : when.until)
+    await object.handed({ rows: news.map(({ no, id }) => [no, id]) })
+  }
+  await context.db.batch([rescheduled(context.db, work, hasMore ? work.dueAt : dueAt)])
 }

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { type Instant, instant } from '../../shared/clock'
+import type { Fact, NewsType, Place } from './news.messages'
+
+/** For how long after a flush nothing more is told of changes, in milliseconds (W5). */
+export const QUIET = 15 * 60_000
+/** How many of a ranking are told of a leaderboard (W6). */
+export const TOP = 10
+/** Users that one row of the outbox mentions at most, where it has more than one fact. */
+const MOST_MENTIONED = 250
+
+/** What a board knows of what it has told. */
+export const NewsState = z.object({
+  /** The version of the configuration as of which this is who listens, and to what. */
+  version: z.number(),
+  listened: z.array(z.string()),
+  /** The first day of the last run of whose beginning all was told, or need not be; null where there is none. */
+  begun: z.number().nullable(),
+  /** Of runs that start before this day the end was told, or need not be. */
+  ended: z.number(),
+  /** When changes were last told, in milliseconds; 0 where they never were. */
+  flushed: z.number(),
+  /** When they are to be told next; null while there are none. */
+  due: z.number().transform(instant).nullable(),
+})
+export type NewsState = z.output<typeof NewsState>
+
+/** When a change is told that happens now: at once after a quiet time, else when that is over (W5). */
+export function flushAt(now: Instant, flushed: number): Instant {
+  // A flush in the future is one of a test clock that was taken away (C1).
+  return flushed > now ? now : instant(Math.max(now, flushed + QUIET))
+}
+
+/** Whether a flush is due by a moment; one far ahead is of a test clock that was taken away (C1). */
+export const isDue = (due: Instant | null, by: Instant): boolean =>
+  due !== null && (due <= by || due > by + QUIET)
+
+/** Where a score stands in its group, and what of it may be told: the value as served, or what decides the order among groups. */
+export type Standing = { rank: number; group: string | null; measure: string | number } | null
+
+/** Whether a score that has moved may have changed what is told to those who listen. */
+export function isNews(listened: readonly string[], before: Standing, after: Standing): boolean {
+  const hasMoved = before?.rank !== after?.rank || before?.group !== after?.group
+  if (hasMoved && listens(listened, 'leaderboard.rank_changed')) return true
+  const best = Math.min(before?.rank ?? Number.POSITIVE_INFINITY, after?.rank ?? Number.POSITIVE_INFINITY)
+  const isOther = hasMoved || before?.measure !== after?.measure
+  return listens(listened, 'leaderboard.changed') && isOther && best <= TOP
+}
+
+export const listens = (listened: readonly string[], type: NewsType): boolean => listened.includes(type)
+
+/** What was last told of the users of a group, by rank: the caller's id, ours, and the value; null where one was erased (U8). */
+export const ToldList = z.array(z.tuple([z.string(), z.string(), z.number()]).nullable())
+export type ToldList = z.infer<typeof ToldList>
+
+/** A user's rank that is another than was told; null is outside. */
+export type Move = Omit<Extract<Fact, { type: 'leaderboard.rank_changed' }>, 'type' | 'run'>
+
+/** Whose rank in a group is another than was told, and what is told of the group once they have been told so (W5). */
+export function compared(told: ToldList, present: readonly Place[]): { moves: Move[]; list: ToldList } {
+  const known = new Map(
+    told.flatMap((one, index) => (one === null ? [] : [[one[1], { rank: index + 1, value: one[2], one }]])),
+  )
+  const moves: Move[] = []
+  const list = present.map(([userId, iid, rank, value]): ToldList[number] => {
+    const was = known.get(iid)
+    known.delete(iid)
+    if (was?.rank === rank) return was.one
+    const previous = { previousRank: was?.rank ?? null, previousValue: was?.value ?? null }
+    moves.push({ userId, iid, rank, value, ...previous })
+    return [userId, iid, value]
+  })
+  for (const [iid, { rank, value, one }] of known) {
+    moves.push({ userId: one[0], iid, rank: null, value: null, previousRank: rank, previousValue: value })
+  }
+  return { moves, list }
+}
+
+/** The moves of all groups of a run: whoever left one group for another has moved once, and not at all where the rank is the same. */
+export function joined(moves: readonly Move[]): Move[] {
+  const byUser = new Map<string, Move>()
+  for (const move of moves) {
+    const other = byUser.get(move.iid)
+    if (other === undefined) byUser.set(move.iid, move)
+    else {
+      const [left, came] = move.rank === null ? [move, other] : [other, move]
+      const { previousRank, previousValue } = left
+      byUser.set(move.iid, { ...came, previousRank, previousValue })
+    }
+  }
+  return [...byUser.values()].filter(({ rank, previousRank }) => rank !== previousRank)
+}
+
+/** Whether those whom a list tells of stand there as these do: the same users in the same places with the same values. */
+export const isSame = (told: ToldList, top: readonly Place[]): boolean =>
+  told.length === top.length &&
+  top.every(([, iid, , value], index) => told[index]?.[1] === iid && told[index]?.[2] === value)
+
+/** What is told of a list of places once it was sent. */
+export const toldOf = (places: readonly Place[]): ToldList =>
+  places.map(([userId, iid, , value]) => [userId, iid, value])
+
+/** Facts in as few rows as keep each of them short. */
+export function rowsOf(facts: readonly Fact[]): Fact[][] {
+  const rows: Fact[][] = []
+  let mentioned = MOST_MENTIONED
+  for (const fact of facts) {
+    const users = mentionedBy(fact)
+    if (mentioned + users > MOST_MENTIONED) {
+      rows.push([])
+      mentioned = 0
+    }
+    rows.at(-1)?.push(fact)
+    mentioned += users
+  }
+  return rows
+}
+
+/** How many users a fact mentions, at least one. */
+const mentionedBy = (fact: Fact): number => ('top' in fact ? Math.max(1, fact.top.length) : 1)
+
+/** A fact without an erased user; null where nothing is left of it (U8). */
+export function without(fact: Fact, iid: string): Fact | null {
+  if ('top' in fact) return { ...fact, top: fact.top.filter(([, one]) => one !== iid) }
+  return 'iid' in fact && fact.iid === iid ? null : fact
+}
