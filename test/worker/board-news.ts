@@ -1,11 +1,11 @@
-import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import { z } from 'zod'
-import { Courier } from '../../src/index'
+import { Courier, Timekeeper } from '../../src/index'
 import { WEBHOOKS } from '../../src/modules/webhooks/payloads'
 import { misfits } from '../conformance'
-import { HOUR, moveTo, type Setup } from './boards'
+import { HOUR, moveTo } from './boards'
 import { at, type TestTenant } from './harness'
 
 /** What leaderboards tell webhooks, as it reaches the couriers. */
@@ -38,6 +38,18 @@ export function recordCouriers(): void {
       losing.after -= 1
       throw new Error('Network connection lost.')
     }
+  })
+}
+
+/** Has changes that happen at one moment be told together: no alarm comes in between, only whoever moves the clock. */
+export function deafenTimekeeper(): void {
+  const { wake } = Timekeeper.prototype
+  vi.spyOn(Timekeeper.prototype, 'wake').mockImplementation(async function (
+    this: Timekeeper,
+    tenantId: string,
+    steps: number,
+  ) {
+    if (steps > 0) await wake.call(this, tenantId, steps)
   })
 }
 
@@ -94,11 +106,6 @@ export function kept(board: string): Promise<Record<'told' | 'outbox' | 'notes',
       notes: rows("SELECT * FROM notes WHERE name = 'news'"),
     }
   })
-}
-
-/** Lets the Timekeeper's alarm, which a change has set, do what is due by now. */
-export async function settle({ tenant }: Pick<Setup, 'tenant'>): Promise<void> {
-  await runDurableObjectAlarm(env.TIMEKEEPER.getByName(tenant.id))
 }
 
 /** Moves the clock to so many minutes after a moment. */

@@ -1,24 +1,70 @@
+import { evictDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ALL, hours, minutes, news, recordCouriers, sent, subscribe } from './board-news'
-import { DAY, dateAt, events, forgetTime, moveTo, NOON, withBoard } from './boards'
+import {
+  ALL,
+  deafenTimekeeper,
+  hours,
+  kept,
+  losing,
+  minutes,
+  news,
+  recordCouriers,
+  sent,
+  subscribe,
+} from './board-news'
+import {
+  DAY,
+  dateAt,
+  events,
+  forgetTime,
+  HOUR,
+  moveTo,
+  NOON,
+  patch,
+  ranking,
+  type Setup,
+  through,
+  withBoard,
+} from './boards'
+import { ADMIN_KEY, at, newTenant } from './harness'
 
 beforeEach(async () => {
   recordCouriers()
+  deafenTimekeeper()
   await moveTo(NOON)
 })
 afterEach(async () => {
   await forgetTime()
   vi.restoreAllMocks()
   sent.length = 0
+  losing.before = 0
+  losing.after = 0
 })
 
-const TODAY = dateAt(NOON).slice(5)
+/** Has the alarms come that a change sets. */
+function hearing(): void {
+  vi.restoreAllMocks()
+  recordCouriers()
+}
+
+/** A day after today, as lines have it. */
 const day = (count: number) => dateAt(NOON + count * DAY).slice(5)
+const TODAY = day(0)
+const [CHANGED, RANK_CHANGED] = ['leaderboard.changed', 'leaderboard.rank_changed'] as const
+const DAILY = { runUnit: 'day', runInterval: 1 }
+/** Minutes after noon at which the run of so many days later begins, and at which that of today is final (L7, L8). */
+const begins = (count: number) => (count * DAY - 14 * HOUR - (NOON % DAY)) / 60_000
+const FINAL = (DAY + 12 * HOUR - (NOON % DAY)) / 60_000
+
+const activate = (setup: Setup) => patch(setup, { status: 'active' })
+const erase = async ({ tenant }: Setup, id: string) =>
+  expect((await tenant.admin('DELETE', `/users/${id}`)).status).toBe(200)
 
 describe('what changes (W5)', () => {
-  it('W5: the first change is told at once, what follows fifteen minutes later, once and as it is by then', async () => {
+  it('the first change is told at once, what follows fifteen minutes later, once and as it is by then', async () => {
     const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, 'leaderboard.changed', 'leaderboard.rank_changed')
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5])
     await minutes(NOON, 5)
     expect(news(hook, NOON)).toEqual([
@@ -36,19 +82,633 @@ describe('what changes (W5)', () => {
       `15 rank_changed ${TODAY}: bob null→1 null→7`,
       `15 rank_changed ${TODAY}: ada 1→2 5→6`,
     ])
+    // Quiet since then: at once again.
+    await events(setup.tenant, ['ada', 2])
+    await minutes(NOON, 121)
+    expect(news(hook, NOON)).toEqual([
+      `120 changed ${TODAY}: ada 1 8, bob 2 7`,
+      `120 rank_changed ${TODAY}: ada 2→1 6→8`,
+      `120 rank_changed ${TODAY}: bob 1→2 7→7`,
+    ])
+  })
+
+  it('nobody has to move the clock, or to ask, for it to be told', async () => {
+    hearing()
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5])
+    await vi.waitFor(() => expect(sent).toHaveLength(1), { timeout: 20_000 })
+    expect(news(hook, NOON)).toEqual([`0 rank_changed ${TODAY}: ada null→1 null→5`])
+  })
+
+  it('in real time: at once, with the time that it is', async () => {
+    hearing()
+    await forgetTime()
+    const setup = await withBoard()
+    await subscribe(setup.tenant, CHANGED)
+    const began = Date.now()
+    await events(setup.tenant, ['ada', 5])
+    await vi.waitFor(() => expect(sent).toHaveLength(1), { timeout: 20_000 })
+    expect(sent[0]?.at).toBeGreaterThanOrEqual(began)
+    expect(sent[0]?.at).toBeLessThanOrEqual(Date.now())
+  })
+
+  it('to each what it listens to: values only to `changed`, ranks beyond the tenth only to `rank_changed`', async () => {
+    const setup = await withBoard()
+    const tops = await subscribe(setup.tenant, CHANGED)
+    const ranks = await subscribe(setup.tenant, RANK_CHANGED)
+    const idle = await subscribe(setup.tenant, 'leaderboard.started', 'streak.lost')
+    for (let n = 1; n <= 10; n += 1) await events(setup.tenant, [`u${n}`, 100 - n])
+    await minutes(NOON, 16)
+    for (const hook of [tops, ranks]) expect(news(hook, NOON)).not.toEqual([])
+    await minutes(NOON, 40)
+    await events(setup.tenant, ['u3', 0.5])
+    await minutes(NOON, 60)
+    expect([...news(tops, NOON), ...news(ranks, NOON)]).toEqual([])
+    await events(setup.tenant, ['u10', 0.25], ['u10', 0.75])
+    await minutes(NOON, 80)
+    expect([news(tops, NOON).length, news(ranks, NOON)]).toEqual([1, []])
+    await events(setup.tenant, ['late', 1])
+    await minutes(NOON, 100)
+    expect([news(tops, NOON), news(ranks, NOON)]).toEqual([
+      [],
+      [`80 rank_changed ${TODAY}: late null→11 null→1`],
+    ])
+    expect(news(idle, NOON)).toEqual([])
+  })
+
+  it('a rank that is again what was told is not told; the value told before is that of the telling', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5], ['bob', 4])
+    await minutes(NOON, 16)
+    expect(news(hook, NOON)).toHaveLength(2)
+    await events(setup.tenant, ['bob', 3], ['ada', 3])
+    await minutes(NOON, 40)
+    expect(news(hook, NOON)).toEqual([])
+    await events(setup.tenant, ['bob', 2])
+    await minutes(NOON, 70)
+    expect(news(hook, NOON)).toEqual([
+      `40 rank_changed ${TODAY}: bob 2→1 4→9`,
+      `40 rank_changed ${TODAY}: ada 1→2 5→8`,
+    ])
+  })
+
+  it('somebody falls out: by a newcomer, by a smaller maximum, by a score of nothing', async () => {
+    const setup = await withBoard({ maxParticipants: 2 })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5], ['bob', 4])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await events(setup.tenant, ['cai', 9])
+    await minutes(NOON, 40)
+    expect(news(hook, NOON)).toEqual([
+      `20 changed ${TODAY}: cai 1 9, ada 2 5`,
+      `20 rank_changed ${TODAY}: cai null→1 null→9`,
+      `20 rank_changed ${TODAY}: ada 1→2 5→5`,
+      `20 rank_changed ${TODAY}: bob 2→null 4→null`,
+    ])
+    await patch(setup, { maxParticipants: 1 })
+    await minutes(NOON, 60)
+    expect(news(hook, NOON)).toEqual([
+      `40 changed ${TODAY}: cai 1 9`,
+      `40 rank_changed ${TODAY}: ada 2→null 5→null`,
+    ])
+    await events(setup.tenant, ['cai', -9])
+    await minutes(NOON, 80)
+    expect(news(hook, NOON)).toEqual([
+      `60 changed ${TODAY}: ada 1 5`,
+      `60 rank_changed ${TODAY}: ada null→1 null→5`,
+      `60 rank_changed ${TODAY}: cai 1→null 9→null`,
+    ])
+  })
+
+  it('L6: groups: ranks within each, the first of all together; a move to another is a change of rank, or none', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const [x, y] = [{ team: 'x' }, { team: 'y' }]
+    await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x], ['dov', 9])
+    await minutes(NOON, 16)
+    expect(news(hook, NOON)).toEqual([
+      `0 changed ${TODAY}: ada 1 5, bob 2 4, cai 3 3`,
+      `0 rank_changed ${TODAY}: ada null→1 null→5`,
+      `0 rank_changed ${TODAY}: cai null→2 null→3`,
+      `0 rank_changed ${TODAY}: bob null→1 null→4`,
+    ])
+    await minutes(NOON, 40)
+    // First there as he was first here: only cai has moved.
+    await events(setup.tenant, ['bob', 2, x], ['ada', 1, y])
+    await minutes(NOON, 60)
+    expect(news(hook, NOON)).toEqual([`40 changed ${TODAY}: ada 1 6, bob 2 6, cai 3 3`])
+    await events(setup.tenant, ['cai', 1, y])
+    await minutes(NOON, 80)
+    expect(news(hook, NOON)).toEqual([`60 changed ${TODAY}: ada 1 6, bob 2 6, cai 3 4`])
+    await events(setup.tenant, ['cai', 5, y])
+    await minutes(NOON, 100)
+    expect(news(hook, NOON)).toEqual([
+      `80 changed ${TODAY}: cai 1 9, ada 2 6, bob 3 6`,
+      `80 rank_changed ${TODAY}: cai 2→1 3→9`,
+      `80 rank_changed ${TODAY}: ada 1→2 5→6`,
+    ])
+  })
+
+  it('by points and by streak', async () => {
+    const points = await withBoard({ rankBy: 'points' })
+    const streak = { key: 'flames', name: 'Flames', status: 'active', rankBy: 'streak' }
+    await points.tenant.create('/leaderboards', streak)
+    const hook = await subscribe(points.tenant, RANK_CHANGED)
+    await events(points.tenant, ['ada', 2], ['bob', 3])
+    await minutes(NOON, 20)
+    expect(news(hook, NOON).toSorted()).toEqual([
+      `0 rank_changed ${TODAY}: ada null→1 null→1`,
+      `0 rank_changed ${TODAY}: ada null→2 null→20`,
+      `0 rank_changed ${TODAY}: bob null→1 null→30`,
+      `0 rank_changed ${TODAY}: bob null→2 null→1`,
+    ])
+    // Bob's streak goes on, ada's is lost at midnight after tomorrow.
+    await moveTo(NOON + DAY)
+    await events(points.tenant, ['bob', 0.5])
+    await moveTo(NOON + 2 * DAY)
+    const midnight = (2 * DAY - (NOON % DAY)) / 60_000
+    expect(news(hook, NOON)).toEqual([
+      `${DAY / 60_000} rank_changed ${TODAY}: bob 2→1 1→2`,
+      `${DAY / 60_000} rank_changed ${TODAY}: ada 1→2 1→1`,
+      `${midnight} rank_changed ${TODAY}: ada 2→null 1→null`,
+    ])
+  })
+
+  it('more than is handed out at once', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, RANK_CHANGED)
+    const users = Array.from({ length: 700 }, (_, n) => `u${n}`)
+    const batch = users.map((id, n) => ({ key: 'steps', user: { id }, value: 1_000 - n }))
+    const { status } = await setup.tenant.admin('POST', '/metrics/events', batch)
+    expect(status).toBe(202)
+    await minutes(NOON, 30)
+    const told = news(hook, NOON)
+    expect(told).toHaveLength(700)
+    expect(new Set(told.map((text) => text.split(' ')[3]))).toEqual(new Set(users))
+    expect((await kept(setup.board)).outbox).toEqual([])
+  })
+})
+
+describe('who listens since when', () => {
+  it('of what was before nobody is told; what was told before is how it stood then', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 5], ['bob', 4])
+    await minutes(NOON, 30)
+    const hook = await subscribe(setup.tenant, ...ALL)
+    await minutes(NOON, 100)
+    expect(news(hook, NOON)).toEqual([])
+    await events(setup.tenant, ['bob', 3])
+    await minutes(NOON, 101)
+    expect(news(hook, NOON)).toEqual([
+      `100 changed ${TODAY}: bob 1 7, ada 2 5`,
+      `100 rank_changed ${TODAY}: bob 2→1 4→7`,
+      `100 rank_changed ${TODAY}: ada 1→2 5→5`,
+    ])
+  })
+
+  it('of what happened while nobody listened nobody is told, though somebody did before', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const set = (status: string) => setup.tenant.admin('PATCH', '/webhooks', [{ id: hook, status }])
+    await events(setup.tenant, ['ada', 5], ['bob', 4])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await set('inactive')
+    await events(setup.tenant, ['bob', 3])
+    await minutes(NOON, 40)
+    await set('active')
+    await minutes(NOON, 120)
+    expect(news(hook, NOON)).toEqual([])
+    await events(setup.tenant, ['ada', 3])
+    await minutes(NOON, 130)
+    expect(news(hook, NOON)).toEqual([
+      `120 changed ${TODAY}: ada 1 8, bob 2 7`,
+      `120 rank_changed ${TODAY}: ada 2→1 5→8`,
+      `120 rank_changed ${TODAY}: bob 1→2 7→7`,
+    ])
+  })
+
+  it('who listens to one more type is told of that from then on, and of the others as before', async () => {
+    const setup = await withBoard()
+    const ranks = await subscribe(setup.tenant, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5])
+    await minutes(NOON, 20)
+    const tops = await subscribe(setup.tenant, CHANGED)
+    await events(setup.tenant, ['bob', 6])
+    await evictDurableObject(env.LEADERBOARD.getByName(setup.board))
+    await minutes(NOON, 40)
+    expect(news(tops, NOON)).toEqual([`20 changed ${TODAY}: bob 1 6, ada 2 5`])
+    expect(news(ranks, NOON)).toEqual([
+      `0 rank_changed ${TODAY}: ada null→1 null→5`,
+      `20 rank_changed ${TODAY}: bob null→1 null→6`,
+      `20 rank_changed ${TODAY}: ada 1→2 5→5`,
+    ])
+  })
+
+  it('a late message under an older configuration makes nobody deaf, also after the object slept', async () => {
+    const setup = await withBoard()
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['ada', 5])
+    const hook = await subscribe(setup.tenant, RANK_CHANGED)
+    await events(setup.tenant, ['bob', 6])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await events(setup.tenant, ['bob', -3])
+    const object = env.LEADERBOARD.getByName(setup.board)
+    await evictDurableObject(object)
+    const [late] = calls
+    if (late === undefined) throw new Error('no message')
+    await object.deliver(late)
+    await minutes(NOON, 90)
+    expect(news(hook, NOON)).toEqual([
+      `15 rank_changed ${TODAY}: ada null→1 null→5`,
+      `15 rank_changed ${TODAY}: bob 1→2 6→3`,
+    ])
+  })
+
+  it('W2: while nobody listens, nothing is stored that would not be without webhooks', async () => {
+    const rows: Record<string, number> = {}
+    for (const kind of ['none', 'other', 'listening']) {
+      const setup = await withBoard()
+      if (kind === 'other') await subscribe(setup.tenant, 'points.changed', 'streak.started')
+      if (kind === 'listening') await subscribe(setup.tenant, ...ALL)
+      rows[kind] = 0
+      const counted = through(setup.tenant, async (go) => {
+        const reply = await go()
+        rows[kind] = (rows[kind] ?? 0) + reply.rowsWritten
+        return reply
+      })
+      for (const user of ['ada', 'bob', 'cai']) await events(counted.tenant, [user, 5], [user, 1])
+      await minutes(NOON, (Object.keys(rows).length - 1) * 60 + 30)
+      if (kind !== 'listening') expect(await kept(setup.board)).toEqual({ told: [], outbox: [], notes: [] })
+    }
+    expect(rows.other).toBe(rows.none)
+    // Who listens, and when the flush is due: one row each, for all six events.
+    expect(rows.listening).toBe((rows.none ?? 0) + 2)
   })
 })
 
 describe('which runs begin and end (W6)', () => {
-  it('W6: one that is activated is begun at once, empty; the next ones at their first midnight on Earth', async () => {
-    const setup = await withBoard({ status: 'inactive', runUnit: 'day', runInterval: 1 })
+  it('one that is activated has begun at once, empty; the next ones begin at their first midnight on Earth', async () => {
+    const setup = await withBoard({ status: 'inactive', ...DAILY })
     const hook = await subscribe(setup.tenant, ...ALL)
-    await setup.tenant.admin('PATCH', '/leaderboards', [{ id: setup.board, status: 'active' }])
     await minutes(NOON, 1)
-    expect(news(hook, NOON)).toEqual([`0 started ${TODAY}`, `0 started ${day(1)}`])
-    await hours(NOON, 36)
-    const begins = (22 - 1 / 3) * 60
-    const ends = (24 - 1 / 3) * 60
-    expect(news(hook, NOON)).toEqual([`${begins} started ${day(2)}`, `${ends} finished ${TODAY}`])
+    expect(news(hook, NOON)).toEqual([])
+    await activate(setup)
+    await minutes(NOON, 2)
+    expect(news(hook, NOON)).toEqual([`1 started ${TODAY}`, `1 started ${day(1)}`])
+    await hours(NOON, 46)
+    expect(news(hook, NOON)).toEqual([
+      `${begins(2)} started ${day(2)}`,
+      `${FINAL} finished ${TODAY}`,
+      `${begins(3)} started ${day(3)}`,
+    ])
+  })
+
+  it('one that is scheduled begins by itself; the leaderboard is as configured, with the days of the run', async () => {
+    const setup = await withBoard({
+      status: 'scheduled',
+      start: dateAt(NOON + 2 * DAY),
+      ...DAILY,
+      runInterval: 3,
+    })
+    const hook = await subscribe(setup.tenant, '*')
+    await hours(NOON, 24)
+    expect(sent).toHaveLength(1)
+    expect(sent[0]).toMatchObject({
+      event: 'leaderboard.started',
+      subject: null,
+      body: {
+        type: 'leaderboard.started',
+        leaderboard: {
+          id: setup.board,
+          key: 'board',
+          status: 'active',
+          start: dateAt(NOON + 2 * DAY),
+          end: dateAt(NOON + 4 * DAY),
+          rankings: [],
+        },
+      },
+    })
+    expect(news(hook, NOON)).toEqual([`${begins(2)} started ${day(2)}`])
+  })
+
+  it('whoever begins to listen is told of the next one, not of those before', async () => {
+    const setup = await withBoard(DAILY)
+    await events(setup.tenant, ['ada', 1])
+    await minutes(NOON, begins(2) - 30)
+    const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
+    await hours(NOON, 47)
+    expect(news(hook, NOON)).toEqual([
+      `${begins(2)} started ${day(2)}`,
+      `${FINAL} finished ${TODAY}: ada 1 1`,
+      `${begins(3)} started ${day(3)}`,
+    ])
+  })
+
+  it('runs that are over when it is activated begin and end then, in order', async () => {
+    const start = dateAt(NOON - 3 * DAY)
+    const setup = await withBoard({ status: 'inactive', start, ...DAILY, runInterval: 2 })
+    const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
+    await activate(setup)
+    await minutes(NOON, 2)
+    expect(news(hook, NOON)).toEqual([
+      `0 started ${day(-3)}`,
+      `0 started ${day(-1)}`,
+      `0 started ${day(1)}`,
+      `0 finished ${day(-3)}`,
+    ])
+  })
+
+  it('L8: each takes the changes of its own dates; a pending flush comes before the end, and none after', async () => {
+    const setup = await withBoard(DAILY)
+    const hook = await subscribe(setup.tenant, 'leaderboard.finished', CHANGED, RANK_CHANGED)
+    const east = { id: 'kai', tz: 'Pacific/Kiritimati' }
+    const west = { id: 'sam', tz: 'Etc/GMT+12' }
+    await setup.tenant.event('steps', west, 4)
+    await setup.tenant.event('steps', east, 7)
+    await minutes(NOON, 20)
+    expect(news(hook, NOON)).toEqual([
+      `0 changed ${TODAY}: sam 1 4`,
+      `0 rank_changed ${TODAY}: sam null→1 null→4`,
+      `0 changed ${day(1)}: kai 1 7`,
+      `0 rank_changed ${day(1)}: kai null→1 null→7`,
+    ])
+    // Twelve hours west of Greenwich it is still today.
+    await minutes(NOON, FINAL - 5)
+    await setup.tenant.event('steps', west, 1)
+    await minutes(NOON, FINAL - 4)
+    expect(news(hook, NOON)).toEqual([`${FINAL - 5} changed ${TODAY}: sam 1 5`])
+    await setup.tenant.event('steps', { id: 'tui', tz: 'Etc/GMT+12' }, 9)
+    await minutes(NOON, FINAL - 3)
+    expect(news(hook, NOON)).toEqual([])
+    await minutes(NOON, FINAL + 30)
+    expect(news(hook, NOON)).toEqual([
+      `${FINAL} changed ${TODAY}: tui 1 9, sam 2 5`,
+      `${FINAL} rank_changed ${TODAY}: tui null→1 null→9`,
+      `${FINAL} rank_changed ${TODAY}: sam 1→2 4→5`,
+      `${FINAL} finished ${TODAY}: tui 1 9, sam 2 5`,
+    ])
+    await events(setup.tenant, ['ada', 8])
+    await minutes(NOON, FINAL + 60)
+    expect(news(hook, NOON).map((text) => text.split(' ')[2]?.slice(0, 5))).toEqual([day(1), day(1), day(1)])
+  })
+
+  it('L7: finished by hand: what was pending is told first, then the end; once', async () => {
+    const setup = await withBoard(DAILY)
+    const hook = await subscribe(setup.tenant, ...ALL)
+    await events(setup.tenant, ['ada', 5])
+    await minutes(NOON, 5)
+    news(hook, NOON)
+    await events(setup.tenant, ['bob', 6])
+    await patch(setup, { status: 'finished' })
+    await minutes(NOON, 6)
+    expect(news(hook, NOON)).toEqual([
+      `5 changed ${TODAY}: bob 1 6, ada 2 5`,
+      `5 rank_changed ${TODAY}: bob null→1 null→6`,
+      `5 rank_changed ${TODAY}: ada 1→2 5→5`,
+      `5 finished ${TODAY}: bob 1 6, ada 2 5`,
+      `5 finished ${day(1)}`,
+    ])
+    expect(await kept(setup.board)).toMatchObject({ told: [], outbox: [] })
+    await hours(NOON, 100)
+    expect(news(hook, NOON)).toEqual([])
+  })
+
+  it('of a finished one the status says so, of a run that is followed by another one not', async () => {
+    const once = await withBoard({ end: dateAt(NOON) })
+    const more = { name: 'More', key: 'more', status: 'active', rankBy: 'metric', metricId: once.metric }
+    await once.tenant.create('/leaderboards', { ...more, ...DAILY })
+    await subscribe(once.tenant, 'leaderboard.finished')
+    await hours(NOON, 30)
+    const statuses = sent.map(({ body }) => [
+      at(body, 'leaderboard', 'key'),
+      at(body, 'leaderboard', 'status'),
+    ])
+    expect(statuses.toSorted()).toEqual([
+      ['board', 'finished'],
+      ['more', 'active'],
+    ])
+  })
+
+  it('once, whatever comes twice: calls of the upkeep, an object that slept, a leaderboard that was hidden', async () => {
+    const setup = await withBoard(DAILY)
+    const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
+    for (let hour = 6; hour <= 48; hour += 6) {
+      await evictDurableObject(env.LEADERBOARD.getByName(setup.board))
+      await patch(setup, { status: 'inactive' }, { status: 'active' }, { description: `${hour}` })
+      await hours(NOON, hour)
+    }
+    const told = news(hook, NOON).map((text) => text.slice(text.indexOf(' ') + 1))
+    expect(told.filter((text) => text.startsWith('started'))).toEqual(
+      [2, 3].map((count) => `started ${day(count)}`),
+    )
+    expect(told.filter((text) => text.startsWith('finished'))).toEqual([
+      `finished ${TODAY}`,
+      `finished ${day(1)}`,
+    ])
+  })
+
+  it('L7: while it is hidden nothing is told; on return what is other then', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, ...ALL)
+    await events(setup.tenant, ['ada', 5], ['bob', 4])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await patch(setup, { status: 'inactive' })
+    await events(setup.tenant, ['bob', 2])
+    await minutes(NOON, 120)
+    expect(news(hook, NOON)).toEqual([])
+    await activate(setup)
+    await minutes(NOON, 121)
+    expect(news(hook, NOON)).toEqual([
+      `120 changed ${TODAY}: bob 1 6, ada 2 5`,
+      `120 rank_changed ${TODAY}: bob 2→1 4→6`,
+      `120 rank_changed ${TODAY}: ada 1→2 5→5`,
+    ])
   })
 })
+
+describe('when something fails', () => {
+  /** Moves the clock, and doesn't mind that something keeps it from all that is due. */
+  async function tryMove(ms: number): Promise<number> {
+    const { id, send } = await newTenant()
+    const request = new Request('http://laurel.test/admin/v1/test-clock', {
+      method: 'PUT',
+      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': id },
+      body: JSON.stringify({ now: new Date(ms).toISOString() }),
+    })
+    return (await send(request)).status
+  }
+
+  it.each(['before', 'after'] as const)(
+    'W2, W4: it stops %s the couriers have it: they get it again, with the same ids, and nothing is lost',
+    async (when) => {
+      const setup = await withBoard()
+      const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+      await events(setup.tenant, ['ada', 5])
+      await minutes(NOON, 20)
+      news(hook, NOON)
+      losing[when] = 1
+      await events(setup.tenant, ['bob', 6])
+      expect(await tryMove(NOON + 21 * 60_000)).toBe(500)
+      const first = sent.splice(0).map(({ id }) => id)
+      expect(first).toHaveLength(when === 'before' ? 0 : 3)
+      await events(setup.tenant, ['ada', 9])
+      await minutes(NOON, 60)
+      const ids = sent.map(({ id }) => id)
+      if (when === 'after') expect(ids.slice(0, 3)).toEqual(first)
+      expect(news(hook, NOON)).toEqual([
+        `20 changed ${TODAY}: bob 1 6, ada 2 5`,
+        `20 rank_changed ${TODAY}: bob null→1 null→6`,
+        `20 rank_changed ${TODAY}: ada 1→2 5→5`,
+        `35 changed ${TODAY}: ada 1 14, bob 2 6`,
+        `35 rank_changed ${TODAY}: ada 2→1 5→14`,
+        `35 rank_changed ${TODAY}: bob 1→2 6→6`,
+      ])
+    },
+  )
+
+  it('C2: the wake is lost: the hourly upkeep tells it', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, CHANGED)
+    await events(setup.tenant, ['ada', 5])
+    const hour = NOON - (NOON % HOUR) + HOUR
+    const due = 'UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1 AND due_at = ?3'
+    const { meta } = await env.DB.prepare(due).bind(setup.tenant.id, hour, NOON).run()
+    expect(meta.changes).toBe(1)
+    await moveTo(hour - 1)
+    expect(news(hook, NOON)).toEqual([])
+    await moveTo(hour)
+    expect(news(hook, NOON)).toEqual([`40 changed ${TODAY}: ada 1 5`])
+  })
+
+  it('L12: a change that was lost is told once it is found', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, CHANGED)
+    await events(setup.tenant, ['ada', 5])
+    await minutes(NOON, 1)
+    news(hook, NOON)
+    await events(through(setup.tenant).tenant, ['bob', 6])
+    await hours(NOON, 2)
+    expect(news(hook, NOON)).toEqual([`40 changed ${TODAY}: bob 1 6, ada 2 5`])
+  })
+
+  it('C1: the clock goes back: what comes then is told, and not days later', async () => {
+    hearing()
+    const setup = await withBoard({ start: dateAt(Date.now() - DAY) })
+    await subscribe(setup.tenant, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5])
+    await minutes(NOON, 1)
+    await events(setup.tenant, ['bob', 4])
+    sent.length = 0
+    expect((await setup.tenant.admin('DELETE', '/test-clock')).status).toBe(200)
+    await events(setup.tenant, ['cai', 6])
+    await vi.waitFor(() => expect(sent.map(({ body }) => at(body, 'user', 'id'))).toContain('cai'), {
+      timeout: 20_000,
+    })
+  })
+})
+
+describe('a user who is erased (U8)', () => {
+  it('the others are told that they moved up; nothing of the user is left', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5], ['bob', 4], ['cai', 3])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await erase(setup, 'ada')
+    await minutes(NOON, 30)
+    expect(news(hook, NOON)).toEqual([
+      `20 changed ${TODAY}: bob 1 4, cai 2 3`,
+      `20 rank_changed ${TODAY}: bob 2→1 4→4`,
+      `20 rank_changed ${TODAY}: cai 3→2 3→3`,
+    ])
+    expect(JSON.stringify(await kept(setup.board))).not.toContain('ada')
+  })
+
+  it('what waits in the outbox goes on without the user', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5], ['bob', 4])
+    losing.before = 1
+    const object = env.LEADERBOARD.getByName(setup.board)
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['zoe', 1])
+    const definition = calls[0]?.definition
+    if (definition === undefined) throw new Error('no message')
+    const tending = { definition, now: NOON, until: NOON, grace: 0 }
+    expect((await object.tend(tending)).news).toHaveLength(1)
+    expect(JSON.stringify((await kept(setup.board)).outbox)).toContain('ada')
+    losing.before = 0
+    await object.erase({ userId: 'ada', iid: await iidOf(setup, 'ada'), now: NOON })
+    expect(JSON.stringify(await kept(setup.board))).not.toContain('ada')
+    await minutes(NOON, 1)
+    expect(news(hook, NOON)).toEqual([
+      `0 changed ${TODAY}: bob 2 4`,
+      `0 rank_changed ${TODAY}: bob null→2 null→4`,
+    ])
+  })
+
+  it('is left out of what is told between the erasure and the visit of the leaderboard', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5], ['bob', 4])
+    await env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(setup.tenant.id).run()
+    await minutes(NOON, 1)
+    expect(news(hook, NOON)).toEqual([
+      `0 changed ${TODAY}: bob 2 4`,
+      `0 rank_changed ${TODAY}: bob null→2 null→4`,
+    ])
+  })
+})
+
+async function iidOf({ tenant }: Setup, id: string): Promise<string> {
+  const sql = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
+  return (await env.DB.prepare(sql).bind(tenant.id, id).first<string>('iid')) ?? ''
+}
+
+describe('whoever believes all that is told', () => {
+  it('W5: knows the ranking in the end, hears of each user and of the whole once in fifteen minutes, and of no gap', async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31)
+    let state = seed
+    const random = (below: number) => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff
+      return Math.floor((state / 0x8000_0000) * below)
+    }
+    const setup = await withBoard({ maxParticipants: 6 })
+    await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    for (let minute = 0; minute < 150; minute += 1 + random(9)) {
+      await minutes(NOON, minute)
+      await events(setup.tenant, [`u${random(9)}`, random(9) - 3])
+      if (random(12) === 0) await evictDurableObject(env.LEADERBOARD.getByName(setup.board))
+    }
+    await hours(NOON, 3)
+    const told = new Map<unknown, { rank: unknown; at: number }>()
+    let top: { at: number; rankings: unknown } | undefined
+    for (const { at: when, event, body } of sent) {
+      const board = at(body, 'leaderboard')
+      if (event === CHANGED) {
+        if (top !== undefined) expect(when - top.at, `seed ${seed}`).toBeGreaterThanOrEqual(15 * 60_000)
+        top = { at: when, rankings: at(board, 'rankings') }
+        continue
+      }
+      const user = at(body, 'user', 'id')
+      const before = told.get(user)
+      expect([user, before?.rank ?? null], `seed ${seed}`).toEqual([user, at(board, 'previousRank')])
+      if (before !== undefined) expect(when - before.at, `seed ${seed}`).toBeGreaterThanOrEqual(15 * 60_000)
+      told.set(user, { rank: at(board, 'rank'), at: when })
+    }
+    const served = await tenantRanking(setup)
+    expect(top?.rankings, `seed ${seed}`).toMatchObject(served)
+    const ranked = [...told].filter(([, { rank }]) => rank !== null)
+    expect(Object.fromEntries(ranked.map(([user, { rank }]) => [user, rank])), `seed ${seed}`).toEqual(
+      Object.fromEntries(served.map(({ userId, rank }) => [userId, rank])),
+    )
+  })
+})
+
+const tenantRanking = (setup: Setup) => ranking(setup, { limit: '6' })

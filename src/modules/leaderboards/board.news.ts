@@ -4,7 +4,7 @@ import type { Definition } from './board.messages'
 import type { Row } from './board.store'
 import { changesOf, rebase, standingOf, topOf } from './news.flush'
 import type { Fact, NewsRow, NewsType } from './news.messages'
-import { flushAt, isDue, isNews, listens, NewsState } from './news.rules'
+import { flushAt, isNews, listens, NewsState } from './news.rules'
 import type { NewsStore } from './news.store'
 import { beginsAt, latestRuns, localDay, type Run } from './runs.rules'
 
@@ -100,6 +100,8 @@ export class News {
     this.#set({
       begun: begun === null || last === null ? null : Math.min(begun, last),
       ended: Math.min(ended, openFrom),
+      flushed: 0,
+      due: null,
     })
     this.stir()
   }
@@ -145,7 +147,7 @@ export class News {
   tell(by: Instant): void {
     if (this.#state === null || this.#listened.length === 0) return
     const facts = this.#begin(by)
-    if (isDue(this.#state.due, by)) facts.push(...this.#flush(by))
+    if (this.#state.due !== null && this.#state.due <= by) facts.push(...this.#flush(by))
     this.#store.add(by, facts)
   }
 

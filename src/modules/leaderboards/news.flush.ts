@@ -1,7 +1,17 @@
 import type { Board } from './board'
 import type { Row } from './board.store'
 import type { Fact, Place } from './news.messages'
-import { compared, isSame, joined, listens, type Standing, TOP, toldOf } from './news.rules'
+import {
+  compared,
+  isSame,
+  isStill,
+  joined,
+  listens,
+  type Standing,
+  TOP,
+  toldOf,
+  withTold,
+} from './news.rules'
 import { ALL, type NewsStore } from './news.store'
 import { compareEntries } from './ranking'
 import type { Run } from './runs.rules'
@@ -54,12 +64,14 @@ function topChange(board: Board, told: NewsStore, run: Run): Fact[] {
 
 function rankChanges(board: Board, told: NewsStore, run: Run): Fact[] {
   const groups = new Set([...board.store.groups(run.start), ...told.groups(run.start)])
-  const moves = [...groups].flatMap((group) => {
+  const others = [...groups].flatMap((group) => {
     const { moves, list } = compared(told.list(run.start, group), placesOf(board, run.start, group))
-    if (moves.length > 0) told.tell(run.start, group, list)
-    return moves
+    return moves.length === 0 ? [] : [{ group, moves, list }]
   })
-  return joined(moves).map((move) => ({ type: 'leaderboard.rank_changed', run, ...move }))
+  const moves = joined(others.flatMap((other) => other.moves))
+  for (const { group, list } of others) told.tell(run.start, group, withTold(list, moves))
+  const moved = [...moves.values()].filter((move) => !isStill(move))
+  return moved.map((move) => ({ type: 'leaderboard.rank_changed', run, ...move }))
 }
 
 /** Takes how things stand for told where somebody begins to listen, and forgets what was told where nobody does any more. */

@@ -26,14 +26,7 @@ export const NewsState = z.object({
 export type NewsState = z.output<typeof NewsState>
 
 /** When a change is told that happens now: at once after a quiet time, else when that is over (W5). */
-export function flushAt(now: Instant, flushed: number): Instant {
-  // A flush in the future is one of a test clock that was taken away (C1).
-  return flushed > now ? now : instant(Math.max(now, flushed + QUIET))
-}
-
-/** Whether a flush is due by a moment; one far ahead is of a test clock that was taken away (C1). */
-export const isDue = (due: Instant | null, by: Instant): boolean =>
-  due !== null && (due <= by || due > by + QUIET)
+export const flushAt = (now: Instant, flushed: number): Instant => instant(Math.max(now, flushed + QUIET))
 
 /** Where a score stands in its group, and what of it may be told: the value as served, or what decides the order among groups. */
 export type Standing = { rank: number; group: string | null; measure: string | number } | null
@@ -76,20 +69,29 @@ export function compared(told: ToldList, present: readonly Place[]): { moves: Mo
   return { moves, list }
 }
 
-/** The moves of all groups of a run: whoever left one group for another has moved once, and not at all where the rank is the same. */
-export function joined(moves: readonly Move[]): Move[] {
+/** The moves of all groups of a run, one a user: whoever left one group for another has moved once. */
+export function joined(moves: readonly Move[]): Map<string, Move> {
   const byUser = new Map<string, Move>()
   for (const move of moves) {
     const other = byUser.get(move.iid)
-    if (other === undefined) byUser.set(move.iid, move)
-    else {
-      const [left, came] = move.rank === null ? [move, other] : [other, move]
-      const { previousRank, previousValue } = left
-      byUser.set(move.iid, { ...came, previousRank, previousValue })
-    }
+    const [left, came] = move.rank === null ? [move, other ?? move] : [other ?? move, move]
+    const { previousRank, previousValue } = left
+    byUser.set(move.iid, { ...came, previousRank, previousValue })
   }
-  return [...byUser.values()].filter(({ rank, previousRank }) => rank !== previousRank)
+  return byUser
 }
+
+/** Whether a user has the rank that was told, though in another group: that is not told. */
+export const isStill = (move: Move | undefined): boolean =>
+  move !== undefined && move.rank === move.previousRank
+
+/** What was told of a group with these moves: of those who still have their rank, the value of when it was told. */
+export const withTold = (list: ToldList, moves: ReadonlyMap<string, Move>): ToldList =>
+  list.map((one) => {
+    const move = one === null ? undefined : moves.get(one[1])
+    const isKept = one !== null && isStill(move)
+    return isKept ? [one[0], one[1], move?.previousValue ?? one[2]] : one
+  })
 
 /** Whether those whom a list tells of stand there as these do: the same users in the same places with the same values. */
 export const isSame = (told: ToldList, top: readonly Place[]): boolean =>
