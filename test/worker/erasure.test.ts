@@ -51,7 +51,7 @@ async function iidOf(tenant: TestTenant, id: string): Promise<string | null> {
     .first<string>('iid')
 }
 
-const BOARD_TABLES = ['scores', 'finals', 'standings', 'history', 'notes']
+const BOARD_TABLES = ['scores', 'finals', 'standings', 'history', 'told', 'outbox', 'notes']
 
 /** Everything that a leaderboard's object keeps, as JSON. */
 function boardRows(board: string): Promise<string> {

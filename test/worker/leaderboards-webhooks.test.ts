@@ -1,6 +1,7 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Sql } from '../../src/modules/leaderboards/board.sql'
 import {
   ALL,
   deafenTimekeeper,
@@ -348,6 +349,30 @@ describe('who listens since when', () => {
     expect(rows.other).toBe(rows.none)
     // Who listens, and when the flush is due: one row each, for all six events.
     expect(rows.listening).toBe((rows.none ?? 0) + 2)
+  })
+})
+
+describe('what it costs', () => {
+  it('W2: a flush writes six rows in the object, whatever number of events and users it tells of', async () => {
+    const setup = await withBoard()
+    await subscribe(setup.tenant, ...ALL)
+    await events(setup.tenant, ['ada', 5])
+    await minutes(NOON, 30)
+    const written = { count: 0 }
+    const { rows } = Sql.prototype
+    vi.spyOn(Sql.prototype, 'rows').mockImplementation(function (this: Sql, statement, ...values) {
+      const before = this.rowsWritten
+      const found = rows.call(this, statement, ...values)
+      if (/told|outbox/.test(statement) || values[0] === 'news') written.count += this.rowsWritten - before
+      return found
+    })
+    for (let n = 0; n < 40; n += 1) await events(setup.tenant, [`u${n}`, n + 1])
+    // That a flush is due.
+    expect(written.count).toBe(1)
+    await minutes(NOON, 59)
+    expect(sent.length).toBeGreaterThan(40)
+    // That it was made, the first ten, the ranks, one row of the outbox, which goes again.
+    expect(written.count).toBe(6)
   })
 })
 

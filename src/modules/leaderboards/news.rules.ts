@@ -88,9 +88,10 @@ export const isStill = (move: Move | undefined): boolean =>
 /** What was told of a group with these moves: of those who still have their rank, the value of when it was told. */
 export const withTold = (list: ToldList, moves: ReadonlyMap<string, Move>): ToldList =>
   list.map((one) => {
-    const move = one === null ? undefined : moves.get(one[1])
-    const isKept = one !== null && isStill(move)
-    return isKept ? [one[0], one[1], move?.previousValue ?? one[2]] : one
+    if (one === null) return null
+    const [userId, iid, value] = one
+    const move = moves.get(iid)
+    return [userId, iid, isStill(move) ? (move?.previousValue ?? value) : value]
   })
 
 /** Whether those whom a list tells of stand there as these do: the same users in the same places with the same values. */
