@@ -1,0 +1,25 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import type { TestTenant } from './harness'
+import { Hook } from './receiver'
+
+/** What a courier has of a letter, as far as tests look at it. */
+export type HeldLetter = { id: string; at: number; subject: string | null; event: string; body: unknown }
+
+/** All that was handed to a webhook's courier, in its order: by time, and of one user by `seq`. */
+export async function lettersOf(webhookId: string): Promise<HeldLetter[]> {
+  const courier = env.COURIER.getByName(`webhook:${webhookId}`)
+  return runInDurableObject(courier, (_, { storage }) => {
+    return storage.sql
+      .exec<{ id: string; at: number; subject: string | null; event: string; body: string }>(
+        'SELECT id, at, subject, event, body FROM letters ORDER BY at, seq, id',
+      )
+      .toArray()
+      .map((row) => ({ ...row, body: JSON.parse(row.body) }))
+  })
+}
+
+/** Creates a webhook at a receiver that takes everything, and returns its id. */
+export function subscribe(tenant: TestTenant, ...events: string[]): Promise<string> {
+  return tenant.create('/webhooks', { url: new Hook().url, events })
+}

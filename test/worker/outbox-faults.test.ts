@@ -1,0 +1,177 @@
+import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import worker from '../../src/index'
+import { drain } from '../../src/modules/outbox/drain.service'
+import type { Outgoing } from '../../src/modules/outbox/outbox'
+import { wakeAll } from '../../src/modules/timekeeper/timekeeper.service'
+import { contextOf } from './contexts'
+import { faulty, lost } from './faulty'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+import { lettersOf, subscribe } from './letters'
+
+let tenant: TestTenant
+let webhook: string
+
+/** Rows that wait in the outbox, and points that are to be told. */
+async function waiting(): Promise<number> {
+  const row = await env.DB.prepare(
+    `SELECT (SELECT count(*) FROM outbox WHERE tenant_id = ?1)
+       + (SELECT count(*) FROM points_told WHERE tenant_id = ?1 AND due_at IS NOT NULL) AS count`,
+  )
+    .bind(tenant.id)
+    .first<{ count: number }>()
+  return row?.count ?? 0
+}
+
+/** What the webhook's courier was handed: types, with what was added to points. */
+const told = async () =>
+  (await lettersOf(webhook)).map(({ event, body }) => [event, at(body, 'points', 'added')])
+
+/** Hands messages to the Worker's queue handler; answers which of them it is done with. */
+async function consume(...bodies: Outgoing[]): Promise<string[]> {
+  const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
+  const batch = createMessageBatch<Outgoing>('laurel-outbox', messages)
+  const ctx = createExecutionContext()
+  await worker.queue(batch, env, ctx)
+  return (await getQueueResult(batch, ctx)).explicitAcks
+}
+
+/** Messages of the queue are lost. */
+const silent = newApp({
+  OUTBOX: new Proxy(env.OUTBOX, {
+    get: (target, name) => (name === 'send' ? () => Promise.reject(lost()) : Reflect.get(target, name)),
+  }),
+})
+
+beforeEach(async () => {
+  tenant = (await newTenant()).through(silent)
+  const steps = await tenant.metric('steps')
+  const system = await tenant.create('/points', { name: 'XP', key: 'xp' })
+  const trigger = { type: 'metric', metricId: steps, metricThreshold: 1, points: 10, status: 'active' }
+  await tenant.create(`/points/${system}/triggers`, trigger)
+  webhook = await subscribe(tenant, '*')
+})
+
+describe('between the commit and the drain (W2)', () => {
+  it('the message of the queue is lost: the event has happened, and the cron trigger has it told', async () => {
+    expect((await tenant.event('steps', 'ada', 1)).status).toBe(201)
+    expect(await waiting()).toBe(2)
+    await wakeAll(contextOf(tenant.id))
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 20_000, interval: 50 })
+    expect((await told()).toSorted()).toEqual([
+      ['points.changed', 10],
+      ['streak.started', undefined],
+    ])
+  })
+
+  it('C1: moving the clock has told first what waits, as of the time at which it was due', async () => {
+    const now = Math.ceil(Date.now() / 60_000) * 60_000 + 60_000
+    const put = (ms: number) => tenant.admin('PUT', '/test-clock', { now: new Date(ms).toISOString() })
+    await put(now)
+    await tenant.event('steps', 'ada', 1)
+    await put(now + 3 * 3_600_000)
+    expect(await waiting()).toBe(0)
+    expect((await lettersOf(webhook)).map(({ at: when }) => when)).toEqual([now, now])
+    await tenant.admin('DELETE', '/test-clock')
+  })
+
+  it('the queue brings a message twice, and one of nobody', async () => {
+    await tenant.event('steps', 'ada', 1)
+    const own = { tenantId: tenant.id }
+    expect(await consume(own, own, { tenantId: 'nobody' })).toEqual(['m0', 'm1', 'm2'])
+    expect(await consume(own)).toEqual(['m0'])
+    expect(await told()).toHaveLength(2)
+  })
+
+  it('the write of an event has no answer: it is told once, whether it went through or not', async () => {
+    for (const goesThrough of [true, false]) {
+      const { DB } = faulty(async (run, write) => {
+        if (write > 0) return run()
+        if (goesThrough) await run()
+        throw lost()
+      })
+      const { status } = await tenant.through(newApp({ DB })).event('steps', `user-${goesThrough}`, 1)
+      expect(status).toBe(201)
+    }
+    await drain(contextOf(tenant.id))
+    expect((await told()).map(([event]) => event).toSorted()).toEqual([
+      'points.changed',
+      'points.changed',
+      'streak.started',
+      'streak.started',
+    ])
+  })
+
+  it('a refused write leaves nothing to tell', async () => {
+    const { DB } = faulty(() => Promise.reject(lost()))
+    const response = tenant.through(newApp({ DB })).event('steps', 'ada', 1)
+    await expect(response).rejects.toThrow('Something went wrong')
+    expect(await waiting()).toBe(0)
+  })
+})
+
+describe('in the middle of a drain (W2, W5)', () => {
+  it.each([0, 1, 2, 3, 4])('D1 fails at its write %i, after it or before: all is told once', async (n) => {
+    for (const goesThrough of [true, false]) {
+      const user = `user-${goesThrough}`
+      await tenant.event('steps', user, 1)
+      const { DB, seen } = faulty(async (run, write) => {
+        if (write !== n) return run()
+        if (goesThrough) await run()
+        throw lost()
+      })
+      await drain(contextOf(tenant.id, DB)).catch(() => undefined)
+      expect(seen.writes).toBeGreaterThan(0)
+      await drain(contextOf(tenant.id))
+      expect(await waiting()).toBe(0)
+      const letters = await lettersOf(webhook)
+      const own = letters.filter(({ body }) => at(body, 'user', 'id') === user)
+      expect(own.map(({ event }) => event).toSorted()).toEqual(['points.changed', 'streak.started'])
+    }
+  })
+
+  it('a courier that can’t be reached keeps what it is to carry in the outbox', async () => {
+    await tenant.event('steps', 'ada', 1)
+    const context = contextOf(tenant.id)
+    const COURIER = new Proxy(env.COURIER, {
+      get: (target, name) =>
+        name === 'getByName' ? () => ({ accept: () => Promise.reject(lost()) }) : Reflect.get(target, name),
+    })
+    await expect(drain({ ...context, env: { ...context.env, COURIER } })).rejects.toThrow('lost')
+    expect(await told()).toEqual([])
+    await drain(context)
+    expect(await told()).toHaveLength(2)
+  })
+
+  it('six at once, while events come in: each change is told, none twice', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      await Promise.all([
+        ...Array.from({ length: 6 }, () => drain(contextOf(tenant.id))),
+        ...Array.from({ length: 10 }, (_, n) => tenant.event('steps', `user-${round}-${n}`, 1)),
+      ])
+    }
+    await drain(contextOf(tenant.id))
+    const all = await told()
+    expect(all).toHaveLength(80)
+    expect(all.filter(([event]) => event === 'points.changed')).toHaveLength(40)
+  })
+
+  it('an event between reading and telling is told with the next one', async () => {
+    await tenant.event('steps', 'ada', 1)
+    const { DB } = faulty(async (run, write) => {
+      // The first write takes out what the outbox held; the second tells the points.
+      if (write === 1) await tenant.event('steps', 'ada', 2)
+      return run()
+    })
+    await drain(contextOf(tenant.id, DB))
+    const row = await env.DB.prepare(
+      'SELECT total, due_at AS due, until FROM points_told WHERE tenant_id = ?1',
+    )
+      .bind(tenant.id)
+      .first<{ total: number; due: number | null; until: number }>()
+    expect(row?.total).toBe(10)
+    expect(row?.due).toBe(row?.until)
+    expect((await told()).filter(([event]) => event === 'points.changed')).toEqual([['points.changed', 10]])
+  })
+})

@@ -1,0 +1,352 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { drain } from '../../src/modules/outbox/drain.service'
+import { BODIES } from '../../src/modules/webhooks/payloads'
+import { contextOf } from './contexts'
+import { at, newTenant, type TestTenant } from './harness'
+import { type HeldLetter, lettersOf, subscribe } from './letters'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+/** A Monday at midnight in UTC, ahead of the present; each test begins some weeks later, since the clock is the file's. */
+let start = Math.ceil(Date.now() / DAY) * DAY + ((11 - (Math.ceil(Date.now() / DAY) % 7)) % 7) * DAY
+const iso = (ms: number) => new Date(ms).toISOString()
+
+let tenant: TestTenant
+
+/** Moves the clock to so many milliseconds after the test's start. */
+async function move(ms: number): Promise<void> {
+  expect((await tenant.admin('PUT', '/test-clock', { now: iso(start + ms) })).status).toBe(200)
+}
+
+/** Rows of a table of this tenant. */
+const rowsOf = async (table: 'outbox' | 'points_told') => {
+  const { results } = await env.DB.prepare(`SELECT * FROM ${table} WHERE tenant_id = ?1`)
+    .bind(tenant.id)
+    .all()
+  return results
+}
+
+/** What a webhook's courier has, once everything is handed over; every body is as the contract has it. */
+async function told(webhookId: string): Promise<HeldLetter[]> {
+  await drain(contextOf(tenant.id))
+  expect(await rowsOf('outbox')).toEqual([])
+  const letters = await lettersOf(webhookId)
+  for (const { event, body } of letters) expect(parsed(event, body)).toEqual(body)
+  return letters
+}
+
+/** A body as its schema reads it, where it has no field that the schema doesn't know. */
+function parsed(event: string, body: unknown): unknown {
+  const schema = Object.entries(BODIES).find(([type]) => type === event)?.[1]
+  if (schema === undefined) throw new Error(`an event of a type that is none: ${event}`)
+  return z.strictObject({ type: z.literal(event), ...schema.shape }).parse(body)
+}
+
+const types = (letters: readonly HeldLetter[]) => letters.map(({ event }) => event)
+
+/** A points system with a trigger that gives points for each unit of the metric `steps`. */
+async function pointsFor(key: string, points = 10, more: object = {}): Promise<string> {
+  const system = await tenant.create('/points', { name: key, key, ...more })
+
+  await tenant.create(`/points/${system}/triggers`, {
+    type: 'metric',
+    metricId: steps,
+    metricThreshold: 1,
+    points,
+    status: 'active',
+  })
+  return system
+}
+
+let steps: string
+
+beforeEach(async () => {
+  await env.DB.prepare('DELETE FROM due_work').run()
+  start += 35 * DAY
+  tenant = await newTenant()
+  steps = await tenant.metric('steps')
+  await move(9 * HOUR)
+})
+
+describe('who is told (W1, W2)', () => {
+  it('W2: nothing is written while nobody listens, nor of what nobody listens to', async () => {
+    await pointsFor('xp')
+    await tenant.event('steps', 'ada', 1)
+    const inactive = await tenant.create('/webhooks', {
+      url: 'http://127.0.0.1:1/',
+      events: ['*'],
+      status: 'inactive',
+    })
+    const other = await subscribe(tenant, 'streak.lost')
+    await tenant.event('steps', 'bob', 1)
+    expect([await rowsOf('outbox'), await rowsOf('points_told')]).toEqual([[], []])
+    expect([await told(inactive), await told(other)]).toEqual([[], []])
+  })
+
+  it('W2: two webhooks are told of their own types, with the same ids', async () => {
+    const [all, some] = [await subscribe(tenant, '*'), await subscribe(tenant, 'streak.started')]
+    await pointsFor('xp')
+    await tenant.event('steps', 'ada', 1)
+    const letters = await told(all)
+    expect(types(letters).sort()).toEqual(['points.changed', 'streak.started'])
+    expect(await told(some)).toEqual(letters.filter(({ event }) => event === 'streak.started'))
+  })
+
+  it('W2: a refused event tells nothing, and a replay nothing more', async () => {
+    const all = await subscribe(tenant, '*')
+    await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
+    const { status } = await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
+    expect(status).toBe(202)
+    expect((await tenant.event('steps', 'ada', 1, { attributes: { none: 'x' } })).status).toBe(422)
+    expect(types(await told(all))).toEqual(['streak.started'])
+  })
+})
+
+describe('streaks (W6)', () => {
+  it('W6: started at 1, extended beyond, lost with its length', async () => {
+    const all = await subscribe(tenant, '*')
+    await tenant.event('steps', { id: 'ada', email: 'ada@example.com', tz: 'Europe/Berlin' }, 1)
+    await tenant.event('steps', 'ada', 1)
+    await move(DAY + 9 * HOUR)
+    await tenant.event('steps', 'ada', 1)
+    await move(4 * DAY)
+    const letters = await told(all)
+    expect(types(letters)).toEqual(['streak.started', 'streak.extended', 'streak.lost'])
+    const [started, extended, lost] = letters
+    expect(at(started?.body, 'streak', 'length')).toBe(1)
+    expect(at(started?.body, 'user', 'email')).toBe('ada@example.com')
+    expect(at(extended?.body, 'streak', 'length')).toBe(2)
+    expect(at(lost?.body, 'length')).toBe(2)
+    expect(at(lost?.body, 'user', 'email')).toBe('ada@example.com')
+    // At the user's midnight: Berlin is an hour or two ahead of UTC.
+    expect([22, 23]).toContain(new Date(lost?.at ?? 0).getUTCHours())
+    expect(new Set(letters.map(({ subject }) => subject)).size).toBe(1)
+  })
+
+  it('W6: a freeze that is earned, granted or consumed; not the initial ones, nor pauses and restores', async () => {
+    const all = await subscribe(tenant, '*')
+    const freezes = { initial: 1, max: 5, autoEarnInterval: 3, autoEarnAmount: 2 }
+    await tenant.admin('PATCH', '/streaks/settings', { freezes })
+    await tenant.event('steps', 'ada', 1)
+    await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
+    expect(
+      (await told(all)).map(({ event, body }) => [event, at(body, 'earned'), at(body, 'freezes')]),
+    ).toEqual([
+      ['streak.started', undefined, undefined],
+      ['streak.freeze_earned', 1, 2],
+    ])
+    // Two midnights are missed, and on the third freezes are earned before one is consumed (S7).
+    await move(4 * DAY + HOUR)
+    expect(
+      (await told(all))
+        .slice(2)
+        .map(({ event, body }) => [event, at(body, 'earned') ?? at(body, 'consumed'), at(body, 'freezes')]),
+    ).toEqual([
+      ['streak.freeze_consumed', 1, 1],
+      ['streak.freeze_earned', 2, 3],
+      ['streak.freeze_consumed', 1, 2],
+      ['streak.freeze_consumed', 1, 1],
+    ])
+    const pause = {
+      userId: 'ada',
+      start: iso(start + 5 * DAY).slice(0, 10),
+      end: iso(start + 5 * DAY).slice(0, 10),
+    }
+    await tenant.admin('POST', '/streaks/pauses', { pauses: [pause] })
+    await move(4 * DAY + 2 * HOUR)
+    await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
+    expect((await told(all)).length).toBe(6)
+  })
+
+  it('W6, U7: whoever switches streaks off hears nothing more of them', async () => {
+    const all = await subscribe(tenant, '*')
+    const freezes = { initial: 0, max: 5, autoEarnInterval: 1, autoEarnAmount: 1 }
+    await tenant.admin('PATCH', '/streaks/settings', { freezes })
+    await tenant.event('steps', 'ada', 1)
+    await tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled: false } })
+    await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
+    await move(3 * DAY)
+    expect(types(await told(all))).toEqual(['streak.started'])
+  })
+
+  it('S9: a switch of the frequency tells nothing', async () => {
+    const all = await subscribe(tenant, '*')
+    await tenant.event('steps', 'ada', 1)
+    await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    await move(10 * HOUR)
+    expect(types(await told(all))).toEqual(['streak.started'])
+  })
+})
+
+describe('achievements (W6)', () => {
+  it('W6: completed by an event, by its key, composites too; never when backdated (A4)', async () => {
+    const all = await subscribe(tenant, '*')
+    const first = await tenant.create('/achievements', {
+      key: 'first',
+      name: 'First',
+      trigger: 'metric',
+      metricId: steps,
+      metricValue: 1,
+      status: 'active',
+    })
+    const asked = await tenant.create('/achievements', {
+      key: 'asked',
+      name: 'Asked',
+      trigger: 'api',
+      status: 'active',
+    })
+    await tenant.create('/achievements', {
+      key: 'both',
+      name: 'Both',
+      trigger: 'achievement',
+      achievementIds: [first, asked],
+      status: 'active',
+    })
+    await tenant.event('steps', 'ada', 1)
+    await tenant.app('POST', '/achievements/asked/complete', { user: { id: 'ada' } })
+    await tenant.app('POST', '/achievements/asked/complete', { user: { id: 'ada' } })
+    const letters = await told(all)
+    expect(letters.map(({ event, body }) => [event, at(body, 'achievement', 'key')])).toEqual([
+      ['streak.started', undefined],
+      ['achievement.completed', 'first'],
+      ['achievement.completed', 'asked'],
+      ['achievement.completed', 'both'],
+    ])
+    await tenant.create('/achievements', {
+      key: 'late',
+      name: 'Late',
+      trigger: 'metric',
+      metricId: steps,
+      metricValue: 1,
+      status: 'active',
+    })
+    await move(10 * HOUR)
+    expect((await tenant.app('GET', '/users/ada/achievements')).body).toHaveLength(4)
+    expect(await told(all)).toEqual(letters)
+  })
+})
+
+describe('points (W5, W6)', () => {
+  const points = (letters: readonly HeldLetter[]) =>
+    letters
+      .filter(({ event }) => event === 'points.changed')
+      .map(({ at: when, body }) => [
+        (when - start) / MINUTE,
+        at(body, 'points', 'added'),
+        at(body, 'points', 'total'),
+        z.array(z.unknown()).parse(at(body, 'points', 'awards')).length,
+      ])
+
+  it('W5: the first change at once, then one in 15 minutes with all that happened since, and none without', async () => {
+    const changed = await subscribe(tenant, 'points.changed')
+    await pointsFor('xp')
+    await tenant.event('steps', 'ada', 1)
+    expect(points(await told(changed))).toEqual([[540, 10, 10, 1]])
+    await tenant.event('steps', 'ada', 2)
+    await move(9 * HOUR + 5 * MINUTE)
+    await tenant.event('steps', 'ada', 3)
+    expect(points(await told(changed)).length).toBe(1)
+    await move(9 * HOUR + 14 * MINUTE)
+    expect(points(await told(changed)).length).toBe(1)
+    await move(12 * HOUR)
+    expect(points(await told(changed)).slice(1)).toEqual([[555, 50, 60, 2]])
+    await tenant.event('steps', 'ada', 1)
+    expect(points(await told(changed)).slice(2)).toEqual([[720, 10, 70, 1]])
+    expect(await rowsOf('points_told')).toMatchObject([{ due_at: null }])
+  })
+
+  it('W5: each user and each system has a quarter of an hour of its own', async () => {
+    const changed = await subscribe(tenant, 'points.changed')
+    await pointsFor('xp')
+    await pointsFor('gems', 3)
+    await tenant.event('steps', 'ada', 1)
+    await tenant.event('steps', 'bob', 1)
+    const letters = await told(changed)
+    expect(
+      letters.map(({ body }) => `${at(body, 'user', 'id')} ${at(body, 'points', 'key')}`).sort(),
+    ).toEqual(['ada gems', 'ada xp', 'bob gems', 'bob xp'])
+  })
+
+  it('W5: parallel events are told of once now and once later, and nothing is left out', async () => {
+    const changed = await subscribe(tenant, 'points.changed')
+    await pointsFor('xp')
+    await Promise.all(Array.from({ length: 20 }, () => tenant.event('steps', 'ada', 1)))
+    await move(11 * HOUR)
+    const told20 = points(await told(changed))
+    expect(told20.reduce((sum, [, added]) => sum + Number(added), 0)).toBe(200)
+    expect(told20.at(-1)?.[2]).toBe(200)
+    expect(told20.length).toBeLessThanOrEqual(2)
+  })
+
+  it('W5: what happened while nobody listened is not told', async () => {
+    await pointsFor('xp')
+    const before = await subscribe(tenant, 'points.changed')
+    await tenant.event('steps', 'ada', 1)
+    await told(before)
+    await tenant.admin('DELETE', `/webhooks?ids=${before}`)
+    await tenant.event('steps', 'ada', 5)
+    const changed = await subscribe(tenant, 'points.changed')
+    await move(10 * HOUR)
+    await tenant.event('steps', 'ada', 1)
+    expect(points(await told(changed))).toEqual([[600, 10, 70, 1]])
+  })
+
+  it('W6: points.level_changed by points, up and down, never by editing levels; points.changed has the level, too', async () => {
+    const all = await subscribe(tenant, 'points.level_changed', 'points.changed')
+    const system = await pointsFor('xp')
+    await tenant.create(`/points/${system}/levels`, { key: 'one', name: 'One', points: 10 })
+    await tenant.event('steps', 'ada', 1)
+    await told(all)
+    await tenant.create(`/points/${system}/levels`, { key: 'zero', name: 'Zero', points: 5 })
+    await tenant.create(`/points/${system}/triggers`, {
+      type: 'metric',
+      metricId: steps,
+      metricThreshold: 1,
+      points: -16,
+      status: 'active',
+    })
+    await tenant.event('steps', 'ada', 1)
+    const letters = await told(all)
+    expect(
+      letters
+        .filter(({ event }) => event === 'points.level_changed')
+        .map(({ body }) => [
+          at(body, 'previousLevel', 'key'),
+          at(body, 'newLevel', 'key'),
+          at(body, 'points', 'total'),
+        ]),
+    ).toEqual([
+      [undefined, 'one', 10],
+      ['one', undefined, 4],
+    ])
+    expect(at(letters.find(({ event }) => event === 'points.changed')?.body, 'points', 'level', 'key')).toBe(
+      'one',
+    )
+  })
+
+  it('W5, W6: ticks tell of points and levels', async () => {
+    const all = await subscribe(tenant, 'points.level_changed', 'points.changed')
+    const system = await tenant.create('/points', { name: 'Energy', key: 'energy' })
+    await tenant.create(`/points/${system}/levels`, { key: 'one', name: 'One', points: 10 })
+    await tenant.app('PUT', '/users/ada', { email: 'ada@example.com' })
+    await tenant.create(`/points/${system}/triggers`, {
+      type: 'time',
+      timeUnit: 'hours',
+      timeInterval: 1,
+      points: 5,
+      status: 'active',
+    })
+    await move(11 * HOUR + 30 * MINUTE)
+    const letters = await told(all)
+    expect(
+      letters
+        .filter(({ event }) => event === 'points.level_changed')
+        .map(({ body }) => at(body, 'newLevel', 'key')),
+    ).toEqual(['one'])
+    expect(at(letters[0]?.body, 'user', 'email')).toBe('ada@example.com')
+    expect(points(letters).reduce((sum, [, added]) => sum + Number(added), 0)).toBe(10)
+  })
+})
