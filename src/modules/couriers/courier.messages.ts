@@ -37,8 +37,11 @@ export type Letter = z.infer<typeof Letter>
 export type Attempt =
   /** It has arrived; `status` is the answer's, where there is one. */
   | { kind: 'delivered'; status: number | null }
-  /** It has not, and is to be tried again; not before so many milliseconds where the other side asks for it. */
-  | { kind: 'failed'; status: number | null; error: string; retryAfter?: number }
+  /**
+   * It has not, and is to be tried again; not before so many milliseconds where the other side asks for it. With a `body`, that is what is
+   * carried from now on: a part of it has arrived.
+   */
+  | { kind: 'failed'; status: number | null; error: string; retryAfter?: number; body?: string }
   /** It never will. */
   | { kind: 'refused'; status: number | null; error: string }
   /** There is nothing to carry it by: it is kept, for the log. */
@@ -86,6 +89,9 @@ export type Delivery = z.infer<typeof Delivery>
 /** The same, as it comes from the object; null where there is none. */
 export const DeliveryReply = Delivery.nullable()
 export const ListReply = z.array(Delivery)
+
+/** The same page with what was carried; `at` is the letter's. */
+export const LogReply = z.array(Delivery.extend({ at: moment, body: z.string() }))
 
 /** Makes a letter pending again. */
 export const RedeliverRequest = z.object({ id: z.string(), now: moment })

@@ -21,6 +21,7 @@ import {
   HeldRequest,
   type ListReply,
   ListRequest,
+  type LogReply,
   nameOf,
   RedeliverRequest,
   type TendReply,
@@ -185,6 +186,12 @@ export class Courier extends DurableObject<Bindings> {
   list(request: z.input<typeof ListRequest>): z.input<typeof ListReply> {
     const { limit, skip } = ListRequest.parse(request)
     return this.#store.list(limit, skip).map(deliveryOf)
+  }
+
+  /** The same with what was carried. */
+  log(request: z.input<typeof ListRequest>): z.input<typeof LogReply> {
+    const { limit, skip } = ListRequest.parse(request)
+    return this.#store.log(limit, skip).map((row) => ({ ...deliveryOf(row), at: row.at, body: row.body }))
   }
 
   /** A letter of the log; null where there is none of this id. */

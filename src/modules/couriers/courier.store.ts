@@ -76,10 +76,12 @@ const SQL = {
   settle: `UPDATE letters SET status = ?4, next_at = ?5, last_status = ?6, last_error = ?7, waits = ?8, claimed = 0,
       attempts = attempts + ?9, tries = tries + ?9
     WHERE ${KEY} AND status = 'pending'`,
+  rewrite: `UPDATE letters SET body = ?4 WHERE ${KEY} AND status = 'pending'`,
   renew: `UPDATE letters SET status = 'pending', next_at = ?4, tries = 0, claimed = 0, waits = ${WAITS.forAnother}
     WHERE ${KEY}`,
   hasten: "UPDATE letters SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
   list: `SELECT ${ROW} FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,
+  log: `SELECT ${ROW}, body FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,
   one: `SELECT ${ROW} FROM letters WHERE at = ?1 AND id = ?2`,
   held: `SELECT ${ROW}, body FROM letters WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
     ORDER BY at, seq, id LIMIT ?5`,
@@ -181,6 +183,11 @@ export class CourierStore {
     this.#run(SQL.settle, ...keyOf(place), status, nextAt, lastStatus, lastError, waits, attempts)
   }
 
+  /** Has another body be carried from now on. */
+  rewrite(place: Place, body: string): void {
+    this.#run(SQL.rewrite, ...keyOf(place), body)
+  }
+
   /** Makes a letter pending as though it were new. */
   renew(place: Place, now: Instant): void {
     this.#run(SQL.renew, ...keyOf(place), now)
@@ -194,6 +201,11 @@ export class CourierStore {
   /** A page of the log, newest first. */
   list(limit: number, skip: number): Row[] {
     return this.#rows<Row>(SQL.list, limit, skip)
+  }
+
+  /** The same with the bodies. */
+  log(limit: number, skip: number): (Row & { body: string })[] {
+    return this.#rows<Row & { body: string }>(SQL.log, limit, skip)
   }
 
   /** The letter of an id that was made of this moment. */

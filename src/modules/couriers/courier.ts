@@ -152,6 +152,7 @@ export class CourierRounds {
     // As it is now: it may have been made new while it was on its way, or erased.
     const present = this.#store.pending(letter)
     if (present === undefined) return
+    if (attempt.kind === 'failed' && attempt.body !== undefined) this.#store.rewrite(present, attempt.body)
     const outcome = outcomeOf(attempt, present.tries + attempts, now)
     this.#store.settle(present, outcome, attempts)
     if (outcome.nextAt !== null) return
