@@ -76,7 +76,8 @@ async function listening(/** @type {import('node:child_process').ChildProcess} *
 
 async function start() {
   const port = parsePort(process.env.PORT)
-  const variables = effectiveVariables(completeDevVars(inProject('.dev.vars')), process.env)
+  const url = `http://localhost:${port}`
+  const variables = effectiveVariables(completeDevVars(inProject('.dev.vars')), process.env, url)
   const file = formatVariables(variables)
   await demandFree(port)
 

@@ -21,6 +21,8 @@ import { leaderboardAdminRoutes } from './modules/leaderboards/leaderboards.admi
 import { leaderboardRoutes } from './modules/leaderboards/leaderboards.routes'
 import { metricRoutes } from './modules/metrics/metrics.routes'
 import { userMetricRoutes } from './modules/metrics/user-metrics.routes'
+import { notificationRoutes } from './modules/notifications/notifications.routes'
+import { unsubscribeRoutes } from './modules/notifications/unsubscribe.routes'
 import { pointsAdminRoutes } from './modules/points/points.admin.routes'
 import { pointsRoutes } from './modules/points/points.routes'
 import { preferenceRoutes } from './modules/preferences/preferences.routes'
@@ -57,6 +59,8 @@ const MODULES = [
   tenantRoutes,
   settingsRoutes,
   webhookRoutes,
+  notificationRoutes,
+  unsubscribeRoutes,
   keyRoutes,
   clockRoutes,
 ]
@@ -73,7 +77,8 @@ export function createApp(instance: Instance): App {
 
   app.use(async (c, next) => {
     const began = systemNow()
-    const ctx = newContext(instance, c.env, (work) => c.executionCtx.waitUntil(work))
+    const { origin } = new URL(c.req.url)
+    const ctx = { ...newContext(instance, c.env, (work) => c.executionCtx.waitUntil(work)), origin }
     c.set('ctx', ctx)
     await next()
     c.res.headers.set('X-Request-Id', ctx.requestId)
@@ -120,6 +125,7 @@ export function newContext(
   const settings = variables(env)
   return {
     requestId: crypto.randomUUID(),
+    origin: null,
     env,
     variables: settings,
     instance,

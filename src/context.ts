@@ -10,6 +10,8 @@ export type Access = { kind: 'admin' } | { kind: 'application'; userId: string }
 /** What every request has from its first moment. */
 export type Context = {
   requestId: string
+  /** Through which address the request came, such as `https://example.com`; null where nobody has sent one. */
+  origin: string | null
   env: Bindings
   variables: Variables
   instance: Instance

@@ -7,6 +7,9 @@ import type { Outgoing } from './modules/outbox/outbox'
 import type { Timekeeper } from './modules/timekeeper/timekeeper.object'
 
 const onOff = z.enum(['on', 'off']).default('off')
+const some = z.string().min(1).optional()
+/** The base of addresses, without a slash at its end. */
+const base = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''))
 
 const Variables = z.object({
   /** The first admin key (K4). Without it, and with no other admin key, the admin interface is closed. */
@@ -22,6 +25,25 @@ const Variables = z.object({
   WEBHOOK_TIMEOUT: z.coerce.number().int().min(1).max(300).default(60),
   /** Load the demo configuration into an empty database. */
   DEMO: onOff,
+  /** Where the service is reached from outside: where links in notifications lead. Without it, where the template was written through. */
+  PUBLIC_URL: base.optional(),
+  /** Whom emails are from, such as `Ada <ada@example.com>`. Without it none are sent. */
+  EMAIL_FROM: some,
+  /** Emails go by Resend where this is set, else by the binding `EMAIL` where there is one. */
+  RESEND_API_KEY: some,
+  RESEND_URL: base.default('https://api.resend.com'),
+  /** Push by Expo: on where one of the two is set. */
+  EXPO_ACCESS_TOKEN: some,
+  EXPO_URL: base.optional(),
+  /** Push by APNs: on where all but the address are set. The key is the .p8 file's text, the topic the app's bundle id. */
+  APNS_KEY: some,
+  APNS_KEY_ID: some,
+  APNS_TEAM_ID: some,
+  APNS_TOPIC: some,
+  APNS_URL: base.default('https://api.push.apple.com'),
+  /** Push by FCM: on where the service account's JSON is set. */
+  FCM_SERVICE_ACCOUNT: some,
+  FCM_URL: base.default('https://fcm.googleapis.com'),
 })
 
 /** What the deployment is told by variables and secrets. */
@@ -43,6 +65,8 @@ export type Bindings = {
   APPLICATION_LIMIT: RateLimit
   ADMIN_LIMIT: RateLimit
   ADDRESS_LIMIT: RateLimit
+  /** Sends emails, where wrangler.toml has it. */
+  EMAIL?: SendEmail
 } & Partial<Record<keyof Variables, string>>
 
 /** Parsed variables by the bindings they came from: one entry for each isolate. */

@@ -1,6 +1,7 @@
 import { ConfigurationCache } from './modules/configuration/configuration.cache'
 import { UserQueues } from './modules/events/queue'
 import { KeyCache } from './modules/keys/keys.cache'
+import { PassCache } from './modules/notifications/push/passes'
 import { Wakes } from './modules/outbox/wakes'
 import { RankingCache } from './modules/streaks/rankings.cache'
 import { TenantNames } from './modules/tenants/tenants.cache'
@@ -14,6 +15,7 @@ export class Instance {
   readonly tenantNames = new TenantNames()
   readonly configurations = new ConfigurationCache()
   readonly rankings = new RankingCache()
+  readonly passes = new PassCache()
   readonly queues = new UserQueues()
   readonly wakes = new Wakes()
 }

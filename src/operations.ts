@@ -10,6 +10,7 @@ import { leaderboardAdminOperations } from './modules/leaderboards/leaderboards.
 import * as leaderboards from './modules/leaderboards/leaderboards.routes'
 import { metricOperations } from './modules/metrics/metrics.routes'
 import * as userMetrics from './modules/metrics/user-metrics.routes'
+import { notificationOperations } from './modules/notifications/notifications.routes'
 import { pointsAdminOperations } from './modules/points/points.admin.routes'
 import { pointsOperations } from './modules/points/points.routes'
 import * as preferences from './modules/preferences/preferences.routes'
@@ -62,6 +63,7 @@ export const adminOperations: readonly OperationSpec[] = [
   settings.adminSettingsGet,
   settings.adminSettingsUpdate,
   ...webhookOperations,
+  ...notificationOperations,
   keys.adminApplicationApiKeysList,
   keys.adminApplicationApiKeysCreate,
   keys.adminApplicationApiKeysDelete,

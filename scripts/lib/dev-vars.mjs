@@ -14,6 +14,19 @@ const OVERRIDABLE = [
   'RATE_LIMITS',
   'WEBHOOK_TIMEOUT',
   'DEMO',
+  'PUBLIC_URL',
+  'EMAIL_FROM',
+  'RESEND_API_KEY',
+  'RESEND_URL',
+  'EXPO_ACCESS_TOKEN',
+  'EXPO_URL',
+  'APNS_KEY',
+  'APNS_KEY_ID',
+  'APNS_TEAM_ID',
+  'APNS_TOPIC',
+  'APNS_URL',
+  'FCM_SERVICE_ACCOUNT',
+  'FCM_URL',
 ]
 
 const SWITCHES = ['MULTI_TENANCY', 'TEST_CLOCK', 'RATE_LIMITS', 'DEMO']
@@ -68,14 +81,15 @@ export function completeDevVars(path) {
 }
 
 /**
- * What the Worker is told: the file, the environment over it, and the demo unless it is declined.
+ * What the Worker is told: the file, the environment over it, its own address, and the demo unless it is declined.
  *
  * @param {Record<string, string>} fromFile
  * @param {NodeJS.ProcessEnv} environment
+ * @param {string} url where it listens
  * @returns {Record<string, string>} without empty values
  * @throws {Complaint} when a switch is neither on nor off
  */
-export function effectiveVariables(fromFile, environment) {
+export function effectiveVariables(fromFile, environment, url) {
   const merged = { ...fromFile }
   for (const name of OVERRIDABLE) {
     const value = environment[name]
@@ -89,6 +103,7 @@ export function effectiveVariables(fromFile, environment) {
       )
     }
   }
+  if (!merged.PUBLIC_URL) merged.PUBLIC_URL = url
   if (!merged.DEMO && merged.MULTI_TENANCY !== 'on') merged.DEMO = 'on'
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''))
 }

@@ -117,5 +117,8 @@ function attributesInUse(config: Configuration, now: Instant): ReadonlyMap<strin
     if (status === 'inactive') continue
     mark([...userAttributes, ...eventAttributes], `the achievement ${key}, which is ${status}`)
   }
+  for (const { id, status, userAttributes } of config.templates) {
+    if (status === 'active') mark(userAttributes, `the active notification template ${id}`)
+  }
   return used
 }

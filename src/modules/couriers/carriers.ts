@@ -1,13 +1,8 @@
 import type { TenantContext } from '../../context'
 import type { Configuration } from '../configuration/configuration'
+import { notificationCarrier } from '../notifications/carrier'
 import { webhookCarrier } from '../webhooks/webhook.carrier'
 import type { Carrier, Destination } from './courier.messages'
-
-/** Where there is nothing to carry by: letters are kept, for the log (N4). */
-const NOBODY: Carrier = {
-  mayRepeat: true,
-  attempt: async () => ({ kind: 'unsent', error: 'unsent: no provider' }),
-}
 
 /**
  * How letters are carried to a destination as it is configured at present; `waits` while it is to get none but may get them later, `gone` where it
@@ -26,6 +21,6 @@ export function carrierTo(
     }
     case 'email':
     case 'push':
-      return NOBODY
+      return notificationCarrier(context, destination.kind)
   }
 }

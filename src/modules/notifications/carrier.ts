@@ -1,0 +1,121 @@
+import type { TenantContext } from '../../context'
+import type { Attempt, Carrier, Letter } from '../couriers/courier.messages'
+import { removeDeviceTokens } from '../users/devices.repository'
+import { cloudflareEmail } from './email/cloudflare'
+import type { EmailPort } from './email/port'
+import { resendEmail } from './email/resend'
+import { notificationIn, type PushNotification } from './letters'
+import type { Channel } from './notifications'
+import { apnsPush } from './push/apns'
+import { expoPush } from './push/expo'
+import { fcmPush } from './push/fcm'
+import { type PushPort, type PushResult, providerOf } from './push/port'
+import { textOfHtml } from './text'
+
+/** There is no provider (N4). */
+const UNSENT: Attempt = { kind: 'unsent', error: 'unsent: no provider' }
+
+/** How a tenant's notifications are carried, by the providers that the deployment's variables name at present (N4). */
+export function notificationCarrier(context: TenantContext, channel: Channel): Carrier {
+  const email = channel === 'email' ? emailPort(context) : null
+  return {
+    // A push message that comes twice takes its own place; an email doesn't.
+    mayRepeat: channel === 'push' || email?.mayRepeat === true,
+    async attempt(letter) {
+      const notification = notificationIn(letter)
+      const { fault, title, body, headers } = notification
+      if (fault !== undefined) return { kind: 'refused', status: null, error: fault }
+      if (notification.channel === 'push') return pushed(context, letter, notification)
+      const from = context.variables.EMAIL_FROM
+      if (email === null || from === undefined) return UNSENT
+      const { to } = notification
+      return email.send({
+        id: letter.id,
+        from,
+        to,
+        subject: title,
+        html: body,
+        text: textOfHtml(body),
+        headers,
+      })
+    },
+  }
+}
+
+function emailPort({ env, variables }: TenantContext): EmailPort | null {
+  const { RESEND_API_KEY: key, RESEND_URL: url } = variables
+  if (key !== undefined) return resendEmail({ key, url })
+  return env.EMAIL === undefined ? null : cloudflareEmail(env.EMAIL)
+}
+
+function pushPort(
+  { variables, instance }: TenantContext,
+  provider: ReturnType<typeof providerOf>,
+): PushPort | null {
+  const { passes } = instance
+  switch (provider) {
+    case 'expo': {
+      const { EXPO_ACCESS_TOKEN: accessToken, EXPO_URL: url } = variables
+      if (accessToken === undefined && url === undefined) return null
+      return expoPush({ url: url ?? 'https://exp.host', accessToken })
+    }
+    case 'apns': {
+      const { APNS_URL: url, APNS_KEY: key, APNS_KEY_ID: keyId } = variables
+      const { APNS_TEAM_ID: teamId, APNS_TOPIC: topic } = variables
+      if (key === undefined || keyId === undefined || teamId === undefined || topic === undefined) return null
+      return apnsPush({ url, key, keyId, teamId, topic }, passes)
+    }
+    case 'fcm': {
+      const { FCM_SERVICE_ACCOUNT: account, FCM_URL: url } = variables
+      return account === undefined ? null : fcmPush({ url, account }, passes)
+    }
+  }
+}
+
+/** What came of one device's message; null where its provider is not configured. */
+type Sent = { token: string; result: PushResult | null }
+
+/** Sends to all devices that a letter has yet to reach. Those of whom a provider says that they are gone are forgotten (N6). */
+async function pushed(
+  context: TenantContext,
+  { id }: Letter,
+  notification: PushNotification,
+): Promise<Attempt> {
+  const { title, body, tokens, userId, iid } = notification
+  const sent = await Promise.all(
+    (['expo', 'apns', 'fcm'] as const).map(async (provider): Promise<Sent[]> => {
+      const own = tokens.filter((token) => providerOf(token) === provider)
+      const port = own.length === 0 ? null : pushPort(context, provider)
+      const results = port === null ? [] : await port.send({ id, title, body }, own)
+      return own.map((token, index) => ({ token, result: results[index] ?? null }))
+    }),
+  )
+  const all = sent.flat()
+  const gone = all.filter(({ result }) => result?.kind === 'gone').map(({ token }) => token)
+  if (gone.length > 0) await removeDeviceTokens(context.db, { userId, iid }, gone)
+  return attemptOf(notification, all)
+}
+
+/** One device is enough for a letter to be delivered; it is carried on to those alone that may be reached later. */
+function attemptOf(notification: PushNotification, all: readonly Sent[]): Attempt {
+  const results = all.flatMap(({ result }) => result ?? [])
+  const taken = notification.taken + results.filter(({ kind }) => kind === 'taken').length
+  const failed = all.flatMap(({ token, result }) => (result?.kind === 'failed' ? [{ token, result }] : []))
+  const [first] = failed
+  if (first !== undefined) {
+    const waits = failed.flatMap(({ result }) => result.retryAfter ?? [])
+    const rest: PushNotification = { ...notification, tokens: failed.map(({ token }) => token), taken }
+    return {
+      kind: 'failed',
+      status: first.result.status,
+      error: first.result.error,
+      ...(waits.length > 0 && { retryAfter: Math.max(...waits) }),
+      body: JSON.stringify(rest),
+    }
+  }
+  if (taken > 0)
+    return { kind: 'delivered', status: results.find(({ kind }) => kind === 'taken')?.status ?? null }
+  const refused = results.find((result) => result.kind === 'refused' || result.kind === 'gone')
+  if (results.length < all.length || refused === undefined || !('error' in refused)) return UNSENT
+  return { kind: 'refused', status: refused.status, error: refused.error }
+}
