@@ -74,6 +74,9 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   if (method === 'OPTIONS' && status === 204) return text === '' ? found : [...found, `${at}: has a body`]
   // The reference page is for browsers, and no part of the contract.
   if (/^\/docs(\/|$)/.test(path) && (status === 200 || status === 301)) return found
+  // The page to unsubscribe is for mailbox owners; it is limited like the rest.
+  const isLink = /^\/unsubscribe\/[^/]+$/.test(path)
+  if (isLink && isPage(headers) && (status === 200 || status === 404)) return found
 
   const type = headers.get('content-type')
   if (!/^application\/json(;|$)/i.test(type ?? '')) found.push(`${at}: Content-Type is ${type}`)
@@ -101,13 +104,16 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   } else if (spec && refusalsOf(spec).some((refusal) => refusal === status)) isError()
   else if (documented) found.push(`${at}: the status is not documented`)
   else {
-    if (status !== PATH_MISSING.status) found.push(`${at}: there is no such path`)
-    isError(PATH_MISSING.message)
+    const isLimit = isLink && status === 429
+    if (status !== PATH_MISSING.status && !isLimit) found.push(`${at}: there is no such path`)
+    isError(isLimit ? undefined : PATH_MISSING.message)
   }
   if (status === 429 && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? ''))
     found.push(`${at}: Retry-After is ${headers.get('retry-after') ?? 'missing'}`)
   return found
 }
+
+const isPage = (headers: Headers) => headers.get('content-type') === 'text/html; charset=utf-8'
 
 function readJson(text: string): unknown {
   try {

@@ -245,6 +245,15 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
     body: { type: 'streak.started' },
   })
   ids.set('delivery', z.object({ id: z.string() }).parse(sample.body).id)
+  const template = (channel: object) => ({
+    type: 'streak_reminder',
+    body: `${mark} {{ user.name }} {{ metrics.words }}`,
+    ...channel,
+  })
+  await create(['template', 'spareTemplate'], 'admin_notification_templates_create', [
+    template({ channel: 'email', subject: `${mark} {{ user.id }}` }),
+    template({ channel: 'push', title: `${mark} spare` }),
+  ])
   await create(['key', 'spareKey', 'doraKey'], 'admin_application_api_keys_create', [
     { userId: 'ada' },
     { userId: 'cleo' },
@@ -308,16 +317,16 @@ function resource(
   ]
 }
 
-/** Triggers and webhooks have no name. */
+/** Triggers, webhooks and templates have no name. */
 function renamed(prefix: string, { mark, factor }: World): object {
   if (prefix === 'admin_points_triggers') return { points: 11 * factor }
   if (prefix === 'admin_webhooks') return { url: `${NOWHERE}/${mark}/renamed`, status: 'inactive' }
+  if (prefix === 'admin_notification_templates') return { subject: `${mark} renamed` }
   return { name: `${mark} renamed` }
 }
 
 const inSystem = ({ ids }: World) => ({ systemId: ids('system') })
 
-/** Those of templates of notifications come here too, once there are any. */
 const resources: [string, Calls][] = [
   ...resource('admin_attributes', 'attribute', ({ mark }) => ({
     key: 'new',
@@ -381,6 +390,13 @@ const resources: [string, Calls][] = [
   ...resource('admin_webhooks', 'webhook', ({ mark }) => ({
     url: `${NOWHERE}/${mark}/new`,
     events: ['streak.lost', 'points.changed'],
+  })),
+  ...resource('admin_notification_templates', 'template', ({ mark, ids }) => ({
+    type: 'recap',
+    channel: 'email',
+    subject: `${mark} {{ recap.periodEnd }}`,
+    body: `${mark} {{ user.name }}`,
+    userAttributes: [{ attributeId: ids('attribute'), attributeValue: 'pro' }],
   })),
 ]
 
@@ -466,6 +482,11 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['admin_users_delete', () => ({ params: { id: 'dora' } })],
   ['admin_settings_get', nothing],
   ['admin_settings_update', () => ({ body: { controlRatio: 100, recapFrequency: 'none' } })],
+  [
+    'admin_notification_templates_preview',
+    ({ ids }) => ({ params: { id: ids('template') }, body: { userId: 'ada' } }),
+  ],
+  ['admin_notifications_log', page],
   ['admin_webhooks_rotate_secret', ({ ids }) => ({ params: { id: ids('webhook') } })],
   ['admin_webhooks_deliveries_list', ({ ids }) => ({ ...page(), params: { id: ids('quietWebhook') } })],
   [

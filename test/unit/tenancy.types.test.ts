@@ -31,6 +31,7 @@ type Modules = {
   'modules/leaderboards/leaderboards.repository': typeof import('../../src/modules/leaderboards/leaderboards.repository')
   'modules/leaderboards/recount.repository': typeof import('../../src/modules/leaderboards/recount.repository')
   'modules/metrics/metrics.repository': typeof import('../../src/modules/metrics/metrics.repository')
+  'modules/notifications/templates.repository': typeof import('../../src/modules/notifications/templates.repository')
   'modules/points/boosts.repository': typeof import('../../src/modules/points/boosts.repository')
   'modules/points/grants.repository': typeof import('../../src/modules/points/grants.repository')
   'modules/points/nested.repository': typeof import('../../src/modules/points/nested.repository')
@@ -42,6 +43,7 @@ type Modules = {
   'modules/tenants/tenants.repository': typeof import('../../src/modules/tenants/tenants.repository')
   'modules/timekeeper/timekeeper.repository': typeof import('../../src/modules/timekeeper/timekeeper.repository')
   'modules/users/changes.repository': typeof import('../../src/modules/users/changes.repository')
+  'modules/users/devices.repository': typeof import('../../src/modules/users/devices.repository')
   'modules/users/erasure.repository': typeof import('../../src/modules/users/erasure.repository')
   'modules/users/export.repository': typeof import('../../src/modules/users/export.repository')
   'modules/users/users.repository': typeof import('../../src/modules/users/users.repository')
@@ -78,6 +80,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'modules/leaderboards/leaderboards.repository': null,
   'modules/leaderboards/recount.repository': null,
   'modules/metrics/metrics.repository': null,
+  'modules/notifications/templates.repository': null,
   'modules/points/boosts.repository': null,
   'modules/points/grants.repository': null,
   'modules/points/nested.repository': null,
@@ -102,6 +105,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     hasten: "the clock that has gone back is all tenants' (C1)",
   },
   'modules/users/changes.repository': null,
+  'modules/users/devices.repository': null,
   'modules/users/erasure.repository': null,
   'modules/users/export.repository': null,
   'modules/users/users.repository': null,

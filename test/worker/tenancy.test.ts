@@ -173,7 +173,8 @@ class Transcript {
   readonly #names = new Map<string, string>()
 
   #numbered(text: string): string {
-    const pattern = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|app_[\w-]+(?:\.[\w-]+)?|whsec_[\w+/]+=*/g
+    const pattern =
+      /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|app_[\w-]+(?:\.[\w-]+)?|whsec_[\w+/]+=*|unsubscribe\/[\w.-]+/g
     return text.replaceAll(pattern, (found) => {
       const name = this.#names.get(found) ?? `<${this.#names.size}>`
       this.#names.set(found, name)

@@ -1,0 +1,498 @@
+/** The adapters of providers, against servers that behave as the providers document it, over HTTP/1.1 (N4). */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { cloudflareEmail } from '../../src/modules/notifications/email/cloudflare'
+import { resendEmail } from '../../src/modules/notifications/email/resend'
+import { apnsPush } from '../../src/modules/notifications/push/apns'
+import { expoPush } from '../../src/modules/notifications/push/expo'
+import { fcmPush } from '../../src/modules/notifications/push/fcm'
+import { PassCache } from '../../src/modules/notifications/push/passes'
+import { providerOf } from '../../src/modules/notifications/push/port'
+
+const LETTER = '018f0000-0000-7000-8000-000000000001'
+const PUSH = { id: LETTER, title: 'Title "1"', body: 'Bödy' }
+const EMAIL = {
+  id: LETTER,
+  from: 'Laurel <hi@laurel.example>',
+  to: 'ada@b.example',
+  subject: 'Sübject',
+  html: '<p>Hi</p>',
+  text: 'Hi',
+  headers: {
+    'List-Unsubscribe': '<https://x.example>',
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  },
+}
+
+type Asked = { method: string; path: string; headers: IncomingMessage['headers']; body: string }
+type Say = { status?: number; json?: unknown; text?: string; headers?: Record<string, string> }
+/** What a server answers; null: never. */
+type Answer = (asked: Asked, count: number) => Say | null | Promise<Say | null>
+
+const asked: Asked[] = []
+let answer: Answer = () => ({})
+let url = ''
+
+const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part)
+  const { method = '', url: path = '', headers } = request
+  const one = { method, path, headers, body: Buffer.concat(parts).toString() }
+  asked.push(one)
+  const said = await answer(one, asked.length)
+  if (said === null) return
+  const body = said.text ?? (said.json === undefined ? '' : JSON.stringify(said.json))
+  response.writeHead(said.status ?? 200, { 'content-type': 'application/json', ...said.headers }).end(body)
+})
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  url = `http://127.0.0.1:${address.port}`
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+beforeEach(() => {
+  asked.length = 0
+  answer = () => ({})
+})
+
+/** An address at which nobody listens. */
+async function deadUrl(): Promise<string> {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const address = other.address()
+  other.close()
+  await once(other, 'close')
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+}
+
+describe('Resend', () => {
+  const port = (more: object = {}) => resendEmail({ key: 're_secret', url, ...more })
+
+  it('N4: an email is posted as documented, with the letter as its key', async () => {
+    answer = () => ({ json: { id: '49a3999c-0ce1-4ea6-ab68-afcd6dc2e794' } })
+    expect(await port().send(EMAIL)).toEqual({ kind: 'delivered', status: 200 })
+    const { id: _id, to, ...rest } = EMAIL
+    expect(asked).toMatchObject([
+      {
+        method: 'POST',
+        path: '/emails',
+        headers: {
+          authorization: 'Bearer re_secret',
+          'content-type': 'application/json',
+          'idempotency-key': LETTER,
+        },
+      },
+    ])
+    expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ ...rest, to: [to] })
+    expect(port().mayRepeat).toBe(true)
+  })
+
+  it.each([
+    [
+      429,
+      { name: 'rate_limit_exceeded', message: 'Too many requests.' },
+      '7',
+      { kind: 'failed', retryAfter: 7_000 },
+    ],
+    [429, { name: 'daily_quota_exceeded', message: 'You have reached it.' }, undefined, { kind: 'failed' }],
+    [409, { name: 'concurrent_idempotent_requests', message: 'Wait.' }, undefined, { kind: 'failed' }],
+    [409, { name: 'invalid_idempotent_request', message: 'Another.' }, undefined, { kind: 'refused' }],
+    [422, { name: 'validation_error', message: 'Invalid `to` field.' }, undefined, { kind: 'refused' }],
+    [400, { name: 'validation_error', message: 'No.' }, undefined, { kind: 'refused' }],
+    [403, { name: 'invalid_api_key', message: 'API key is invalid.' }, undefined, { kind: 'refused' }],
+    [401, { name: 'missing_api_key', message: 'Missing.' }, undefined, { kind: 'failed' }],
+    [500, { name: 'application_error', message: 'Oops.' }, undefined, { kind: 'failed' }],
+    [503, '<html>', undefined, { kind: 'failed' }],
+    [302, undefined, undefined, { kind: 'failed' }],
+  ])('N4: %i %j comes to what it means', async (status, json, wait, attempt) => {
+    const location = { location: `${url}/elsewhere` }
+    answer = () => ({
+      status,
+      json,
+      headers: { ...(status === 302 && location), ...(wait && { 'retry-after': wait }) },
+    })
+    const got = await port().send(EMAIL)
+    expect(got).toEqual({ ...attempt, status, error: expect.stringContaining(`answered ${status}`) })
+    expect(asked).toHaveLength(1)
+    if (typeof json === 'object') expect(got).toMatchObject({ error: `answered ${status}: ${json.message}` })
+  })
+
+  it('N4: Retry-After may be a date', async () => {
+    answer = () => ({ status: 429, headers: { 'retry-after': new Date(Date.now() + 90_000).toUTCString() } })
+    const attempt = await port().send(EMAIL)
+    expect(attempt.kind === 'failed' && attempt.retryAfter).toBeGreaterThan(80_000)
+    answer = () => ({ status: 429, headers: { 'retry-after': '99999999999' } })
+    expect(await port().send(EMAIL)).toMatchObject({ retryAfter: 86_400_000 })
+    answer = () => ({ status: 429, headers: { 'retry-after': 'soon' } })
+    expect(await port().send(EMAIL)).toMatchObject({ retryAfter: 0 })
+  })
+
+  it('N4: silence, a broken connection and an endless answer fail, and name no address and no key', async () => {
+    answer = () => null
+    expect(await port({ patience: 100 }).send(EMAIL)).toEqual({
+      kind: 'failed',
+      status: null,
+      error: 'no answer within 0.1 s',
+    })
+    const attempt = await port({ url: await deadUrl() }).send(EMAIL)
+    expect(attempt).toEqual({ kind: 'failed', status: null, error: 'the provider could not be reached' })
+    answer = () => ({ status: 500, text: 'x'.repeat(1_000_000) })
+    expect(await port().send(EMAIL)).toEqual({ kind: 'failed', status: 500, error: 'answered 500' })
+  })
+})
+
+describe('the send_email binding', () => {
+  const bound = (send: (message: unknown) => Promise<EmailSendResult>): SendEmail => ({ send })
+
+  it('N4: takes an email by its parts', async () => {
+    const sent: unknown[] = []
+    const port = cloudflareEmail(bound(async (message) => ({ messageId: String(sent.push(message)) })))
+    expect(await port.send(EMAIL)).toEqual({ kind: 'delivered', status: null })
+    const { id: _id, ...parts } = EMAIL
+    expect(sent).toEqual([{ ...parts, from: { name: 'Laurel', email: 'hi@laurel.example' } }])
+    for (const from of ['hi@laurel.example', ' <hi@laurel.example> ']) await port.send({ ...EMAIL, from })
+    await port.send({ ...EMAIL, from: '"A, B" <a@b.example>' })
+    expect(sent.slice(1)).toMatchObject([
+      { from: 'hi@laurel.example' },
+      { from: 'hi@laurel.example' },
+      { from: { name: 'A, B', email: 'a@b.example' } },
+    ])
+    expect(port.mayRepeat).toBe(false)
+  })
+
+  it.each([
+    ['E_RATE_LIMIT_EXCEEDED', 'failed'],
+    ['E_DAILY_LIMIT_EXCEEDED', 'failed'],
+    ['E_VALIDATION_ERROR', 'refused'],
+    ['E_RECIPIENT_SUPPRESSED', 'refused'],
+    [undefined, 'refused'],
+  ])('N4: %s is %s', async (code, kind) => {
+    const error = Object.assign(new Error('no'), code && { code })
+    const port = cloudflareEmail(bound(async () => Promise.reject(error)))
+    expect(await port.send(EMAIL)).toEqual({ kind, status: null, error: code ? `${code}: no` : 'no' })
+  })
+})
+
+describe('the form of a token', () => {
+  it.each([
+    ['ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]', 'expo'],
+    ['ExpoPushToken[a]', 'expo'],
+    ['a1'.repeat(32), 'apns'],
+    ['A1'.repeat(50), 'apns'],
+    ['a1'.repeat(31), 'fcm'],
+    ['dXyZ:APA91bH-x_y', 'fcm'],
+    ['', 'fcm'],
+  ])('N4: %s is of %s', (token, provider) => {
+    expect(providerOf(token)).toBe(provider)
+  })
+})
+
+describe('Expo', () => {
+  const TOKENS = ['ExponentPushToken[a]', 'ExponentPushToken[b]', 'ExponentPushToken[c]']
+  const port = (more: object = {}) => expoPush({ url, accessToken: 'expo-secret', ...more })
+
+  it('N4, N6: tickets are of their tokens, in order', async () => {
+    answer = () => ({
+      json: {
+        data: [
+          { status: 'ok', id: '1' },
+          {
+            status: 'error',
+            message: '"ExponentPushToken[b]" is not registered',
+            details: { error: 'DeviceNotRegistered' },
+          },
+          { status: 'error', message: 'slow', details: { error: 'MessageRateExceeded' } },
+        ],
+      },
+    })
+    expect(await port().send(PUSH, TOKENS)).toMatchObject([
+      { kind: 'taken' },
+      { kind: 'gone', error: 'DeviceNotRegistered' },
+      { kind: 'failed', error: 'MessageRateExceeded' },
+    ])
+    expect(asked).toMatchObject([
+      { method: 'POST', path: '/--/api/v2/push/send', headers: { authorization: 'Bearer expo-secret' } },
+    ])
+    const { id: _id, ...said } = PUSH
+    expect(JSON.parse(asked[0]?.body ?? '')).toEqual(TOKENS.map((to) => ({ to, ...said, sound: 'default' })))
+    await port({ accessToken: undefined }).send(PUSH, TOKENS)
+    expect(asked[1]?.headers).not.toHaveProperty('authorization')
+  })
+
+  it.each([
+    [200, { data: [{ status: 'error', message: 'big', details: { error: 'MessageTooBig' } }] }, 'refused'],
+    [200, { data: [{ status: 'error', message: 'no' }] }, 'refused'],
+    [200, { data: [] }, 'failed'],
+    [200, undefined, 'failed'],
+    [400, { errors: [{ code: 'API_ERROR', message: 'bad' }] }, 'refused'],
+    [401, { errors: [{ code: 'UNAUTHORIZED', message: 'token' }] }, 'failed'],
+    [429, { errors: [{ code: 'TOO_MANY_REQUESTS', message: 'slow' }] }, 'failed'],
+    [502, undefined, 'failed'],
+  ])('N4: %i %j comes to %s', async (status, json, kind) => {
+    answer = () => ({ status, json, headers: { 'retry-after': '3' } })
+    const [result] = await port().send(PUSH, TOKENS.slice(0, 1))
+    expect(result).toMatchObject({ kind, status })
+    if (status === 429) expect(result).toMatchObject({ retryAfter: 3_000, error: 'answered 429: slow' })
+  })
+
+  it('N4: silence is a failure of each', async () => {
+    answer = () => null
+    const failed = { kind: 'failed', status: null, error: 'no answer within 0.05 s' }
+    expect(await port({ patience: 50 }).send(PUSH, TOKENS)).toEqual([failed, failed, failed])
+  })
+})
+
+describe('APNs', async () => {
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+  const key = await exportPKCS8(privateKey)
+  const DEVICE = 'ab'.repeat(32)
+  const settings = (more: object = {}) => ({
+    url,
+    key,
+    keyId: 'KEY1234567',
+    teamId: 'TEAM123456',
+    topic: 'example.laurel.app',
+    ...more,
+  })
+  const port = (passes = new PassCache(), more: object = {}) => apnsPush(settings(more), passes)
+
+  it('N4: a message is posted as documented, under a token that Apple can check', async () => {
+    expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
+    const [one] = asked
+    expect(one).toMatchObject({
+      method: 'POST',
+      path: `/3/device/${DEVICE}`,
+      headers: { 'apns-topic': 'example.laurel.app', 'apns-push-type': 'alert', 'apns-collapse-id': LETTER },
+    })
+    expect(one?.headers['apns-id']).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+    expect(JSON.parse(one?.body ?? '')).toMatchObject({
+      aps: { alert: { title: PUSH.title, body: PUSH.body } },
+    })
+    const [scheme, token = ''] = String(one?.headers.authorization).split(' ')
+    const { payload, protectedHeader } = await jwtVerify(token, publicKey, { issuer: 'TEAM123456' })
+    expect([scheme, protectedHeader]).toEqual(['bearer', { alg: 'ES256', kid: 'KEY1234567' }])
+    expect(Math.abs((payload.iat ?? 0) - Date.now() / 1_000)).toBeLessThan(5)
+    // The same message on a retry has the same id, another device's has another.
+    await port().send(PUSH, [DEVICE, 'cd'.repeat(32)])
+    const again = asked.slice(1).find(({ path }) => path === one?.path)
+    const other = asked.slice(1).find(({ path }) => path !== one?.path)
+    expect(again?.headers['apns-id']).toBe(one?.headers['apns-id'])
+    expect(other?.headers['apns-id']).not.toBe(one?.headers['apns-id'])
+    expect(other?.headers.authorization).toBe(again?.headers.authorization)
+  })
+
+  it('N4: the token is kept for 50 minutes, and a key of one line will do', async () => {
+    const passes = new PassCache()
+    const line = key.replaceAll('\n', '\\n')
+    const tokenAt = async (minutes: number) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 })
+      try {
+        await port(passes, { key: line }).send(PUSH, [DEVICE])
+      } finally {
+        vi.useRealTimers()
+      }
+      return asked.at(-1)?.headers.authorization
+    }
+    const first = await tokenAt(0)
+    expect(await tokenAt(49)).toBe(first)
+    expect(await tokenAt(51)).not.toBe(first)
+  })
+
+  it.each([
+    [410, 'Unregistered', 'gone'],
+    [410, 'ExpiredToken', 'gone'],
+    [400, 'BadDeviceToken', 'gone'],
+    [400, 'DeviceTokenNotForTopic', 'refused'],
+    [413, 'PayloadTooLarge', 'refused'],
+    [403, 'InvalidProviderToken', 'failed'],
+    [429, 'TooManyRequests', 'failed'],
+    [500, 'InternalServerError', 'failed'],
+    [503, 'ServiceUnavailable', 'failed'],
+    [418, undefined, 'refused'],
+  ])('N4, N6: %i %s is %s', async (status, reason, kind) => {
+    answer = () => ({ status, ...(reason && { json: { reason } }), headers: { 'retry-after': '9' } })
+    const error = reason ?? `answered ${status}`
+    const retryAfter = kind === 'failed' && { retryAfter: 9_000 }
+    expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind, status, error, ...retryAfter }])
+  })
+
+  it('N4: a token that Apple finds too old is made anew, once', async () => {
+    const expired = { status: 403, json: { reason: 'ExpiredProviderToken' } }
+    answer = (_one, count) => (count === 1 ? expired : {})
+    expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
+    asked.length = 0
+    answer = () => expired
+    expect(await port().send(PUSH, [DEVICE])).toMatchObject([
+      { kind: 'failed', error: 'ExpiredProviderToken' },
+    ])
+    expect(asked).toHaveLength(2)
+  })
+
+  it('N4: a key that is none, and silence, fail; neither the key nor the device is told', async () => {
+    const [result] = await port(new PassCache(), { key: 'se-cret' }).send(PUSH, [DEVICE])
+    expect(result).toEqual({ kind: 'failed', status: null, error: 'APNS_KEY is not the text of a .p8 key' })
+    const unreached = await port(new PassCache(), { url: await deadUrl() }).send(PUSH, [DEVICE])
+    expect(unreached).toEqual([{ kind: 'failed', status: null, error: 'the provider could not be reached' }])
+    answer = () => null
+    expect(await port(new PassCache(), { patience: 50 }).send(PUSH, [DEVICE])).toMatchObject([
+      { kind: 'failed' },
+    ])
+  })
+})
+
+describe('FCM', async () => {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true })
+  const private_key = await exportPKCS8(privateKey)
+  const DEVICE = 'dXyZ:APA91bH'
+  const SEND = '/v1/projects/laurel-1/messages:send'
+  const account = (more: object = {}) =>
+    JSON.stringify({
+      type: 'service_account',
+      project_id: 'laurel-1',
+      client_email: 'push@laurel-1.example',
+      private_key,
+      token_uri: `${url}/token`,
+      ...more,
+    })
+  const port = (passes = new PassCache(), more: object = {}) =>
+    fcmPush({ url, account: account(), ...more }, passes)
+  const sends = () => asked.filter(({ path }) => path === SEND)
+  const grants = () => asked.filter(({ path }) => path === '/token')
+  /** Google: grants tokens for an hour, and answers messages so. */
+  const google =
+    (messages: Answer, grant: Say = {}): Answer =>
+    (one, count) => {
+      if (one.path !== '/token') return messages(one, count)
+      const json = { access_token: `ya29.${count}`, expires_in: 3_600, token_type: 'Bearer' }
+      return { json, ...grant }
+    }
+  const fault = (code: number, status: string, errorCode?: string, message = 'm') => ({
+    status: code,
+    json: {
+      error: {
+        code,
+        message,
+        status,
+        details: errorCode
+          ? [{ '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError', errorCode }]
+          : [],
+      },
+    },
+  })
+
+  it('N4: a message is posted as documented, under a token that the service account got by its key', async () => {
+    answer = google(() => ({ json: { name: 'projects/laurel-1/messages/1' } }))
+    expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
+    const [grant] = grants()
+    expect(grant?.headers['content-type']).toBe('application/x-www-form-urlencoded')
+    const form = new URLSearchParams(grant?.body)
+    expect(form.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer')
+    const { payload } = await jwtVerify(form.get('assertion') ?? '', publicKey, {
+      issuer: 'push@laurel-1.example',
+      audience: `${url}/token`,
+      algorithms: ['RS256'],
+    })
+    expect(payload).toMatchObject({ scope: 'https://www.googleapis.com/auth/firebase.messaging' })
+    expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(3_600)
+    const [one] = sends()
+    expect(one?.headers.authorization).toBe('Bearer ya29.1')
+    expect(JSON.parse(one?.body ?? '')).toMatchObject({
+      message: { token: DEVICE, notification: { title: PUSH.title, body: PUSH.body } },
+    })
+  })
+
+  it('N4: the token is got once for many messages, and again a minute before its end', async () => {
+    answer = google(() => ({}))
+    const passes = new PassCache()
+    await port(passes).send(PUSH, [DEVICE, 'b', 'c'])
+    await port(passes).send(PUSH, [DEVICE])
+    expect([grants().length, sends().length]).toEqual([1, 4])
+    for (const [seconds, count] of [
+      [3_530, 1],
+      [3_545, 2],
+    ] as const) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + seconds * 1_000 })
+      await port(passes).send(PUSH, [DEVICE])
+      vi.useRealTimers()
+      expect(grants()).toHaveLength(count)
+    }
+  })
+
+  it.each([
+    [fault(404, 'NOT_FOUND', 'UNREGISTERED'), 'gone', 'UNREGISTERED'],
+    [fault(404, 'NOT_FOUND'), 'gone', 'NOT_FOUND'],
+    [{ status: 404, text: '<html>' }, 'refused', 'answered 404'],
+    [
+      fault(
+        400,
+        'INVALID_ARGUMENT',
+        'INVALID_ARGUMENT',
+        'The registration token is not a valid FCM registration token',
+      ),
+      'gone',
+      'INVALID_ARGUMENT',
+    ],
+    [
+      fault(400, 'INVALID_ARGUMENT', 'INVALID_ARGUMENT', 'Android message is too big'),
+      'refused',
+      'INVALID_ARGUMENT',
+    ],
+    [fault(400, 'INVALID_ARGUMENT'), 'refused', 'INVALID_ARGUMENT'],
+    [fault(403, 'PERMISSION_DENIED', 'SENDER_ID_MISMATCH'), 'refused', 'SENDER_ID_MISMATCH'],
+    [fault(500, 'INTERNAL', 'INTERNAL'), 'failed', 'INTERNAL'],
+    [fault(503, 'UNAVAILABLE', 'UNAVAILABLE'), 'failed', 'UNAVAILABLE'],
+  ])('N4, N6: %j is %s', async (said, kind, error) => {
+    answer = google(() => said)
+    expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind, status: said.status, error }])
+  })
+
+  it('N4: a used-up quota waits as long as Google asks, else a minute', async () => {
+    const quota = fault(429, 'RESOURCE_EXHAUSTED', 'QUOTA_EXCEEDED')
+    answer = google(() => quota)
+    expect(await port().send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', retryAfter: 60_000 }])
+    answer = google(() => ({ ...quota, headers: { 'retry-after': '120' } }))
+    expect(await port().send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', retryAfter: 120_000 }])
+  })
+
+  it('N4: a token that is refused is got anew, once', async () => {
+    const refused = fault(401, 'UNAUTHENTICATED')
+    answer = google((one) => (one.headers.authorization === 'Bearer ya29.1' ? refused : {}))
+    expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
+    answer = google(() => refused)
+    asked.length = 0
+    expect(await port().send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', status: 401 }])
+    expect([grants().length, sends().length]).toEqual([2, 2])
+  })
+
+  it('N4: without a token nothing is sent, and it is tried again later; secrets are not told', async () => {
+    answer = google(() => ({}), { status: 503, json: {}, headers: { 'retry-after': '5' } })
+    const passes = new PassCache()
+    expect(await port(passes).send(PUSH, [DEVICE])).toEqual([
+      { kind: 'failed', status: 503, error: 'no access token: answered 503', retryAfter: 5_000 },
+    ])
+    answer = google(() => ({}), { status: 400, json: { error: 'invalid_grant' } })
+    expect(await port(passes).send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', status: 400 }])
+    answer = google(() => ({}), { json: { nothing: true } })
+    expect(await port(passes).send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', status: 200 }])
+    expect(sends()).toEqual([])
+    for (const text of ['{', '{}', account({ private_key: 'se-cret' })]) {
+      const [result] = await port(passes, { account: text }).send(PUSH, [DEVICE])
+      expect(result).toMatchObject({
+        kind: 'failed',
+        status: null,
+        error: expect.stringContaining('FCM_SERVICE_ACCOUNT'),
+      })
+      expect(JSON.stringify(result)).not.toContain('se-cret')
+    }
+    answer = google(() => ({}))
+    expect(await port(passes).send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
+  })
+})

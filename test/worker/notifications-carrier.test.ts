@@ -1,0 +1,368 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { newContext } from '../../src/app'
+import type { Bindings } from '../../src/env'
+import { Instance } from '../../src/instance'
+import { CourierRounds } from '../../src/modules/couriers/courier'
+import type { Attempt } from '../../src/modules/couriers/courier.messages'
+import { nameOf } from '../../src/modules/couriers/courier.messages'
+import { CourierStore } from '../../src/modules/couriers/courier.store'
+import { carry } from '../../src/modules/couriers/couriers.service'
+import { notificationCarrier } from '../../src/modules/notifications/carrier'
+import { type Notification, notificationIn } from '../../src/modules/notifications/letters'
+import { removeDeviceTokens } from '../../src/modules/users/devices.repository'
+import { parseUser, userStatement } from '../../src/modules/users/users.repository'
+import { instant, systemNow } from '../../src/shared/clock'
+import { newId } from '../../src/shared/ids'
+import { contextOf } from './contexts'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+const EXPO = 'https://expo.example'
+const FCM = JSON.stringify({ client_email: 'a@b.example', private_key: 'none', project_id: 'p' })
+
+let tenant: TestTenant
+let iid: string
+beforeEach(async () => {
+  tenant = await newTenant()
+  await tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens: tokensOf('a', 'b', 'c') })
+  iid = (await userOf('ada')).iid
+})
+afterEach(() => vi.unstubAllGlobals())
+
+const tokensOf = (...names: string[]) => names.map((name) => `ExponentPushToken[${name}]`)
+const userOf = async (id: string) => {
+  const { db } = contextOf(tenant.id)
+  const [result] = await db.batch([userStatement(db, id, systemNow())])
+  const user = parseUser(result)
+  if (user === null) throw new Error(`nobody is ${id}`)
+  return user
+}
+const devices = async () => at((await tenant.app('GET', '/users/ada')).body, 'deviceTokens')
+
+const common = () => ({
+  userId: 'ada',
+  iid,
+  type: 'recap' as const,
+  title: 'T',
+  body: '<p>B</p>',
+  headers: { a: 'b' },
+})
+const email = (): Notification => ({ ...common(), channel: 'email', to: 'ada@b.example' })
+const push = (tokens: string[], taken = 0): Notification => ({ ...common(), channel: 'push', tokens, taken })
+
+const carrierOf = (channel: 'email' | 'push', bindings: Partial<Bindings> = {}) => {
+  const context = newContext(new Instance(), { ...env, ...bindings }, () => undefined)
+  return notificationCarrier({ ...context, db: context.db.of(tenant.id) }, channel)
+}
+const letterId = newId(instant(0))
+const carried = (notification: Notification, bindings: Partial<Bindings> = {}): Promise<Attempt> =>
+  carrierOf(notification.channel, bindings).attempt({
+    id: letterId,
+    at: 0,
+    seq: 0,
+    subject: iid,
+    event: notification.type,
+    body: JSON.stringify(notification),
+  })
+
+/** Expo, which answers each token by its name: `gone`, `slow`, `big`; all others are taken. */
+function expo(meanwhile: () => Promise<unknown> = async () => undefined) {
+  const asked: string[][] = []
+  vi.stubGlobal('fetch', async (_url: string, { body }: { body: string }) => {
+    const tokens: string[] = JSON.parse(body).map(({ to }: { to: string }) => to)
+    asked.push(tokens)
+    await meanwhile()
+    const error = (code: string) => ({ status: 'error', message: code, details: { error: code } })
+    const ticketOf = (token: string) =>
+      token.includes('gone')
+        ? error('DeviceNotRegistered')
+        : token.includes('slow')
+          ? error('MessageRateExceeded')
+          : token.includes('big')
+            ? error('MessageTooBig')
+            : { status: 'ok', id: token }
+    return Response.json({ data: tokens.map(ticketOf) })
+  })
+  return { asked, EXPO_URL: EXPO }
+}
+
+describe('without a provider (N4)', () => {
+  const UNSENT = { kind: 'unsent', error: 'unsent: no provider' }
+
+  it('N4: nothing is sent, whatever the form of the token, and however little is configured', async () => {
+    vi.stubGlobal('fetch', () => {
+      throw new Error('sent')
+    })
+    const EMAIL: SendEmail = { send: () => Promise.reject(new Error('sent')) }
+    for (const bindings of [{}, { EMAIL }, { RESEND_API_KEY: 'x' }, { EMAIL_FROM: 'a@b.example' }]) {
+      expect(await carried(email(), bindings)).toEqual(UNSENT)
+    }
+    const apns = { APNS_KEY: 'x', APNS_KEY_ID: 'x', APNS_TEAM_ID: 'x' }
+    for (const token of [...tokensOf('a'), 'ab'.repeat(32), 'fcm:x']) {
+      expect(await carried(push([token]), apns)).toEqual(UNSENT)
+    }
+    expect(await carried(push([]))).toEqual(UNSENT)
+  })
+
+  it('N4: what could not be rendered is refused with its fault, with a provider too', async () => {
+    const refused = { kind: 'refused', status: null, error: 'body: no' }
+    expect(await carried({ ...email(), fault: 'body: no' })).toEqual(refused)
+    expect(await carried({ ...push(['x']), fault: 'body: no' })).toEqual(refused)
+  })
+})
+
+describe('email (N4)', () => {
+  it('N4: goes by Resend where there is a key, else by the binding; only Resend knows an email by its letter again', async () => {
+    const EMAIL_FROM = 'Laurel <hi@laurel.example>'
+    const sent: unknown[] = []
+    const EMAIL: SendEmail = { send: async (message: unknown) => ({ messageId: String(sent.push(message)) }) }
+    expect(await carried(email(), { EMAIL, EMAIL_FROM })).toEqual({ kind: 'delivered', status: null })
+    const parts = { to: 'ada@b.example', subject: 'T', html: '<p>B</p>', text: 'B', headers: { a: 'b' } }
+    expect(sent).toEqual([{ ...parts, from: { name: 'Laurel', email: 'hi@laurel.example' } }])
+    const posted = vi.fn(async () => Response.json({ id: '1' }))
+    vi.stubGlobal('fetch', posted)
+    expect(await carried(email(), { EMAIL, EMAIL_FROM, RESEND_API_KEY: 're_1' })).toMatchObject({
+      kind: 'delivered',
+    })
+    expect(posted).toHaveBeenCalledWith(
+      'https://api.resend.com/emails',
+      expect.objectContaining({ headers: expect.objectContaining({ 'idempotency-key': letterId }) }),
+    )
+    expect(sent).toHaveLength(1)
+    expect(carrierOf('email', { RESEND_API_KEY: 're_1', EMAIL_FROM }).mayRepeat).toBe(true)
+    expect(carrierOf('email', { EMAIL, EMAIL_FROM }).mayRepeat).toBe(false)
+    expect(carrierOf('email').mayRepeat).toBe(false)
+  })
+})
+
+describe('push (N4, N6)', () => {
+  it('N4: one device is enough; it is carried on to those alone that may be reached later', async () => {
+    const { asked, ...bindings } = expo()
+    expect(await carried(push(tokensOf('a', 'b')), bindings)).toEqual({ kind: 'delivered', status: 200 })
+    const attempt = await carried(push(tokensOf('a', 'slow', 'big')), bindings)
+    expect(attempt).toMatchObject({ kind: 'failed', status: 200, error: 'MessageRateExceeded' })
+    const body = attempt.kind === 'failed' ? (attempt.body ?? '') : ''
+    const rest = notificationIn({ body })
+    expect(rest).toEqual({ ...push(tokensOf('slow')), taken: 1 })
+    // Where that one is refused in the end, another one has it all the same.
+    expect(await carried(push(tokensOf('big'), 1), bindings)).toEqual({
+      kind: 'delivered',
+      status: null,
+    })
+    expect(await carried(push(tokensOf('big', 'gone')), bindings)).toMatchObject({
+      kind: 'refused',
+      error: 'MessageTooBig',
+    })
+    expect(asked).toHaveLength(4)
+  })
+
+  it('N4: each token goes to its provider, and one that is not configured keeps no other from it', async () => {
+    const { asked, ...bindings } = expo()
+    const tokens = [...tokensOf('a'), 'ab'.repeat(32), 'fcm:x']
+    expect(await carried(push(tokens), bindings)).toEqual({ kind: 'delivered', status: 200 })
+    expect(asked).toEqual([tokensOf('a')])
+    expect(await carried(push(tokens), { ...bindings, FCM_SERVICE_ACCOUNT: FCM })).toMatchObject({
+      kind: 'failed',
+      error: 'the private_key in FCM_SERVICE_ACCOUNT is none',
+      body: expect.stringContaining('"tokens":["fcm:x"],"taken":1'),
+    })
+  })
+
+  it('N6: a token that is gone is taken from the user, and no other', async () => {
+    await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('a', 'gone', 'b', 'gone') })
+    const before = await userOf('ada')
+    const attempt = await carried(push(tokensOf('a', 'gone')), expo())
+    expect(attempt).toEqual({ kind: 'delivered', status: 200 })
+    expect(await devices()).toEqual(tokensOf('a', 'b'))
+    const after = await userOf('ada')
+    expect([after.seq, after.updated >= before.updated]).toEqual([before.seq + 1, true])
+    await carried(push(tokensOf('gone')), expo())
+    expect((await userOf('ada')).seq).toBe(after.seq)
+    expect(await carried(push(tokensOf('gone')), expo())).toMatchObject({
+      kind: 'refused',
+      error: 'DeviceNotRegistered',
+    })
+  })
+
+  it('N6: nothing that happens to the user meanwhile is lost', async () => {
+    const meanwhile = async () => {
+      await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('new', 'gone'), name: 'Ada' })
+    }
+    await carried(push(tokensOf('a', 'gone')), expo(meanwhile))
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
+      name: 'Ada',
+      deviceTokens: tokensOf('new'),
+    })
+  })
+
+  it('N6: many at once, beside events and changes, all count', async () => {
+    await tenant.metric('words')
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf(...names, 'stays') })
+    const { db } = contextOf(tenant.id)
+    const answers = await Promise.all(
+      names.map(async (name, n) => {
+        const other = tenant.through(newApp())
+        const [event, change] = await Promise.all([
+          other.event('words', 'ada', 1),
+          other.app('PATCH', '/users/ada', { name: `Ada ${n}` }),
+          removeDeviceTokens(db, { userId: 'ada', iid }, tokensOf(name)),
+        ])
+        return [event.status, change.status]
+      }),
+    )
+    expect(answers).toEqual(names.map(() => [201, 200]))
+    expect(await devices()).toEqual(tokensOf('stays'))
+    expect(at((await tenant.app('GET', '/users/ada/metrics/words')).body, 'current')).toBe(6)
+  })
+
+  it('N6, T3: another tenant, and one who has come back under the same id, keep theirs', async () => {
+    const other = await newTenant()
+    await other.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
+    await tenant.admin('DELETE', '/users/ada')
+    await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
+    await carried(push(tokensOf('gone')), expo())
+    expect(await devices()).toEqual(tokensOf('gone'))
+    expect(at((await other.app('GET', '/users/ada')).body, 'deviceTokens')).toEqual(tokensOf('gone'))
+  })
+})
+
+describe('the log (N4)', () => {
+  /** Hands notifications to the tenant's courier, each with its moment, and has it carry what is due. */
+  async function told(channel: 'email' | 'push', letters: { at: number; notification: Notification }[]) {
+    const destination = { kind: channel, tenantId: tenant.id }
+    const now = systemNow()
+    const list = letters.map(({ at: moment, notification }) => ({
+      id: newId(instant(moment)),
+      at: moment,
+      seq: 0,
+      subject: notification.iid,
+      event: notification.type,
+      body: JSON.stringify(notification),
+    }))
+    await carry({ env }, destination, list, now)
+    await env.COURIER.getByName(nameOf(destination)).tend({ now, wait: true })
+    return list.map(({ id }) => id)
+  }
+  const read = async (query = '') => {
+    const { status, body } = await tenant.admin('GET', `/notifications/log${query}`)
+    expect(status).toBe(200)
+    return z.array(z.record(z.string(), z.unknown())).parse(body)
+  }
+
+  it('N4: keeps what would have been sent, to whom and by what, newest first', async () => {
+    const began = systemNow() - 10_000
+    const [id] = await told('email', [{ at: began, notification: email() }])
+    await told('push', [
+      { at: began + 2, notification: push(tokensOf('a')) },
+      { at: began + 1, notification: { ...push([]), fault: 'body: no' } },
+    ])
+    const unsent = 'unsent: no provider'
+    const log = await read()
+    expect(log).toMatchObject([
+      { channel: 'push', status: unsent },
+      { channel: 'push', status: 'failed', body: 'The template could not be rendered. body: no.' },
+      { channel: 'email', status: unsent },
+    ])
+    const { iid: _iid, ...shown } = common()
+    expect(log[2]).toEqual({
+      ...shown,
+      id,
+      channel: 'email',
+      status: unsent,
+      created: new Date(began).toISOString(),
+    })
+    await told('email', [{ at: began + 5, notification: email() }])
+    expect(await read('?limit=1')).toMatchObject([{ created: new Date(began + 5).toISOString() }])
+  })
+
+  it('N4: tells what became of it', async () => {
+    const COURIER = new Proxy(env.COURIER, {
+      get: (target, name) =>
+        name === 'getByName' ? (of: string) => ({ log: () => rows(of) }) : Reflect.get(target, name),
+    })
+    const rows = (of: string) =>
+      of === `push:${tenant.id}`
+        ? [row('dead', push(['x'], 1)), row('dead', push(['x'])), row('pending', push(['x'], 1))]
+        : [row('delivered', email()), row('pending', email())]
+    const row = (status: string, notification: Notification) => {
+      const times = { at: 0, created: 0, nextAttempt: null }
+      const last = { attempts: 1, lastStatus: null, lastError: null }
+      return { id: letterId, event: 'recap', status, ...times, ...last, body: JSON.stringify(notification) }
+    }
+    const { body } = await tenant.through(newApp({ COURIER })).admin('GET', '/notifications/log')
+    const statuses = Array.isArray(body) ? body.map(({ status }) => status) : body
+    expect(statuses).toEqual(['sent', 'pending', 'sent', 'failed', 'pending'])
+  })
+
+  it('N4: any page of it is that part of both channels, newest first', async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31)
+    let state = seed
+    const random = (below: number) => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+      return Math.floor((state / 2 ** 32) * below)
+    }
+    const began = systemNow() - 100_000
+    const some = (count: number, notification: Notification) =>
+      // No two of one moment, of which either may come first.
+      Array.from({ length: count }, (_, n) => ({
+        at: began + n * 100 + random(50) * 2 + (notification.channel === 'email' ? 0 : 1),
+        notification,
+      }))
+    for (const [emails, pushes] of [
+      [0, 3],
+      [40, 25],
+      [3, 60],
+    ] as const) {
+      tenant = await newTenant()
+      const letters = { email: some(emails, email()), push: some(pushes, push([])) }
+      await told('email', letters.email)
+      await told('push', letters.push)
+      const all = [...letters.email, ...letters.push].map(({ at: moment }) => moment).sort((a, b) => b - a)
+      for (let round = 0; round < 15; round += 1) {
+        const [limit, skip] = [1 + random(20), random(all.length + 3)]
+        const times = (await read(`?limit=${limit}&skip=${skip}`)).map(({ created }) =>
+          Date.parse(String(created)),
+        )
+        expect([seed, limit, skip, times]).toEqual([seed, limit, skip, all.slice(skip, skip + limit)])
+      }
+    }
+  })
+
+  it('N4: what some devices have is carried on to the others alone', async () => {
+    const carrier = (attempt: Attempt) => ({ mayRepeat: true, attempt: async () => attempt })
+    const rest = JSON.stringify(push(tokensOf('slow'), 1))
+    const kept = await runInDurableObject(
+      env.COURIER.getByName(`push:${tenant.id}`),
+      async (_object, { storage }) => {
+        const store = new CourierStore(storage.sql)
+        const letter = { id: letterId, at: 0, seq: 0, subject: iid, event: 'recap', body: '{}' }
+        store.add([letter], instant(0))
+        await new CourierRounds(() => store).run({
+          until: () => instant(0),
+          momentOf: (dueAt) => dueAt,
+          carrier: async () => carrier({ kind: 'failed', status: 429, error: 'slow', body: rest }),
+          isOver: () => false,
+          givesUp: 1,
+        })
+        return store.letter(letter)?.body
+      },
+    )
+    expect(kept).toBe(rest)
+  })
+
+  it('U8: goes with an erased user', async () => {
+    await told('email', [{ at: systemNow(), notification: email() }])
+    expect(await read()).toHaveLength(1)
+    await tenant.admin('DELETE', '/users/ada')
+    await vi.waitFor(async () => expect(await read()).toEqual([]), { timeout: 20_000, interval: 100 })
+  })
+
+  it('N4: is empty where nobody was told anything, and a page has its limits', async () => {
+    expect(await read()).toEqual([])
+    expect(await read('?skip=5')).toEqual([])
+    expect((await tenant.admin('GET', '/notifications/log?limit=0&skip=100001')).status).toBe(422)
+  })
+})

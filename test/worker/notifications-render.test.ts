@@ -1,0 +1,297 @@
+import { describe, expect, it } from 'vitest'
+import type { Configuration, Template } from '../../src/modules/configuration/configuration'
+import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
+import { parseLiquid, RenderFault, renderLiquid } from '../../src/modules/notifications/liquid'
+import type { Occasion } from '../../src/modules/notifications/notifications'
+import { compose } from '../../src/modules/notifications/render'
+import { textOfHtml } from '../../src/modules/notifications/text'
+import { parseUser, userStatement } from '../../src/modules/users/users.repository'
+import { civilDate } from '../../src/shared/civil'
+import { instant, systemNow } from '../../src/shared/clock'
+import { contextOf } from './contexts'
+import { newTenant, type TestTenant } from './harness'
+
+const rendered = (form: 'html' | 'text', text: string, variables: object = {}) => {
+  const parsed = parseLiquid(form, text)
+  if ('fault' in parsed) throw new Error(parsed.fault)
+  return renderLiquid(parsed, variables)
+}
+
+const HUGE = 1_000_000_000
+const TOO_MUCH = 'it makes too much'
+
+describe('what a template may cost', () => {
+  it.each([
+    ['a range', `{% for i in (1..${HUGE}) %}x{% endfor %}`, TOO_MUCH],
+    ['a range that is only looked at', `{% assign a = (1..${HUGE}) %}`, TOO_MUCH],
+    ['a range of a variable', '{% for i in (1..n) %}x{% endfor %}', TOO_MUCH],
+    ['a table', `{% tablerow i in (1..${HUGE}) %}x{% endtablerow %}`, TOO_MUCH],
+    ['nested loops', loops('(1..1000)', 4), TOO_MUCH],
+    ['nested empty loops over one list', `{% assign a = (1..1000) %}${loops('a', 4, '')}`, TOO_MUCH],
+    [
+      'loops over copies',
+      '{% assign a = (1..200000) %}{% for i in a %}{% for j in a offset:1 limit:1 reversed %}{% endfor %}{% endfor %}',
+      TOO_MUCH,
+    ],
+    [
+      'comparing lists',
+      '{% assign a = (1..50000) %}{% assign b = (1..50000) %}{% for i in a %}{% if a == b %}{% endif %}{% endfor %}',
+      TOO_MUCH,
+    ],
+    [
+      'looking through a list',
+      '{% assign a = (1..50000) %}{% for i in a %}{% if a contains 0 %}{% endif %}{% endfor %}',
+      TOO_MUCH,
+    ],
+    [
+      'a text that doubles',
+      '{% assign a = "x" %}{% for i in (1..99) %}{% assign a = a | append: a %}{% endfor %}',
+      TOO_MUCH,
+    ],
+    ['a captured text', `{% capture a %}${'x'.repeat(60_000)}{% endcapture %}`.repeat(9), TOO_MUCH],
+    ['a wide date', '{{ "2030-01-01" | date: "%999999999d" }}', TOO_MUCH],
+    ['much text', `{% for i in (1..5) %}${'x'.repeat(60_000)}{% endfor %}`, 'more than 262144 characters'],
+    ['deep conditions', '{% if 1 %}'.repeat(300) + '{% endif %}'.repeat(300), null],
+  ])('N3: %s ends at once', (_name, text, fault) => {
+    const run = () => rendered('html', text, { n: String(HUGE) })
+    if (fault === null) expect(run()).toBe('')
+    else expect(run).toThrow(expect.objectContaining({ message: expect.stringContaining(fault) }))
+  })
+
+  it('N3: what people write is far within it', () => {
+    const metrics = Array.from({ length: 300 }, (_, n) => ({ key: `m${n}`, change: n }))
+    const text =
+      '{% for m in metrics %}{% if m.change > 5 %}<li>{{ m.key | upcase }}: {{ m.change }}</li>{% endif %}{% endfor %}'
+    expect(rendered('html', text, { metrics })).toContain('<li>M299: 299</li>')
+    expect(rendered('text', 'x'.repeat(65_536))).toHaveLength(65_536)
+  })
+
+  it('N3: a text that looks for its ends is read once, whatever is missing', () => {
+    for (const part of [
+      '<',
+      '<a',
+      '<a href="x',
+      '<!--',
+      '<script>',
+      '&',
+      '<a>',
+      '</a>',
+      '<a href="https://a.example">b',
+    ])
+      expect(typeof textOfHtml(part.repeat(Math.floor(262_144 / part.length)))).toBe('string')
+  })
+
+  function loops(over: string, depth: number, inside = 'x'): string {
+    return `${`{% for i in ${over} %}`.repeat(depth)}${inside}${'{% endfor %}'.repeat(depth)}`
+  }
+})
+
+describe('what a template can reach', () => {
+  it('N3: HTML is escaped unless it is asked for raw, whatever writes it; text is not', () => {
+    const b = '<b>"\'&'
+    const safe = '&lt;b&gt;&#34;&#39;&amp;'
+    const ways = ['{{ b }}', '{% echo b %}', '{% cycle b %}', '{% liquid echo b %}', '{{ b | append: "" }}']
+    for (const way of ways) {
+      expect(rendered('html', way, { b })).toBe(safe)
+      expect(rendered('text', way, { b })).toBe(b)
+    }
+    expect(rendered('html', '{{ list }}', { list: [b] })).not.toContain('<')
+    expect(rendered('html', '{{ b | raw }}', { b })).toBe(b)
+  })
+
+  it('N3: nothing of the run time', () => {
+    const names = [
+      'constructor',
+      '__proto__',
+      'toString',
+      'hasOwnProperty',
+      'constructor.constructor',
+      'prototype',
+    ]
+    for (const name of names)
+      expect(rendered('text', `{{ user.${name} }}{{ ${name} }}`, { user: {} })).toBe('')
+    expect(rendered('text', '{{ list.size }}{{ list.length }}{{ list.map }}', { list: [1, 2] })).toBe('22')
+    expect(() => rendered('text', '{{ x | divided_by }}', { x: { toString: null } })).not.toThrow(TypeError)
+  })
+
+  it('N3: dates are in UTC, in English', () => {
+    expect(rendered('text', '{{ d | date: "%A %-d %B %H:%M" }}', { d: '2030-03-01T23:30:00.000Z' })).toBe(
+      'Friday 1 March 23:30',
+    )
+  })
+})
+
+const LINK = 'https://laurel.example/unsubscribe/abc.def'
+
+async function scene(prepare: (tenant: TestTenant) => Promise<unknown>) {
+  const tenant = await newTenant()
+  await prepare(tenant)
+  const { db, instance } = contextOf(tenant.id)
+  const config = await loadConfiguration({ db, configurations: instance.configurations })
+  const [result] = await db.batch([userStatement(db, 'ada', systemNow())])
+  const user = parseUser(result)
+  if (user === null) throw new Error('ada is not there')
+  const write = (
+    template: Partial<Template>,
+    occasion: Occasion = { type: 'streak_reminder' },
+    with_: Configuration = config,
+  ) =>
+    compose(
+      {
+        config: with_,
+        user,
+        occasion,
+        now: systemNow(),
+        template: {
+          id: 'x',
+          created: 0,
+          updated: 0,
+          type: occasion.type,
+          channel: 'email',
+          title: 'T',
+          body: 'B',
+          userAttributes: [],
+          status: 'active',
+          origin: 'https://origin.example',
+          ...template,
+        },
+      },
+      LINK,
+    )
+  return { write, user, config }
+}
+
+describe('composing (N3)', () => {
+  it('N3: every documented variable is there', async () => {
+    const ids = new Map<string, string>()
+    const { write } = await scene(async (tenant) => {
+      await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+      ids.set('words', await tenant.create('/metrics', { key: 'words', name: 'Words', units: 'w' }))
+      ids.set('xp', await tenant.create('/points', { key: 'xp', name: 'XP' }))
+      const writer = { key: 'writer', name: 'Writer', description: 'Wrote', trigger: 'api', status: 'active' }
+      ids.set('writer', await tenant.create('/achievements', writer))
+      const ada = {
+        id: 'ada',
+        name: 'Ada',
+        email: 'ada@b.example',
+        tz: 'Europe/Paris',
+        attributes: { plan: 'pro' },
+      }
+      await tenant.event('words', ada, 2.5)
+    })
+    const push = { channel: 'push' as const }
+    const known =
+      '{{ user.id }} {{ user.name }} {{ user.email }} {{ user.tz }} {{ user.attributes.plan }} {{ streak.length }} {{ streak.frequency }} {{ points.xp }} {{ metrics.words }}[{{ unsubscribeUrl }}]'
+    expect(write({ ...push, body: known })).toMatchObject({
+      body: 'ada Ada ada@b.example Europe/Paris pro 1 daily 0 2.5[]',
+    })
+    expect(write({ ...push, body: '{{ streak.started }} {{ streak.expires }}' }).body).toMatch(
+      /^\d{4}-\d\d-\d\d \d{4}-\d\d-\d\d$/,
+    )
+    const achievement =
+      '{{ achievement.id }} {{ achievement.key }} {{ achievement.name }} {{ achievement.description }} [{{ achievement.badgeUrl }}] {{ achievement.achievedAt }}'
+    const achievementId = ids.get('writer') ?? ''
+    const achievedAt = instant(0)
+    expect(
+      write({ ...push, body: achievement }, { type: 'achievement_completed', achievementId, achievedAt })
+        .body,
+    ).toBe(`${achievementId} writer Writer Wrote [] 1970-01-01T00:00:00.000Z`)
+    const recap =
+      '{{ recap.periodStart }} {{ recap.periodEnd }} {{ recap.frequency }}{% for m in recap.metrics %} {{ m.key }} {{ m.name }} {{ m.units }} {{ m.change }} {{ m.total }}{% endfor %}{% for p in recap.points %} {{ p.key }} {{ p.name }} {{ p.change }} {{ p.total }}{% endfor %}'
+    const period = { periodStart: civilDate('2030-01-07'), periodEnd: civilDate('2030-01-13') }
+    const gained = {
+      metrics: [
+        { metricId: ids.get('words') ?? '', change: 2.5, total: 7 },
+        { metricId: 'deleted since', change: 1, total: 1 },
+      ],
+      points: [{ systemId: ids.get('xp') ?? '', change: 10, total: 40 }],
+    }
+    expect(
+      write({ ...push, body: recap }, { type: 'recap', frequency: 'weekly', ...period, ...gained }).body,
+    ).toBe('2030-01-07 2030-01-13 weekly words Words w 2.5 7 xp XP 10 40')
+    const back = '{{ reactivation.messageNumber }} {{ reactivation.daysSinceLastActive }}'
+    const occasion = { type: 'reactivation', messageNumber: 2, daysSinceLastActive: 5 } as const
+    expect(write({ ...push, body: back }, occasion).body).toBe('2 5')
+  })
+
+  it('N3: a subject is one line, whatever a user is called; the body has no control characters', async () => {
+    const { write } = await scene((tenant) =>
+      tenant.app('PUT', '/users/ada', {
+        name: 'Ada\r\nBcc: eve@b.example\u2028\u0000x',
+        email: 'ada@b.example',
+      }),
+    )
+    const { title, body } = write({
+      title: '  {{ user.name }}\n!',
+      body: 'a\u0000\u001bb\r\n{{ user.name }}\tc',
+    })
+    expect(title).toBe('Ada Bcc: eve@b.example x !')
+    expect(body).toMatch(/^ab\nAda\nBcc: eve@b\.example\u2028x\tc\n<p/)
+    expect(write({ title: 'ä'.repeat(999) }).title).toBe(`${'ä'.repeat(249)}…`)
+  })
+
+  it('N3: every email has the link once, and the headers of RFC 8058; a push message has neither', async () => {
+    const { write } = await scene((tenant) =>
+      tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens: ['one', 'two', 'one'] }),
+    )
+    const headers = { 'List-Unsubscribe': `<${LINK}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
+    const plain = write({ body: '<p>Hi</p>' })
+    expect(plain).toMatchObject({ channel: 'email', to: 'ada@b.example', headers, userId: 'ada' })
+    expect(plain.body).toMatch(new RegExp(`^<p>Hi</p>\\n<p[^>]*><a href="${LINK}">Unsubscribe</a></p>$`))
+    expect(write({ body: '<html><body>Hi</BODY></html>' }).body).toMatch(/Hi<p.*<\/p>\n<\/BODY><\/html>$/)
+    const own = '<a href="{{ unsubscribeUrl }}">Stop</a>'
+    expect(write({ body: own }).body).toBe(`<a href="${LINK}">Stop</a>`)
+    const push = write({ channel: 'push', body: ' Hi ' })
+    expect(push).toMatchObject({ channel: 'push', body: 'Hi', headers: {}, tokens: ['one', 'two'], taken: 0 })
+  })
+
+  it('N3: a push message fits what providers take', async () => {
+    const { write } = await scene((tenant) => tenant.app('PUT', '/users/ada', { deviceTokens: ['x'] }))
+    for (const text of ['"\\', '😀', 'x', 'ä\n']) {
+      const { title, body } = write({ channel: 'push', title: text.repeat(400), body: text.repeat(9_000) })
+      const bytes = new TextEncoder().encode(JSON.stringify({ title, body })).byteLength
+      expect(bytes).toBeGreaterThan(2_900)
+      expect(bytes).toBeLessThan(3_500)
+      expect((title + body).isWellFormed()).toBe(true)
+    }
+  })
+
+  it('N3: a template that cannot be rendered comes out with its fault', async () => {
+    const { write } = await scene((tenant) => tenant.app('PUT', '/users/ada', { email: 'ada@b.example' }))
+    const fault = expect.stringContaining('subject: it makes too much')
+    expect(write({ title: `{% for i in (1..${HUGE}) %}x{% endfor %}` })).toMatchObject({
+      title: '',
+      body: '',
+      fault,
+    })
+    expect(() => rendered('text', '{{ 1 | date: x }}{% for i in (1..99999999) %}{% endfor %}')).toThrow(
+      RenderFault,
+    )
+  })
+})
+
+describe('the text of an email', () => {
+  it.each([
+    ['<p>One</p><p>Two<br>Three</p>', 'One\n\nTwo\nThree'],
+    ['<ul><li>One</li><li>Two</li></ul>', '- One\n\n- Two'],
+    ['<style>p { color: red }</style><title>No</title><p>Yes</p><script>if (a<b) x()</script>!', 'Yes\n!'],
+    ['<head><title>a</title><style>b</style></head><body>c</body>', 'c'],
+    [
+      'See <a class="x" href="https://a.example/?b=1&amp;c=2">our <b>page</b></a>.',
+      'See our page (https://a.example/?b=1&c=2).',
+    ],
+    ["<a href='https://a.example'>https://a.example</a>", 'https://a.example'],
+    ['<a href="javascript:alert(1)">x</a><a name="y">z</a>', 'xz'],
+    [
+      '<!-- no --><img src="a.png" alt="A &amp; B"> &lt;b&gt; &#233;&#x20AC;&nbsp;&unknown; &#0;&#xD800;',
+      'A & B <b> é€ &unknown;',
+    ],
+    ['1 < 2 and <3, <5', '1 < 2 and <3, <5'],
+    ['a   b\n\n\tc', 'a b c'],
+    ['<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a b\n\nc'],
+    ['<p unclosed', ''],
+    ['', ''],
+  ])('N3: %j', (html, text) => {
+    expect(textOfHtml(html)).toBe(text)
+  })
+})

@@ -1,0 +1,306 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { MOST_TEMPLATES } from '../../src/modules/configuration/configuration'
+import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
+import { templateFor, templatesFor } from '../../src/modules/notifications/templates.rules'
+import { parseUser, userStatement } from '../../src/modules/users/users.repository'
+import { systemNow } from '../../src/shared/clock'
+import { contextOf } from './contexts'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+const PATH = '/notifications/templates'
+const NOBODY = '018f0000-0000-7000-8000-000000000000'
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const EMAIL = {
+  type: 'streak_reminder',
+  channel: 'email',
+  subject: 'Hi {{ user.name }}',
+  body: '<p>Go on</p>',
+}
+const PUSH = { type: 'recap', channel: 'push', title: 'Your week', body: 'Well done' }
+
+let tenant: TestTenant
+beforeEach(async () => {
+  tenant = await newTenant()
+})
+
+const secretOf = (id: string) =>
+  env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?').bind(id).first<string>('link_secret')
+const attribute = (key: string, type = 'user') => tenant.create('/attributes', { key, name: key, type })
+const preview = (id: string, userId: string, through = tenant) =>
+  through.admin('POST', `${PATH}/${id}/preview`, { userId })
+const configOf = async () => {
+  const { db, instance } = contextOf(tenant.id)
+  return loadConfiguration({ db, configurations: instance.configurations })
+}
+const userOf = async (id: string) => {
+  const { db } = contextOf(tenant.id)
+  const [result] = await db.batch([userStatement(db, id, systemNow())])
+  const user = parseUser(result)
+  if (user === null) throw new Error(`nobody is ${id}`)
+  return user
+}
+
+describe('templates (N3, G7)', () => {
+  it('G7: are created inactive, listed, read, changed and deleted; an email has a subject, a push message a title', async () => {
+    const { status, body } = await tenant.admin('POST', PATH, [
+      { ...EMAIL, title: 'ignored', userAttributes: null, color: 'ignored' },
+      { ...PUSH, status: 'active' },
+    ])
+    const common = {
+      id: expect.stringMatching(UUID),
+      userAttributes: [],
+      created: expect.stringMatching(STAMP),
+      updated: expect.stringMatching(STAMP),
+    }
+    const email = { ...common, ...EMAIL, status: 'inactive' }
+    const push = { ...common, ...PUSH, status: 'active' }
+    expect([status, body]).toEqual([201, { created: [email, push], issues: [] }])
+    expect((await tenant.admin('GET', PATH)).body).toEqual([email, push])
+    expect((await tenant.admin('GET', `${PATH}?limit=1&skip=1`)).body).toEqual([push])
+    const id = String(at(body, 'created', 0, 'id'))
+    expect((await tenant.admin('GET', `${PATH}/${id.toUpperCase()}`)).body).toEqual(email)
+
+    const change = { id, subject: 'Go', status: 'active', type: 'recap' }
+    const changed = await tenant.admin('PATCH', PATH, [change, { id: NOBODY, subject: 'x' }])
+    expect(changed.body).toEqual({
+      updated: [{ ...email, ...change }],
+      issues: [{ id: NOBODY, severity: 'error', message: expect.stringContaining('a template') }],
+    })
+    const same = await tenant.admin('PATCH', PATH, [{ id, subject: 'Go', title: 'no' }])
+    expect(at(same.body, 'updated', 0)).toEqual(at(changed.body, 'updated', 0))
+    const turned = await tenant.admin('PATCH', PATH, [{ id, channel: 'push' }])
+    expect(at(turned.body, 'updated', 0)).toMatchObject({ channel: 'push', title: 'Go' })
+    expect(at(turned.body, 'updated', 0)).not.toHaveProperty('subject')
+
+    const { body: gone } = await tenant.admin('DELETE', `${PATH}?ids=${id},${NOBODY}`)
+    expect(gone).toMatchObject({ deleted: [{ id }], issues: [{ id: NOBODY }] })
+    expect((await tenant.admin('GET', `${PATH}/${id}`)).status).toBe(404)
+    expect((await tenant.admin('GET', PATH)).body).toEqual([push])
+  })
+
+  it.each([
+    [{ ...EMAIL, subject: undefined, title: 'x' }, ['0.subject: must be a string, and is missing']],
+    [{ ...PUSH, title: null, subject: 'x' }, ['0.title: must be a string, and is missing']],
+    [{ ...PUSH, title: ' ' }, ['0.title: must not be empty']],
+    [{ ...EMAIL, type: 'news', channel: 'fax' }, ['0.type', '0.channel']],
+    [{ ...EMAIL, body: 'x'.repeat(65_537) }, ['0.body: must have at most 65536 characters']],
+    [{ ...EMAIL, status: 'on' }, ['0.status']],
+    [
+      { ...EMAIL, userAttributes: [{ attributeId: 'x', attributeValue: 1 }] },
+      ['0.userAttributes.0.attributeId'],
+    ],
+    [
+      { ...EMAIL, subject: 'a\n {% fo %}' },
+      ['0.subject: is not Liquid: tag "fo" not found (line 2, column 2)'],
+    ],
+    [
+      { ...EMAIL, subject: '{{ a | shout }}', body: 'x {% if y %}' },
+      ['undefined filter: shout (line 1, column 1)', '0.body', 'not closed (line 1, column 3)'],
+    ],
+    [{ ...PUSH, body: '{% render "x" %}' }, ['tag "render" not found']],
+    [{ ...PUSH, body: '{% include "x" %}' }, ['tag "include" not found']],
+    [{ ...PUSH, body: '{% layout "x" %}' }, ['tag "layout" not found']],
+    [{ ...PUSH, body: '{% if a %}'.repeat(6_000) }, ['it is nested too deeply']],
+  ])('N3: %j is 422, names the place, and changes nothing', async (item, named) => {
+    for (const method of ['POST', 'PATCH']) {
+      const items = method === 'POST' ? [item] : [{ id: NOBODY, ...item }]
+      const { status, body } = await tenant.admin(method, PATH, items)
+      const isMissing = String(named[0]).includes('missing')
+      if (method === 'PATCH' && isMissing) continue
+      expect(status).toBe(422)
+      for (const part of named) expect(at(body, 'error')).toContain(part)
+    }
+    expect((await tenant.admin('GET', PATH)).body).toEqual([])
+  })
+
+  it('G7: an unknown attribute is an issue, and so is one too many', async () => {
+    const event = await attribute('device', 'event')
+    const { status, body } = await tenant.admin('POST', PATH, [
+      { ...EMAIL, userAttributes: [{ attributeId: NOBODY, attributeValue: 'x' }] },
+      { ...EMAIL, userAttributes: [{ attributeId: event, attributeValue: 'x' }] },
+    ])
+    expect([status, at(body, 'created')]).toEqual([200, []])
+    expect(at(body, 'issues', 0)).toMatchObject({ index: 0, message: expect.stringContaining(NOBODY) })
+    expect(at(body, 'issues', 1)).toMatchObject({ index: 1, message: expect.stringContaining(event) })
+    expect(await secretOf(tenant.id)).toBeNull()
+
+    const many = await tenant.admin('POST', PATH, Array(MOST_TEMPLATES).fill(PUSH))
+    expect(at(many.body, 'issues')).toEqual([])
+    const more = await tenant.admin('POST', PATH, [PUSH])
+    expect([more.status, at(more.body, 'issues', 0, 'message')]).toEqual([
+      200,
+      expect.stringContaining(String(MOST_TEMPLATES)),
+    ])
+  })
+
+  it('G9: an attribute that an active template filters by stays; of an inactive one it goes, and keeps it from becoming active', async () => {
+    const plan = await attribute('plan')
+    const userAttributes = [{ attributeId: plan, attributeValue: 'pro' }]
+    const id = await tenant.create(PATH, { ...EMAIL, userAttributes, status: 'active' })
+    const kept = await tenant.admin('DELETE', `/attributes?ids=${plan}`)
+    expect(at(kept.body, 'issues', 0, 'message')).toContain(`the active notification template ${id}`)
+    await tenant.admin('PATCH', PATH, [{ id, status: 'inactive' }])
+    expect((await tenant.admin('DELETE', `/attributes?ids=${plan}`)).body).toMatchObject({
+      deleted: [{ id: plan }],
+    })
+    const renamed = await tenant.admin('PATCH', PATH, [{ id, subject: 'still' }])
+    expect(at(renamed.body, 'issues')).toEqual([])
+    const activated = await tenant.admin('PATCH', PATH, [{ id, status: 'active' }])
+    expect(at(activated.body, 'issues', 0, 'message')).toContain(plan)
+    const cleared = await tenant.admin('PATCH', PATH, [{ id, status: 'active', userAttributes: null }])
+    expect(cleared.body).toMatchObject({ updated: [{ status: 'active', userAttributes: [] }], issues: [] })
+  })
+
+  it('N3: the first template gives the tenant a secret for links, which stays; each remembers where it was written through', async () => {
+    expect(await secretOf(tenant.id)).toBeNull()
+    await Promise.all([tenant.create(PATH, EMAIL), tenant.create(PATH, PUSH)])
+    const secret = await secretOf(tenant.id)
+    expect(secret).toMatch(/^[A-Za-z0-9+/]{43}=$/)
+    await tenant.create(PATH, PUSH)
+    expect(await secretOf(tenant.id)).toBe(secret)
+    const other = await newTenant()
+    await other.create(PATH, PUSH)
+    expect(await secretOf(other.id)).not.toBe(secret)
+    expect((await configOf()).templates.map(({ origin }) => origin)).toEqual(
+      Array(3).fill('http://laurel.test'),
+    )
+  })
+
+  it('N1: the first active template of a type and channel whose filters the user meets is taken', async () => {
+    const plan = await attribute('plan')
+    const filter = (attributeValue: string) => ({ userAttributes: [{ attributeId: plan, attributeValue }] })
+    const active = { ...EMAIL, status: 'active' }
+    await tenant.create(PATH, { ...EMAIL, subject: 'inactive' })
+    await tenant.create(PATH, { ...active, type: 'recap', subject: 'another type' })
+    await tenant.create(PATH, { ...active, ...filter('pro'), subject: 'pro' })
+    await tenant.create(PATH, { ...active, subject: 'all' })
+    await tenant.create(PATH, { ...active, subject: 'second' })
+    await tenant.app('PUT', '/users/ada', { email: 'a@b.example', attributes: { plan: 'pro' } })
+    await tenant.app('PUT', '/users/bob', { email: 'b@b.example', attributes: { plan: 'free' } })
+    const config = await configOf()
+    const titleFor = async (id: string) =>
+      templateFor(config, await userOf(id), 'streak_reminder', 'email')?.title
+    expect([await titleFor('ada'), await titleFor('bob')]).toEqual(['pro', 'all'])
+    expect(templateFor(config, await userOf('ada'), 'streak_reminder', 'push')).toBeUndefined()
+  })
+
+  it('N1: nobody is told who is in the control group, does not want it or cannot be reached', async () => {
+    for (const item of [EMAIL, { ...PUSH, type: 'streak_reminder' }]) {
+      await tenant.create(PATH, { ...item, status: 'active' })
+    }
+    const config = await configOf()
+    const told = async (id: string, change: object = {}) => {
+      await tenant.app('PUT', `/users/${id}`, change)
+      return templatesFor(config, await userOf(id), 'streak_reminder').map(({ channel }) => channel)
+    }
+    expect(await told('ada')).toEqual([])
+    expect(await told('ada', { deviceTokens: [] })).toEqual([])
+    expect(await told('ada', { deviceTokens: ['x'] })).toEqual(['push'])
+    expect(await told('ada', { email: 'ada@b.example' })).toEqual(['email', 'push'])
+    expect(await told('ada', { subscribeToEmails: false })).toEqual(['push'])
+    await tenant.app('PATCH', '/users/ada/preferences', { notifications: { streak_reminder: ['email'] } })
+    expect(await told('ada')).toEqual([])
+    expect(await told('ada', { subscribeToEmails: true })).toEqual(['email'])
+    await tenant.app('PATCH', '/users/ada/preferences', {
+      notifications: { streak_reminder: [], recap: ['push'] },
+    })
+    expect(await told('ada')).toEqual([])
+    await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+    expect(await told('eve', { email: 'eve@b.example', deviceTokens: ['x'] })).toEqual([])
+  })
+})
+
+describe('the preview (N3)', () => {
+  it('N3: an email comes with subject, HTML, text and the headers of a link; a push message with its title', async () => {
+    await tenant.app('PUT', '/users/ada', { name: 'Ada <b>', email: 'ada@b.example' })
+    const email = await tenant.create(PATH, { ...EMAIL, body: '<p>Hello {{ user.name }}</p>' })
+    const { status, body } = await preview(email, 'ada')
+    const url = /^<(http:\/\/laurel\.test\/unsubscribe\/[\w.-]+)>$/.exec(
+      String(at(body, 'headers', 'List-Unsubscribe')),
+    )?.[1]
+    expect([status, body]).toEqual([
+      200,
+      {
+        channel: 'email',
+        subject: 'Hi Ada <b>',
+        body: expect.stringContaining('<p>Hello Ada &lt;b&gt;</p>'),
+        text: `Hello Ada <b>\n\nUnsubscribe (${url})`,
+        headers: {
+          'List-Unsubscribe': `<${url}>`,
+          'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+        },
+      },
+    ])
+    expect(at(body, 'body')).toContain(`<a href="${url}">Unsubscribe</a>`)
+    const push = await tenant.create(PATH, { ...PUSH, title: '{{ user.name }}', body: 'For {{ user.name }}' })
+    expect((await preview(push, 'ada')).body).toEqual({
+      channel: 'push',
+      title: 'Ada <b>',
+      body: 'For Ada <b>',
+    })
+  })
+
+  it('N3: PUBLIC_URL goes before the address through which a template was written', async () => {
+    await tenant.app('PUT', '/users/ada', {})
+    const id = await tenant.create(PATH, { ...EMAIL, body: '{{ unsubscribeUrl }}' })
+    const there = tenant.through(newApp({ PUBLIC_URL: 'https://laurel.example/base//' }))
+    const { body } = await preview(id, 'ada', there)
+    expect(at(body, 'body')).toMatch(/^https:\/\/laurel\.example\/base\/unsubscribe\/[\w.-]+$/)
+  })
+
+  it.each(['achievement_completed', 'recap', 'reactivation', 'streak_reminder'])(
+    'N3: %s is shown of the real state, and invented where there is none',
+    async (type) => {
+      const words = await tenant.metric('words')
+      const item = {
+        key: 'writer',
+        name: 'Writer',
+        trigger: 'metric',
+        metricId: words,
+        metricValue: 3,
+        status: 'active',
+        badge: { url: 'https://b.example/w.png' },
+      }
+      const text = {
+        achievement_completed:
+          '{{ achievement.name }}|{{ achievement.key }}|{{ achievement.badgeUrl }}|{{ achievement.achievedAt }}',
+        recap:
+          '{{ recap.frequency }}|{% for m in recap.metrics %}{{ m.key }} {{ m.change }} of {{ m.total }}{% endfor %}',
+        reactivation: '{{ reactivation.messageNumber }}|{{ reactivation.daysSinceLastActive }}',
+        streak_reminder: '{{ streak.length }}|{{ streak.frequency }}|{{ metrics.words }}|{{ points.none }}',
+      }[type]
+      const id = await tenant.create(PATH, { ...PUSH, type, body: text })
+      await tenant.app('PUT', '/users/new', {})
+      const said = async (user: string) => at((await preview(id, user)).body, 'body')
+      const invented = await said('new')
+      await tenant.create('/achievements', item)
+      await tenant.event('words', 'ada', 4)
+      const real = await said('ada')
+      const expected = {
+        achievement_completed: [
+          /^First steps\|first-steps\|\|\d{4}-.*Z$/,
+          /^Writer\|writer\|https:\/\/b\.example\/w\.png\|\d{4}-.*Z$/,
+        ],
+        recap: [/^weekly\|words 5 of 5$/, /^weekly\|words 4 of 4$/],
+        reactivation: [/^1\|3$/, /^1\|3$/],
+        streak_reminder: [/^0\|daily\|0\|$/, /^1\|daily\|4\|$/],
+      }[type]
+      expect(invented).toMatch(expected?.[0] ?? '')
+      expect(real).toMatch(expected?.[1] ?? '')
+    },
+  )
+
+  it('G2: an unknown template is 404; an unknown user, and what does too much, is 422', async () => {
+    await tenant.app('PUT', '/users/ada', {})
+    expect((await preview(NOBODY, 'ada')).status).toBe(404)
+    const id = await tenant.create(PATH, { ...PUSH, body: '{% for i in (1..1000000000) %}x{% endfor %}' })
+    expect((await preview(id, 'eve')).status).toBe(422)
+    const { status, body } = await preview(id, 'ada')
+    expect([status, at(body, 'error')]).toEqual([
+      422,
+      "The template can't be rendered. body: it makes too much: loop less, or over less.",
+    ])
+  })
+})
