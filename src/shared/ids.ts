@@ -1,4 +1,4 @@
-import { v7 } from 'uuid'
+import { v5, v7 } from 'uuid'
 import type { Instant } from './clock'
 
 /** A UUID v7 whose time is `at` (G4). Ids made in one millisecond are in no particular order. */
@@ -24,4 +24,13 @@ export function childId(id: string, n: number): string {
 export function retimed(id: string, at: Instant): string {
   const time = at.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}`
+}
+
+/** Of which the names are that ids are made from. */
+const NAMES = '6f1d3b7e-4c1e-5a52-9a0f-3d0c7b9e2f41'
+
+/** The UUID v7 of the moment `at` whose other bits are a hash of a name: the same thing has the same id whenever it is made. */
+export function namedId(at: Instant, name: string): string {
+  const hashed = v5(name, NAMES)
+  return retimed(`${hashed.slice(0, 14)}7${hashed.slice(15)}`, at)
 }

@@ -3,10 +3,16 @@ import type { Instant } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { ANY_EVENT, EVENT_TYPES, type EventType } from '../webhooks/events'
 
-/** One thing to be told (W2). `body` is what is sent, but for `type`; `id` stays the same whatever happens to it on the way. */
+/** Notifications on their way to the users themselves, by channel: no webhook is ever told of them (N1). */
+export const NOTIFICATION_MESSAGES = { email: 'notification.email', push: 'notification.push' } as const
+
+/**
+ * One thing to be told (W2). `body` is what is sent, but for `type`; `id` stays the same whatever happens to it on the way. Of a notification,
+ * `body` is the letter, whose `type` is that of the notification.
+ */
 export const Message = z.object({
   id: z.string(),
-  type: z.enum(EVENT_TYPES),
+  type: z.enum([...EVENT_TYPES, ...Object.values(NOTIFICATION_MESSAGES)]),
   body: z.record(z.string(), z.unknown()),
 })
 export type Message = z.infer<typeof Message>
@@ -28,11 +34,14 @@ export function listens({ webhooks }: Pick<Configuration, 'webhooks'>, type: Eve
   return webhooks.some((webhook) => isTold(webhook, type))
 }
 
-/** Whether a webhook is told of events of a type. */
-export const isTold = (
+/** Whether a webhook is told of messages of a type; never of notifications. */
+export function isTold(
   { status, events }: Pick<Configuration['webhooks'][number], 'status' | 'events'>,
-  type: EventType,
-): boolean => status === 'active' && (events.includes(ANY_EVENT) || events.includes(type))
+  type: Message['type'],
+): boolean {
+  if (status !== 'active' || type === 'notification.email' || type === 'notification.push') return false
+  return events.includes(ANY_EVENT) || events.includes(type)
+}
 
 /** The message of the queue: this tenant has something to tell. What it is stands in the outbox. */
 export const Outgoing = z.strictObject({ tenantId: z.string() })

@@ -8,6 +8,7 @@ import { createEach, Draft, deleteEach, revised, updateEach } from '../configura
 import * as repository from './boosts.repository'
 import { boostPage, boostsWithIds, ownersUnchanged, type Person, peopleWithIds } from './boosts.repository'
 import { OPEN_END } from './boosts.rules'
+import { type BoostWrite, heedBoosts } from './boosts.told.service'
 import { presentSystem } from './lookup'
 import { adminBoost } from './points.admin.answers'
 import type { CreatePointsBoostRequestItem, PatchPointsBoostRequestItem } from './points.admin.schemas'
@@ -99,7 +100,9 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
       (item) => room(draft.added.length + 1) ?? boostFrom(scope, config, people, systemId, item, draft.added),
     )
     return {
-      ...stored(scope, draft.added, repository.insertBoosts),
+      ...stored(scope, draft.added, repository.insertBoosts, () =>
+        heedBoosts(scope, config, config.systems, newBoosts(people, draft.added)),
+      ),
       // Somebody who was erased since gets none (U8).
       guards: ownersUnchanged(scope, config.version, draft.added, people),
       result: {
@@ -126,7 +129,14 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
     }
     const { updated, issues } = updateEach(draft, items, WHAT, change, alsoBoost)
     return {
-      ...stored(scope, draft.changed, repository.updateBoosts),
+      ...stored(scope, draft.changed, repository.updateBoosts, () => {
+        const writes = draft.changed.map((after) => ({
+          before: boosts.find(({ id }) => id === after.id) ?? null,
+          after,
+          zone: zoneOf(people, after),
+        }))
+        return heedBoosts(scope, config, config.systems, writes)
+      }),
       guards: ownersUnchanged(scope, config.version, draft.changed, people),
       result: {
         updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
@@ -166,14 +176,20 @@ export async function deleteBoosts(scope: Scope, systemId: string, ids: readonly
 
 /**
  * The statements for boosts, in their order: a part of the configuration, unless all of them are users' own, which leave its
- * version alone.
+ * version alone. `heed` answers what is stored after them, so that they are told of (W6).
  */
 export function stored(
   scope: Scope,
   boosts: readonly Boost[],
   store: (scope: Scope, boosts: readonly Boost[]) => D1PreparedStatement[],
+  heed: () => readonly D1PreparedStatement[] = () => [],
 ) {
   const statements = store(scope, boosts)
+  const heeded = boosts.length === 0 ? [] : heed()
   const areOwn = boosts.every(({ userId }) => userId !== null)
-  return areOwn ? { statements: [], beside: statements } : { statements, beside: [] }
+  return areOwn ? { statements: [], beside: [...statements, ...heeded] } : { statements, beside: heeded }
 }
+
+/** New boosts as `heedBoosts` takes them. */
+export const newBoosts = (people: People, boosts: readonly Boost[]): BoostWrite[] =>
+  boosts.map((after) => ({ before: null, after, zone: zoneOf(people, after) }))

@@ -102,6 +102,13 @@ export const pointsBoosts = sqliteTable(
     index('points_boosts_by_user').on(table.userIid, table.end).where(sql`user_iid IS NOT NULL`),
     index('points_boosts_for_all').on(table.tenantId).where(sql`user_iid IS NULL AND deleted IS NULL`),
     index('points_boosts_by_system').on(table.tenantId, table.systemId).where(living),
+    // Users' own that begin or end about a day (W6).
+    index('points_boosts_by_start')
+      .on(table.tenantId, table.start)
+      .where(sql`user_iid IS NOT NULL AND deleted IS NULL`),
+    index('points_boosts_by_end')
+      .on(table.tenantId, table.end)
+      .where(sql`user_iid IS NOT NULL AND deleted IS NULL`),
   ],
 )
 

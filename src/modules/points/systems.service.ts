@@ -17,7 +17,8 @@ import { deleteBoards } from '../leaderboards/leaderboards.repository'
 import { configureWithUpkeep } from '../leaderboards/upkeep.service'
 import { wake } from '../timekeeper/timekeeper.service'
 import { insertBoosts, ownersUnchanged, type Person } from './boosts.repository'
-import { boostFrom, peopleOf, stored, zoneOf } from './boosts.service'
+import { boostFrom, newBoosts, peopleOf, stored, zoneOf } from './boosts.service'
+import { heedBoosts } from './boosts.told.service'
 import { insertLevels, levelFrom, levelObjection } from './levels.service'
 import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.answers'
 import type {
@@ -96,7 +97,9 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
       return objection ?? system
     })
     const added = draft.added.flatMap((system) => system.boosts)
-    const boosts = stored(scope, added, insertBoosts)
+    const boosts = stored(scope, added, insertBoosts, () =>
+      heedBoosts(scope, config, draft.added, newBoosts(people, added)),
+    )
     return {
       statements: [...insertSystems(scope, config, draft.added), ...boosts.statements],
       beside: boosts.beside,

@@ -6,6 +6,7 @@ import type { Instant } from '../../shared/clock'
 import { fromMicros, micros } from '../../shared/decimal'
 import { type Configuration, metricByKey } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'
+import { heedListeners } from '../notifications/listening.service'
 import { tenants } from '../tenants/tenants.table'
 import { beginWalk, type DueWork } from '../timekeeper/timekeeper.repository'
 import { wake } from '../timekeeper/timekeeper.service'
@@ -71,7 +72,8 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
       .set({ streaks: JSON.stringify(after) })
       .where(eq(tenants.id, tenant.id))
     const walk = mustWalk ? [beginWalk(db, 'recount', '', now)] : []
-    return { statements: [db.built(update), ...walk], result: { result, mustWalk } }
+    const beside = heedListeners(db, config, { ...config, streaks: after }, now)
+    return { statements: [db.built(update), ...walk], beside, result: { result, mustWalk } }
   })
   if (mustWalk) await wake(scope)
   return result

@@ -1,11 +1,13 @@
 import type { z } from 'zod'
 import type { UserState } from '../../engine/state'
 import { civilDateOfDay } from '../../shared/civil'
-import type { Instant } from '../../shared/clock'
+import { type Instant, iso } from '../../shared/clock'
 import { LAST_DAY, periodEnd, periodStart } from '../../shared/periods'
 import type { Configuration } from '../configuration/configuration'
+import { historyOf } from './history.rules'
 import { dayIn, endangered, isStale, settled, termsOf } from './streaks.rules'
-import type { BaseStreakResponse } from './streaks.schemas'
+import type { BaseStreakResponse, StreakResponse } from './streaks.schemas'
+import type { Pause, StreakRun } from './streaks.state'
 
 /** A user's streak as it is by the rules at a moment, not as stored (S3). */
 export function streakAnswer(
@@ -44,3 +46,56 @@ export function streakAnswer(
 
 /** A day as a date; the last one that can be written, beyond that. */
 export const dateOf = (day: number) => civilDateOfDay(Math.min(day, LAST_DAY))
+
+/** The first day of so many periods up to the one that holds a moment: what ended before it is of no interest to `wholeStreakAnswer`. */
+export function historyBegins(
+  config: Configuration,
+  user: Pick<UserState, 'preferences' | 'profile'>,
+  at: Instant,
+  historyPeriods: number,
+): number {
+  const today = dayIn(user.profile.tz, at)
+  const [first] = historyOf([], 0, termsOf(config, user.preferences).frequency, today, historyPeriods)
+  return first?.start ?? today
+}
+
+/**
+ * A user's streak, of the tenant's frequency, as it is by the rules at a moment, with its last so many periods and the pauses that touch them
+ * or are to come (S5, S6); `past` are the streaks that are over, `pauses` those that are not deleted.
+ */
+export function wholeStreakAnswer(
+  config: Configuration,
+  user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
+  at: Instant,
+  {
+    historyPeriods,
+    past,
+    pauses,
+  }: { historyPeriods: number; past: readonly StreakRun[]; pauses: readonly Pause[] },
+): z.infer<typeof StreakResponse> {
+  const terms = termsOf(config, user.preferences)
+  const { frequency, isOn, freezes } = terms
+  const today = dayIn(user.profile.tz, at)
+  const { streak, ended } = settled(user, terms, today)
+  const { run } = streak
+  const runs = [...past, ...[ended, run].filter((one) => one !== null)]
+  const length = isOn ? (run?.length ?? 0) : 0
+  const since = historyBegins(config, user, at, historyPeriods)
+  const extended = isOn ? (run?.extended ?? null) : null
+  return {
+    ...streakAnswer(config, { ...user, streak }, at),
+    extended: extended === null ? null : iso(extended),
+    streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
+      ({ start, end, length, mark }) => ({
+        periodStart: dateOf(start),
+        periodEnd: dateOf(end),
+        length,
+        ...(freezes !== null && { usedFreeze: mark === 'f' }),
+        usedPause: mark === 'p',
+      }),
+    ),
+    pauses: pauses
+      .filter(({ end }) => end >= since)
+      .map(({ id, start, end }) => ({ id, start: dateOf(start), end: dateOf(end) })),
+  }
+}

@@ -7,21 +7,19 @@ import type { Configuration } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { compareText } from '../leaderboards/ranking'
 import { userOf, usersStatement } from '../users/users.repository'
-import { historyOf } from './history.rules'
 import { recounted } from './recount.service'
-import { dateOf, streakAnswer } from './streaks.answers'
+import { historyBegins, wholeStreakAnswer } from './streaks.answers'
 import { pausesOf, runsSince } from './streaks.repository'
 import { dayIn, isStale, settled, termsOf } from './streaks.rules'
 import type { BulkStreakResponse, StreakResponse } from './streaks.schemas'
 
-/** The user with the streak as it is by the rules at a moment, and what ended since it was stored; nothing is written (S3, S9). */
+/** The user with the streak as it is by the rules at a moment; nothing is written (S3, S9). */
 async function presentStreak(scope: Scope, config: Configuration, user: UserState) {
   const terms = termsOf(config, user.preferences)
   const isOutdated = isStale(user.streak, terms)
-  const known = isOutdated ? await recountOf(scope, config, user) : { streak: user.streak, runs: null }
-  const today = dayIn(user.profile.tz, scope.now)
-  const { streak, ended } = settled({ ...user, streak: known.streak }, terms, today)
-  return { user: { ...user, streak }, terms, today, recountedRuns: known.runs, ended }
+  const known = isOutdated ? (await recountOf(scope, config, user)).streak : user.streak
+  const { streak } = settled({ ...user, streak: known }, terms, dayIn(user.profile.tz, scope.now))
+  return { user: { ...user, streak }, terms }
 }
 
 async function recountOf({ db, now }: Scope, config: Configuration, user: UserState) {
@@ -36,31 +34,13 @@ export async function userStreak(
   historyPeriods: number,
 ): Promise<z.infer<typeof StreakResponse>> {
   const config = await configurationOf(scope)
-  const { user, terms, today, recountedRuns, ended } = await presentStreak(scope, config, found)
-  const { frequency, isOn, freezes } = terms
-  const { run } = user.streak
-  const length = isOn ? (run?.length ?? 0) : 0
-  const [first] = historyOf([], 0, frequency, today, historyPeriods)
-  const since = first?.start ?? today
-  const past = recountedRuns ?? (await runsSince(scope.db, user.iid, since))
-  const runs = [...past, ...[ended, run].filter((one) => one !== null)]
+  const terms = termsOf(config, found.preferences)
+  const known = isStale(found.streak, terms) ? await recountOf(scope, config, found) : null
+  const user = { ...found, streak: known?.streak ?? found.streak }
+  const since = historyBegins(config, user, scope.now, historyPeriods)
+  const past = known?.runs ?? (await runsSince(scope.db, user.iid, since))
   const pauses = await pausesOf(scope.db, user.iid)
-  return {
-    ...streakAnswer(config, user, scope.now),
-    extended: isOn ? extendedAt(run?.extended ?? null) : null,
-    streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
-      ({ start, end, length, mark }) => ({
-        periodStart: dateOf(start),
-        periodEnd: dateOf(end),
-        length,
-        ...(freezes !== null && { usedFreeze: mark === 'f' }),
-        usedPause: mark === 'p',
-      }),
-    ),
-    pauses: pauses
-      .filter(({ end }) => end >= since)
-      .map(({ id, start, end }) => ({ id, start: dateOf(start), end: dateOf(end) })),
-  }
+  return wholeStreakAnswer(config, user, scope.now, { historyPeriods, past, pauses })
 }
 
 const extendedAt = (at: Instant | null) => (at === null ? null : iso(at))

@@ -89,6 +89,18 @@ export function progressed(
   return db.statement(PROGRESSED, db.tenantId, kind, subject, asked, progress)
 }
 
+const UNCHANGED = `
+  SELECT CASE WHEN EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4
+    AND progress IS ?5) THEN 1 ELSE json('conflict') END`
+
+/** A guard (see db/guard.ts): holds while a piece of work has got as far as this and no further, and was not asked for again. */
+export function workUnchanged(
+  db: TenantDatabase,
+  { kind, subject, asked, progress }: DueWork,
+): D1PreparedStatement {
+  return db.statement(UNCHANGED, db.tenantId, kind, subject, asked, progress)
+}
+
 // From one tenant to the next by the outbox's key, whatever number of rows they have.
 const OVERDUE = `
   WITH RECURSIVE telling(id) AS (
@@ -113,10 +125,10 @@ export async function tenantsWithDueWork(db: AccountDatabase, by: Instant): Prom
     .map(({ tenantId }) => tenantId)
 }
 
-const HASTEN =
-  "UPDATE due_work SET due_at = ?1, asked = asked + 1 WHERE kind IN ('leaderboard', 'recount', 'backdate', 'inbox', 'erasure', 'courier') AND due_at > ?1"
+const HASTEN = `UPDATE due_work SET due_at = ?1, asked = asked + 1
+  WHERE kind IN ('leaderboard', 'recount', 'backdate', 'inbox', 'erasure', 'courier', 'schedule', 'boosts') AND due_at > ?1`
 
-/** Has all leaderboards looked after, and walks over users gone on with, by a moment: for when the clock went back (C1). */
+/** Has all leaderboards looked after, walks over users gone on with, and what comes at times of the day found anew, by a moment: for when the clock went back (C1). */
 export function hasten(db: AccountDatabase, by: Instant): D1PreparedStatement {
   return db.statement(HASTEN, by)
 }

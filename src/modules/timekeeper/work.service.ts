@@ -9,8 +9,11 @@ import { inboxStep } from '../inbox/process.service'
 import { definitionOf, TendReply } from '../leaderboards/board.messages'
 import { boardObject, deliver, type InputChange } from '../leaderboards/delivery.service'
 import { tellNews } from '../leaderboards/news.service'
+import { noticeStep } from '../notifications/notices.service'
+import { scheduleStep } from '../notifications/schedule.service'
 import { drain } from '../outbox/drain.service'
 import { firstDue } from '../outbox/points.repository'
+import { boostStep } from '../points/boosts.told.service'
 import { tickStep } from '../points/ticks.service'
 import { judgeStreaks } from '../streaks/deadlines.service'
 import { recountStep } from '../streaks/settings.service'
@@ -99,6 +102,12 @@ async function workOn(
       return carryOut(context, work.kind, () => inboxStep(context, work, when.until))
     case 'erasure':
       return erasureStep(context, work, when)
+    case 'schedule':
+      return scheduleStep(context, work, when.until)
+    case 'notices':
+      return noticeStep(context, work, when.until)
+    case 'boosts':
+      return boostStep(context, work, when.until)
     case 'backdate':
       return carryOut(context, work.kind, () => backdateStep(context, work))
     case 'outbox':

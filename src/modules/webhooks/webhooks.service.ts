@@ -3,11 +3,12 @@ import type { Scope } from '../../context'
 import { type Fault, refusals } from '../../errors'
 import { instant, iso } from '../../shared/clock'
 import { newId } from '../../shared/ids'
-import { MOST_WEBHOOKS, type Webhook } from '../configuration/configuration'
+import { type Configuration, MOST_WEBHOOKS, type Webhook } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'
 import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../configuration/items'
 import { nameOf } from '../couriers/courier.messages'
 import { forgetCouriers, refreshCouriers } from '../couriers/couriers.service'
+import { heedListeners } from '../notifications/listening.service'
 import { makeDue } from '../timekeeper/timekeeper.repository'
 import { newSecret } from './secrets'
 import { TARGET_MAX, type Target, targetOf } from './targets.rules'
@@ -67,6 +68,17 @@ function stored(scope: Scope, url: string): string {
   return target.url
 }
 
+/** The statements for webhooks; what somebody listens to from now on is told in time (N5, W6). */
+function stores(
+  scope: Scope,
+  config: Configuration,
+  draft: Draft<Webhook>,
+  called: readonly D1PreparedStatement[] = [],
+) {
+  const heeded = heedListeners(scope.db, config, { ...config, webhooks: draft.list }, scope.now)
+  return { statements: storeWebhooks(scope, draft), beside: [...heeded, ...called] }
+}
+
 /** A page of the tenant's webhooks, oldest first (G7). */
 export async function listWebhooks(scope: Scope, query: { limit: number; skip: number }) {
   const { webhooks } = await configurationOf(scope)
@@ -99,7 +111,7 @@ export function createWebhooks(scope: Scope, items: readonly z.output<typeof Cre
       }
     })
     return {
-      statements: storeWebhooks(scope, draft),
+      ...stores(scope, config, draft),
       result: { created: created.map(withSecret), issues },
     }
   })
@@ -135,8 +147,7 @@ export async function updateWebhooks(
     const changed = draft.changed.map(({ id }) => id)
     const active = draft.changed.filter(({ status }) => status === 'active').map(({ id }) => id)
     return {
-      statements: storeWebhooks(scope, draft),
-      beside: calls(scope, active),
+      ...stores(scope, config, draft, calls(scope, active)),
       result: { updated: updated.map(webhookAnswer), issues, changed },
     }
   })

@@ -1,0 +1,163 @@
+import { z } from 'zod'
+import type { TenantDatabase } from '../../db/database'
+import type { UserState } from '../../engine/state'
+import { type Instant, instant } from '../../shared/clock'
+import { runsOfSeveral } from '../streaks/streaks.repository'
+import type { Pause, StreakRun } from '../streaks/streaks.state'
+import { userOf } from '../users/users.repository'
+
+const DAY = 86_400_000
+/** How far clocks are from UTC at most, in milliseconds. */
+const FURTHEST = 16 * 3_600_000
+
+const Moment = z.number().transform(instant)
+const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_reminder: z.number() }).partial()
+
+/**
+ * How far a tenant's schedule has got: all that was due `through` a moment is told. A pass tells what is due at one moment, user by user in
+ * order of their ids: those up to `after` have it; `size` is how many of them the next step looks at.
+ */
+const Progress = z.object({
+  /** The zones of the tenant's users, UTC aside. A new one is added by the trigger that sees it (migration 0006). */
+  zones: z.array(z.string()),
+  /** Up to which user they have been looked for; null once they are known. */
+  found: z.string().nullable(),
+  through: Moment,
+  /** From when on types are told that came otherwise before, in milliseconds. */
+  since: Since.default({}),
+  pass: z.object({ at: Moment, after: z.string(), size: z.number() }).nullable(),
+})
+/** See above. */
+export type Progress = z.output<typeof Progress>
+
+/** The progress as stored; null where the work has not begun. */
+export function parseProgress(text: string | null): Progress | null {
+  return text === null ? null : Progress.parse(JSON.parse(text))
+}
+
+const STORE = `
+  UPDATE due_work SET progress = ?2, due_at = ?3 WHERE tenant_id = ?1 AND kind = 'schedule' AND subject = ''`
+
+/** Stores how far the schedule has got, and when it goes on. */
+export function storeProgress(db: TenantDatabase, progress: Progress, dueAt: Instant): D1PreparedStatement {
+  return db.statement(STORE, db.tenantId, JSON.stringify(progress), dueAt)
+}
+
+const JOIN = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'schedule', '', ?2)
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, ?2), asked = asked + 1, progress = json_patch(progress, ?3)`
+
+/** Has the schedule tell some types from a moment on; part of the batch that stores why. */
+export function joinSchedule(
+  db: TenantDatabase,
+  types: readonly (keyof z.infer<typeof Since>)[],
+  from: Instant,
+): D1PreparedStatement {
+  const since = Object.fromEntries(types.map((type) => [type, from]))
+  return db.statement(JOIN, db.tenantId, from, JSON.stringify({ since }))
+}
+
+const ZONES = `
+  SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz) FILTER (WHERE tz IS NOT NULL) AS zones
+  FROM (SELECT id, tz FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
+
+/** The zones of the next so many users in order of their ids; `last` is the last of them, null at the end. */
+export async function zonesAfter(
+  db: TenantDatabase,
+  after: string,
+  limit: number,
+): Promise<{ zones: string[]; last: string | null }> {
+  const [row] = await db.rows(db.statement(ZONES, db.tenantId, after, limit))
+  const { count, last, zones } = z
+    .object({ count: z.number(), last: z.string().nullable(), zones: z.string() })
+    .parse(row)
+  return { zones: z.array(z.string()).parse(JSON.parse(zones)), last: count < limit ? null : last }
+}
+
+/** Whom a pass concerns, as far as D1 can tell; nobody in the control group (N1). */
+export type Candidates = {
+  zones: readonly string[]
+  /** Days of a last event that make somebody a candidate, and the first day from which on any does; null for none. */
+  activeDays: readonly number[]
+  activeFrom: number | null
+  /** The day before which a streak's last period begins, that makes somebody a candidate; null for none. */
+  streakBefore: number | null
+}
+
+const SCAN = `
+  SELECT count(*) AS count, max(id) AS last, json_group_array(id) FILTER (WHERE control = 0
+    AND coalesce(tz, 'UTC') IN (SELECT value FROM json_each(?4))
+    AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7)) AS ids
+  FROM (SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
+
+/** The candidates among the next so many users in order of their ids; `last` is the last that was looked at, null at the end. */
+export async function candidatesAfter(
+  db: TenantDatabase,
+  after: string,
+  limit: number,
+  { zones, activeDays, activeFrom, streakBefore }: Candidates,
+): Promise<{ ids: string[]; last: string | null }> {
+  const lists = [JSON.stringify(zones), JSON.stringify(activeDays)]
+  const [row] = await db.rows(
+    db.statement(SCAN, db.tenantId, after, limit, ...lists, activeFrom, streakBefore),
+  )
+  const { count, last, ids } = z
+    .object({ count: z.number(), last: z.string().nullable(), ids: z.string() })
+    .parse(row)
+  return { ids: z.array(z.string()).parse(JSON.parse(ids)), last: count < limit ? null : last }
+}
+
+const USERS = `
+  SELECT u.*, '[]' AS boosts FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+/** Users by the caller's ids, without their own boosts. */
+export function usersById(db: TenantDatabase, ids: readonly string[]): D1PreparedStatement {
+  return db.statement(USERS, db.tenantId, JSON.stringify(ids))
+}
+
+/** Reads users by the caller's ids, without their own boosts; in the order asked for. */
+export async function readUsers(db: TenantDatabase, ids: readonly string[]): Promise<UserState[]> {
+  return ids.length === 0 ? [] : (await db.rows(usersById(db, ids))).map(userOf)
+}
+
+const ACTIVE = `
+  SELECT asked.value ->> 0 AS iid FROM json_each(?1) asked WHERE EXISTS (
+    SELECT 1 FROM json_each(asked.value -> 1) m CROSS JOIN events e ON e.user_iid = asked.value ->> 0
+      AND e.metric_id = m.value AND e.at BETWEEN ?2 AND ?3
+    WHERE (e.at + e.utc_offset * 60000) / 86400000 BETWEEN ?4 AND ?5)`
+
+/** Those of these users, by our own ids, who have an event with a local date from the day `start` to `end`. */
+export async function activeBetween(
+  db: TenantDatabase,
+  users: readonly Pick<UserState, 'iid' | 'metrics'>[],
+  { start, end }: { start: number; end: number },
+): Promise<Set<string>> {
+  if (users.length === 0) return new Set()
+  const asked = JSON.stringify(users.map(({ iid, metrics }) => [iid, [...metrics.keys()]]))
+  const [from, to] = [start * DAY - FURTHEST, (end + 1) * DAY + FURTHEST]
+  const rows = await db.rows(db.statement(ACTIVE, asked, from, to, start, end))
+  return new Set(
+    z
+      .array(z.object({ iid: z.string() }))
+      .parse(rows)
+      .map(({ iid }) => iid),
+  )
+}
+
+const PAUSES = `
+  SELECT p.user_iid AS userIid, p.id, p.start, p."end" FROM json_each(?1) asked
+  CROSS JOIN streak_pauses p ON p.user_iid = asked.value AND p."end" >= p.start AND p.deleted IS NULL
+  ORDER BY p.start, p.id`
+
+/** What is known of users' streaks beside their rows: those that are over and reach a day, each user's own, and pauses; by our own ids. */
+export async function streakPasts(
+  db: TenantDatabase,
+  asked: readonly { iid: string; since: number }[],
+): Promise<{ past: ReadonlyMap<string, StreakRun[]>; pauses: ReadonlyMap<string, Pause[]> }> {
+  if (asked.length === 0) return { past: new Map(), pauses: new Map() }
+  const past = await runsOfSeveral(db, asked)
+  const rows = z
+    .array(z.object({ userIid: z.string(), id: z.string(), start: z.number(), end: z.number() }))
+    .parse(await db.rows(db.statement(PAUSES, JSON.stringify(asked.map(({ iid }) => iid)))))
+  return { past, pauses: Map.groupBy(rows, ({ userIid }) => userIid) }
+}
