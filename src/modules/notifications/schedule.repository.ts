@@ -90,21 +90,27 @@ const SCAN = `
     AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7)) AS ids
   FROM (SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 
-/** The candidates among the next so many users in order of their ids; `last` is the last that was looked at, null at the end. */
+const ScanRow = z.object({ count: z.number(), last: z.string().nullable(), ids: z.string() })
+
+/**
+ * Of each of these questions the candidates among the next so many users in order of their ids; `last` is the last that was looked at, null
+ * at the end.
+ */
 export async function candidatesAfter(
   db: TenantDatabase,
   after: string,
   limit: number,
-  { zones, activeDays, activeFrom, streakBefore }: Candidates,
-): Promise<{ ids: string[]; last: string | null }> {
-  const lists = [JSON.stringify(zones), JSON.stringify(activeDays)]
-  const [row] = await db.rows(
-    db.statement(SCAN, db.tenantId, after, limit, ...lists, activeFrom, streakBefore),
-  )
-  const { count, last, ids } = z
-    .object({ count: z.number(), last: z.string().nullable(), ids: z.string() })
-    .parse(row)
-  return { ids: z.array(z.string()).parse(JSON.parse(ids)), last: count < limit ? null : last }
+  questions: readonly Candidates[],
+): Promise<{ ids: string[]; last: string | null }[]> {
+  const asked = questions.map(({ zones, activeDays, activeFrom, streakBefore }) => {
+    const lists = [JSON.stringify(zones), JSON.stringify(activeDays)]
+    return db.statement(SCAN, db.tenantId, after, limit, ...lists, activeFrom, streakBefore)
+  })
+  const results = await db.batch(asked)
+  return results.map(({ results: [row] }) => {
+    const { count, last, ids } = ScanRow.parse(row)
+    return { ids: z.array(z.string()).parse(JSON.parse(ids)), last: count < limit ? null : last }
+  })
 }
 
 const USERS = `

@@ -13,6 +13,9 @@ import { DUE_EVENTS, type NotificationType } from './eligibility.rules'
 export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const
 export type Scheduled = (typeof SCHEDULED)[number]
 
+/** Users without a zone are in UTC (U1). */
+export const UTC = 'UTC'
+
 /** How often each of them comes, where somebody wants it; null where nobody does (N5). */
 export type Timetable = Record<Scheduled, Aggregation | null>
 

@@ -1,41 +1,31 @@
 import type { TenantContext } from '../../context'
 import { configurationUnchanged, isConflict } from '../../db/guard'
-import type { UserState } from '../../engine/state'
-import { civilDateOfDay } from '../../shared/civil'
-import { type Instant, instant, systemNow } from '../../shared/clock'
-import { namedId } from '../../shared/ids'
-import { LAST_DAY, periodStart } from '../../shared/periods'
-import { readTestClock } from '../clock/clock.repository'
+import { type Instant, instant } from '../../shared/clock'
+import { periodStart } from '../../shared/periods'
 import type { Configuration } from '../configuration/configuration'
 import { loadConfiguration } from '../configuration/configuration.repository'
-import { type Addressed, keepParcels } from '../outbox/parcels.repository'
-import { historyBegins, wholeStreakAnswer } from '../streaks/streaks.answers'
-import { dayIn } from '../streaks/streaks.rules'
+import { keepParcels } from '../outbox/parcels.repository'
 import { type DueWork, rescheduled, workUnchanged } from '../timekeeper/timekeeper.repository'
-import { isToldByWebhook } from './eligibility.rules'
-import { type Due, messagesOf, type Occasion } from './occasions'
+import { parcelsOf } from './schedule.parcels'
 import {
-  activeBetween,
   type Candidates,
   candidatesAfter,
   type Progress,
   parseProgress,
   readUsers,
   storeProgress,
-  streakPasts,
   zonesAfter,
 } from './schedule.repository'
 import {
   ABSENCES,
-  absence,
   isEmpty,
-  isInDanger,
   nextMoment,
   recapPeriod,
   type Slot,
   slotsAt,
   type Timetable,
   timetableOf,
+  UTC,
 } from './schedule.rules'
 
 /** Users of whom a step looks for zones, and at whom it looks at most; how many it tells something at most. */
@@ -43,25 +33,28 @@ const ZONES_CHUNK = 10_000
 const MOST_LOOKED_AT = 10_000
 const FIRST_LOOK = 1_000
 const MOST_TOLD = 500
-/** Periods of a streak's history that a reminder shows, as `GET /users/{id}/streak` does where nothing is said (S6). */
-const HISTORY = 7
-/** Users without a zone are in UTC (U1). */
-const UTC = 'UTC'
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
+/** Moments for which a step looks for candidates at once, where there are few users. */
+const MOST_MOMENTS = 32
 
 /** What a step stores. */
 type Stored = { statements: readonly D1PreparedStatement[] }
 
 /**
  * Does one step of telling users what comes at a time of their day (N2): so many users at a moment that has come, in one guarded batch of
- * outbox and progress. Where somebody else did the step, or the configuration moved, nothing happens. `until` is up to when work is done.
+ * outbox and progress. Where somebody else did the step, or the configuration moved, nothing happens. `until` is up to when work is done, `next`
+ * when other work is due that has its turn first, if any is by then.
  */
-export async function scheduleStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+export async function scheduleStep(
+  context: TenantContext,
+  work: DueWork,
+  until: Instant,
+  next: Instant | null,
+): Promise<void> {
   const { db } = context
   const source = { db, configurations: context.instance.configurations }
   const config = source.configurations.get(db.tenantId) ?? (await loadConfiguration(source))
-  const { statements } = await step(context, config, work, until)
+  const by = next === null ? until : instant(Math.min(until, next - 1))
+  const { statements } = await step(context, config, work, { until, by })
   try {
     await db.batch([configurationUnchanged(db, config.version), workUnchanged(db, work), ...statements])
   } catch (error) {
@@ -74,7 +67,7 @@ async function step(
   context: TenantContext,
   config: Configuration,
   work: DueWork,
-  until: Instant,
+  { until, by }: { until: Instant; by: Instant },
 ): Promise<Stored> {
   const { db } = context
   const timetable = timetableOf(config)
@@ -91,9 +84,9 @@ async function step(
     if (at === null) return { statements: [rescheduled(db, work, null)] }
     // What falls due before has its turn first.
     if (at > work.dueAt) return { statements: [storeProgress(db, progress, at)] }
-    return pass(context, config, { ...progress, pass: { at, after: '', size: FIRST_LOOK } })
+    return begin(context, config, progress, at, by)
   }
-  return pass(context, config, { ...progress, pass: progress.pass })
+  return goOn(context, config, { ...progress, pass: progress.pass })
 }
 
 const zonesOf = ({ zones }: Progress) => [...new Set([UTC, ...zones])]
@@ -112,19 +105,54 @@ async function findZones(
   return { statements: [storeProgress(db, next, dueAt)] }
 }
 
-/** Tells the next users of a pass what is due for them at its moment. */
-async function pass(
+/** Users that were looked at for a moment: candidates, and the last of them, null at the end. */
+type Look = { at: Instant; slots: readonly Slot[]; ids: readonly string[]; last: string | null }
+
+/** Begins a pass: at the first moment that has come, and where all users are looked at in one go, at the first at which there are candidates. */
+async function begin(
   context: TenantContext,
   config: Configuration,
-  progress: Progress & { pass: NonNullable<Progress['pass']> },
+  progress: Progress,
+  first: Instant,
+  by: Instant,
 ): Promise<Stored> {
-  const { db } = context
+  const timetable = timetableOf(config)
+  const zones = zonesOf(progress)
+  const moments = [first]
+  for (let at: Instant | null = first; moments.length < MOST_MOMENTS; moments.push(at)) {
+    at = nextMoment(timetable, zones, at)
+    if (at === null || at > by) break
+  }
+  const slots = moments.map((at) => slotsAt(timetable, zones, at, progress.since))
+  const questions = slots.map((some) => candidatesOf(timetable, some))
+  const looks = await candidatesAfter(context.db, '', FIRST_LOOK, questions)
+  const found = looks.findIndex(({ ids, last }) => ids.length > 0 || last !== null)
+  const n = found === -1 ? moments.length - 1 : found
+  const at = moments[n] ?? first
+  const look = { at, slots: slots[n] ?? [], ids: looks[n]?.ids ?? [], last: looks[n]?.last ?? null }
+  return tell(context, config, { ...progress, pass: { at, after: '', size: FIRST_LOOK } }, look)
+}
+
+/** Goes on with a pass. */
+async function goOn(context: TenantContext, config: Configuration, progress: UnderWay): Promise<Stored> {
   const { at, after, size } = progress.pass
   const timetable = timetableOf(config)
   const slots = slotsAt(timetable, zonesOf(progress), at, progress.since)
-  const wanted = candidatesOf(timetable, slots)
-  const { ids, last } =
-    slots.length === 0 ? { ids: [], last: null } : await candidatesAfter(db, after, size, wanted)
+  const [look] = await candidatesAfter(context.db, after, size, [candidatesOf(timetable, slots)])
+  return tell(context, config, progress, { at, slots, ids: look?.ids ?? [], last: look?.last ?? null })
+}
+
+type UnderWay = Progress & { pass: NonNullable<Progress['pass']> }
+
+/** Tells the users who were looked at what is due for them. */
+async function tell(
+  context: TenantContext,
+  config: Configuration,
+  progress: UnderWay,
+  { at, slots, ids, last }: Look,
+): Promise<Stored> {
+  const { db } = context
+  const { size } = progress.pass
   const users = await readUsers(db, ids.slice(0, MOST_TOLD))
   const parcels = await parcelsOf(context, config, slots, at, users)
   const reached = ids.length > MOST_TOLD ? (ids[MOST_TOLD - 1] ?? last) : last
@@ -132,7 +160,7 @@ async function pass(
     reached === null
       ? { ...progress, through: at, pass: null }
       : { ...progress, pass: { at, after: reached, size: sizeAfter(size, ids.length) } }
-  const dueAt = reached === null ? (momentAfter(timetable, next) ?? at) : at
+  const dueAt = reached === null ? (momentAfter(timetableOf(config), next) ?? at) : at
   return { statements: [...keepParcels(db, parcels), storeProgress(db, next, dueAt)] }
 }
 
@@ -156,97 +184,4 @@ function candidatesOf(timetable: Timetable, slots: readonly Slot[]): Candidates 
     activeFrom: recaps.length === 0 ? null : Math.min(...recaps) - 1,
     streakBefore: reminders.length === 0 ? null : Math.max(...reminders),
   }
-}
-
-/** What there is to tell users at a moment, one parcel each. */
-async function parcelsOf(
-  context: TenantContext,
-  config: Configuration,
-  slots: readonly Slot[],
-  at: Instant,
-  users: readonly UserState[],
-): Promise<Addressed[]> {
-  const occasions = await occasionsOf(context, config, slots, at, users)
-  const parcels: Addressed[] = []
-  for (const user of users) {
-    const dues = occasions.get(user.iid) ?? []
-    const messages = (await Promise.all(dues.map((due) => messagesOf(context, config, user, due)))).flat()
-    if (messages.length === 0) continue
-    const parcel = { at, seq: user.seq, id: namedId(at, user.iid), userIid: user.iid, messages }
-    parcels.push({ parcel, userId: user.id })
-  }
-  return parcels
-}
-
-/** What is due for users at a moment, by our own ids (N2). */
-async function occasionsOf(
-  context: TenantContext,
-  config: Configuration,
-  slots: readonly Slot[],
-  at: Instant,
-  users: readonly UserState[],
-): Promise<ReadonlyMap<string, Due[]>> {
-  const { db } = context
-  const timetable = timetableOf(config)
-  const placed = users.flatMap((user) => {
-    const slot = slots.find(({ zone }) => zone === (user.profile.tz ?? UTC))
-    return slot === undefined ? [] : [{ user, slot }]
-  })
-  const due = new Map<string, Due[]>()
-  const add = ({ user, slot: { day, hour } }: (typeof placed)[number], occasion: Occasion) => {
-    const named = instant(Math.min(day, LAST_DAY) * DAY + hour * HOUR)
-    due.set(user.iid, [...(due.get(user.iid) ?? []), { occasion, at, name: civilDateOfDay(day), named }])
-  }
-  const having = (type: Slot['types'][number]) => placed.filter(({ slot }) => slot.types.includes(type))
-  for (const one of having('reactivation')) {
-    const found = absence(one.user.activeDay, one.slot.day)
-    if (found === null) continue
-    const reactivation = { messageNumber: found.number, daysSinceLastActive: found.days }
-    add(one, { type: 'reactivation', reactivation })
-  }
-  const recaps = having('recap')
-  const [first] = recaps
-  if (timetable.recap !== null && first !== undefined) {
-    // Mondays and first days are of one date all over the world, at one moment.
-    const period = recapPeriod(first.slot.day, timetable.recap)
-    const recap = { periodStart: civilDateOfDay(period.start), periodEnd: civilDateOfDay(period.end) }
-    const isSure = ({ activeDay }: UserState) =>
-      activeDay !== null && activeDay >= period.start && activeDay <= period.end
-    const others = recaps.filter(
-      ({ user }) => !isSure(user) && user.activeDay !== null && user.activeDay >= period.start - 1,
-    )
-    const active = await activeBetween(
-      db,
-      others.map(({ user }) => user),
-      period,
-    )
-    for (const one of recaps)
-      if (isSure(one.user) || active.has(one.user.iid)) add(one, { type: 'recap', recap })
-  }
-  const reminded = await stillTheirDay(context, at, having('streak_reminder'))
-  const inDanger = reminded.filter(({ user }) => isInDanger(config, user, at))
-  const asked = inDanger.map(({ user }) => ({
-    iid: user.iid,
-    since: historyBegins(config, user, at, HISTORY),
-  }))
-  const isShown = inDanger.some(({ user }) => isToldByWebhook(config, user, 'streak_reminder'))
-  const { past, pauses } = await streakPasts(db, isShown ? asked : [])
-  for (const one of inDanger) {
-    const { iid } = one.user
-    const known = { historyPeriods: HISTORY, past: past.get(iid) ?? [], pauses: pauses.get(iid) ?? [] }
-    add(one, { type: 'streak_reminder', streak: wholeStreakAnswer(config, one.user, at, known) })
-  }
-  return due
-}
-
-/** Those whose local date is not over: after an outage, nobody is reminded of what can't be mended any more (N2). */
-async function stillTheirDay<T extends { user: UserState; slot: Slot }>(
-  { db }: TenantContext,
-  at: Instant,
-  placed: readonly T[],
-): Promise<readonly T[]> {
-  if (placed.length === 0) return placed
-  // Under a set clock nothing is late.
-  const present = (await readTestClock(db)) === null ? Math.max(systemNow(), at) : at
-  return placed.filter(({ user, slot }) => dayIn(user.profile.tz, present) === slot.day)
 }

@@ -57,19 +57,19 @@ export async function workOff(
       return
     }
     if (now !== null) now = instant(Math.max(now, Math.min(first.dueAt, to)))
+    // Both come in passes: one ends where something else is due.
+    const by = instant(Math.max(first.dueAt, Math.min(to - grace.ticks, others[0]?.dueAt ?? to)))
     if (first.kind === 'ticks') {
-      // Ticks come in passes: one ends where something else is due.
-      const next = others[0]?.dueAt ?? to
-      await grantTicks(context, first, instant(Math.max(first.dueAt, Math.min(to - grace.ticks, next))))
+      await grantTicks(context, first, by)
       continue
     }
     if (first.kind === 'streaks') {
-      const by = instant(to - grace.ticks)
       await carryOut(context, 'streaks', () => judgeStreaks(context, by))
       continue
     }
     try {
-      await workOn(context, first, { until: to, grace: grace.finals, mustAll })
+      const next = others[0]?.dueAt ?? null
+      await workOn(context, first, { until: to, grace: grace.finals, mustAll, next })
     } catch (error) {
       const { kind, subject } = first
       const { tenantId } = context.db
@@ -89,7 +89,7 @@ export async function workOff(
 async function workOn(
   context: TenantContext,
   work: DueWork,
-  { mustAll, ...when }: { until: Instant; grace: number; mustAll: boolean },
+  { mustAll, ...when }: { until: Instant; grace: number; mustAll: boolean; next: Instant | null },
 ): Promise<void> {
   switch (work.kind) {
     case 'leaderboard':
@@ -103,7 +103,7 @@ async function workOn(
     case 'erasure':
       return erasureStep(context, work, when)
     case 'schedule':
-      return scheduleStep(context, work, when.until)
+      return scheduleStep(context, work, when.until, when.next)
     case 'notices':
       return noticeStep(context, work, when.until)
     case 'boosts':

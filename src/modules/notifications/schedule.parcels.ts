@@ -1,0 +1,137 @@
+import type { TenantContext } from '../../context'
+import type { UserState } from '../../engine/state'
+import { civilDateOfDay } from '../../shared/civil'
+import { type Instant, instant, systemNow } from '../../shared/clock'
+import { namedId } from '../../shared/ids'
+import { LAST_DAY } from '../../shared/periods'
+import { readTestClock } from '../clock/clock.repository'
+import type { Configuration } from '../configuration/configuration'
+import type { Addressed } from '../outbox/parcels.repository'
+import { historyBegins, wholeStreakAnswer } from '../streaks/streaks.answers'
+import { dayIn } from '../streaks/streaks.rules'
+import { isToldByWebhook } from './eligibility.rules'
+import { type Due, messagesOf, type Occasion } from './occasions'
+import { activeBetween, streakPasts } from './schedule.repository'
+import { absence, isInDanger, recapPeriod, type Slot, timetableOf, UTC } from './schedule.rules'
+
+/** Periods of a streak's history that a reminder shows, as `GET /users/{id}/streak` does where nothing is said (S6). */
+const HISTORY = 7
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/** What there is to tell users at a moment, one parcel each. */
+export async function parcelsOf(
+  context: TenantContext,
+  config: Configuration,
+  slots: readonly Slot[],
+  at: Instant,
+  users: readonly UserState[],
+): Promise<Addressed[]> {
+  const occasions = await occasionsOf(context, config, slots, at, users)
+  const parcels: Addressed[] = []
+  for (const user of users) {
+    const dues = occasions.get(user.iid) ?? []
+    const messages = (await Promise.all(dues.map((due) => messagesOf(context, config, user, due)))).flat()
+    if (messages.length === 0) continue
+    const parcel = { at, seq: user.seq, id: namedId(at, user.iid), userIid: user.iid, messages }
+    parcels.push({ parcel, userId: user.id })
+  }
+  return parcels
+}
+
+/** A user, and what comes at the moment in the user's zone. */
+type Placed = { user: UserState; slot: Slot }
+type Found = { placed: Placed; occasion: Occasion }
+
+/** What is due for users at a moment, by our own ids (N2). */
+async function occasionsOf(
+  context: TenantContext,
+  config: Configuration,
+  slots: readonly Slot[],
+  at: Instant,
+  users: readonly UserState[],
+): Promise<ReadonlyMap<string, Due[]>> {
+  const placed = users.flatMap((user) => {
+    const slot = slots.find(({ zone }) => zone === (user.profile.tz ?? UTC))
+    return slot === undefined ? [] : [{ user, slot }]
+  })
+  const having = (type: Slot['types'][number]) => placed.filter(({ slot }) => slot.types.includes(type))
+  const found = [
+    ...reactivations(having('reactivation')),
+    ...(await recaps(context, config, having('recap'))),
+    ...(await reminders(context, config, at, having('streak_reminder'))),
+  ]
+  const dues = found.map(({ placed: { user, slot }, occasion }) => {
+    // The same whatever the zone, so that somebody who comes to a date again is not told again.
+    const named = instant(Math.min(slot.day, LAST_DAY) * DAY + slot.hour * HOUR)
+    return { iid: user.iid, due: { occasion, at, name: civilDateOfDay(slot.day), named } }
+  })
+  const byUser = Map.groupBy(dues, ({ iid }) => iid)
+  return new Map([...byUser].map(([iid, list]) => [iid, list.map(({ due }) => due)]))
+}
+
+function reactivations(all: readonly Placed[]): Found[] {
+  return all.flatMap((placed) => {
+    const found = absence(placed.user.activeDay, placed.slot.day)
+    if (found === null) return []
+    const reactivation = { messageNumber: found.number, daysSinceLastActive: found.days }
+    return [{ placed, occasion: { type: 'reactivation', reactivation } }]
+  })
+}
+
+async function recaps(
+  { db }: TenantContext,
+  config: Configuration,
+  all: readonly Placed[],
+): Promise<Found[]> {
+  const rhythm = timetableOf(config).recap
+  const [first] = all
+  if (rhythm === null || first === undefined) return []
+  // Mondays and first days are of one date all over the world, at one moment.
+  const period = recapPeriod(first.slot.day, rhythm)
+  const recap = { periodStart: civilDateOfDay(period.start), periodEnd: civilDateOfDay(period.end) }
+  const isSure = ({ activeDay }: UserState) =>
+    activeDay !== null && activeDay >= period.start && activeDay <= period.end
+  const unsure = all.filter(({ user }) => !isSure(user) && (user.activeDay ?? 0) >= period.start - 1)
+  const active = await activeBetween(
+    db,
+    unsure.map(({ user }) => user),
+    period,
+  )
+  return all
+    .filter(({ user }) => isSure(user) || active.has(user.iid))
+    .map((placed) => ({ placed, occasion: { type: 'recap', recap } }))
+}
+
+async function reminders(
+  context: TenantContext,
+  config: Configuration,
+  at: Instant,
+  all: readonly Placed[],
+): Promise<Found[]> {
+  const inDanger = (await stillTheirDay(context, at, all)).filter(({ user }) => isInDanger(config, user, at))
+  const isShown = inDanger.some(({ user }) => isToldByWebhook(config, user, 'streak_reminder'))
+  const asked = inDanger.map(({ user }) => ({
+    iid: user.iid,
+    since: historyBegins(config, user, at, HISTORY),
+  }))
+  const { past, pauses } = await streakPasts(context.db, isShown ? asked : [])
+  return inDanger.map((placed) => {
+    const { user } = placed
+    const known = { past: past.get(user.iid) ?? [], pauses: pauses.get(user.iid) ?? [] }
+    const streak = wholeStreakAnswer(config, user, at, { historyPeriods: HISTORY, ...known })
+    return { placed, occasion: { type: 'streak_reminder', streak } }
+  })
+}
+
+/** Those whose local date is not over: after an outage, nobody is reminded of what can't be mended any more (N2). */
+async function stillTheirDay(
+  { db }: TenantContext,
+  at: Instant,
+  placed: readonly Placed[],
+): Promise<readonly Placed[]> {
+  if (placed.length === 0) return placed
+  // Under a set clock nothing is late.
+  const present = (await readTestClock(db)) === null ? Math.max(systemNow(), at) : at
+  return placed.filter(({ user, slot }) => dayIn(user.profile.tz, present) === slot.day)
+}

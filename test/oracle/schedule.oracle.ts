@@ -1,0 +1,116 @@
+import { type Frequency, localAt, offsetIn, periodOf, plusDays, plusPeriods } from './calendar.oracle'
+
+/**
+ * When users are told what, by N2 alone: it imports nothing of the service. All quarters of an hour are gone through, and at each the clocks
+ * on the user's wall are looked at.
+ */
+
+/** What somebody does: comes into a zone (null is UTC), or sends an event. In order of time. */
+export type Deed = { at: number } & ({ do: 'zone'; zone: string | null } | { do: 'event' })
+
+/** What is known of a streak at a moment (S5). */
+export type ShownStreak = { length: number; periodEnd: string | null; expires: string | null }
+
+export type OracleTimes = {
+  recap: 'none' | 'weekly' | 'monthly'
+  streak: Frequency
+  /** From when on somebody wants it. */
+  since: number
+}
+
+/** What is told, when, and on which local date. */
+export type OracleOccasion = { at: number; date: string } & (
+  | { type: 'recap'; periodStart: string; periodEnd: string }
+  | { type: 'reactivation'; messageNumber: number; daysSinceLastActive: number }
+  | { type: 'streak_reminder'; length: number }
+)
+
+const QUARTER = 15 * 60_000
+const AWAY = [3, 5, 7, 14, 30]
+
+/** All that a user is told up to a moment, in order of time. `streakAt` shows the streak as of just before a moment's deeds. */
+export function occasionsOf(
+  times: OracleTimes,
+  deeds: readonly Deed[],
+  until: number,
+  streakAt: (at: number) => ShownStreak,
+): OracleOccasion[] {
+  const told: OracleOccasion[] = []
+  const had = new Set<string>()
+  const first = deeds[0]?.at ?? until
+  for (
+    let at = (Math.floor(Math.max(times.since, first) / QUARTER) + 1) * QUARTER;
+    at <= until;
+    at += QUARTER
+  ) {
+    // What happens at the very moment happens after it.
+    const zone = zoneBefore(deeds, at)
+    const { date, time } = localAt(at, offsetIn(zone, at))
+    if (!time.endsWith(':00:00.000')) continue
+    for (const occasion of occasionsAt(times, deeds, at, date, time.slice(0, 2), streakAt)) {
+      const key = `${occasion.type} ${date}`
+      if (had.has(key)) continue
+      had.add(key)
+      told.push(occasion)
+    }
+  }
+  return told
+}
+
+function zoneBefore(deeds: readonly Deed[], at: number): string {
+  let zone = 'UTC'
+  for (const deed of deeds) if (deed.at < at && deed.do === 'zone') zone = deed.zone ?? 'UTC'
+  return zone
+}
+
+/** The local dates of events before a moment, each by the zone of then (E8). */
+function datesBefore(deeds: readonly Deed[], at: number): string[] {
+  return deeds.flatMap((deed, n) => {
+    if (deed.do !== 'event' || deed.at >= at) return []
+    let zone = 'UTC'
+    for (const before of deeds.slice(0, n)) if (before.do === 'zone') zone = before.zone ?? 'UTC'
+    return [localAt(deed.at, offsetIn(zone, deed.at)).date]
+  })
+}
+
+function occasionsAt(
+  { recap, streak }: OracleTimes,
+  deeds: readonly Deed[],
+  at: number,
+  date: string,
+  hour: string,
+  streakAt: (at: number) => ShownStreak,
+): OracleOccasion[] {
+  const found: OracleOccasion[] = []
+  const dates = datesBefore(deeds, at)
+  const last = dates.at(-1)
+  if (hour === '09' && last !== undefined) {
+    const away = AWAY.findIndex((days) => plusDays(last, days) === date)
+    if (away !== -1)
+      found.push({
+        at,
+        date,
+        type: 'reactivation',
+        messageNumber: away + 1,
+        daysSinceLastActive: AWAY[away] ?? 0,
+      })
+  }
+  if (hour === '09' && recap !== 'none' && periodOf(date, recap) === date) {
+    const periodStart = plusPeriods(date, -1, recap)
+    const periodEnd = plusDays(date, -1)
+    if (dates.some((one) => periodStart <= one && one <= periodEnd))
+      found.push({ at, date, type: 'recap', periodStart, periodEnd })
+  }
+  if (isReminderTime(streak, date, hour)) {
+    const { length, expires, periodEnd } = streakAt(at)
+    // It expires with the current period as long as that is not satisfied (S5).
+    if (length > 0 && expires === periodEnd) found.push({ at, date, type: 'streak_reminder', length })
+  }
+  return found
+}
+
+function isReminderTime(frequency: Frequency, date: string, hour: string): boolean {
+  if (frequency === 'daily') return hour === '20'
+  if (hour !== '09') return false
+  return frequency === 'weekly' ? plusDays(periodOf(date, 'weekly'), 4) === date : date.endsWith('-25')
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import {
+  ABSENCES,
+  absence,
+  momentOf,
+  nextMoment,
+  noticeMoment,
+  recapPeriod,
+  slotsAt,
+  type Timetable,
+} from '../../src/modules/notifications/schedule.rules'
+import { civilDate, dayOf } from '../../src/shared/civil'
+import { instant } from '../../src/shared/clock'
+import { childId, isId, namedId, newId } from '../../src/shared/ids'
+
+const at = (text: string) => instant(Date.parse(text))
+const day = (text: string) => dayOf(civilDate(text))
+const NOTHING: Timetable = { recap: null, reactivation: null, streak_reminder: null }
+const next = (timetable: Partial<Timetable>, zones: string[], after: string) => {
+  const found = nextMoment({ ...NOTHING, ...timetable }, zones, at(after))
+  return found === null ? null : new Date(found).toISOString()
+}
+
+describe('moments of the day (N2)', () => {
+  it('are of the clocks of the zone, on days of 23 and 25 hours too', () => {
+    expect(momentOf('Europe/Berlin', day('2027-03-27'), 9)).toBe(at('2027-03-27T08:00:00Z'))
+    expect(momentOf('Europe/Berlin', day('2027-03-28'), 9)).toBe(at('2027-03-28T07:00:00Z'))
+    expect(momentOf('Europe/Berlin', day('2027-10-31'), 20)).toBe(at('2027-10-31T19:00:00Z'))
+    expect(momentOf('Asia/Kathmandu', day('2027-01-01'), 9)).toBe(at('2027-01-01T03:15:00Z'))
+    expect(momentOf('America/St_Johns', day('2027-07-01'), 20)).toBe(at('2027-07-01T22:30:00Z'))
+    expect(momentOf('Pacific/Kiritimati', day('2027-01-01'), 9)).toBe(at('2026-12-31T19:00:00Z'))
+    // 02:30 is skipped: as much later.
+    expect(momentOf('Europe/Berlin', day('2027-03-28'), 2)).toBe(at('2027-03-28T01:00:00Z'))
+  })
+
+  it('come when the type comes: reminders at 20:00, on Friday or the 25th at 09:00, recaps on Monday or the 1st', () => {
+    const zones = ['UTC']
+    // 2027-01-06 is a Wednesday.
+    expect(next({ streak_reminder: 'daily' }, zones, '2027-01-06T19:59:59.999Z')).toBe(
+      '2027-01-06T20:00:00.000Z',
+    )
+    expect(next({ streak_reminder: 'daily' }, zones, '2027-01-06T20:00:00Z')).toBe('2027-01-07T20:00:00.000Z')
+    expect(next({ streak_reminder: 'weekly' }, zones, '2027-01-06T00:00:00Z')).toBe(
+      '2027-01-08T09:00:00.000Z',
+    )
+    expect(next({ streak_reminder: 'weekly' }, zones, '2027-01-08T09:00:00Z')).toBe(
+      '2027-01-15T09:00:00.000Z',
+    )
+    expect(next({ streak_reminder: 'monthly' }, zones, '2027-01-06T00:00:00Z')).toBe(
+      '2027-01-25T09:00:00.000Z',
+    )
+    expect(next({ streak_reminder: 'monthly' }, zones, '2027-01-25T09:00:00Z')).toBe(
+      '2027-02-25T09:00:00.000Z',
+    )
+    expect(next({ recap: 'weekly' }, zones, '2027-01-06T00:00:00Z')).toBe('2027-01-11T09:00:00.000Z')
+    expect(next({ recap: 'monthly' }, zones, '2027-01-06T00:00:00Z')).toBe('2027-02-01T09:00:00.000Z')
+    expect(next({ reactivation: 'daily' }, zones, '2027-01-06T09:00:00Z')).toBe('2027-01-07T09:00:00.000Z')
+    expect(next({}, zones, '2027-01-06T09:00:00Z')).toBeNull()
+    expect(
+      next({ recap: 'weekly', reactivation: 'daily' }, ['Asia/Kathmandu', 'UTC'], '2027-01-06T09:00:00Z'),
+    ).toBe('2027-01-07T03:15:00.000Z')
+  })
+
+  it('are the same in zones whose dates differ', () => {
+    // 09:00 in Kiritimati on the 11th, a Monday, is 09:00 in Honolulu on the 10th.
+    const slots = slotsAt(
+      { ...NOTHING, recap: 'weekly', reactivation: 'daily' },
+      ['UTC', 'Pacific/Kiritimati', 'Pacific/Honolulu'],
+      at('2027-01-10T19:00:00Z'),
+    )
+    expect(slots).toEqual([
+      { zone: 'Pacific/Kiritimati', day: day('2027-01-11'), hour: 9, types: ['recap', 'reactivation'] },
+      { zone: 'Pacific/Honolulu', day: day('2027-01-10'), hour: 9, types: ['reactivation'] },
+    ])
+  })
+
+  it('tell nothing that came otherwise before', () => {
+    const when = at('2027-01-06T20:00:00Z')
+    const timetable: Timetable = { ...NOTHING, streak_reminder: 'daily' }
+    expect(slotsAt(timetable, ['UTC'], when, { streak_reminder: when })).toEqual([])
+    expect(slotsAt(timetable, ['UTC'], when, { streak_reminder: when - 1, recap: when })).toHaveLength(1)
+    expect(slotsAt(timetable, ['UTC'], instant(when + 60_000))).toEqual([])
+  })
+})
+
+describe('occasions (N2)', () => {
+  it('a recap is of the week or month just ended', () => {
+    expect(recapPeriod(day('2027-01-11'), 'weekly')).toEqual({
+      start: day('2027-01-04'),
+      end: day('2027-01-10'),
+    })
+    expect(recapPeriod(day('2027-03-01'), 'monthly')).toEqual({
+      start: day('2027-02-01'),
+      end: day('2027-02-28'),
+    })
+  })
+
+  it('somebody is written to 3, 5, 7, 14 and 30 days after the last event, and not without one', () => {
+    expect(absence(null, 100)).toBeNull()
+    const days = Array.from({ length: 40 }, (_, n) => absence(100, 100 + n)?.days ?? null)
+    expect(days.flatMap((d, n) => (d === null ? [] : [[n, d, absence(100, 100 + n)?.number]]))).toEqual(
+      ABSENCES.map((d, n) => [d, d, n + 1]),
+    )
+  })
+
+  it('an achievement is told of at 17:00, at once until 21:00, else at 17:00 of the next day', () => {
+    const told = (when: string, zone = 'UTC') => new Date(noticeMoment(at(when), zone)).toISOString()
+    expect(told('2027-01-06T00:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
+    expect(told('2027-01-06T16:59:59.999Z')).toBe('2027-01-06T17:00:00.000Z')
+    expect(told('2027-01-06T17:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
+    expect(told('2027-01-06T20:59:59.999Z')).toBe('2027-01-06T20:59:59.999Z')
+    expect(told('2027-01-06T21:00:00Z')).toBe('2027-01-07T17:00:00.000Z')
+    expect(told('2027-03-27T20:30:00Z', 'Europe/Berlin')).toBe('2027-03-28T15:00:00.000Z')
+    expect(told('2027-01-06T12:00:00Z', 'Asia/Kathmandu')).toBe('2027-01-06T12:00:00.000Z')
+  })
+})
+
+describe('ids by name', () => {
+  it('are UUIDs v7 of the moment, the same for the same name, and another for each other', () => {
+    const when = at('2027-01-06T12:00:00Z')
+    const id = namedId(when, 'a')
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(isId(id)).toBe(true)
+    expect(namedId(when, 'a')).toBe(id)
+    expect(id.slice(0, 13)).toBe(newId(when).slice(0, 13))
+    expect(new Set(Array.from({ length: 2_000 }, (_, n) => namedId(when, `name ${n}`))).size).toBe(2_000)
+    expect(namedId(instant(when + 1), 'a').slice(14)).toBe(id.slice(14))
+    expect(childId(id, 0)).not.toBe(id)
+  })
+})

@@ -1,0 +1,181 @@
+import { env } from 'cloudflare:workers'
+import process from 'node:process'
+import fc from 'fast-check'
+import { afterEach, beforeAll, expect, it } from 'vitest'
+import { type Deed, type OracleOccasion, occasionsOf } from '../oracle/schedule.oracle'
+import { StreakReplay } from '../oracle/streaks.oracle'
+import { DAY, forgetTime, HOUR, moveTo } from './boards'
+import { at, newTenant } from './harness'
+import { keepTold, toldOf } from './told'
+
+/** How many worlds, and of which seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
+const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
+
+const ZONES = [
+  null,
+  'Asia/Kathmandu',
+  'America/St_Johns',
+  'Pacific/Kiritimati',
+  'Europe/Berlin',
+  'Pacific/Honolulu',
+  'Australia/Lord_Howe',
+]
+const USERS = ['ada', 'bob']
+/** Before changes of clocks, the ends of months, and a leap day. */
+const BEGINNINGS = [
+  '2028-02-24T11:07:00Z',
+  '2028-03-22T19:59:59.999Z',
+  '2028-10-23T09:00:00Z',
+  '2028-12-20T00:00:00Z',
+]
+
+const zone = fc.constantFrom(...ZONES)
+const worlds = fc.record({
+  begins: fc.constantFrom(...BEGINNINGS),
+  recap: fc.constantFrom('weekly' as const, 'monthly' as const, 'none' as const),
+  streak: fc.constantFrom('daily' as const, 'weekly' as const, 'monthly' as const),
+  zones: fc.tuple(zone, zone),
+  steps: fc.array(
+    fc.record({
+      // Hours of the next step: often a day's habit, sometimes a long absence.
+      after: fc.oneof(
+        { weight: 6, arbitrary: fc.integer({ min: 1, max: 30 }) },
+        fc.integer({ min: 31, max: 800 }),
+      ),
+      minutes: fc.constantFrom(0, 0, 15, 59),
+      user: fc.constantFrom(0, 1),
+      does: fc.oneof({ weight: 3, arbitrary: fc.constant('event' as const) }, fc.constant('zone' as const)),
+      zone,
+    }),
+    { minLength: 3, maxLength: 12 },
+  ),
+})
+type World = typeof worlds extends fc.Arbitrary<infer T> ? T : never
+
+beforeAll(keepTold)
+afterEach(forgetTime)
+
+const seen = { worlds: 0, recap: 0, reactivation: 0, streak_reminder: 0, moved: 0 }
+
+/** The life of a user for both oracles. */
+class Life {
+  readonly deeds: Deed[] = []
+  readonly #streak: World['streak']
+
+  constructor(streak: World['streak']) {
+    this.#streak = streak
+  }
+
+  /** The streak before what happens at the moment itself. */
+  streakAt(moment: number) {
+    const settings = {
+      enabled: true,
+      frequency: this.#streak,
+      metrics: [],
+      mode: 'OR' as const,
+      personalisation: false,
+      freezes: null,
+    }
+    const replay = new StreakReplay(settings)
+    for (const [n, deed] of this.deeds.entries()) {
+      if (deed.at >= moment) break
+      if (deed.do === 'event') replay.take({ at: deed.at, do: 'event', metric: 'm', value: 1_000_000 })
+      else replay.take({ at: deed.at, do: n === 0 ? 'create' : 'zone', zone: deed.zone })
+    }
+    return replay.at(moment)
+  }
+}
+
+async function holds(world: World): Promise<void> {
+  await forgetTime()
+  const tenant = await newTenant()
+  let now = Date.parse(world.begins)
+  for (let to = Date.now() + 399 * DAY; to < now; to += 399 * DAY) await moveTo(to)
+  await moveTo(now)
+  await tenant.metric('m')
+  await tenant.admin('PATCH', '/settings', { recapFrequency: world.recap })
+  await tenant.admin('PATCH', '/streaks/settings', { frequency: world.streak })
+  await tenant.create('/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] })
+  const lives = USERS.map(() => new Life(world.streak))
+  const since = now
+  for (const [n, id] of USERS.entries()) {
+    const tz = world.zones[n] ?? null
+    await tenant.app('PUT', `/users/${id}`, { tz })
+    lives[n]?.deeds.push({ at: now, do: 'zone', zone: tz })
+  }
+  for (const step of world.steps) {
+    now = now - (now % HOUR) + step.after * HOUR + step.minutes * 60_000
+    await moveTo(now)
+    const id = USERS[step.user] ?? ''
+    const life = lives[step.user]
+    if (step.does === 'event') {
+      expect((await tenant.event('m', id, 1)).status).toBe(201)
+      life?.deeds.push({ at: now, do: 'event' })
+    } else {
+      await tenant.app('PATCH', `/users/${id}`, { tz: step.zone })
+      life?.deeds.push({ at: now, do: 'zone', zone: step.zone })
+      seen.moved += 1
+    }
+  }
+  now += 40 * DAY
+  await moveTo(now)
+  const told = await toldOf(tenant, 'emails.')
+  for (const [n, id] of USERS.entries()) {
+    const life = lives[n]
+    if (life === undefined) continue
+    const expected = occasionsOf(
+      { recap: world.recap, streak: world.streak, since },
+      life.deeds,
+      now,
+      (moment) => life.streakAt(moment),
+    )
+    // Whoever has come back to a date is told with the same id, which is carried once.
+    const own = [
+      ...new Map(
+        told
+          .filter(({ user }) => user === id)
+          .reverse()
+          .map((one) => [one.id, one]),
+      ).values(),
+    ].reverse()
+    expect(own.map(shown)).toEqual(expected.map(awaited))
+    for (const { type } of expected) seen[type] += 1
+  }
+  seen.worlds += 1
+  await env.DB.prepare('DELETE FROM test_told').run()
+}
+
+const shown = ({ type, at: due, body }: Awaited<ReturnType<typeof toldOf>>[number]) => {
+  expect(body.timestamp).toBe(new Date(due).toISOString())
+  const { recap, reactivation } = body
+  return [type, body.timestamp, recap ?? reactivation ?? at(body, 'streak', 'length')]
+}
+
+function awaited(occasion: OracleOccasion): unknown[] {
+  const when = new Date(occasion.at).toISOString()
+  switch (occasion.type) {
+    case 'recap': {
+      const { periodStart, periodEnd } = occasion
+      return ['emails.recap_due', when, { periodStart, periodEnd }]
+    }
+    case 'reactivation': {
+      const { messageNumber, daysSinceLastActive } = occasion
+      return ['emails.reactivation_due', when, { messageNumber, daysSinceLastActive }]
+    }
+    case 'streak_reminder':
+      return ['emails.streak_reminder_due', when, occasion.length]
+  }
+}
+
+it('N2: users are told what is due at the times of their days, each once', async () => {
+  const asked = WORLDS !== undefined || PATH !== undefined
+  await fc.assert(fc.asyncProperty(worlds, holds), {
+    numRuns: Number(WORLDS ?? 3),
+    ...(SEED !== undefined && { seed: Number(SEED) }),
+    ...(PATH !== undefined && { path: String(PATH) }),
+    // Slow machines play fewer of them.
+    ...(!asked && { interruptAfterTimeLimit: 10_000 }),
+  })
+  console.log(seen)
+  expect(seen.reactivation, JSON.stringify(seen)).toBeGreaterThan(0)
+}, 3_600_000)

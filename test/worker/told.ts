@@ -1,0 +1,46 @@
+import { env } from 'cloudflare:workers'
+import { z } from 'zod'
+import { Message } from '../../src/modules/outbox/outbox'
+import type { TestTenant } from './harness'
+
+/**
+ * All that ever went into the outbox, whatever became of it there: a trigger of the tests' database copies each row. It is in no order but that in which it
+ * was stored.
+ */
+export async function keepTold(): Promise<void> {
+  await env.DB.exec(
+    'CREATE TABLE IF NOT EXISTS test_told (no INTEGER PRIMARY KEY, tenant_id TEXT, at INTEGER, user_iid TEXT, messages TEXT)',
+  )
+  await env.DB.prepare(
+    `CREATE TRIGGER IF NOT EXISTS test_told AFTER INSERT ON outbox BEGIN
+       INSERT INTO test_told (tenant_id, at, user_iid, messages) VALUES (new.tenant_id, new.at, new.user_iid, new.messages); END`,
+  ).run()
+}
+
+const Row = z.object({
+  at: z.number(),
+  userIid: z.string().nullable(),
+  userId: z.string().nullable(),
+  messages: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(Message)),
+})
+
+/** A message, when it was due, and whose it is by the caller's id; null where the user is gone or it is nobody's. */
+export type Told = Message & { at: number; user: string | null }
+
+/** The messages of types with this beginning that a tenant ever had to tell, in order of storing. */
+export async function toldOf({ id }: TestTenant, prefix = ''): Promise<Told[]> {
+  const { results } = await env.DB.prepare(
+    `SELECT t.at, t.user_iid AS userIid, u.id AS userId, t.messages FROM test_told t
+     LEFT JOIN users u ON u.tenant_id = t.tenant_id AND u.iid = t.user_iid WHERE t.tenant_id = ?1 ORDER BY t.no`,
+  )
+    .bind(id)
+    .all()
+  return z
+    .array(Row)
+    .parse(results)
+    .flatMap(({ at, userId, messages }) => messages.map((message) => ({ ...message, at, user: userId })))
+    .filter(({ type }) => type.startsWith(prefix))
+}
