@@ -1,0 +1,310 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { scheduleStep } from '../../src/modules/notifications/schedule.service'
+import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { instant } from '../../src/shared/clock'
+import { DAY, forgetTime, HOUR, moveTo } from './boards'
+import { contextOf } from './contexts'
+import { faulty, lost } from './faulty'
+import { at, newTenant, type TestTenant } from './harness'
+import { keepTold, toldOf } from './told'
+
+/** A Wednesday at noon, in UTC, some weeks ahead. */
+const NOON = (Math.floor(Date.now() / (7 * DAY)) + 3) * 7 * DAY - DAY + 12 * HOUR
+const EVENING = NOON + 8 * HOUR
+
+beforeAll(keepTold)
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
+
+const HOOK = { url: 'http://127.0.0.1:9/', events: ['*'] }
+
+/** A tenant with a webhook and users who were active yesterday, and so are to be reminded this evening. */
+async function reminded(users: Record<string, unknown>[] = [{ id: 'ada' }]): Promise<TestTenant> {
+  const tenant = await newTenant()
+  await tenant.metric('m')
+  for (const user of users) expect((await tenant.event('m', user, 1)).status).toBe(201)
+  await tenant.create('/webhooks', HOOK)
+  await moveTo(NOON + DAY)
+  await env.DB.prepare('DELETE FROM test_told').run()
+  return tenant
+}
+const TODAY = EVENING + DAY
+
+async function work(tenant: TestTenant): Promise<DueWork> {
+  const found = (await nextWorkOf(contextOf(tenant.id).db)).find(({ kind }) => kind === 'schedule')
+  if (found === undefined) throw new Error('nothing is scheduled')
+  return found
+}
+
+const step = async (tenant: TestTenant, DB: D1Database = env.DB, to = TODAY) =>
+  scheduleStep(contextOf(tenant.id, DB), await work(tenant), instant(to), null)
+
+/** Steps until nothing is due by a moment. */
+async function allSteps(tenant: TestTenant, DB: D1Database = env.DB, to = TODAY): Promise<number> {
+  for (let steps = 0; ; steps += 1) {
+    const [next] = (await nextWorkOf(contextOf(tenant.id).db)).filter(({ kind }) => kind === 'schedule')
+    if (next === undefined || next.dueAt > to) return steps
+    await scheduleStep(contextOf(tenant.id, DB), next, instant(to), null)
+  }
+}
+
+const told = async (tenant: TestTenant) =>
+  (await toldOf(tenant, 'emails.')).map(({ type, user }) => `${type} ${user}`).sort()
+const REMINDER = 'emails.streak_reminder_due'
+
+/** Stores an active template as the service does, and has the schedule begin. */
+async function template(tenant: TestTenant, type: string, channel: string): Promise<void> {
+  await env.DB.batch([
+    env.DB.prepare(
+      `INSERT INTO notification_templates (id, tenant_id, created, updated, type, channel, title, body, user_attributes, status, origin)
+       VALUES (?1, ?2, 0, 0, ?3, ?4, 't', 'b', '[]', 'active', 'http://x')`,
+    ).bind(crypto.randomUUID(), tenant.id, type, channel),
+    env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(tenant.id),
+    env.DB.prepare(
+      "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'schedule', '', ?2) ON CONFLICT DO NOTHING",
+    ).bind(tenant.id, NOON),
+  ])
+}
+
+describe('a step of the schedule, done badly (N2, C2)', () => {
+  it('done again with what was due before, and six at once: each is told once', async () => {
+    const tenant = await reminded()
+    await stealthily(TODAY)
+    const due = await work(tenant)
+    expect(due.dueAt).toBe(TODAY)
+    await Promise.all(
+      Array.from({ length: 6 }, () => scheduleStep(contextOf(tenant.id), due, instant(TODAY), null)),
+    )
+    await scheduleStep(contextOf(tenant.id), due, instant(TODAY), null)
+    expect(await told(tenant)).toEqual([`${REMINDER} ada`])
+    expect((await work(tenant)).dueAt).toBe(NOON + 2 * DAY - 3 * HOUR)
+  })
+
+  it('that failed before it wrote, and whose answer was lost: each is told once', async () => {
+    const tenant = await reminded()
+    await stealthily(TODAY)
+    const before = faulty(() => Promise.reject(lost()))
+    await expect(step(tenant, before.DB)).rejects.toThrow('lost')
+    expect(await told(tenant)).toEqual([])
+    const after = faulty(async (run) => {
+      await run()
+      throw lost()
+    })
+    await expect(step(tenant, after.DB)).rejects.toThrow('lost')
+    await allSteps(tenant)
+    expect(await told(tenant)).toEqual([`${REMINDER} ada`])
+  })
+
+  it('with an event between read and write: what was due at the moment is told, once', async () => {
+    const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
+    await stealthily(TODAY)
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0) await tenant.event('m', 'ada', 1)
+      return run()
+    })
+    await step(tenant, DB)
+    await allSteps(tenant)
+    expect(await told(tenant)).toEqual([`${REMINDER} ada`, `${REMINDER} bob`])
+  })
+
+  it('U8: with somebody erased between read and write: nothing is kept of them', async () => {
+    const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
+    await stealthily(TODAY)
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0)
+        await env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(tenant.id).run()
+      return run()
+    })
+    await step(tenant, DB)
+    expect(await told(tenant)).toEqual([`${REMINDER} bob`])
+  })
+
+  it('with the configuration changed in between: nothing happens, and then it goes by the new one', async () => {
+    const tenant = await reminded()
+    await stealthily(TODAY)
+    const { body } = await tenant.admin('GET', '/webhooks')
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0)
+        await tenant.admin('PATCH', '/webhooks', [{ id: at(body, 0, 'id'), status: 'inactive' }])
+      return run()
+    })
+    await allSteps(tenant, DB)
+    expect(await told(tenant)).toEqual([])
+    await expect(work(tenant)).rejects.toThrow('nothing is scheduled')
+  })
+
+  it('with many users: in chunks, each once', async () => {
+    const tenant = await reminded()
+    await manyUsers(tenant, 2_600)
+    await stealthily(TODAY)
+    const { DB, seen } = faulty((run) => run())
+    const steps = await allSteps(tenant, DB)
+    const users = (await told(tenant)).map((line) => line.split(' ')[1])
+    expect(users).toHaveLength(2_601)
+    expect(new Set(users).size).toBe(2_601)
+    expect(steps).toBeGreaterThan(4)
+    // Two rows for each user whom there is something to tell, the tests' own copy among them, and one for each step.
+    expect(seen.rowsWritten).toBeLessThan(2_601 * 2 + steps + 1)
+    expect(seen.rowsRead).toBeLessThan(2_601 * 12)
+  })
+})
+
+/** Makes users with a streak up to yesterday. */
+async function manyUsers(tenant: TestTenant, count: number): Promise<void> {
+  const day = Math.floor(NOON / DAY)
+  const run = { started: day, first: day, last: day, marks: '1e', length: 1, extended: NOON }
+  await env.DB.prepare(
+    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+       metrics, points, counters, touched, streak, streak_due, active_day)
+     SELECT ?1, printf('user%05d', value), ?1 || value, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{}', ?4, ?5, ?6
+     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
+  )
+    .bind(tenant.id, count, NOON, JSON.stringify({ frequency: 'daily', run }), (day + 2) * DAY, day)
+    .run()
+}
+
+describe('who is told (N1, N5)', () => {
+  it('N5: nothing is scheduled while no template is active and no webhook listens', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('m')
+    await tenant.event('m', 'ada', 1)
+    await tenant.create('/webhooks', { ...HOOK, events: ['streak.lost'] })
+    await tenant.create('/webhooks', { ...HOOK, status: 'inactive' })
+    await moveTo(NOON + 10 * DAY)
+    await expect(work(tenant)).rejects.toThrow('nothing is scheduled')
+    expect(await toldOf(tenant, 'emails.')).toEqual([])
+  })
+
+  it('N5: webhooks need the preference and the subscription, no address, and no control group', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('m')
+    for (const id of ['plain', 'off', 'push', 'unsubscribed']) await tenant.event('m', id, 1)
+    await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+    await tenant.event('m', 'control', 1)
+    const preferences = (id: string, channels: string[]) =>
+      tenant.app('PATCH', `/users/${id}/preferences`, { notifications: { streak_reminder: channels } })
+    expect((await preferences('off', [])).status).toBe(200)
+    expect((await preferences('push', ['push'])).status).toBe(200)
+    await tenant.app('PATCH', '/users/unsubscribed', { subscribeToEmails: false })
+    await tenant.create('/webhooks', HOOK)
+    await moveTo(TODAY)
+    expect((await told(tenant)).filter((line) => line.startsWith(REMINDER))).toEqual([`${REMINDER} plain`])
+    const [message] = await toldOf(tenant, REMINDER)
+    expect(message?.body).toMatchObject({
+      timestamp: new Date(TODAY).toISOString(),
+      user: { id: 'plain' },
+      streak: { length: 1, frequency: 'daily', pauses: [] },
+    })
+    expect(at(message?.body, 'streak', 'streakHistory')).toHaveLength(7)
+  })
+
+  it('N1: letters go by each channel that has a template and a place to go to', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('m')
+    const users = [
+      { id: 'both', email: 'a@example.com', deviceTokens: ['x'] },
+      { id: 'mail', email: 'b@example.com' },
+      { id: 'quiet', email: 'c@example.com', subscribeToEmails: false },
+      { id: 'phone', deviceTokens: ['y'] },
+      { id: 'nowhere' },
+    ]
+    for (const user of users) await tenant.event('m', user, 1)
+    await template(tenant, 'reactivation', 'email')
+    await template(tenant, 'reactivation', 'push')
+    await moveTo(NOON + 3 * DAY)
+    const letters = (await toldOf(tenant)).map(({ type, user, body }) => `${type} ${body.type} ${user}`)
+    expect(letters.sort()).toEqual([
+      'notification.email reactivation both',
+      'notification.email reactivation mail',
+      'notification.push reactivation both',
+      'notification.push reactivation phone',
+    ])
+  })
+
+  it('N2: a paused streak is not reminded of, one with a freeze is', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('m')
+    await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 1, max: 2 } })
+    await tenant.event('m', 'ada', 1)
+    await tenant.event('m', 'bob', 1)
+    const [start, end] = [NOON + DAY, NOON + 2 * DAY].map((ms) => new Date(ms).toISOString().slice(0, 10))
+    const pause = await tenant.admin('POST', '/streaks/pauses', { pauses: [{ userId: 'ada', start, end }] })
+    expect(pause.status).toBe(201)
+    await tenant.create('/webhooks', HOOK)
+    await moveTo(TODAY)
+    expect((await told(tenant)).filter((line) => line.startsWith(REMINDER))).toEqual([`${REMINDER} bob`])
+  })
+})
+
+describe('when they are told (N2)', () => {
+  it('nothing from before somebody wanted it; what is wanted later begins then', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('m')
+    await tenant.event('m', 'ada', 1)
+    await moveTo(NOON + 3 * DAY)
+    await tenant.create('/webhooks', { ...HOOK, events: ['emails.streak_reminder_due'] })
+    await moveTo(NOON + 5 * DAY)
+    // Reactivation was due three hours ago.
+    await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due'] })
+    await moveTo(NOON + 6 * DAY)
+    expect(await told(tenant)).toEqual([])
+    await moveTo(NOON + 7 * DAY)
+    expect(await told(tenant)).toEqual(['emails.reactivation_due ada'])
+  })
+
+  it('in a zone that nobody was in before, from its first occasion on', async () => {
+    const tenant = await reminded()
+    await tenant.event('m', { id: 'cleo' }, 1)
+    await moveTo(NOON + 2 * DAY)
+    // 20:00 in Kathmandu is 14:15 in UTC.
+    await tenant.app('PATCH', '/users/cleo', { tz: 'Asia/Kathmandu' })
+    await moveTo(NOON + 2 * DAY + 2 * HOUR + 14 * 60_000)
+    expect((await told(tenant)).filter((line) => line.endsWith('cleo'))).toEqual([])
+    await moveTo(NOON + 2 * DAY + 2 * HOUR + 15 * 60_000)
+    expect((await told(tenant)).filter((line) => line.endsWith('cleo'))).toEqual([`${REMINDER} cleo`])
+  })
+
+  it('somebody who comes to a date again, with the same id, which is carried once', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('m')
+    // Thursday, 02:00.
+    await tenant.event('m', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
+    await tenant.create('/webhooks', { ...HOOK, events: [REMINDER] })
+    // Friday, 20:00, is at 06:00 in UTC; a day later it is in Honolulu.
+    await moveTo(NOON + 43 * HOUR)
+    expect(await told(tenant)).toEqual([`${REMINDER} ada`])
+    await tenant.app('PATCH', '/users/ada', { tz: 'Pacific/Honolulu' })
+    await moveTo(NOON + 67 * HOUR)
+    const reminders = await toldOf(tenant, REMINDER)
+    expect(reminders.map((one) => (one.at - NOON) / HOUR)).toEqual([42, 66])
+    expect(reminders[1]?.id).toBe(reminders[0]?.id)
+  })
+
+  it('after an outage, in real time: no reminder of a day that is over, and all else', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('m')
+    const day = Math.floor(Date.now() / DAY)
+    await forgetTime()
+    await tenant.event('m', 'ada', 1)
+    await tenant.create('/webhooks', HOOK)
+    await allSteps(tenant, env.DB, Date.now())
+    const live = { started: day - 3, first: day - 3, last: day - 2, marks: '2e', length: 2, extended: 0 }
+    const streak = JSON.stringify({ frequency: 'daily', run: live })
+    await env.DB.batch([
+      env.DB.prepare(
+        'UPDATE users SET active_day = ?2, streak = ?3, streak_due = NULL WHERE tenant_id = ?1',
+      ).bind(tenant.id, day - 4, streak),
+      env.DB.prepare(
+        "UPDATE due_work SET due_at = ?2, progress = json_set(progress, '$.through', ?2) WHERE tenant_id = ?1 AND kind = 'schedule'",
+      ).bind(tenant.id, (day - 1) * DAY - HOUR),
+    ])
+    // By the state of now, yesterday at 20:00 the streak of two days was in danger; three days without an event were over yesterday.
+    await allSteps(tenant, env.DB, (day - 1) * DAY + 21 * HOUR)
+    expect((await told(tenant)).filter((line) => !line.startsWith('emails.recap'))).toEqual([
+      'emails.reactivation_due ada',
+    ])
+  })
+})
