@@ -152,7 +152,14 @@ const SAMPLES: Readonly<Record<EventType, (when: When) => Record<string, unknown
   }),
   'leaderboard.rank_changed': (when) => ({
     user: user(when),
-    leaderboard: { ...board(when), rank: 1, value: 110, previousRank: 2, previousValue: 100 },
+    leaderboard: {
+      ...board(when),
+      status: 'active',
+      rank: 1,
+      value: 110,
+      previousRank: 2,
+      previousValue: 100,
+    },
   }),
   'leaderboard.started': (when) => ({ leaderboard: { ...board(when), status: 'active', rankings: [] } }),
   'points.boost_finished': (when) => ({ timestamp: iso(when.now), boost: boost(when, 'finished') }),
