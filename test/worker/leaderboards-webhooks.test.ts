@@ -1,7 +1,7 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Sql } from '../../src/modules/leaderboards/board.sql'
+import { Sql } from '../../src/modules/leaderboards/board.statements'
 import {
   ALL,
   deafenTimekeeper,

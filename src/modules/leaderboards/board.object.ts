@@ -24,7 +24,7 @@ import {
   type Told,
 } from './board.messages'
 import { readBest, readHeld, readPage, readPlace } from './board.reads'
-import { Sql } from './board.sql'
+import { Sql } from './board.statements'
 import { BoardStore } from './board.store'
 import { tend } from './board.upkeep'
 import { HandedRequest } from './news.messages'

@@ -1,4 +1,4 @@
-import type { Sql } from './board.sql'
+import type { Sql } from './board.statements'
 import type { Entry } from './ranking'
 
 /** What a leaderboard's object keeps: docs/storage.md lists it. */

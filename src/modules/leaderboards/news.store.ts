@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Instant } from '../../shared/clock'
 import { newId } from '../../shared/ids'
-import type { Sql } from './board.sql'
+import type { Sql } from './board.statements'
 import { type Fact, NewsRow } from './news.messages'
 import { rowsOf, ToldList, without } from './news.rules'
 
