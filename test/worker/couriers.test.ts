@@ -348,7 +348,17 @@ describe('an erased user (U8)', () => {
     const others = letter(NOON + 2, 'somebody else')
     await hand(setup.destination, NOON + 2, waiting, others)
     const email = { kind: 'email', tenantId: tenant.id } as const
-    const mail = letter(NOON, iid, { event: 'recap', body: '{"to":"x"}' })
+    const told = {
+      userId: 'ada',
+      iid,
+      type: 'recap',
+      channel: 'email',
+      to: 'x',
+      title: 'T',
+      body: 'B',
+      headers: {},
+    }
+    const mail = letter(NOON, iid, { event: 'recap', body: JSON.stringify(told) })
     await hand(email, NOON, mail)
     await moveTo(NOON + 10)
 
