@@ -31,8 +31,14 @@ type Modules = {
   'modules/leaderboards/leaderboards.repository': typeof import('../../src/modules/leaderboards/leaderboards.repository')
   'modules/leaderboards/recount.repository': typeof import('../../src/modules/leaderboards/recount.repository')
   'modules/metrics/metrics.repository': typeof import('../../src/modules/metrics/metrics.repository')
+  'modules/notifications/notices.repository': typeof import('../../src/modules/notifications/notices.repository')
+  'modules/notifications/schedule.repository': typeof import('../../src/modules/notifications/schedule.repository')
   'modules/notifications/templates.repository': typeof import('../../src/modules/notifications/templates.repository')
+  'modules/outbox/outbox.repository': typeof import('../../src/modules/outbox/outbox.repository')
+  'modules/outbox/parcels.repository': typeof import('../../src/modules/outbox/parcels.repository')
+  'modules/outbox/points.repository': typeof import('../../src/modules/outbox/points.repository')
   'modules/points/boosts.repository': typeof import('../../src/modules/points/boosts.repository')
+  'modules/points/boosts.told.repository': typeof import('../../src/modules/points/boosts.told.repository')
   'modules/points/grants.repository': typeof import('../../src/modules/points/grants.repository')
   'modules/points/nested.repository': typeof import('../../src/modules/points/nested.repository')
   'modules/points/points.repository': typeof import('../../src/modules/points/points.repository')
@@ -80,8 +86,14 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'modules/leaderboards/leaderboards.repository': null,
   'modules/leaderboards/recount.repository': null,
   'modules/metrics/metrics.repository': null,
+  'modules/notifications/notices.repository': null,
+  'modules/notifications/schedule.repository': null,
   'modules/notifications/templates.repository': null,
+  'modules/outbox/outbox.repository': null,
+  'modules/outbox/parcels.repository': null,
+  'modules/outbox/points.repository': null,
   'modules/points/boosts.repository': null,
+  'modules/points/boosts.told.repository': null,
   'modules/points/grants.repository': null,
   'modules/points/nested.repository': null,
   'modules/points/points.repository': null,
