@@ -7,6 +7,7 @@ import { DAY, dateAt, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
+import { Hook } from './receiver'
 import { keepTold, toldOf } from './told'
 
 /** A midnight in UTC, some days ahead. */
@@ -16,7 +17,7 @@ beforeAll(keepTold)
 beforeEach(() => moveTo(MIDNIGHT))
 afterEach(forgetTime)
 
-const HOOK = { url: 'http://127.0.0.1:9/', events: ['points.boost_started', 'points.boost_finished'] }
+const HOOK = { url: new Hook().url, events: ['points.boost_started', 'points.boost_finished'] }
 const day = (n: number) => dateAt(MIDNIGHT + n * DAY)
 
 type Setup = { tenant: TestTenant; system: string; path: string }

@@ -1,19 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { z } from 'zod'
-import { presentConfiguration } from '../../src/modules/configuration/configuration.service'
-import {
-  type Completed,
-  noticeStep,
-  scheduleCompletions,
-  wantsCompletions,
-} from '../../src/modules/notifications/notices.service'
+import { noticeStep } from '../../src/modules/notifications/notices.service'
 import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
-import { newTenant, type TestTenant } from './harness'
+import { at, newTenant, type TestTenant } from './harness'
+import { Hook } from './receiver'
 import { keepTold, toldOf } from './told'
 
 const NOON = Math.floor(Date.now() / DAY) * DAY + 5 * DAY + 12 * HOUR
@@ -22,7 +16,7 @@ beforeAll(keepTold)
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-const HOOK = { url: 'http://127.0.0.1:9/', events: ['emails.achievement_due'] }
+const HOOK = { url: new Hook().url, events: ['emails.achievement_due'] }
 const DUE = 'emails.achievement_due'
 
 /** A tenant with an achievement that users complete at once, and a webhook. */
@@ -36,47 +30,6 @@ async function achieved(users: Record<string, unknown>[] = [{ id: 'ada' }]): Pro
   return tenant
 }
 
-const UserRow = z.object({
-  id: z.string(),
-  iid: z.string(),
-  achievements: z
-    .string()
-    .transform((text) =>
-      z.array(z.tuple([z.string(), z.string(), z.number(), z.number()])).parse(JSON.parse(text)),
-    ),
-})
-
-/** What the drain tells of all completions of a tenant. */
-async function completions({ id }: TestTenant): Promise<Completed[]> {
-  const { results } = await env.DB.prepare(
-    'SELECT id, iid, achievements FROM users WHERE tenant_id = ?1 ORDER BY id',
-  )
-    .bind(id)
-    .all()
-  return z
-    .array(UserRow)
-    .parse(results)
-    .flatMap(({ id: userId, iid: userIid, achievements }) =>
-      achievements.map(([achievementId, completionId, at]) => ({
-        at: instant(at),
-        userId,
-        userIid,
-        achievementId,
-        completionId,
-      })),
-    )
-}
-
-async function schedule(tenant: TestTenant, some?: Completed[]): Promise<void> {
-  const context = contextOf(tenant.id)
-  const statements = await scheduleCompletions(
-    context,
-    await presentConfiguration(context),
-    some ?? (await completions(tenant)),
-  )
-  if (statements.length > 0) await context.db.batch(statements)
-}
-
 async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> {
   const context = contextOf(tenant.id, DB)
   const work = (await nextWorkOf(context.db)).find(({ kind }) => kind === 'notices')
@@ -85,7 +38,7 @@ async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> 
 }
 
 const told = async (tenant: TestTenant) =>
-  (await toldOf(tenant, DUE)).map(({ user, at }) => [user, (at - NOON) / HOUR])
+  (await toldOf(tenant, DUE)).map((one) => [one.user, (one.at - NOON) / HOUR])
 const left = (tenant: TestTenant) =>
   env.DB.prepare('SELECT count(*) AS n FROM notices WHERE tenant_id = ?1').bind(tenant.id).first('n')
 
@@ -95,7 +48,6 @@ it('N2: at 17:00 of each one’s day, at once until 21:00, else the next day', a
     { id: 'bob', tz: 'Asia/Kathmandu' },
     { id: 'cleo', tz: 'Asia/Tokyo' },
   ])
-  await schedule(tenant)
   // 17:45 in Kathmandu, 21:00 in Tokyo.
   await moveTo(NOON + 5 * HOUR - 1)
   expect(await told(tenant)).toEqual([['bob', 0]])
@@ -115,10 +67,8 @@ it('N2: at 17:00 of each one’s day, at once until 21:00, else the next day', a
   expect((await nextWorkOf(contextOf(tenant.id).db)).filter(({ kind }) => kind === 'notices')).toEqual([])
 })
 
-it('noted twice, done again, six at once, failed and with its answer lost: each is told once', async () => {
+it('done again, six at once, failed and with its answer lost: each is told once', async () => {
   const tenant = await achieved([{ id: 'ada' }, { id: 'bob' }])
-  await schedule(tenant)
-  await schedule(tenant)
   expect(await left(tenant)).toBe(2)
   await expect(step(tenant, faulty(() => Promise.reject(lost())).DB)).rejects.toThrow('lost')
   expect(await told(tenant)).toEqual([])
@@ -128,7 +78,6 @@ it('noted twice, done again, six at once, failed and with its answer lost: each 
     ['bob', 5],
   ])
   const other = await achieved()
-  await schedule(other)
   const { DB } = faulty(async (run) => {
     await run()
     throw lost()
@@ -140,29 +89,46 @@ it('noted twice, done again, six at once, failed and with its answer lost: each 
 
 it('N5: nothing is noted while nobody wants it, and nothing is told that nobody wants any more', async () => {
   const tenant = await achieved()
+  expect(await left(tenant)).toBe(1)
   const { body } = await tenant.admin('GET', '/webhooks')
-  await schedule(tenant)
-  await tenant.admin('PATCH', '/webhooks', [
-    { id: z.array(z.object({ id: z.string() })).parse(body)[0]?.id, status: 'inactive' },
-  ])
+  await tenant.admin('PATCH', '/webhooks', [{ id: at(body, 0, 'id'), status: 'inactive' }])
+  await tenant.event('m', 'bob', 1)
+  expect(await left(tenant)).toBe(1)
   await moveTo(NOON + DAY)
   expect(await told(tenant)).toEqual([])
   expect(await left(tenant)).toBe(0)
-  expect(wantsCompletions(await presentConfiguration(contextOf(tenant.id)))).toBe(false)
-  await schedule(tenant)
+})
+
+it('A3, A4: events of a batch and of the api note it too, what is backdated does not', async () => {
+  const tenant = await achieved([])
+  await tenant.create('/achievements', { key: 'byApi', name: 'By API', trigger: 'api', status: 'active' })
+  const batch = [{ key: 'm', user: { id: 'ada' }, value: 1 }]
+  expect((await tenant.admin('POST', '/metrics/events', batch)).status).toBe(202)
+  expect((await tenant.app('POST', '/achievements/byApi/complete', { user: { id: 'bob' } })).status).toBe(201)
+  const { body } = await tenant.admin('GET', '/metrics')
+  const trigger = { trigger: 'metric', metricId: at(body, 0, 'id'), metricValue: 1, status: 'active' }
+  await moveTo(NOON + HOUR)
+  await tenant.create('/achievements', { key: 'late', name: 'Late', ...trigger })
+  await moveTo(NOON + DAY)
+  expect((await told(tenant)).sort()).toEqual([
+    ['ada', 5],
+    ['bob', 5],
+  ])
+})
+
+it('N1: nobody in the control group is noted', async () => {
+  const tenant = await achieved([])
+  await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+  await tenant.event('m', 'ada', 1)
   expect(await left(tenant)).toBe(0)
 })
 
 it('with the configuration changed between read and write, it goes by the new one', async () => {
   const tenant = await achieved()
-  await schedule(tenant)
   const { DB } = faulty(async (run, write) => {
     if (write === 0) {
       const { body } = await tenant.admin('GET', '/webhooks')
-      await tenant.admin(
-        'DELETE',
-        `/webhooks?ids=${z.array(z.object({ id: z.string() })).parse(body)[0]?.id}`,
-      )
+      await tenant.admin('DELETE', `/webhooks?ids=${at(body, 0, 'id')}`)
     }
     return run()
   })
@@ -172,14 +138,15 @@ it('with the configuration changed between read and write, it goes by the new on
   expect([await told(tenant), await left(tenant)]).toEqual([[], 0])
 })
 
-it('U8: somebody who is gone, or is another one by now, is told nothing', async () => {
+it('U8: somebody who is gone, or is another one by now, is told nothing of before', async () => {
   const tenant = await achieved([{ id: 'ada' }, { id: 'bob' }])
-  const all = await completions(tenant)
-  await schedule(tenant)
   for (const id of ['ada', 'bob']) expect((await tenant.admin('DELETE', `/users/${id}`)).status).toBe(200)
   expect(await left(tenant)).toBe(0)
+  await moveTo(NOON + 2 * HOUR)
   await tenant.event('m', 'bob', 1)
-  await schedule(tenant, all)
   await moveTo(NOON + DAY)
-  expect(await told(tenant)).toEqual([])
+  const messages = await toldOf(tenant, DUE)
+  expect(messages.map(({ user, body }) => [user, at(body, 'achievement', 'achievedAt')])).toEqual([
+    ['bob', new Date(NOON + 2 * HOUR).toISOString()],
+  ])
 })

@@ -6,11 +6,13 @@ import { type Deed, type OracleOccasion, occasionsOf } from '../oracle/schedule.
 import { StreakReplay } from '../oracle/streaks.oracle'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { at, newTenant } from './harness'
+import { Hook } from './receiver'
 import { keepTold, toldOf } from './told'
 
 /** How many worlds, and of which seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
+const DUE = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due']
 const ZONES = [
   null,
   'Asia/Kathmandu',
@@ -95,7 +97,7 @@ async function holds(world: World): Promise<void> {
   await tenant.metric('m')
   await tenant.admin('PATCH', '/settings', { recapFrequency: world.recap })
   await tenant.admin('PATCH', '/streaks/settings', { frequency: world.streak })
-  await tenant.create('/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] })
+  await tenant.create('/webhooks', { url: new Hook().url, events: DUE })
   const lives = USERS.map(() => new Life(world.streak))
   const since = now
   for (const [n, id] of USERS.entries()) {

@@ -7,6 +7,7 @@ import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
+import { Hook } from './receiver'
 import { keepTold, toldOf } from './told'
 
 /** A Wednesday at noon, in UTC, some weeks ahead. */
@@ -19,7 +20,8 @@ afterEach(forgetTime)
 
 const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
 
-const HOOK = { url: 'http://127.0.0.1:9/', events: ['*'] }
+const DUE = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due']
+const HOOK = { url: new Hook().url, events: DUE }
 
 /** A tenant with a webhook and users who were active yesterday, and so are to be reminded this evening. */
 async function reminded(users: Record<string, unknown>[] = [{ id: 'ada' }]): Promise<TestTenant> {
@@ -55,19 +57,15 @@ const told = async (tenant: TestTenant) =>
   (await toldOf(tenant, 'emails.')).map(({ type, user }) => `${type} ${user}`).sort()
 const REMINDER = 'emails.streak_reminder_due'
 
-/** Stores an active template as the service does, and has the schedule begin. */
-async function template(tenant: TestTenant, type: string, channel: string): Promise<void> {
-  await env.DB.batch([
-    env.DB.prepare(
-      `INSERT INTO notification_templates (id, tenant_id, created, updated, type, channel, title, body, user_attributes, status, origin)
-       VALUES (?1, ?2, 0, 0, ?3, ?4, 't', 'b', '[]', 'active', 'http://x')`,
-    ).bind(crypto.randomUUID(), tenant.id, type, channel),
-    env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(tenant.id),
-    env.DB.prepare(
-      "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'schedule', '', ?2) ON CONFLICT DO NOTHING",
-    ).bind(tenant.id, NOON),
-  ])
-}
+/** An active template. */
+const template = (tenant: TestTenant, type: string, channel: string, body = 'b') =>
+  tenant.create('/notifications/templates', {
+    type,
+    channel,
+    ...(channel === 'email' ? { subject: 't' } : { title: 't' }),
+    body,
+    status: 'active',
+  })
 
 describe('a step of the schedule, done badly (N2, C2)', () => {
   it('done again with what was due before, and six at once: each is told once', async () => {
@@ -149,6 +147,8 @@ describe('a step of the schedule, done badly (N2, C2)', () => {
     // Two rows for each user whom there is something to tell, the tests' own copy among them, and one for each step.
     expect(seen.rowsWritten).toBeLessThan(2_601 * 2 + steps + 1)
     expect(seen.rowsRead).toBeLessThan(2_601 * 12)
+    // The rest of the way is not of interest here.
+    await env.DB.prepare('DELETE FROM outbox').run()
   })
 })
 
@@ -222,6 +222,37 @@ describe('who is told (N1, N5)', () => {
       'notification.push reactivation both',
       'notification.push reactivation phone',
     ])
+  })
+
+  it('N2, N3: a recap by email says what the period has brought, and what there was at its end', async () => {
+    const tenant = await newTenant()
+    const metricId = await tenant.metric('m')
+    await tenant.metric('unused')
+    const trigger = { type: 'metric', points: 10, status: 'active', metricId, metricThreshold: 1 }
+    await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
+    const user = { id: 'ada', email: 'a@example.com' }
+    // A Wednesday, the Thursday of the week after, and the Monday when the recap comes.
+    await tenant.event('m', user, 1.5)
+    const text =
+      '{{ recap.periodStart }} {% for one in recap.metrics %}{{ one.key }} {{ one.change }} {{ one.total }}{% endfor %} {% for one in recap.points %}{{ one.key }} {{ one.change }} {{ one.total }}{% endfor %}.'
+    await template(tenant, 'recap', 'email', text)
+    await moveTo(NOON + 8 * DAY)
+    await env.DB.prepare('DELETE FROM test_told').run()
+    await tenant.event('m', user, 2.25)
+    await moveTo(NOON + 12 * DAY - 4 * HOUR)
+    await tenant.event('m', user, 4)
+    await moveTo(NOON + 12 * DAY)
+    const [letter, ...others] = await toldOf(tenant, 'notification.')
+    expect(others).toEqual([])
+    const monday = new Date(NOON + 5 * DAY).toISOString().slice(0, 10)
+    expect(letter?.body).toMatchObject({
+      type: 'recap',
+      channel: 'email',
+      userId: 'ada',
+      to: 'a@example.com',
+      title: 't',
+    })
+    expect(letter?.body.body).toContain(`${monday} m 2.25 3.75 xp 20 30.`)
   })
 
   it('N2: a paused streak is not reminded of, one with a freeze is', async () => {

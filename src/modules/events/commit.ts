@@ -5,6 +5,7 @@ import { type Instant, systemNow, wait } from '../../shared/clock'
 import { type Configuration, metricByKey } from '../configuration/configuration'
 import type { ConfigurationCache } from '../configuration/configuration.cache'
 import { configurationAt, loadConfiguration } from '../configuration/configuration.repository'
+import { noticesOf } from '../notifications/notices.service'
 import { newsOf } from '../outbox/news'
 import { recountStreaks } from '../streaks/recount.service'
 import { announce } from '../streaks/streaks.repository'
@@ -30,7 +31,7 @@ export type Means = {
   configurations: ConfigurationCache
   /** Told of each conflict with another isolate. */
   conflicted: () => void
-  /** Told where a deadline is earlier than all others of the tenant, so that the Timekeeper's alarm may be too late. */
+  /** Told where something may fall due earlier than all else of the tenant, so that the Timekeeper's alarm may be too late. */
   hastened: () => void
   /** Told where there is something to tell to the outside. */
   newsworthy: () => void
@@ -63,13 +64,13 @@ export async function commit(means: Means, userId: string, jobs: readonly Job[])
       if (!means.mayWrite()) throw new Deposed()
       const decided = decide(userId, jobs, found)
       const { outcomes } = decided
-      const { statements, announces, news } = statementsOf(means.db, found, decided)
+      const { statements, announces, news, isNoticed } = statementsOf(means.db, found, decided)
       if (statements.length > 0) {
         for (const [index, job] of jobs.entries()) {
           job.tried = { since: sinceOf(job, found.clock), outcome: outcomes[index] ?? null }
         }
         const results = await means.db.batch(statements)
-        if (announces && results.at(-1)?.meta.changes) means.hastened()
+        if (isNoticed || (announces && results.at(-1)?.meta.changes)) means.hastened()
         if (news > 0 && results.slice(1, 1 + news).some(({ meta }) => meta.changes > 0)) means.newsworthy()
       }
       return outcomes
@@ -156,17 +157,19 @@ function statementsOf(
   db: TenantDatabase,
   { config, clock, state: was }: Found,
   decided: Decided,
-): { statements: D1PreparedStatement[]; announces: boolean; news: number } {
+): { statements: D1PreparedStatement[]; announces: boolean; news: number; isNoticed: boolean } {
   const last = decided.changes.at(-1)
-  if (last === undefined) return { statements: [], announces: false, news: 0 }
+  if (last === undefined) return { statements: [], announces: false, news: 0, isNoticed: false }
   const { due } = last.after.streak
   const announces = due !== null && due !== was?.streak.due
   const news = newsOf(db, config, decided.changes)
+  const notices = noticesOf(db, config, decided.changes)
   const statements = [
     storeUser(db, last.after, { version: config.version, clock, was }),
     ...news,
+    ...notices,
     ...recordStatements(db, [decided]),
     ...(announces ? [announce(db, due)] : []),
   ]
-  return { statements, announces, news: news.length }
+  return { statements, announces, news: news.length, isNoticed: notices.length > 0 }
 }

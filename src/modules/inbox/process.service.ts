@@ -12,6 +12,7 @@ import type { Configuration } from '../configuration/configuration'
 import { type Decided, decide, recordStatements } from '../events/decide'
 import type { Outcome } from '../events/tries'
 import type { InputChange } from '../leaderboards/delivery.service'
+import { noticesOf } from '../notifications/notices.service'
 import { newsOf } from '../outbox/news'
 import { announceFirst } from '../streaks/streaks.repository'
 import type { DueWork } from '../timekeeper/timekeeper.repository'
@@ -122,6 +123,7 @@ async function planned(
     inboxUnchanged(db, rows),
     ...storeUsers(db, lastOf(decided, states)),
     ...newsOf(db, config, changes),
+    ...noticesOf(db, config, changes),
     ...recordStatements(db, decided),
     ...announceFirst(db, changes),
     ...advance(db, progressOf(ends), { again: clock ?? again, isSet: clock !== null }),

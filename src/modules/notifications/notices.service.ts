@@ -1,5 +1,7 @@
 import type { TenantContext } from '../../context'
+import type { TenantDatabase } from '../../db/database'
 import { configurationUnchanged, isConflict } from '../../db/guard'
+import type { Change } from '../../engine/happen'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant, systemNow } from '../../shared/clock'
 import { namedId } from '../../shared/ids'
@@ -9,41 +11,36 @@ import { loadConfiguration } from '../configuration/configuration.repository'
 import { type Addressed, keepParcels } from '../outbox/parcels.repository'
 import { type DueWork, makeDue } from '../timekeeper/timekeeper.repository'
 import { dueNotices, forgetNotices, keepNotices, type Notice, noticesPresent } from './notices.repository'
+import { type Letters, lettersOf } from './notify'
 import { messagesOf } from './occasions'
 import { readUsers } from './schedule.repository'
-import { isWanted, noticeMoment } from './schedule.rules'
+import { isWanted, noticeMoment, UTC } from './schedule.rules'
 
 /** Notices of which a step tells. */
 const CHUNK = 200
 
-/** That somebody has completed an achievement: when, the caller's id of the user and ours, and an id of its own. */
-export type Completed = {
-  at: Instant
-  userId: string
-  userIid: string
-  achievementId: string
-  completionId: string
-}
-
 /** Whether anybody wants users to be told of completed achievements (N5). */
-export const wantsCompletions = (config: Configuration): boolean => isWanted(config, 'achievement_completed')
+const wantsCompletions = (config: Configuration): boolean => isWanted(config, 'achievement_completed')
 
 /**
- * What notes that users are to be told of completed achievements, each at its time of the user's day (N2): for the batch that forgets why.
- * Doing it twice does no harm. Those who are gone are not among them; who is told is decided when the time has come.
+ * What notes that users are to be told of the achievements that changes have completed, each at its time of the user's day (N2): for the batch
+ * that stores the changes. Nothing while nobody wants it. Who is told is decided when the time has come.
  */
-export async function scheduleCompletions(
-  { db }: TenantContext,
+export function noticesOf(
+  db: TenantDatabase,
   config: Configuration,
-  completions: readonly Completed[],
-): Promise<D1PreparedStatement[]> {
-  if (completions.length === 0 || !wantsCompletions(config)) return []
-  const users = await readUsers(db, [...new Set(completions.map(({ userId }) => userId))])
-  const zones = new Map(users.map(({ iid, profile }) => [iid, profile.tz ?? 'UTC']))
-  const notices = completions.flatMap(({ at, userId, userIid, achievementId, completionId }) => {
-    const zone = zones.get(userIid)
-    if (zone === undefined) return []
-    return [{ dueAt: noticeMoment(at, zone), id: completionId, userId, userIid, achievementId }]
+  changes: readonly Pick<Change, 'after' | 'completed'>[],
+): D1PreparedStatement[] {
+  if (changes.every(({ completed }) => completed.length === 0) || !wantsCompletions(config)) return []
+  const notices = changes.flatMap(({ after, completed }) => {
+    const { id: userId, iid: userIid, control, profile } = after
+    if (control) return []
+    return completed.flatMap((achievementId) => {
+      const completion = after.achievements.get(achievementId)
+      if (completion === undefined) return []
+      const dueAt = noticeMoment(completion.at, profile.tz ?? UTC)
+      return [{ dueAt, id: completion.id, userId, userIid, achievementId }]
+    })
   })
   if (notices.length === 0) return []
   const first = instant(Math.min(...notices.map(({ dueAt }) => dueAt)))
@@ -83,14 +80,15 @@ async function parcelsOf(
 ): Promise<Addressed[]> {
   const ids = [...new Set(notices.map(({ userId }) => userId))]
   const users = new Map((await readUsers(context.db, ids)).map((user) => [user.iid, user]))
+  const letters = lettersOf(context, config)
   const parcels = await Promise.all(
-    notices.map((notice) => parcelOf(context, config, notice, users.get(notice.userIid))),
+    notices.map((notice) => parcelOf(letters, config, notice, users.get(notice.userIid))),
   )
   return parcels.filter((parcel) => parcel !== null)
 }
 
 async function parcelOf(
-  context: TenantContext,
+  letters: Letters,
   config: Configuration,
   { dueAt: at, id: name, achievementId }: Notice,
   user: UserState | undefined,
@@ -98,8 +96,9 @@ async function parcelOf(
   const achievement = config.achievements.find(({ id }) => id === achievementId)
   const completion = user?.achievements.get(achievementId)
   if (user === undefined || achievement === undefined || completion?.id !== name) return null
-  const occasion = { type: 'achievement_completed' as const, achievement }
-  const messages = await messagesOf(context, config, user, { occasion, at, name, named: completion.at })
+  const told = { type: 'achievement_completed' as const, achievementId, achievedAt: completion.at }
+  const occasion = { told, achievement }
+  const messages = await messagesOf(letters, config, user, { occasion, at, name, named: completion.at })
   if (messages.length === 0) return null
   const parcel = { at, seq: user.seq, id: namedId(at, name), userIid: user.iid, messages }
   return { parcel, userId: user.id }

@@ -1,18 +1,18 @@
 import type { TenantContext } from '../../context'
 import type { UserState } from '../../engine/state'
 import type { Configuration, Template } from '../configuration/configuration'
+import type { Notification } from './letters'
 import type { Due } from './occasions'
+import { type Compose, composer } from './render'
 
-/**
- * The body of a letter to a user by a template, as its courier takes it (but for `type`, which is the occasion's); null where there is
- * nothing to send.
- */
-export async function letterFor(
-  _context: TenantContext,
-  _config: Configuration,
-  user: UserState,
-  { occasion }: Due,
-  template: Template,
-): Promise<Record<string, unknown> | null> {
-  return { userId: user.id, templateId: template.id, occasion }
+/** Makes the letter to a user by a template, of what is due. */
+export type Letters = (user: UserState, due: Due, template: Template) => Promise<Notification>
+
+/** What makes letters of a tenant by a configuration; what they need is read with the first of them. */
+export function lettersOf(context: TenantContext, config: Configuration): Letters {
+  let compose: Promise<Compose> | null = null
+  return async (user, { occasion, at }, template) => {
+    compose ??= composer(context)
+    return (await compose)({ config, template, user, occasion: occasion.told, now: at })
+  }
 }

@@ -2,6 +2,7 @@ import type { TenantContext } from '../../context'
 import type { UserState } from '../../engine/state'
 import { civilDateOfDay } from '../../shared/civil'
 import { type Instant, instant, systemNow } from '../../shared/clock'
+import { fromMicros, micros } from '../../shared/decimal'
 import { namedId } from '../../shared/ids'
 import { LAST_DAY } from '../../shared/periods'
 import { readTestClock } from '../clock/clock.repository'
@@ -10,9 +11,12 @@ import type { Addressed } from '../outbox/parcels.repository'
 import { historyBegins, wholeStreakAnswer } from '../streaks/streaks.answers'
 import { dayIn } from '../streaks/streaks.rules'
 import { isToldByWebhook } from './eligibility.rules'
+import type { RecapOccasion } from './notifications'
+import { lettersOf } from './notify'
 import { type Due, messagesOf, type Occasion } from './occasions'
-import { activeBetween, streakPasts } from './schedule.repository'
+import { activeBetween, gainsBetween, streakPasts } from './schedule.repository'
 import { absence, isInDanger, recapPeriod, type Slot, timetableOf, UTC } from './schedule.rules'
+import { templatesFor } from './templates.rules'
 
 /** Periods of a streak's history that a reminder shows, as `GET /users/{id}/streak` does where nothing is said (S6). */
 const HISTORY = 7
@@ -28,10 +32,11 @@ export async function parcelsOf(
   users: readonly UserState[],
 ): Promise<Addressed[]> {
   const occasions = await occasionsOf(context, config, slots, at, users)
+  const letters = lettersOf(context, config)
   const parcels: Addressed[] = []
   for (const user of users) {
     const dues = occasions.get(user.iid) ?? []
-    const messages = (await Promise.all(dues.map((due) => messagesOf(context, config, user, due)))).flat()
+    const messages = (await Promise.all(dues.map((due) => messagesOf(letters, config, user, due)))).flat()
     if (messages.length === 0) continue
     const parcel = { at, seq: user.seq, id: namedId(at, user.iid), userIid: user.iid, messages }
     parcels.push({ parcel, userId: user.id })
@@ -74,8 +79,8 @@ function reactivations(all: readonly Placed[]): Found[] {
   return all.flatMap((placed) => {
     const found = absence(placed.user.activeDay, placed.slot.day)
     if (found === null) return []
-    const reactivation = { messageNumber: found.number, daysSinceLastActive: found.days }
-    return [{ placed, occasion: { type: 'reactivation', reactivation } }]
+    const told = { messageNumber: found.number, daysSinceLastActive: found.days }
+    return [{ placed, occasion: { told: { type: 'reactivation', ...told } } }]
   })
 }
 
@@ -86,10 +91,9 @@ async function recaps(
 ): Promise<Found[]> {
   const rhythm = timetableOf(config).recap
   const [first] = all
-  if (rhythm === null || first === undefined) return []
+  if ((rhythm !== 'weekly' && rhythm !== 'monthly') || first === undefined) return []
   // Mondays and first days are of one date all over the world, at one moment.
   const period = recapPeriod(first.slot.day, rhythm)
-  const recap = { periodStart: civilDateOfDay(period.start), periodEnd: civilDateOfDay(period.end) }
   const isSure = ({ activeDay }: UserState) =>
     activeDay !== null && activeDay >= period.start && activeDay <= period.end
   const unsure = all.filter(({ user }) => !isSure(user) && (user.activeDay ?? 0) >= period.start - 1)
@@ -98,9 +102,46 @@ async function recaps(
     unsure.map(({ user }) => user),
     period,
   )
-  return all
-    .filter(({ user }) => isSure(user) || active.has(user.iid))
-    .map((placed) => ({ placed, occasion: { type: 'recap', recap } }))
+  const had = all.filter(({ user }) => isSure(user) || active.has(user.iid))
+  const gains = await gainsOf(db, config, had, period)
+  const common = {
+    type: 'recap' as const,
+    frequency: rhythm,
+    periodStart: civilDateOfDay(period.start),
+    periodEnd: civilDateOfDay(period.end),
+  }
+  return had.map((placed) => {
+    const { metrics, points } = gains(placed.user)
+    return { placed, occasion: { told: { ...common, metrics, points } } }
+  })
+}
+
+type Gains = Pick<RecapOccasion, 'metrics' | 'points'>
+
+/** What users have gained in a period, and what they had at its end; nothing is asked for where no template shows it. */
+async function gainsOf(
+  db: TenantContext['db'],
+  config: Configuration,
+  placed: readonly Placed[],
+  period: { start: number; end: number },
+): Promise<(user: UserState) => Gains> {
+  const people = placed.map(({ user }) => user)
+  const isShown = people.some((user) => templatesFor(config, user, 'recap').length > 0)
+  const { metrics, systems } = config
+  const known = await gainsBetween(db, isShown ? people : [], systems, period)
+  return ({ iid, metrics: counters, points }) => ({
+    metrics: metrics.flatMap(({ id }) => {
+      const { change = 0, later = 0 } = known.get(`${iid} ${id}`) ?? {}
+      const total = micros((counters.get(id)?.total ?? 0) - later)
+      return change === 0
+        ? []
+        : [{ metricId: id, change: fromMicros(micros(change)), total: fromMicros(total) }]
+    }),
+    points: systems.flatMap(({ id }) => {
+      const { change = 0, later = 0 } = known.get(`${iid} ${id}`) ?? {}
+      return change === 0 ? [] : [{ systemId: id, change, total: (points.get(id) ?? 0) - later }]
+    }),
+  })
 }
 
 async function reminders(
@@ -120,7 +161,7 @@ async function reminders(
     const { user } = placed
     const known = { past: past.get(user.iid) ?? [], pauses: pauses.get(user.iid) ?? [] }
     const streak = wholeStreakAnswer(config, user, at, { historyPeriods: HISTORY, ...known })
-    return { placed, occasion: { type: 'streak_reminder', streak } }
+    return { placed, occasion: { told: { type: 'streak_reminder' }, streak } }
   })
 }
 

@@ -150,6 +150,42 @@ export async function activeBetween(
   )
 }
 
+// The dates of what is far from the period need not be looked at; all that came since is taken off the present total.
+const DATED = '(e.at + e.utc_offset * 60000) / 86400000'
+const gainsIn = (table: 'events' | 'awards', of: 'metric_id' | 'system_id', value: 'value' | 'awarded') => `
+  SELECT e.user_iid AS iid, e.${of} AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${value} ELSE 0 END) AS change,
+    sum(CASE WHEN ${DATED} > ?4 THEN e.${value} ELSE 0 END) AS later
+  FROM json_each(?1) asked CROSS JOIN json_each(asked.value -> 1) of CROSS JOIN ${table} e
+    ON e.user_iid = asked.value ->> 0 AND e.${of} = of.value AND e.at >= ?2 GROUP BY 1, 2`
+const METRIC_GAINS = gainsIn('events', 'metric_id', 'value')
+const POINT_GAINS = gainsIn('awards', 'system_id', 'awarded')
+
+/** What a total has gained in a period, and since then. */
+type Gain = { change: number; later: number }
+
+/** What users have gained from the day `start` to `end`, by `our own id of the user` and the id of the metric (millionths) or points system. */
+export async function gainsBetween(
+  db: TenantDatabase,
+  users: readonly Pick<UserState, 'iid' | 'metrics'>[],
+  systems: readonly { id: string }[],
+  { start, end }: { start: number; end: number },
+): Promise<ReadonlyMap<string, Gain>> {
+  if (users.length === 0) return new Map()
+  const asked = users.map(({ iid, metrics }) => [iid, [...metrics.keys()]])
+  const inSystems = users.map(({ iid }) => [iid, systems.map(({ id }) => id)])
+  const when = [start * DAY - FURTHEST, start, end]
+  const results = await db.batch([
+    db.statement(METRIC_GAINS, JSON.stringify(asked), ...when),
+    db.statement(POINT_GAINS, JSON.stringify(inSystems), ...when),
+  ])
+  const Rows = z.array(z.object({ iid: z.string(), id: z.string(), change: z.number(), later: z.number() }))
+  return new Map(
+    results
+      .flatMap((result) => Rows.parse(result.results))
+      .map(({ iid, id, ...gain }) => [`${iid} ${id}`, gain]),
+  )
+}
+
 const PAUSES = `
   SELECT p.user_iid AS userIid, p.id, p.start, p."end" FROM json_each(?1) asked
   CROSS JOIN streak_pauses p ON p.user_iid = asked.value AND p."end" >= p.start AND p.deleted IS NULL

@@ -7,7 +7,8 @@ import { LAST_DAY, nextPeriod, periodStart } from '../../shared/periods'
 import type { Configuration } from '../configuration/configuration'
 import { listens } from '../outbox/outbox'
 import { dayIn, endangered, isStale, settled, termsOf } from '../streaks/streaks.rules'
-import { DUE_EVENTS, type NotificationType } from './eligibility.rules'
+import { DUE_EVENTS } from './eligibility.rules'
+import type { NotificationType } from './notifications'
 
 /** What users are told of at a time of their day. */
 export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const

@@ -128,6 +128,11 @@ async function begin(
   const looks = await candidatesAfter(context.db, '', FIRST_LOOK, questions)
   const found = looks.findIndex(({ ids, last }) => ids.length > 0 || last !== null)
   const n = found === -1 ? moments.length - 1 : found
+  const [before, due] = [moments[n - 1], moments[n]]
+  if (found > 0 && before !== undefined && due !== undefined) {
+    // Nothing was to be told until then; that it is told in its turn, this ends here.
+    return { statements: [storeProgress(context.db, { ...progress, through: before }, due)] }
+  }
   const at = moments[n] ?? first
   const look = { at, slots: slots[n] ?? [], ids: looks[n]?.ids ?? [], last: looks[n]?.last ?? null }
   return tell(context, config, { ...progress, pass: { at, after: '', size: FIRST_LOOK } }, look)

@@ -74,10 +74,13 @@ export function templateFor(
   )
 }
 
+/** What of a user decides on what is told (N1). */
+export type Addressee = Pick<UserState, 'profile' | 'control' | 'preferences'>
+
 /** By what a user is told something at present: the template of each channel that there is one of, and that the user wants and has (N1). */
 export function templatesFor(
   config: Pick<Configuration, 'templates'>,
-  user: Pick<UserState, 'profile' | 'control' | 'preferences'>,
+  user: Addressee,
   type: NotificationType,
 ): Template[] {
   return (['email', 'push'] as const).flatMap((channel) =>
@@ -86,11 +89,7 @@ export function templatesFor(
 }
 
 /** Whether a user wants to be told of something by a channel, and can be (N1). */
-export function isReachable(
-  user: Pick<UserState, 'profile' | 'control' | 'preferences'>,
-  type: NotificationType,
-  channel: Channel,
-): boolean {
+export function isReachable(user: Addressee, type: NotificationType, channel: Channel): boolean {
   const { email, subscribeToEmails, deviceTokens } = user.profile
   if (user.control || !isWanted(user, type, channel)) return false
   return channel === 'email' ? email !== null && subscribeToEmails : (deviceTokens ?? []).length > 0

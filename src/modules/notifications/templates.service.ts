@@ -7,6 +7,7 @@ import type { Configuration, Template } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'
 import { byId, createEach, Draft, deleteEach, page, updateEach } from '../configuration/items'
 import { parseUser, userStatement } from '../users/users.repository'
+import { heedListeners } from './listening.service'
 import type {
   AdminTemplate,
   CreateTemplateRequestItem,
@@ -64,7 +65,8 @@ function configureTemplates<T>(
   return configure(scope, (config) => {
     const draft = new Draft(config.templates)
     const result = change(config, draft)
-    return { statements: storeTemplates(scope, draft), result }
+    const heeded = heedListeners(scope.db, config, { ...config, templates: draft.list }, scope.now)
+    return { statements: storeTemplates(scope, draft), beside: heeded, result }
   })
 }
 
