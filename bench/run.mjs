@@ -18,6 +18,7 @@ import { stopAll } from './lib/server.mjs'
 import { workerSize } from './lib/size.mjs'
 import { compareEvents, comparePages } from './lib/speed.mjs'
 import { measureTicks } from './lib/ticks.mjs'
+import { measureWebhooks } from './lib/webhooks.mjs'
 
 /** The whole run may take so long, in milliseconds. */
 const DEADLINE = 10 * 60_000
@@ -77,7 +78,7 @@ async function measure() {
   await ours.stop()
 
   await fill(ours, scene, { from: USERS_FEW, to: USERS_IN_ROUNDS })
-  const { ranked, speed, pages, bursts, batch } = await measureBoards(ours, baseline, scene)
+  const { ranked, speed, pages, bursts, batch, webhooks } = await measureBoards(ours, baseline, scene)
 
   tell(`Costs of an event among ${USERS_MANY} users…`)
   await fill(ours, scene, { from: USERS_IN_ROUNDS, to: USERS_MANY })
@@ -96,6 +97,7 @@ async function measure() {
     ranked,
     bursts,
     batch,
+    webhooks,
     speed,
     pages,
     ticks,
@@ -135,8 +137,11 @@ async function measureBoards(
 
   tell('Events in batches…')
   const batch = await measureBatch(ours, key, told)
+
+  tell('Events that webhooks are told of…')
+  const webhooks = await measureWebhooks(ours, key, told)
   await ours.stop()
-  return { ranked, speed, pages, bursts, batch }
+  return { ranked, speed, pages, bursts, batch, webhooks }
 }
 
 /** Writes the figures as JSON, and answers where. */

@@ -22,6 +22,7 @@
  *   speed: Record<'plain' | 'keyed' | 'some' | 'many' | 'none', Speed>
  *   pages: Record<'first' | 'fromUser' | 'fromOffset', Speed>
  *   batch: import('./batch.mjs').Batch
+ *   webhooks: Awaited<ReturnType<typeof import('./webhooks.mjs').measureWebhooks>>
  *   bursts: { writeBatches: number; faults: string[] }[]
  *   ticks: { jump: import('./ticks.mjs').Jump; alone: import('./ticks.mjs').Tick; ranked: import('./ticks.mjs').Tick }
  *   midnight: import('./midnight.mjs').Midnight
@@ -56,6 +57,7 @@ export function rowsOf(found) {
     ...pageRows(found),
     burstRow(found),
     ...batchRows(found),
+    ...webhookRows(found),
     ...tickRows(found),
     ...midnightRows(found),
     sizeRow(found),
@@ -217,6 +219,41 @@ function batchRows(/** @type {Found} */ { batch, speed }) {
       meetsMust: true,
       meetsAim: true,
       values: { eventsASecond, ratio },
+    },
+  ]
+}
+
+/** @returns {Row[]} */
+function webhookRows(/** @type {Found} */ { webhooks }) {
+  const { endpoints, messages } = webhooks
+  const figure = (
+    /** @type {import('./webhooks.mjs').Telling} */ { d1Rows, eventRows, objectRows, operations },
+  ) =>
+    `${(d1Rows + objectRows).toFixed(2)} (${eventRows.toFixed(2)} with the event, ${(d1Rows - eventRows).toFixed(2)} in D1 afterwards, ${objectRows.toFixed(2)} in objects), ${operations.toFixed(2)} operations`
+  const row = (/** @type {string} */ what, /** @type {import('./webhooks.mjs').Telling} */ telling) => ({
+    what,
+    figure: figure(telling),
+    must: null,
+    aim: null,
+    meetsMust: true,
+    meetsAim: true,
+    values: telling,
+  })
+  const all = [webhooks.without.first, webhooks.without.next, webhooks.with.first, webhooks.with.next]
+  const roundTrips = Math.max(...all.map((telling) => telling.roundTrips))
+  return [
+    row("rows written and queue operations for a user's first event, 0 webhooks", webhooks.without.first),
+    row(`the same, ${endpoints} webhooks, ${messages} messages to each`, webhooks.with.first),
+    row("for the user's next event within 15 minutes, 0 webhooks", webhooks.without.next),
+    row(`the same, ${endpoints} webhooks`, webhooks.with.next),
+    {
+      what: 'D1 round trips of these events',
+      figure: `${roundTrips}`,
+      must: '2',
+      aim: '2',
+      meetsMust: roundTrips <= 2,
+      meetsAim: roundTrips <= 2,
+      values: all.map((telling) => telling.roundTrips),
     },
   ]
 }

@@ -42,7 +42,7 @@ export function stopAll() {
 /**
  * One line of ours for a step of what falls due: `ticks` of time triggers, deadlines of `streaks`, and others.
  *
- * @typedef {{ work: string; milliseconds: number; users: number; awards: number; d1: D1Cost; objectRows: number }} StepLine
+ * @typedef {{ work: string; milliseconds: number; users: number; awards: number; letters?: number; d1: D1Cost; objectRows: number }} StepLine
  */
 
 /** An answer to one request. @typedef {{ status: number; body: any; requestId: string }} Answer */

@@ -1,0 +1,107 @@
+/**
+ * What it costs to tell webhooks of events: rows written in D1 and in objects, and operations of the queue; by the Worker's own log lines.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { create, eventPath } from './scene.mjs'
+
+const USERS = 50
+const ENDPOINTS = 2
+/** What a user's first event has to tell each endpoint: that a streak was started, and that points have changed. */
+const TYPES = ['streak.started', 'streak.extended', 'points.changed']
+const MESSAGES = 2
+/** Writing, reading and deleting a message of the queue are an operation each. */
+const OPERATIONS_A_MESSAGE = 3
+/** How long deliveries may take, in milliseconds. */
+const PATIENCE = 60_000
+
+/** @typedef {import('./server.mjs').Server} Server */
+
+/**
+ * For each event: rows in D1, of which `event` are the event's own; rows in objects; operations of the queue; round trips of the
+ * event to D1.
+ *
+ * @typedef {{ d1Rows: number; eventRows: number; objectRows: number; operations: number; roundTrips: number }} Telling
+ */
+
+/**
+ * Events of users who are seen for the first time, and their next ones within 15 minutes, without a webhook and with two. Those have no
+ * leaderboard.
+ *
+ * @param {Server} server
+ * @param {string} key
+ * @param {(text: string) => void} told
+ * @returns {Promise<{ without: Record<'first' | 'next', Telling>; with: Record<'first' | 'next', Telling>; endpoints: number; messages: number }>}
+ */
+export async function measureWebhooks(server, key, told) {
+  const without = await phase(server, key, 'untold', 0)
+  const receiver = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(204).end())
+  })
+  receiver.listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const address = receiver.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  try {
+    const webhook = { url: `http://127.0.0.1:${port}/`, events: TYPES }
+    const ids = []
+    for (let i = 0; i < ENDPOINTS; i += 1) ids.push((await create(server, key, '/webhooks', webhook)).id)
+    const some = await phase(server, key, 'told', ENDPOINTS)
+    await server.ask('DELETE', `/admin/v1/webhooks?ids=${ids.join(',')}`, { key })
+    told(`${USERS} events were told to ${ENDPOINTS} webhooks`)
+    return { without, with: some, endpoints: ENDPOINTS, messages: MESSAGES }
+  } finally {
+    receiver.closeAllConnections()
+    receiver.close()
+  }
+}
+
+/** Each user's first event, and then the next one. */
+async function phase(
+  /** @type {Server} */ server,
+  /** @type {string} */ key,
+  /** @type {string} */ name,
+  /** @type {number} */ endpoints,
+) {
+  const first = await costs(server, key, name, USERS * MESSAGES * endpoints)
+  const next = await costs(server, key, name, 0)
+  return { first, next }
+}
+
+/** @returns {Promise<Telling>} */
+async function costs(
+  /** @type {Server} */ server,
+  /** @type {string} */ key,
+  /** @type {string} */ name,
+  /** @type {number} */ deliveries,
+) {
+  const began = performance.now()
+  const { lines, steps } = await server.logged(async (found) => {
+    const answers = []
+    for (let user = 0; user < USERS; user += 1) {
+      const body = { user: { id: `${name}-${user}` }, value: 1 }
+      answers.push(await server.ask('POST', eventPath(0), { key, body }))
+    }
+    const arrived = () =>
+      found.filter(({ work }) => work === 'courier').reduce((sum, { letters = 0 }) => sum + letters, 0)
+    while (arrived() < deliveries) {
+      if (performance.now() - began > PATIENCE) throw new Error(`only ${arrived()} deliveries have arrived`)
+      await sleep(20)
+    }
+    // What a drain has cost is logged at its end, and the last one finds that nothing is left.
+    await sleep(2_500)
+    return answers
+  })
+  const outward = steps.filter(({ work }) => work === 'outbox' || work === 'courier')
+  const each = (/** @type {any[]} */ some, /** @type {(line: any) => number} */ figure) =>
+    some.reduce((sum, line) => sum + figure(line), 0) / USERS
+  const eventRows = each(lines, ({ d1 }) => d1.rowsWritten)
+  return {
+    eventRows,
+    d1Rows: eventRows + each(outward, ({ d1 }) => d1.rowsWritten),
+    objectRows: each(outward, ({ objectRows = 0 }) => objectRows),
+    operations: each(lines, ({ queued = 0 }) => queued) * OPERATIONS_A_MESSAGE,
+    roundTrips: Math.max(...lines.map(({ d1 }) => d1.roundTrips)),
+  }
+}
