@@ -279,6 +279,7 @@ describe('who listens since when', () => {
     news(hook, NOON)
     await set('inactive')
     await events(setup.tenant, ['bob', 3])
+    expect(await kept(setup.board)).toMatchObject({ told: [], outbox: [] })
     await minutes(NOON, 40)
     await set('active')
     await minutes(NOON, 120)

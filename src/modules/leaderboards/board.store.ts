@@ -14,6 +14,8 @@ const SCHEMA = [
      PRIMARY KEY (run, iid)) WITHOUT ROWID`,
   `CREATE TABLE IF NOT EXISTS history (run INTEGER, iid TEXT, day INTEGER, rank INTEGER, score INTEGER,
      previous_rank INTEGER, previous_score INTEGER, PRIMARY KEY (run, iid, day)) WITHOUT ROWID`,
+  'CREATE TABLE IF NOT EXISTS told (run INTEGER, grp TEXT, list TEXT, PRIMARY KEY (run, grp)) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
   'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
 ] as const
 

@@ -5,12 +5,6 @@ import type { Sql } from './board.statements'
 import { type Fact, NewsRow } from './news.messages'
 import { rowsOf, ToldList, without } from './news.rules'
 
-/** What a leaderboard's object keeps of what it tells: docs/storage.md lists it. */
-const SCHEMA = [
-  'CREATE TABLE IF NOT EXISTS told (run INTEGER, grp TEXT, list TEXT, PRIMARY KEY (run, grp)) WITHOUT ROWID',
-  'CREATE TABLE IF NOT EXISTS outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
-] as const
-
 /** Stands for the first of all groups together, where a group would be: groups are lists in JSON. */
 export const ALL = ''
 /** Rows of the outbox that are handed out at once. */
@@ -38,13 +32,12 @@ const SQL = {
 type Stored = { no: number; id: string; at: number; facts: string }
 const read = ({ facts, ...row }: Stored): NewsRow => NewsRow.parse({ ...row, facts: JSON.parse(facts) })
 
-/** What was last told of a board's users, and what is still to be told. */
+/** What was last told of a board's users, and what is still to be told: two of the tables that board.store.ts makes. */
 export class NewsStore {
   readonly #sql: Sql
 
   constructor(sql: Sql) {
     this.#sql = sql
-    for (const statement of SCHEMA) this.#sql.run(statement)
   }
 
   /** What was last told of a group in a run. */
