@@ -554,6 +554,20 @@ describe('which runs begin and end (W6)', () => {
     ])
   })
 
+  it('L8: a run that was told to be over is not over again, though all is counted anew by other groups', async () => {
+    const setup = await withBoard(DAILY)
+    const hook = await subscribe(setup.tenant, 'leaderboard.finished')
+    await events(setup.tenant, ['ada', 5, { team: 'x' }])
+    await minutes(NOON, FINAL + 30)
+    expect(news(hook, NOON)).toEqual([`${FINAL} finished ${TODAY}: ada 1 5`])
+    const groups = { breakdownAttributes: [setup.team] }
+    await patch(setup, { status: 'inactive' }, groups, { status: 'active' })
+    await minutes(NOON, FINAL + 120)
+    expect(news(hook, NOON)).toEqual([])
+    await minutes(NOON, FINAL + DAY / 60_000)
+    expect(news(hook, NOON)).toEqual([`${FINAL + DAY / 60_000} finished ${day(1)}`])
+  })
+
   it('L7: while it is hidden nothing is told; on return what is other then', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, ...ALL)

@@ -157,9 +157,8 @@ export class News {
     const facts = this.#begin(by)
     if (this.#state.due !== null) facts.push(...this.#flush(by))
     const { begun, ended } = this.#state
-    const from = Math.max(this.#board.progress.openFrom, ended)
     if (begun !== null && this.#listens('leaderboard.finished')) {
-      for (const run of latestRuns(this.#board.definition, Math.min(begun, openFrom - 1), from - 1))
+      for (const run of latestRuns(this.#board.definition, Math.min(begun, openFrom - 1), ended - 1))
         facts.push({ type: 'leaderboard.finished', run, top: topOf(this.#board, run.start) })
     }
     this.#store.forgetBefore(openFrom)
