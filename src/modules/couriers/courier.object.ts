@@ -59,6 +59,8 @@ export class Courier extends DurableObject<Bindings> {
   /** The run that is under way: one after another. */
   #last: Promise<unknown> = Promise.resolve()
   #present: Present | null = null
+  /** Rows written up to the last line of the log. */
+  #loggedRows = 0
   /** When the Timekeeper is going to call, as far as this knows. */
   #calledAt: Instant | null = null
 
@@ -138,6 +140,7 @@ export class Courier extends DurableObject<Bindings> {
     this.#present = null
     const { clock, carrier } = await this.#read(context, destination)
     if (carrier === 'gone') return this.forget()
+    const before = this.#rounds.settled
     const nowOf = () => to ?? clock ?? systemNow()
     if (clock === null) this.#store.hasten(instant(systemNow() + FURTHEST), systemNow())
     const lastBeginning = instant(systemNow() + LONGEST_RUN)
@@ -157,6 +160,23 @@ export class Courier extends DurableObject<Bindings> {
     await this.#rounds.run(round)
     this.#pruning.run(this.#store, nowOf(), this.#rounds.settled)
     if (to === null) await this.#plan(context, destination, nowOf())
+    if (this.#rounds.settled > before) console.log(this.#line(context, this.#rounds.settled - before))
+  }
+
+  /** The log line of a run, as JSON: letters that it settled, and the rows written since the one before. Nothing of a user. */
+  #line({ db, cost }: TenantContext, letters: number): string {
+    const objectRows = this.#store.rowsWritten - this.#loggedRows
+    this.#loggedRows = this.#store.rowsWritten
+    const courier = this.ctx.id.name
+    return JSON.stringify({
+      level: 'info',
+      work: 'courier',
+      tenant: db.tenantId,
+      courier,
+      letters,
+      d1: cost,
+      objectRows,
+    })
   }
 
   async #read(context: TenantContext, destination: Destination): Promise<Present> {

@@ -33,11 +33,12 @@ export class Wakes {
  * lost, the cron trigger finds what is left (C2).
  */
 export function wakeOutbox(
-  { env, waitUntil }: Pick<Context, 'env' | 'waitUntil'>,
+  { env, waitUntil, notes = {} }: Pick<Context, 'env' | 'waitUntil'> & Partial<Pick<Context, 'notes'>>,
   wakes: Wakes,
   tenantId: string,
 ): void {
   if (wakes.isCovered(tenantId)) return
+  notes.queued = 1
   const send = async () => env.OUTBOX.send({ tenantId }, { delaySeconds: DELAY })
   waitUntil(
     send().catch((error: unknown) => {
