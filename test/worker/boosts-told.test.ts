@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { z } from 'zod'
 import { boostStep } from '../../src/modules/points/boosts.told.service'
 import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'
@@ -7,6 +8,7 @@ import { DAY, dateAt, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
+import { lettersOf } from './letters'
 import { Hook } from './receiver'
 import { keepTold, toldOf } from './told'
 
@@ -188,4 +190,17 @@ it('C2: a step that fails, is repeated, or is done six times at once, tells once
     ['all', 'started', 10],
     ['own', 'started', 24],
   ])
+})
+
+it('W6: what is past when it is made is handed over at once, without the clock being moved', async () => {
+  const setup = await withSystem()
+  const [webhook] = z
+    .array(z.object({ id: z.string() }))
+    .parse((await setup.tenant.admin('GET', '/webhooks')).body)
+  await setup.tenant.create(setup.path, boost('past', -3, null))
+  const handedOver = async () => (await lettersOf(webhook?.id ?? '')).map(({ event }) => event)
+  await vi.waitFor(async () => expect(await handedOver()).toEqual(['points.boost_started']), {
+    timeout: 20_000,
+    interval: 50,
+  })
 })

@@ -4,6 +4,7 @@ import { configurationUnchanged, isConflict } from '../../db/guard'
 import { refusals } from '../../errors'
 import type { Instant } from '../../shared/clock'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
+import { arm } from '../timekeeper/timekeeper.service'
 import type { Configuration } from './configuration'
 import { configurationAt, loadConfiguration } from './configuration.repository'
 
@@ -83,6 +84,8 @@ export async function configure<T>(
         ...beside,
         ...(statements.length === 0 ? [] : [raiseVersion(db, change)]),
       ])
+      // What stands beside may have fallen due at once, or have something to tell.
+      if (beside.length > 0) scope.waitUntil(arm(scope, db.tenantId))
       return result
     } catch (error) {
       if (!isConflict(error)) {

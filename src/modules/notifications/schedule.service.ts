@@ -4,7 +4,7 @@ import { type Instant, instant } from '../../shared/clock'
 import { periodStart } from '../../shared/periods'
 import type { Configuration } from '../configuration/configuration'
 import { loadConfiguration } from '../configuration/configuration.repository'
-import { keepParcels } from '../outbox/parcels.repository'
+import { keepParcels } from '../outbox/outbox.repository'
 import { type DueWork, rescheduled, workUnchanged } from '../timekeeper/timekeeper.repository'
 import { parcelsOf } from './schedule.parcels'
 import {

@@ -39,6 +39,23 @@ export function putParcelsOf(db: TenantDatabase, parcels: readonly UserParcel[])
   return packed(rows).map((list) => db.statement(PUT_IF_UNCHANGED, db.tenantId, list))
 }
 
+/** A parcel, and the caller's id of the user whose it is, by which the user is found. */
+export type Addressed = { parcel: Parcel; userId: string | null }
+
+// Nothing is kept of somebody who was erased meanwhile (U8).
+const KEEP = `
+  INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
+  SELECT ?1, p.value ->> 0, p.value ->> 1, p.value ->> 2, p.value ->> 3, p.value ->> 4 FROM json_each(?2) p
+  WHERE p.value ->> 3 IS NULL OR EXISTS (
+    SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = p.value ->> 5 AND u.iid = p.value ->> 3)
+  ON CONFLICT DO NOTHING`
+
+/** The same where no user changes: those of users who are still there, each once however often it is put. */
+export function keepParcels(db: TenantDatabase, parcels: readonly Addressed[]): D1PreparedStatement[] {
+  const rows = parcels.map(({ parcel, userId }) => JSON.stringify([...columns(parcel), userId]))
+  return packed(rows).map((list) => db.statement(KEEP, db.tenantId, list))
+}
+
 /** The most rows that are handed over at once. */
 const ROWS = 200
 

@@ -2,7 +2,7 @@ import { type Instant, instant, iso } from '../../shared/clock'
 import { childId, namedId } from '../../shared/ids'
 import type { Boost, Configuration, System } from '../configuration/configuration'
 import { listens } from '../outbox/outbox'
-import type { Addressed } from '../outbox/parcels.repository'
+import type { Addressed } from '../outbox/outbox.repository'
 import { boostSpan, boostStatus, shown } from './boosts.rules'
 
 /** What there is to tell of a boost, in order of time (W6). */

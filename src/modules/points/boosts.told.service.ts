@@ -4,7 +4,7 @@ import { civilDate, utcMidnight } from '../../shared/civil'
 import { type Instant, instant } from '../../shared/clock'
 import type { Boost, Configuration, System } from '../configuration/configuration'
 import { loadConfiguration } from '../configuration/configuration.repository'
-import { keepParcels } from '../outbox/parcels.repository'
+import { keepParcels } from '../outbox/outbox.repository'
 import { type DueWork, rescheduled, workUnchanged } from '../timekeeper/timekeeper.repository'
 import {
   type BoostProgress,
