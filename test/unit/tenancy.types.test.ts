@@ -35,7 +35,7 @@ type Modules = {
   'modules/notifications/schedule.repository': typeof import('../../src/modules/notifications/schedule.repository')
   'modules/notifications/templates.repository': typeof import('../../src/modules/notifications/templates.repository')
   'modules/outbox/outbox.repository': typeof import('../../src/modules/outbox/outbox.repository')
-  'modules/outbox/points.repository': typeof import('../../src/modules/outbox/points.repository')
+  'modules/outbox/points-told.repository': typeof import('../../src/modules/outbox/points-told.repository')
   'modules/points/boosts.repository': typeof import('../../src/modules/points/boosts.repository')
   'modules/points/boosts.told.repository': typeof import('../../src/modules/points/boosts.told.repository')
   'modules/points/grants.repository': typeof import('../../src/modules/points/grants.repository')
@@ -89,7 +89,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'modules/notifications/schedule.repository': null,
   'modules/notifications/templates.repository': null,
   'modules/outbox/outbox.repository': null,
-  'modules/outbox/points.repository': null,
+  'modules/outbox/points-told.repository': null,
   'modules/points/boosts.repository': null,
   'modules/points/boosts.told.repository': null,
   'modules/points/grants.repository': null,

@@ -9,6 +9,8 @@ const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
 let tenant: TestTenant
 let system: string
+let webhook: string
+let template: string
 beforeAll(async () => {
   tenant = await newTenant()
   await tenant.metric('words')
@@ -19,6 +21,13 @@ beforeAll(async () => {
     name: 'XP',
     levels: [{ key: 'l', name: 'L', points: 5 }],
   })
+  webhook = await tenant.create('/webhooks', {
+    url: 'https://hooks.example/',
+    events: ['*'],
+    status: 'inactive',
+  })
+  const texts = { type: 'recap', channel: 'push', title: 'Your week', body: 'It is over.' }
+  template = await tenant.create('/notifications/templates', texts)
   await tenant.create('/achievements', { key: 'xp', name: 'XP', trigger: 'api', status: 'active' })
   await tenant.event('words', 'ada', 1)
 })
@@ -35,6 +44,8 @@ const pathOf = ({ surface, path }: OperationSpec) =>
   (surface === 'admin' ? '/admin/v1' : '/v1') +
   path
     .replaceAll('{systemId}', system)
+    .replaceAll('/webhooks/{id}', `/webhooks/${webhook}`)
+    .replaceAll('/templates/{id}', `/templates/${template}`)
     .replaceAll('{id}', surface === 'admin' ? NOBODY : 'ada')
     .replaceAll('{key}', path.includes('/metrics') ? 'words' : 'xp')
 

@@ -8,8 +8,8 @@ import { arm } from '../timekeeper/timekeeper.service'
 import { handOver } from './hand-over.service'
 import { Outgoing } from './outbox'
 import { nextParcels, parseParcels, removeParcels } from './outbox.repository'
-import { announcePoints } from './points.repository'
-import { flushPoints } from './points.service'
+import { announcePoints } from './points-told.repository'
+import { flushPoints } from './points-told.service'
 
 /**
  * Hands everything over to the couriers that a tenant has to tell (W2): first what is due of points, then the outbox, oldest first. A row goes only

@@ -3,7 +3,7 @@ import type { Change } from '../../engine/happen'
 import type { Configuration } from '../configuration/configuration'
 import { parcelOf } from './messages.rules'
 import { putParcels } from './outbox.repository'
-import { notePoints } from './points.repository'
+import { notePoints } from './points-told.repository'
 
 /**
  * What puts into the outbox what changes have to tell, of one user or of many; part of the batch that stores them all or none (W2). Nothing

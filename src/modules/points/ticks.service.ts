@@ -5,7 +5,7 @@ import type { Instant } from '../../shared/clock'
 import { newId } from '../../shared/ids'
 import type { Configuration } from '../configuration/configuration'
 import { configurationAt, loadConfiguration } from '../configuration/configuration.repository'
-import { newsOfTicks } from '../outbox/ticks.service'
+import { newsOfTicks } from '../outbox/ticks.news'
 import type { DueWork } from '../timekeeper/timekeeper.repository'
 import { type Asked, readTickUsers, writeTicks } from './grants.repository'
 import {

@@ -5,7 +5,7 @@ import type { TickChange } from '../points/ticks.rules'
 import { userOf, usersStatement } from '../users/users.repository'
 import { levelParcelOf, levelsMoved } from './messages.rules'
 import { putParcelsOf } from './outbox.repository'
-import { notePoints } from './points.repository'
+import { notePoints } from './points-told.repository'
 
 /** What puts into the outbox what ticks have to tell, for the batch that stores them, before the users are (W2, W6). Nothing where nobody listens. */
 export async function newsOfTicks(

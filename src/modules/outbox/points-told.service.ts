@@ -19,7 +19,7 @@ import {
   notePointsTold,
   type ToldPoints,
   untold,
-} from './points.repository'
+} from './points-told.repository'
 
 const AwardRow = StoredAward.extend({ nth: z.number() })
 
