@@ -174,4 +174,17 @@ describe('in the middle of a drain (W2, W5)', () => {
     expect(row?.due).toBe(row?.until)
     expect((await told()).filter(([event]) => event === 'points.changed')).toEqual([['points.changed', 10]])
   })
+
+  it('more than one drain can take is left to the next, which the queue is asked for', async () => {
+    await env.DB.prepare(
+      `INSERT INTO outbox (tenant_id, at, seq, id, messages)
+       WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 4300)
+       SELECT ?1, n, 0, 'p' || n, '[]' FROM n`,
+    )
+      .bind(tenant.id)
+      .run()
+    expect(await consume({ tenantId: tenant.id })).toEqual(['m0'])
+    expect(await waiting()).toBe(300)
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 20_000, interval: 50 })
+  })
 })

@@ -10,6 +10,10 @@ import { Outgoing } from './outbox'
 import { nextParcels, parseParcels, removeParcels } from './outbox.repository'
 import { announcePoints } from './points-told.repository'
 import { flushPoints } from './points-told.service'
+import { wakeOutbox } from './wakes'
+
+/** Rounds of a drain before the queue is asked for another one: D1 takes a thousand queries of one. */
+const MOST_ROUNDS = 20
 
 /**
  * Hands everything over to the couriers that a tenant has to tell (W2): first what is due of points, then the outbox, oldest first. A row goes only
@@ -21,7 +25,8 @@ export async function drain(context: TenantContext, by: Instant | null = null): 
   const { db } = context
   const before = { ...context.cost }
   let handedOver = 0
-  for (;;) {
+  let isDrained = false
+  for (let round = 0; !isDrained && (by !== null || round < MOST_ROUNDS); round += 1) {
     const [standing, rows] = await db.batch([standingStatement(db, db.tenantId, []), nextParcels(db)])
     const { tenant, clock } = parseStanding(standing)
     if (tenant === null) return false
@@ -33,8 +38,9 @@ export async function drain(context: TenantContext, by: Instant | null = null): 
     const parcels = parseParcels(rows)
     await deliverParcels(context, config, parcels, now)
     handedOver += parcels.length
-    if (parcels.length === 0 && !(await flushPoints(context, config, now))) break
+    isDrained = parcels.length === 0 && !(await flushPoints(context, config, now))
   }
+  if (!isDrained) wakeOutbox(context, context.instance.wakes, db.tenantId)
   const [announced] = await db.batch([announcePoints(db)])
   if (handedOver > 0) console.log(drainLine(context, before, handedOver))
   return (announced?.meta.changes ?? 0) > 0
