@@ -1,6 +1,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
 import worker from '../../src/index'
 import { drain } from '../../src/modules/outbox/drain.service'
 import type { Outgoing } from '../../src/modules/outbox/outbox'
@@ -138,10 +139,62 @@ describe('in the middle of a drain (W2, W5)', () => {
       get: (target, name) =>
         name === 'getByName' ? () => ({ accept: () => Promise.reject(lost()) }) : Reflect.get(target, name),
     })
-    await expect(drain({ ...context, env: { ...context.env, COURIER } })).rejects.toThrow('lost')
+    await expect(drain({ ...context, env: { ...context.env, COURIER } })).rejects.toThrow('not reached')
     expect(await told()).toEqual([])
     await drain(context)
     expect(await told()).toHaveLength(2)
+  })
+
+  it('W4: a courier that can’t be reached holds up nobody else, and misses nothing', async () => {
+    const other = await subscribe(tenant, '*')
+    const COURIER = new Proxy(env.COURIER, {
+      get: (target, name) =>
+        name === 'getByName'
+          ? (called: string) =>
+              called.endsWith(webhook) ? { accept: () => Promise.reject(lost()) } : target.getByName(called)
+          : Reflect.get(target, name),
+    })
+    await env.DB.prepare(
+      `INSERT INTO outbox (tenant_id, at, seq, id, messages)
+       WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 450)
+       SELECT ?1, n, 0, 'p' || n, json_array(json_object('id', 'm' || n, 'type', 'streak.lost', 'body', json('{}'))) FROM n`,
+    )
+      .bind(tenant.id)
+      .run()
+    const context = contextOf(tenant.id)
+    for (let time = 0; time < 2; time += 1)
+      await expect(drain({ ...context, env: { ...context.env, COURIER } })).rejects.toThrow('not reached')
+    expect([(await lettersOf(other)).length, await told(), await waiting()]).toEqual([450, [], 450])
+    await drain(context)
+    expect([(await lettersOf(other)).length, (await told()).length, await waiting()]).toEqual([450, 450, 0])
+  })
+
+  it('G2: what is too much for one row goes in several, in order; an event is never refused for it', async () => {
+    const keys = Array.from({ length: 40 }, (_, n) => ({ key: `k${n}`, name: `K${n}`, type: 'user' }))
+    await tenant.admin('POST', '/attributes', keys)
+    const steps = z.array(z.object({ id: z.string() })).parse((await tenant.admin('GET', '/metrics')).body)
+    const achievements = Array.from({ length: 40 }, (_, n) => ({
+      ...{
+        key: `a${n}`,
+        name: `A${n}`,
+        trigger: 'metric',
+        metricId: steps[0]?.id,
+        metricValue: 1,
+        status: 'active',
+      },
+    }))
+    await tenant.admin('POST', '/achievements', achievements)
+    const attributes = Object.fromEntries(keys.map(({ key }) => [key, '語'.repeat(1_000)]))
+    expect((await tenant.event('steps', { id: 'ada', attributes }, 1)).status).toBe(201)
+    const rows = await env.DB.prepare(
+      'SELECT max(length(messages)) AS most, count(*) AS count FROM outbox',
+    ).first<{ most: number; count: number }>()
+    expect(rows?.most).toBeLessThan(400_000)
+    expect(rows?.count).toBeGreaterThan(4)
+    await drain(contextOf(tenant.id))
+    const all = await lettersOf(webhook)
+    expect(all.filter(({ event }) => event === 'achievement.completed')).toHaveLength(40)
+    expect(all[0]?.event).toBe('streak.started')
   })
 
   it('six at once, while events come in: each change is told, none twice', async () => {

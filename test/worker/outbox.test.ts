@@ -354,3 +354,17 @@ describe('points (W5, W6)', () => {
     expect(points(letters).reduce((sum, [, added]) => sum + Number(added), 0)).toBe(10)
   })
 })
+
+it('C1: after the test clock is taken away, points are told within 15 minutes again', async () => {
+  await subscribe(tenant, 'points.changed')
+  await pointsFor('xp')
+  await tenant.event('steps', 'ada', 1)
+  await drain(contextOf(tenant.id))
+  await tenant.event('steps', 'ada', 1)
+  await tenant.admin('DELETE', '/test-clock')
+  const latest = Date.now() + 15 * MINUTE
+  for (const row of await rowsOf('points_told')) {
+    expect([Number(at(row, 'until')) <= latest, Number(at(row, 'due_at')) <= latest]).toEqual([true, true])
+  }
+  expect(await rowsOf('points_told')).toHaveLength(1)
+})

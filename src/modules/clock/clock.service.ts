@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { AccountScope } from '../../context'
 import { refusals } from '../../errors'
 import { type Instant, iso, systemNow } from '../../shared/clock'
+import { shortenQuiet } from '../outbox/points-told.repository'
 import { restartTicks } from '../points/ticks.repository'
 import { hasten } from '../timekeeper/timekeeper.repository'
 import { catchUpAll, wakeAll } from '../timekeeper/timekeeper.service'
@@ -45,7 +46,7 @@ export async function moveClock(scope: AccountScope, to: Instant): Promise<Clock
 export async function resetClock(scope: AccountScope): Promise<Clock> {
   const { db } = scope
   const now = systemNow()
-  await db.batch([...restartTicks(db, now), hasten(db, now), removeTestClock(db)])
+  await db.batch([...restartTicks(db, now), hasten(db, now), shortenQuiet(db, now), removeTestClock(db)])
   await wakeAll(scope)
   return { now: iso(systemNow()) }
 }

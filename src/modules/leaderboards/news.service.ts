@@ -35,7 +35,9 @@ export async function tellNews(
       return [{ at, seq: 0, id: message.id, userIid, messages: [message] }]
     }),
   )
-  await handOver(context, config, parcels, now)
+  const unreachable = new Map<string, unknown>()
+  await handOver(context, config, parcels, now, unreachable)
+  for (const [name, error] of unreachable) throw new Error(`the courier ${name} was not reached: ${error}`)
 }
 
 type Users = ReadonlyMap<string, UserState>

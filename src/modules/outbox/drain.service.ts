@@ -1,48 +1,55 @@
 import type { Context, TenantContext } from '../../context'
 import type { Cost } from '../../db/database'
 import { type Instant, systemNow } from '../../shared/clock'
-import type { Configuration } from '../configuration/configuration'
 import { configurationAt } from '../configuration/configuration.repository'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { arm } from '../timekeeper/timekeeper.service'
 import { handOver } from './hand-over.service'
-import { Outgoing } from './outbox'
+import { Outgoing, type Parcel } from './outbox'
 import { nextParcels, parseParcels, removeParcels } from './outbox.repository'
 import { announcePoints } from './points-told.repository'
 import { flushPoints } from './points-told.service'
 import { wakeOutbox } from './wakes'
 
-/** Rounds of a drain before the queue is asked for another one: D1 takes a thousand queries of one. */
+/** Rounds of a drain before another one is asked for: D1 takes a thousand queries of one invocation. */
 const MOST_ROUNDS = 20
 
 /**
- * Hands everything over to the couriers that a tenant has to tell (W2): first what is due of points, then the outbox, oldest first. A row goes only
+ * Hands everything over to the couriers that a tenant has to tell (W2): the outbox, oldest first, and what is due of points. A row goes only
  * after its couriers have it, and they know a message that they have already: wherever this stops, or however many do it at once, nothing is
- * lost and nothing is told twice. By a moment of the service's clock; null: by now. Answers whether something is due before the Timekeeper
- * knew, which only its own work may leave to itself.
+ * lost and nothing is told twice. `by` is a moment of the service's clock; null: by now. Unless it is to do all, it does a bounded part, and has
+ * the queue call for the rest. Answers whether something is due before the Timekeeper knew. Throws where a courier can't be reached, once all
+ * others have what is theirs.
  */
-export async function drain(context: TenantContext, by: Instant | null = null): Promise<boolean> {
+export async function drain(
+  context: TenantContext,
+  { by, mustAll }: { by: Instant | null; mustAll: boolean } = { by: null, mustAll: false },
+): Promise<boolean> {
   const { db } = context
   const before = { ...context.cost }
+  const unreachable = new Map<string, unknown>()
   let handedOver = 0
+  let after: Parcel | null = null
   let isDrained = false
-  for (let round = 0; !isDrained && (by !== null || round < MOST_ROUNDS); round += 1) {
-    const [standing, rows] = await db.batch([standingStatement(db, db.tenantId, []), nextParcels(db)])
+  for (let round = 0; !isDrained && (mustAll || round < MOST_ROUNDS); round += 1) {
+    const [standing, rows] = await db.batch([standingStatement(db, db.tenantId, []), nextParcels(db, after)])
     const { tenant, clock } = parseStanding(standing)
     if (tenant === null) return false
-    const config = await configurationAt(
-      { db, configurations: context.instance.configurations },
-      tenant.configVersion,
-    )
+    const source = { db, configurations: context.instance.configurations }
+    const config = await configurationAt(source, tenant.configVersion)
     const now = by ?? clock ?? systemNow()
     const parcels = parseParcels(rows)
-    await deliverParcels(context, config, parcels, now)
-    handedOver += parcels.length
+    const missed = await handOver(context, config, parcels, now, unreachable)
+    const done = parcels.filter((parcel) => !missed.includes(parcel))
+    if (done.length > 0) await db.batch(removeParcels(db, done))
+    handedOver += done.length
+    after = unreachable.size > 0 ? (parcels.at(-1) ?? after) : null
     isDrained = parcels.length === 0 && !(await flushPoints(context, config, now))
   }
   if (!isDrained) wakeOutbox(context, context.instance.wakes, db.tenantId)
   const [announced] = await db.batch([announcePoints(db)])
   if (handedOver > 0) console.log(drainLine(context, before, handedOver))
+  for (const [name, error] of unreachable) throw new Error(`the courier ${name} was not reached: ${error}`)
   return (announced?.meta.changes ?? 0) > 0
 }
 
@@ -59,17 +66,6 @@ function drainLine({ db, cost }: TenantContext, before: Cost, parcels: number): 
       rowsWritten: cost.rowsWritten - before.rowsWritten,
     },
   })
-}
-
-async function deliverParcels(
-  context: TenantContext,
-  config: Configuration,
-  parcels: ReturnType<typeof parseParcels>,
-  now: Instant,
-): Promise<void> {
-  if (parcels.length === 0) return
-  await handOver(context, config, parcels, now)
-  await context.db.batch(removeParcels(context.db, parcels))
 }
 
 /** Drains the outboxes of the tenants that messages of the queue name, each once; those that fail are brought again. */

@@ -10,6 +10,7 @@ import { streakAnswer } from '../streaks/streaks.answers'
 import { userAnswer } from '../users/users.answers'
 import type { EventType } from '../webhooks/events'
 import { listens, type Message, type Parcel } from './outbox'
+import { parcelsOf } from './split.rules'
 
 /** One message without its id. */
 type Draft = Omit<Message, 'id'>
@@ -21,8 +22,8 @@ type Told = Pick<Change, 'completed' | 'notices'> & {
   awards: readonly { systemId: string }[]
 }
 
-/** What a change has to tell to those who listen, in E5's order; null where that is nothing. `points.changed` is made at a flush (W5). */
-export function parcelOf(config: Configuration, change: Told): Parcel | null {
+/** What a change has to tell to those who listen, in E5's order; `points.changed` is made at a flush (W5). */
+export function parcelsOfChange(config: Configuration, change: Told): Parcel[] {
   const drafts = [
     ...streakDrafts(config, change.after, change.notices),
     ...achievementDrafts(config, change),
@@ -31,28 +32,31 @@ export function parcelOf(config: Configuration, change: Told): Parcel | null {
   return packedUp(change.after, drafts)
 }
 
-/** What is to be told of a user's streak alone; null where that is nothing (W6). */
-export function streakParcelOf(
+/** What is to be told of a user's streak alone (W6). */
+export function streakParcelsOf(
   config: Configuration,
   after: UserState,
   notices: readonly StreakNotice[],
-): Parcel | null {
+): Parcel[] {
   return packedUp(after, streakDrafts(config, after, notices))
 }
 
-/** What is to be told of a user's levels alone, after points were awarded; null where that is nothing (W6). */
-export function levelParcelOf(config: Configuration, change: Omit<Told, 'completed' | 'notices'>) {
+/** What is to be told of a user's levels alone, after points were awarded (W6). */
+export function levelParcelsOf(config: Configuration, change: Omit<Told, 'completed' | 'notices'>) {
   return packedUp(change.after, levelDrafts(config, change))
 }
 
 function packedUp(
   { iid, seq, changed }: Pick<UserState, 'iid' | 'seq' | 'changed'>,
   drafts: readonly Draft[],
-): Parcel | null {
-  if (drafts.length === 0) return null
+): Parcel[] {
+  if (drafts.length === 0) return []
   const id = newId(changed)
   const messages = drafts.map((draft, index) => ({ id: childId(id, index), ...draft }))
-  return { at: changed, seq, id, userIid: iid, messages }
+  // In the order of their ids they are handed over; most changes come to one.
+  const more = messages.length === 1 ? [] : messages.slice(1).map(() => newId(changed))
+  const ids = [id, ...more].sort()
+  return parcelsOf({ at: changed, seq, userIid: iid }, messages, (n) => ids[n] ?? id)
 }
 
 function streakDrafts(config: Configuration, after: UserState, notices: readonly StreakNotice[]): Draft[] {

@@ -1,7 +1,7 @@
 import type { TenantDatabase } from '../../db/database'
 import type { Change } from '../../engine/happen'
 import type { Configuration } from '../configuration/configuration'
-import { parcelOf } from './messages.rules'
+import { parcelsOfChange } from './messages.rules'
 import { putParcels } from './outbox.repository'
 import { notePoints } from './points-told.repository'
 
@@ -15,6 +15,6 @@ export function newsOf(
   changes: readonly Change[],
 ): D1PreparedStatement[] {
   if (!config.webhooks.some(({ status }) => status === 'active')) return []
-  const parcels = changes.flatMap((change) => parcelOf(config, change) ?? [])
+  const parcels = changes.flatMap((change) => parcelsOfChange(config, change))
   return [...putParcels(db, parcels), ...notePoints(db, config, changes)]
 }

@@ -56,12 +56,15 @@ export function keepParcels(db: TenantDatabase, parcels: readonly Addressed[]): 
   return packed(rows).map((list) => db.statement(KEEP, db.tenantId, list))
 }
 
-/** The most rows that are handed over at once. */
+/** The most rows that are handed over at once, and the most characters, unless a single row has more: a call of an object takes 32 MB. */
 const ROWS = 200
+const CHARACTERS = 4_000_000
 
 const NEXT = `
-  SELECT at, seq, id, user_iid AS userIid, messages FROM outbox WHERE tenant_id = ?1
-  ORDER BY at, seq, id LIMIT ${ROWS}`
+  SELECT at, seq, id, userIid, messages FROM (
+    SELECT at, seq, id, user_iid AS userIid, messages, sum(length(messages)) OVER (ORDER BY at, seq, id) AS sum
+    FROM (SELECT * FROM outbox WHERE tenant_id = ?1 AND (at, seq, id) > (?2, ?3, ?4) ORDER BY at, seq, id LIMIT ${ROWS}))
+  WHERE sum <= ${CHARACTERS} OR sum = length(messages) ORDER BY at, seq, id`
 
 const ParcelRow = z.object({
   at: z.number().transform(instant),
@@ -74,8 +77,13 @@ const ParcelRow = z.object({
     .pipe(z.array(Message)),
 })
 
-/** Reads the oldest parcels of a tenant. Parsed by `parseParcels`. */
-export const nextParcels = (db: TenantDatabase): D1PreparedStatement => db.statement(NEXT, db.tenantId)
+/** Reads the oldest parcels of a tenant, or the oldest after one. Parsed by `parseParcels`. */
+export function nextParcels(
+  db: TenantDatabase,
+  after: Pick<Parcel, 'at' | 'seq' | 'id'> | null,
+): D1PreparedStatement {
+  return db.statement(NEXT, db.tenantId, after?.at ?? -1, after?.seq ?? 0, after?.id ?? '')
+}
 
 /** The parcels that `nextParcels` has read, oldest first; of one user in the order in which things happened. */
 export function parseParcels(result: D1Result | undefined): Parcel[] {

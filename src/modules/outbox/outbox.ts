@@ -26,6 +26,8 @@ export type Parcel = {
   seq: number
   id: string
   userIid: string | null
+  /** What its messages are about, where that is no user: they are carried in order all the same. */
+  subject?: string
   messages: readonly Message[]
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { TenantDatabase } from '../../db/database'
+import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
@@ -60,7 +60,7 @@ export function notePoints(
 }
 
 /** The most that is told of points at once, in one write batch. */
-const MOST_DUE = 100
+const MOST_DUE = 25
 
 const DUE = `
   SELECT user_iid AS userIid, system_id AS systemId, user_id AS userId, seq, at, total, due_at AS dueAt FROM points_told
@@ -129,7 +129,7 @@ export function notePointsTold(
 /** The most awards of one message, the newest: of somebody who gets more within 15 minutes, `added` still tells all of them. */
 const MOST_AWARDS = 1_000
 /** By how much an award may be older than what was told before it: ticks that are late are dated when they were due (P4). */
-const LATE = 2 * 86_400_000
+const LATE = 31 * 86_400_000
 
 const AWARDS = `
   SELECT * FROM (
@@ -170,4 +170,12 @@ const FIRST_DUE = `SELECT ${FIRST} AS dueAt`
 export async function firstDue(db: TenantDatabase): Promise<Instant | null> {
   const [row] = await db.rows(db.statement(FIRST_DUE, db.tenantId))
   return z.object({ dueAt: z.number().transform(instant).nullable() }).parse(row).dueAt
+}
+
+const SHORTEN = `
+  UPDATE points_told SET until = min(until, ?1), due_at = min(due_at, ?1) WHERE until > ?1 OR due_at > ?1`
+
+/** Has nobody wait longer than a quiet time from a moment on: for when the clock went back (C1). */
+export function shortenQuiet(db: AccountDatabase, now: Instant): D1PreparedStatement {
+  return db.statement(SHORTEN, now + QUIET)
 }

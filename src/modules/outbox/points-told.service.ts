@@ -21,6 +21,19 @@ import {
   untold,
 } from './points-told.repository'
 
+/** Characters of JSON that a message's awards take at most, so that it fits a row of D1. */
+const MOST_CHARACTERS = 300_000
+
+/** The newest of these, oldest first, as many as a message holds: of somebody who got more at once, `added` still tells all of them. */
+function newest<T>(awards: readonly T[]): T[] {
+  let room = MOST_CHARACTERS
+  const first = awards.findLastIndex((award) => {
+    room -= JSON.stringify(award).length
+    return room < 0
+  })
+  return awards.slice(first + 1)
+}
+
 const AwardRow = StoredAward.extend({ nth: z.number() })
 
 /**
@@ -52,7 +65,9 @@ export async function flushPoints(
       continue
     }
     const total = user.points.get(system.id) ?? 0
-    const own = awards.filter((award) => award.nth === nth)
+    const own = newest(
+      awards.filter((award) => award.nth === nth).map((award) => storedAwardAnswer(award, forms)),
+    )
     const wasTold = own.length > 0 && listens(config, 'points.changed')
     noted.push({ ...one, seq: user.seq, at: user.changed, total, wasTold })
     if (!wasTold) continue
@@ -62,7 +77,7 @@ export async function flushPoints(
       total,
       ...(level?.id !== before?.id && { level: level && levelAnswer(level) }),
       added: total - one.total,
-      awards: own.map((award) => storedAwardAnswer(award, forms)),
+      awards: own,
     }
     const id = newId(now)
     const messages = [

@@ -3,7 +3,7 @@ import { type Instant, instant, systemNow } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import type { TickChange } from '../points/ticks.rules'
 import { userOf, usersStatement } from '../users/users.repository'
-import { levelParcelOf, levelsMoved } from './messages.rules'
+import { levelParcelsOf, levelsMoved } from './messages.rules'
 import { putParcelsOf } from './outbox.repository'
 import { notePoints } from './points-told.repository'
 
@@ -22,8 +22,8 @@ export async function newsOfTicks(
     // Who has changed since is left alone by the batch, too.
     if (user === undefined || user.seq !== before.seq) return []
     const { seq, changed, points } = after
-    const parcel = levelParcelOf(config, { before, after: { ...user, seq, changed, points }, awards })
-    return parcel === null ? [] : { parcel, was: before }
+    const told = { before, after: { ...user, seq, changed, points }, awards }
+    return levelParcelsOf(config, told).map((parcel) => ({ parcel, was: before }))
   })
   return [...putParcelsOf(db, parcels), ...notePoints(db, config, dated, { mayBeSkipped: true })]
 }

@@ -126,7 +126,7 @@ export async function tenantsWithDueWork(db: AccountDatabase, by: Instant): Prom
 }
 
 const HASTEN = `UPDATE due_work SET due_at = ?1, asked = asked + 1
-  WHERE kind IN ('leaderboard', 'recount', 'backdate', 'inbox', 'erasure', 'courier', 'schedule', 'boosts') AND due_at > ?1`
+  WHERE kind IN ('leaderboard', 'recount', 'backdate', 'inbox', 'erasure', 'courier', 'schedule', 'boosts', 'outbox', 'notices') AND due_at > ?1`
 
 /** Has all leaderboards looked after, walks over users gone on with, and what comes at times of the day found anew, by a moment: for when the clock went back (C1). */
 export function hasten(db: AccountDatabase, by: Instant): D1PreparedStatement {

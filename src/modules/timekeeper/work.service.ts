@@ -49,11 +49,11 @@ export async function workOff(
   let now = from
   for (let step = 0; step < steps; step += 1) {
     // Where time is made to pass, what was told before is told before anything else happens.
-    if (now !== null) await drain(context, now)
+    if (now !== null) await drain(context, { by: now, mustAll: true })
     const work = await nextWorkOf(context.db)
     const [first, ...others] = work.filter((one) => wantedAt(one, grace) <= to)
     if (first === undefined) {
-      if (now !== null && now < to) await drain(context, to)
+      if (now !== null && now < to) await drain(context, { by: to, mustAll: true })
       return
     }
     if (now !== null) now = instant(Math.max(now, Math.min(first.dueAt, to)))
@@ -111,7 +111,7 @@ async function workOn(
     case 'backdate':
       return carryOut(context, work.kind, () => backdateStep(context, work))
     case 'outbox':
-      return tellPoints(context, work)
+      return tellPoints(context, work, mustAll)
     case 'courier':
       return tendDestination(context, work, when.until, mustAll)
     case 'streaks':
@@ -121,8 +121,8 @@ async function workOn(
 }
 
 /** Tells what has become due of points, and notes when the next of them is (W5). */
-async function tellPoints(context: TenantContext, work: DueWork): Promise<void> {
-  await drain(context, work.dueAt)
+async function tellPoints(context: TenantContext, work: DueWork, mustAll: boolean): Promise<void> {
+  await drain(context, { by: work.dueAt, mustAll })
   await context.db.batch([rescheduled(context.db, work, await firstDue(context.db))])
 }
 

@@ -3,7 +3,7 @@ import type { TenantDatabase } from '../../db/database'
 import type { Change } from '../../engine/happen'
 import { packed } from '../../shared/packed'
 import type { Configuration } from '../configuration/configuration'
-import { streakParcelOf } from '../outbox/messages.rules'
+import { streakParcelsOf } from '../outbox/messages.rules'
 import { putParcelsOf } from '../outbox/outbox.repository'
 import { awardValues } from '../points/points.repository'
 import { streakJson } from '../streaks/streaks.state'
@@ -102,10 +102,9 @@ export function storeChanges(
     ...each(STORE_STREAK_WITH_DUE, states(changes.filter((change) => isAlone(change) && isMoved(change)))),
   ]
   const recounted = changes.filter(({ replacesRuns }) => replacesRuns === true)
-  const parcels = changes.flatMap(({ before: was, after, notices }) => {
-    const parcel = streakParcelOf(config, after, notices)
-    return parcel === null ? [] : { parcel, was }
-  })
+  const parcels = changes.flatMap(({ before: was, after, notices }) =>
+    streakParcelsOf(config, after, notices).map((parcel) => ({ parcel, was })),
+  )
   const before = [
     ...putParcelsOf(db, parcels),
     ...each(BOOK, awards),
