@@ -1,12 +1,13 @@
-/** What docs/api.md and docs/migrating.md show is run as it stands there, against a server. */
+/** What the pages of docs/ show is run as it stands there, against a server. */
 import { spawnSync } from 'node:child_process'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Example, examplesOf, expectation, filesOf, Shell } from './examples'
-import { newProject, type Server, startServer } from './harness'
+import { freePort, newProject, type Server, startServer } from './harness'
+import { commandLine, descendants } from './processes'
 
 /** How long what is said to be so "a moment later" may take, in milliseconds. */
 const PATIENCE = 10_000
@@ -26,21 +27,39 @@ describe.skipIf(!hasShell)('the examples of the documents', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test.each(['api.md', 'migrating.md'])('%s says what is answered', async (name) => {
+  // A page that fails leaves the clock of all as it was.
+  afterEach(async () => {
+    await fetch(`${server.url}/admin/v1/test-clock`, {
+      method: 'DELETE',
+      headers: { 'x-api-key': server.adminKey },
+    })
+  })
+
+  test.each(['api.md', 'migrating.md', 'notifications.md', 'webhooks.md'])('%s says what is answered', async (name) => {
     const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', name), 'utf8')
     const examples = examplesOf(page)
     // Each block of the page is among them, so that none can lie.
     const blocksOf = (language: string) => page.split(`\`\`\`${language}\n`).length - 1
     expect(examples).toHaveLength(blocksOf('bash'))
-    expect(examples.filter(({ expected }) => expected !== null)).toHaveLength(blocksOf('json'))
+    expect(examples.filter(({ expected }) => expected?.body !== undefined)).toHaveLength(blocksOf('json'))
 
     for (const [file, code] of filesOf(page)) await writeFile(join(folder, file), code)
     const tenant = await newTenant(name)
-    const shell = new Shell(folder, { PORT: String(server.port), NODE_OPTIONS: optionFor(tenant) })
-    for (const example of examples) {
-      // Only what is said of tenants shows that there are several.
-      shell.curlOptions = example.heading === 'Tenants' ? [] : ['-H', `Tenant-ID: ${tenant}`]
-      await holds(shell, example, `docs/${name}:${example.line}`)
+    const shell = new Shell(folder, {
+      PORT: String(server.port),
+      RECEIVER: String(await freePort()),
+      NODE_OPTIONS: optionFor(tenant),
+    })
+    try {
+      for (const example of examples) {
+        // Only what is said of tenants shows that there are several.
+        shell.curlOptions = example.heading === 'Tenants' ? [] : ['-H', `Tenant-ID: ${tenant}`]
+        await holds(shell, example, `docs/${name}:${example.line}`)
+      }
+      await expect.poll(() => receiverOf(shell), { message: `${name} ends what it has started` }).toBeUndefined()
+    } finally {
+      const receiver = receiverOf(shell)
+      if (receiver !== undefined) process.kill(receiver.id)
     }
   })
 
@@ -55,6 +74,12 @@ describe.skipIf(!hasShell)('the examples of the documents', () => {
     return customerId
   }
 })
+
+/** The receiver that the examples have started last, while it runs. */
+function receiverOf({ variables }: Shell) {
+  const [found] = descendants(Number(variables.get('RECEIVER_PID') ?? Number.NaN))
+  return found !== undefined && commandLine(found).includes('.mjs') ? found : undefined
+}
 
 /** An option for Node by which every fetch of a script names the tenant. */
 function optionFor(tenant: string): string {
@@ -79,7 +104,7 @@ async function holds(shell: Shell, { commands, expected, isLate }: Example, plac
     const named = Object.entries(headers).filter(([name]) => name in expected.headers)
     const came = { status, headers: Object.fromEntries(named), body }
     const variables = new Map(shell.variables)
-    const wanted = expectation(expected, came, variables)
+    const wanted = expectation(expected.body === undefined ? { ...expected, body } : expected, came, variables)
     if (isLate && !isDeepStrictEqual(came, wanted) && performance.now() < deadline) {
       await sleep(100)
       continue

@@ -1,5 +1,6 @@
 /**
- * The examples of a page of docs/: each is a block of `bash`, a line with the status of the answer, and a block of `json` with its body.
+ * The examples of a page of docs/: each is a block of `bash`, a line with the status of the answer, and a block of `json` with its body;
+ * of an answer that is no JSON only the status is told.
  * They run in bash as they stand, one after another, and what one sets the next ones find.
  */
 import { execFile } from 'node:child_process'
@@ -17,11 +18,14 @@ export type Example = {
   isLate: boolean
 }
 
-/** What the last curl of a block was answered, with no status and no headers what the commands printed. */
+/**
+ * What the last curl of a block was answered, with no status and no headers what the commands printed. A body that is no JSON is its text;
+ * undefined, where a page says nothing of it.
+ */
 export type Answer = { status: number | null; headers: Record<string, string>; body: unknown }
 
 const BLOCKS =
-  /^## (?<heading>.+)$|^```bash\n(?<commands>[\s\S]*?)^```$(?:(?:\s+^`(?<status>\d{3})`(?<rest>.*)$)?\s+^```json\n(?<body>[\s\S]*?)^```$)?/gm
+  /^## (?<heading>.+)$|^```bash\n(?<commands>[\s\S]*?)^```$(?:\s+^`(?<status>\d{3})`(?<rest>.*)$)?(?:\s+^```json\n(?<body>[\s\S]*?)^```$)?/gm
 
 /** The examples of a page, in order. Throws where an answer is no JSON. */
 export function examplesOf(page: string): Example[] {
@@ -32,14 +36,14 @@ export function examplesOf(page: string): Example[] {
     if (commands === undefined) return []
     const named = [...rest.matchAll(/`([\w-]+): ([^`]+)`/g)]
     const expected =
-      body === undefined
+      body === undefined && status === undefined
         ? null
         : {
             status: status === undefined ? null : Number(status),
             headers: Object.fromEntries(
               named.map(([, name = '', value = '']) => [name.toLowerCase(), value]),
             ),
-            body: JSON.parse(body),
+            body: body === undefined ? undefined : JSON.parse(body),
           }
     const line = page.slice(0, index).split('\n').length
     return [{ line, heading, commands, expected, isLate: rest.includes('a moment later') }]
@@ -66,19 +70,22 @@ function matches(pattern: RegExp): (value: unknown) => boolean {
   return (value) => typeof value === 'string' && pattern.test(value)
 }
 
+const VARIABLE = /\$\{?(\w+)\}?/g
+
 /** The variables of a shell session. */
 export type Variables = Map<string, string>
 
 /**
  * What the page expects, to be compared with what came: a placeholder is replaced by the value that stands there if that is of its kind, a
- * variable by its value. One that isn't set yet is set to what stands there.
+ * variable by its value. One that isn't set yet is set to what stands there; amid other text, to as much as an address may have.
  */
 export function expectation(expected: unknown, actual: unknown, variables: Variables): unknown {
   if (typeof expected === 'string') {
     if (KINDS.get(expected)?.(actual)) return actual
     const [, name] = /^\$(\w+)$/.exec(expected) ?? []
     if (name !== undefined && !variables.has(name) && typeof actual === 'string') variables.set(name, actual)
-    return expected.replaceAll(/\$\{?(\w+)\}?/g, (whole, one) => variables.get(one) ?? whole)
+    if (typeof actual === 'string') setAmid(expected, actual, variables)
+    return filledIn(expected, variables)
   }
   if (Array.isArray(expected)) {
     const values = Array.isArray(actual) ? actual : []
@@ -93,6 +100,20 @@ export function expectation(expected: unknown, actual: unknown, variables: Varia
     ]),
   )
 }
+
+/** Sets the first variable amid a text that isn't set yet to what came in its place, up to a blank, a quote or an angle bracket. */
+function setAmid(expected: string, actual: string, variables: Variables): void {
+  const unset = [...expected.matchAll(VARIABLE)].find(([, name = '']) => !variables.has(name))
+  const before = filledIn(expected.slice(0, unset?.index), variables)
+  const [value] = (actual.startsWith(before) && /^[^\s"<>]+/.exec(actual.slice(before.length))) || []
+  if (unset?.[1] !== undefined && value !== undefined) variables.set(unset[1], value)
+}
+
+const filledIn = (text: string, variables: Variables) =>
+  text.replaceAll(VARIABLE, (whole, name) => variables.get(name) ?? whole)
+
+/** How long the commands of a block may take, in milliseconds. */
+const PATIENCE = 90_000
 
 /** A shell in a folder, whose variables outlive each command; `curlOptions` are added to every call of curl. */
 export class Shell {
@@ -115,6 +136,7 @@ ${commands}
 env -0 > '${file('env')}'`
     const { stdout } = await promisify(execFile)('bash', ['-c', script], {
       cwd: this.folder,
+      timeout: PATIENCE,
       env: { PATH: process.env.PATH, ...Object.fromEntries(this.variables) },
     })
     for (const entry of (await readFile(file('env'), 'utf8')).split('\0')) {
@@ -129,11 +151,12 @@ env -0 > '${file('env')}'`
     }
     const head = await readFile(file('head'), 'utf8')
     const lines = [...head.matchAll(/^([\w-]+): *(.*?)\r?$/gm)]
-    return {
-      status: Number(status),
-      headers: Object.fromEntries(lines.map(([, name = '', value = '']) => [name.toLowerCase(), value])),
-      // With `curl -i` the headers stand before the body.
-      body: JSON.parse((await readFile(file('body'), 'utf8')).replace(/^HTTP\/[\s\S]*?\r?\n\r?\n/, '')),
-    }
+    const headers = Object.fromEntries(
+      lines.map(([, name = '', value = '']) => [name.toLowerCase(), value]),
+    )
+    // With `curl -i` the headers stand before the body.
+    const text = (await readFile(file('body'), 'utf8')).replace(/^HTTP\/[\s\S]*?\r?\n\r?\n/, '')
+    const isJson = headers['content-type']?.includes('json') === true
+    return { status: Number(status), headers, body: isJson ? JSON.parse(text) : text }
   }
 }
