@@ -35,33 +35,38 @@ describe.skipIf(!hasShell)('the examples of the documents', () => {
     })
   })
 
-  test.each(['api.md', 'migrating.md', 'notifications.md', 'webhooks.md'])('%s says what is answered', async (name) => {
-    const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', name), 'utf8')
-    const examples = examplesOf(page)
-    // Each block of the page is among them, so that none can lie.
-    const blocksOf = (language: string) => page.split(`\`\`\`${language}\n`).length - 1
-    expect(examples).toHaveLength(blocksOf('bash'))
-    expect(examples.filter(({ expected }) => expected?.body !== undefined)).toHaveLength(blocksOf('json'))
+  test.each(['api.md', 'migrating.md', 'notifications.md', 'webhooks.md'])(
+    '%s says what is answered',
+    async (name) => {
+      const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', name), 'utf8')
+      const examples = examplesOf(page)
+      // Each block of the page is among them, so that none can lie.
+      const blocksOf = (language: string) => page.split(`\`\`\`${language}\n`).length - 1
+      expect(examples).toHaveLength(blocksOf('bash'))
+      expect(examples.filter(({ expected }) => expected?.body !== undefined)).toHaveLength(blocksOf('json'))
 
-    for (const [file, code] of filesOf(page)) await writeFile(join(folder, file), code)
-    const tenant = await newTenant(name)
-    const shell = new Shell(folder, {
-      PORT: String(server.port),
-      RECEIVER: String(await freePort()),
-      NODE_OPTIONS: optionFor(tenant),
-    })
-    try {
-      for (const example of examples) {
-        // Only what is said of tenants shows that there are several.
-        shell.curlOptions = example.heading === 'Tenants' ? [] : ['-H', `Tenant-ID: ${tenant}`]
-        await holds(shell, example, `docs/${name}:${example.line}`)
+      for (const [file, code] of filesOf(page)) await writeFile(join(folder, file), code)
+      const tenant = await newTenant(name)
+      const shell = new Shell(folder, {
+        PORT: String(server.port),
+        RECEIVER: String(await freePort()),
+        NODE_OPTIONS: optionFor(tenant),
+      })
+      try {
+        for (const example of examples) {
+          // Only what is said of tenants shows that there are several.
+          shell.curlOptions = example.heading === 'Tenants' ? [] : ['-H', `Tenant-ID: ${tenant}`]
+          await holds(shell, example, `docs/${name}:${example.line}`)
+        }
+        await expect
+          .poll(() => receiverOf(shell), { message: `${name} ends what it has started` })
+          .toBeUndefined()
+      } finally {
+        const receiver = receiverOf(shell)
+        if (receiver !== undefined) process.kill(receiver.id)
       }
-      await expect.poll(() => receiverOf(shell), { message: `${name} ends what it has started` }).toBeUndefined()
-    } finally {
-      const receiver = receiverOf(shell)
-      if (receiver !== undefined) process.kill(receiver.id)
-    }
-  })
+    },
+  )
 
   /** Creates a tenant, which answers to the name. */
   async function newTenant(customerId: string): Promise<string> {
@@ -104,7 +109,11 @@ async function holds(shell: Shell, { commands, expected, isLate }: Example, plac
     const named = Object.entries(headers).filter(([name]) => name in expected.headers)
     const came = { status, headers: Object.fromEntries(named), body }
     const variables = new Map(shell.variables)
-    const wanted = expectation(expected.body === undefined ? { ...expected, body } : expected, came, variables)
+    const wanted = expectation(
+      expected.body === undefined ? { ...expected, body } : expected,
+      came,
+      variables,
+    )
     if (isLate && !isDeepStrictEqual(came, wanted) && performance.now() < deadline) {
       await sleep(100)
       continue

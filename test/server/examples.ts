@@ -151,9 +151,7 @@ env -0 > '${file('env')}'`
     }
     const head = await readFile(file('head'), 'utf8')
     const lines = [...head.matchAll(/^([\w-]+): *(.*?)\r?$/gm)]
-    const headers = Object.fromEntries(
-      lines.map(([, name = '', value = '']) => [name.toLowerCase(), value]),
-    )
+    const headers = Object.fromEntries(lines.map(([, name = '', value = '']) => [name.toLowerCase(), value]))
     // With `curl -i` the headers stand before the body.
     const text = (await readFile(file('body'), 'utf8')).replace(/^HTTP\/[\s\S]*?\r?\n\r?\n/, '')
     const isJson = headers['content-type']?.includes('json') === true

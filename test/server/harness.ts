@@ -16,7 +16,20 @@ const root = join(import.meta.dirname, '..', '..')
 const COPIED = ['package.json', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations', 'scripts']
 
 /** Variables that must not leak from whoever runs the tests into the server. */
-const OURS = ['PORT', 'DEMO', 'MULTI_TENANCY', 'ADMIN_HOST', 'ADMIN_API_KEY', 'TEST_CLOCK', 'NODE_ENV']
+const OURS = [
+  'PORT',
+  'DEMO',
+  'MULTI_TENANCY',
+  'ADMIN_HOST',
+  'ADMIN_API_KEY',
+  'TEST_CLOCK',
+  'RATE_LIMITS',
+  'WEBHOOK_TIMEOUT',
+  'PUBLIC_URL',
+  'NODE_ENV',
+]
+/** The same of providers, which tests must not reach. */
+const PROVIDERS = /^(EMAIL|RESEND|EXPO|APNS|FCM)_/
 
 /** How long a start may take on a slow machine, in milliseconds. */
 const PATIENCE = 90_000
@@ -74,7 +87,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
   const folder = options.folder ?? (await newProject())
   const port = options.port ?? (await freePort())
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !OURS.includes(name) && !/^(npm_|VITEST)/.test(name),
+    ([name]) => !OURS.includes(name) && !PROVIDERS.test(name) && !/^(npm_|VITEST)/.test(name),
   )
   const [command, args] =
     options.by === 'npm'
