@@ -1,12 +1,15 @@
 /** A receiver of webhooks: an HTTP server that keeps what it is sent, and answers by a plan. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** What is done with a request: it is answered, with 200 unless said, at once or when the test says so; or its connection is cut. */
 export type Step = {
   status?: number
   headers?: Record<string, string>
   body?: string
+  /** So many milliseconds later. */
+  delay?: number
   /** Not answered until it is released. */
   hold?: boolean
   /** After the head of the answer, nothing more comes. */
@@ -26,6 +29,7 @@ export class Receiver {
   readonly #server: Server
   readonly #seen = new Map<string, Seen[]>()
   readonly #plans = new Map<string, Step[]>()
+  readonly #deciders = new Map<string, (seen: Seen) => Step>()
   readonly #held = new Map<string, (() => void)[]>()
   #waiting: (() => void)[] = []
   /** The most requests of a name that were open at once. */
@@ -54,6 +58,11 @@ export class Receiver {
   /** What is done with the next requests to a name, one step each. */
   plan(name: string, steps: readonly Step[]): void {
     this.#plans.set(name, [...steps])
+  }
+
+  /** What is done with each request to a name, by what it is; instead of a plan. */
+  decide(name: string, decider: (seen: Seen) => Step): void {
+    this.#deciders.set(name, decider)
   }
 
   /** Lets all held requests to a name be answered. */
@@ -103,11 +112,12 @@ export class Receiver {
     )
     const all = this.#seen.get(name) ?? []
     this.#seen.set(name, all)
-    all.push({ headers, body, at: Date.now(), method: request.method ?? '' })
-    for (const wake of this.#waiting.splice(0)) wake()
-
+    const seen = { headers, body, at: Date.now(), method: request.method ?? '' }
+    all.push(seen)
     const plan = this.#plans.get(name) ?? []
-    const step = plan[0]?.always ? plan[0] : (plan.shift() ?? {})
+    const step = this.#deciders.get(name)?.(seen) ?? (plan[0]?.always ? plan[0] : (plan.shift() ?? {}))
+    for (const wake of this.#waiting.splice(0)) wake()
+    if (step.delay !== undefined) await sleep(step.delay)
     if (step.hold) {
       const held = this.#held.get(name) ?? []
       this.#held.set(name, held)

@@ -59,6 +59,8 @@ export type Starting = {
   ended(): Promise<Ending>
   /** Sends a signal (SIGTERM) and waits until it ends. */
   stop(signal?: 'SIGINT' | 'SIGTERM'): Promise<Ending>
+  /** Kills it and all that it has started, as a machine does that fails, and waits until that has ended. */
+  kill(): Promise<Ending>
 }
 
 export type Server = Starting & { url: string; adminKey: string; curl: string }
@@ -80,6 +82,15 @@ export async function freePort(): Promise<number> {
   await once(server, 'close')
   if (address === null || typeof address === 'string') throw new Error('no port')
   return address.port
+}
+
+/** Kills a process, which may have ended by itself. */
+function killed(id: number): void {
+  try {
+    process.kill(id, 'SIGKILL')
+  } catch {
+    // It has.
+  }
 }
 
 /** Runs the start script without waiting for anything. */
@@ -124,6 +135,11 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
     stop: (signal = 'SIGTERM') => {
       const ending = ended()
       child.kill(signal)
+      return ending
+    },
+    kill: () => {
+      const ending = ended()
+      for (const { id } of descendants(pid)) killed(id)
       return ending
     },
     printed: async (pattern) => {
