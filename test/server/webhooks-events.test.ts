@@ -179,8 +179,10 @@ async function live({ id, tz, days, email }: (typeof USERS)[number], day: number
   if (days[day] !== '1') return
   const whole = (most: number, ...of: unknown[]) => 1 + Math.floor(draw(id, day, ...of) * most)
   const user = { id, tz, ...(email && { email, subscribeToEmails: true }) }
-  step += 1
-  await event({ ...user, attributes: { step: String(step) } }, 'lessons', whole(2, 'lessons'))
+  for (const n of email ? [1] : [1, 2, 3]) {
+    step += 1
+    await event({ ...user, attributes: { step: String(step) } }, 'lessons', whole(2, 'lessons', n))
+  }
   if (email) return
   await Promise.all([1, 2, 3].map((n) => event({ id }, n < 3 ? 'minutes' : 'lessons', whole(5, n))))
   const batch = [1, 2].map((n) => ({ key: 'minutes', user: { id }, value: whole(9, 'batch', n) }))
@@ -213,7 +215,12 @@ async function configure(): Promise<void> {
   await create('/points', {
     key: 'xp',
     name: 'XP',
-    levels: [1, 20, 40, 80, 120].map((points) => ({ key: `l${points}`, name: `Level ${points}`, points })),
+    // Nearly every lesson changes the level, which tells the order of lessons.
+    levels: Array.from({ length: 40 }, (_, n) => 1 + 6 * n).map((points) => ({
+      key: `l${points}`,
+      name: `Level ${points}`,
+      points,
+    })),
     triggers: [
       { type: 'user_creation', points: 3 },
       { type: 'metric', metricId: lessons, metricThreshold: 1, points: 5 },
@@ -283,7 +290,7 @@ it('W2–W4, N1–N4, C2: every change is told, in order and under one id, whate
   mood = 'calm'
   await act(0)
   await until('the first day', () => typesSeen('streak.started').length >= STORY.length)
-  await receiver.seen('dead', 1)
+  await receiver.seen('dead', 2)
   expect((await deliveriesOf(dead)).map(({ status }) => status)).toEqual(['pending', 'pending'])
   receiver.plan('dead', [{ status: 503, always: true }])
   receiver.release('dead')

@@ -101,6 +101,24 @@ describe('order', () => {
     expect(await setup.hook.mostOpen()).toBe(5)
   })
 
+  it('W4: what comes in while one waits for its answer does not wait with it', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ hold: true, always: true })
+    const letters = [1, 2, 3].map((n) => letter(NOON - n, `user ${n}`))
+    for (const [index, one] of letters.entries()) {
+      await hand(setup.destination, NOON, one)
+      expect((await setup.hook.ids(index + 1)).at(-1)).toBe(one.id)
+    }
+    // One of the same user does.
+    const second = letter(NOON, 'user 1')
+    const other = letter(NOON, 'user 4')
+    await hand(setup.destination, NOON, second, other)
+    expect((await setup.hook.ids(4)).at(-1)).toBe(other.id)
+    await setup.hook.plan()
+    await setup.hook.release()
+    expect((await setup.hook.ids(5)).at(-1)).toBe(second.id)
+  })
+
   it('a failed letter holds up the later ones of its user until it arrives, and nobody else', async () => {
     const setup = await withHook()
     await setup.hook.plan({ status: 500 })

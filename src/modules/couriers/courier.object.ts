@@ -90,6 +90,7 @@ export class Courier extends DurableObject<Bindings> {
 
   /** Begins to carry, in a moment and whatever happens to whoever has called. */
   #wake(): Promise<void> {
+    this.#rounds.lookAnew()
     return this.ctx.storage.setAlarm(systemNow())
   }
 

@@ -33,6 +33,9 @@ export class CourierRounds {
   /** What is on its way, by id. */
   readonly #underWay = new Map<string, { letter: Pending; end: Promise<void> }>()
 
+  /** Has a run that waits for what is on its way look for letters anew. */
+  #look: () => void = () => undefined
+
   /** Letters that are settled since this was made. */
   settled = 0
 
@@ -56,11 +59,18 @@ export class CourierRounds {
           this.#begin(letter, carrier, round)
         }
         if (this.#underWay.size === 0) return
-        await Promise.race([...this.#underWay.values()].map(({ end }) => end))
+        const looking = Promise.withResolvers<void>()
+        this.#look = looking.resolve
+        await Promise.race([looking.promise, ...[...this.#underWay.values()].map(({ end }) => end)])
       }
     } finally {
       await Promise.all([...this.#underWay.values()].map(({ end }) => end))
     }
+  }
+
+  /** Tells a run that is under way of letters that have come in: while it has room they don't wait for others to end. */
+  lookAnew(): void {
+    this.#look()
   }
 
   /** When the next letter may be tried, by what the store knows; null where none is pending. */
