@@ -239,6 +239,9 @@ describe('composing (N3)', () => {
     expect(plain).toMatchObject({ channel: 'email', to: 'ada@b.example', headers, userId: 'ada' })
     expect(plain.body).toMatch(new RegExp(`^<p>Hi</p>\\n<p[^>]*><a href="${LINK}">Unsubscribe</a></p>$`))
     expect(write({ body: '<html><body>Hi</BODY></html>' }).body).toMatch(/Hi<p.*<\/p>\n<\/BODY><\/html>$/)
+    // In lower case the name is one unit longer.
+    const name = write({ body: '<html><body>İİİ</BODY></html>' }).body
+    expect(name).toMatch(/İİİ<p.*<\/p>\n<\/BODY><\/html>$/)
     const own = '<a href="{{ unsubscribeUrl }}">Stop</a>'
     expect(write({ body: own }).body).toBe(`<a href="${LINK}">Stop</a>`)
     const push = write({ channel: 'push', body: ' Hi ' })
@@ -289,6 +292,7 @@ describe('the text of an email', () => {
     ['1 < 2 and <3, <5', '1 < 2 and <3, <5'],
     ['a   b\n\n\tc', 'a b c'],
     ['<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a b\n\nc'],
+    ['İİİİ<P>a</P><STYLE>b</STYLE>c', 'İİİİ\na\nc'],
     ['<p unclosed', ''],
     ['', ''],
   ])('N3: %j', (html, text) => {

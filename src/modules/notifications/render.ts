@@ -8,6 +8,7 @@ import type { Notification } from './letters'
 import { linkSecretOf, unsubscribeToken } from './links'
 import { type Parsed, parseLiquid, RenderFault, renderLiquid } from './liquid'
 import type { Occasion } from './notifications'
+import { inLowerCase } from './text'
 
 /** The most characters of a subject, and the most bytes of a push message, of which a provider takes 4,096 in all. */
 const SUBJECT_MAX = 250
@@ -179,7 +180,7 @@ function occasionVariables(config: Configuration, occasion: Occasion): object {
 function withLink(html: string, url: string): string {
   if (html.includes(url)) return html
   const footer = `<p style="font-size:12px;color:#666"><a href="${url}">Unsubscribe</a></p>`
-  const end = html.toLowerCase().lastIndexOf('</body>')
+  const end = inLowerCase(html).lastIndexOf('</body>')
   return end < 0 ? `${html}\n${footer}` : `${html.slice(0, end)}${footer}\n${html.slice(end)}`
 }
 

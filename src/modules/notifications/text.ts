@@ -24,7 +24,7 @@ const ENTITIES = new Map([
  * whatever it is given, in time that grows with its length alone.
  */
 export function textOfHtml(html: string): string {
-  const lower = html.toLowerCase()
+  const lower = inLowerCase(html)
   let text = ''
   let at = 0
   let link: { href: string; said: string } | null = null
@@ -59,6 +59,10 @@ export function textOfHtml(html: string): string {
   }
   return tidy(text + words(html.slice(at)))
 }
+
+/** The same text with A to Z as a to z, character by character: `toLowerCase` makes two of an İ, and no place would be right behind it. */
+export const inLowerCase = (text: string): string =>
+  text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
 /** The place of the next of these; the end where there is none. */
 function place(text: string, mark: string, from: number): number {
