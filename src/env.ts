@@ -7,15 +7,15 @@ import type { Outgoing } from './modules/outbox/outbox'
 import type { Timekeeper } from './modules/timekeeper/timekeeper.object'
 
 const onOff = z.enum(['on', 'off']).default('off')
-const some = z.string().min(1).optional()
+const some = z.string().optional()
 /** The base of addresses, without a slash at its end. */
 const base = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''))
 
 const Variables = z.object({
   /** The first admin key (K4). Without it, and with no other admin key, the admin interface is closed. */
-  ADMIN_API_KEY: z.string().min(1).optional(),
+  ADMIN_API_KEY: z.string().optional(),
   /** The host on which `/v1/…` is the admin interface (G1). */
-  ADMIN_HOST: z.string().min(1).optional(),
+  ADMIN_HOST: z.string().optional(),
   MULTI_TENANCY: onOff,
   /** Development only: `/admin/v1/test-clock` exists (C1). */
   TEST_CLOCK: onOff,
@@ -72,11 +72,11 @@ export type Bindings = {
 /** Parsed variables by the bindings they came from: one entry for each isolate. */
 const parsed = new WeakMap<Bindings, Variables>()
 
-/** The variables, checked; throws a ZodError that names the wrong one. */
+/** The variables, checked; an empty one is as good as none. Throws a ZodError that names the wrong one. */
 export function variables(env: Bindings): Variables {
   let found = parsed.get(env)
   if (found === undefined) {
-    found = Variables.parse(env)
+    found = Variables.parse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')))
     parsed.set(env, found)
   }
   return found

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { variables } from '../../src/env'
+import { type Bindings, variables } from '../../src/env'
 import { EVENT_TYPES } from '../../src/modules/webhooks/events'
 import { WEBHOOKS } from '../../src/modules/webhooks/payloads'
 import { sampleOf } from '../../src/modules/webhooks/samples'
@@ -10,7 +10,7 @@ import { webhookCarrier } from '../../src/modules/webhooks/webhook.carrier'
 import { instant } from '../../src/shared/clock'
 import { forgetTime, moveTo, NOON } from './boards'
 import { hand, letter, log, logged, MINUTE, withHook } from './couriers'
-import { at, newTenant } from './harness'
+import { at, newApp, newTenant } from './harness'
 import { Hook } from './receiver'
 
 beforeEach(() => moveTo(NOON))
@@ -121,6 +121,29 @@ describe('one attempt (W3, W4)', () => {
     expect(variables({ ...env, WEBHOOK_TIMEOUT: '300' }).WEBHOOK_TIMEOUT).toBe(300)
     for (const WEBHOOK_TIMEOUT of ['0', '301', '1.5', 'long'])
       expect(() => variables({ ...env, WEBHOOK_TIMEOUT })).toThrow('WEBHOOK_TIMEOUT')
+  })
+
+  it('a variable that is empty is none, and no request fails for it', async () => {
+    const names = ['ADMIN_API_KEY', 'ADMIN_HOST', 'PUBLIC_URL', 'EMAIL_FROM', 'RESEND_API_KEY', 'RESEND_URL']
+    const push = ['EXPO_ACCESS_TOKEN', 'EXPO_URL', 'APNS_KEY', 'APNS_URL', 'FCM_SERVICE_ACCOUNT', 'FCM_URL']
+    const all = [
+      ...names,
+      ...push,
+      'APNS_KEY_ID',
+      'APNS_TEAM_ID',
+      'APNS_TOPIC',
+      'WEBHOOK_TIMEOUT',
+      'TEST_CLOCK',
+    ]
+    const without: Bindings = { ...env }
+    for (const name of all) Reflect.deleteProperty(without, name)
+    const empty = Object.fromEntries(all.map((name) => [name, '']))
+    expect(variables({ ...without, ...empty })).toEqual(variables(without))
+    const tenant = await newTenant()
+    const answer = await tenant
+      .through(newApp({ RESEND_API_KEY: '', EXPO_URL: '' }))
+      .admin('GET', '/settings')
+    expect(answer.status).toBe(200)
   })
 })
 
