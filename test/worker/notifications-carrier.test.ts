@@ -22,11 +22,14 @@ import { at, newApp, newTenant, type TestTenant } from './harness'
 const EXPO = 'https://expo.example'
 const FCM = JSON.stringify({ client_email: 'a@b.example', private_key: 'none', project_id: 'p' })
 
+const APNS_TOKEN = 'ab'.repeat(32)
+
 let tenant: TestTenant
 let iid: string
 beforeEach(async () => {
   tenant = await newTenant()
-  await tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens: tokensOf('a', 'b', 'c') })
+  const deviceTokens = [...tokensOf('a', 'b', 'c', 'slow', 'big', 'gone'), APNS_TOKEN, 'fcm:x']
+  await tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens })
   iid = (await userOf('ada')).iid
 })
 afterEach(() => vi.unstubAllGlobals())
@@ -57,15 +60,22 @@ const carrierOf = (channel: 'email' | 'push', bindings: Partial<Bindings> = {}) 
   return notificationCarrier({ ...context, db: context.db.of(tenant.id) }, channel)
 }
 const letterId = newId(instant(0))
-const carried = (notification: Notification, bindings: Partial<Bindings> = {}): Promise<Attempt> =>
-  carrierOf(notification.channel, bindings).attempt({
-    id: letterId,
-    at: 0,
-    seq: 0,
-    subject: iid,
-    event: notification.type,
-    body: JSON.stringify(notification),
-  })
+const carried = (
+  notification: Notification,
+  bindings: Partial<Bindings> = {},
+  { moment = 0, now = 0 } = {},
+): Promise<Attempt> =>
+  carrierOf(notification.channel, bindings).attempt(
+    {
+      id: letterId,
+      at: moment,
+      seq: 0,
+      subject: iid,
+      event: notification.type,
+      body: JSON.stringify(notification),
+    },
+    instant(now),
+  )
 
 /** Expo, which answers each token by its name: `gone`, `slow`, `big`; all others are taken. */
 function expo(meanwhile: () => Promise<unknown> = async () => undefined) {
@@ -100,10 +110,9 @@ describe('without a provider (N4)', () => {
       expect(await carried(email(), bindings)).toEqual(UNSENT)
     }
     const apns = { APNS_KEY: 'x', APNS_KEY_ID: 'x', APNS_TEAM_ID: 'x' }
-    for (const token of [...tokensOf('a'), 'ab'.repeat(32), 'fcm:x']) {
+    for (const token of [...tokensOf('a'), APNS_TOKEN, 'fcm:x']) {
       expect(await carried(push([token]), apns)).toEqual(UNSENT)
     }
-    expect(await carried(push([]))).toEqual(UNSENT)
   })
 
   it('N4: what could not be rendered is refused with its fault, with a provider too', async () => {
@@ -137,6 +146,96 @@ describe('email (N4)', () => {
   })
 })
 
+describe('what has changed since a letter was written (N1, N2, U8)', () => {
+  const UNWANTED = { kind: 'refused', status: null, error: 'the user does not want this any more' }
+  const GONE = { kind: 'refused', status: null, error: 'the user is gone' }
+  const DELIVERED = { kind: 'delivered', status: null }
+
+  /** The binding for emails, which takes everything. */
+  function box() {
+    const sent: string[] = []
+    const EMAIL: SendEmail = {
+      send: async (message: unknown) => ({ messageId: String(sent.push(String(at(message, 'to')))) }),
+    }
+    return { sent, EMAIL, EMAIL_FROM: 'hi@laurel.example' }
+  }
+  const prefer = (recap: string[]) =>
+    tenant.app('PATCH', '/users/ada/preferences', { notifications: { recap } })
+
+  it('N1: nobody gets an email who has unsubscribed, or wants that type otherwise', async () => {
+    const { sent, ...bindings } = box()
+    const { asked, ...expos } = expo()
+    expect((await prefer(['push'])).status).toBe(200)
+    expect(await carried(email(), bindings)).toEqual(UNWANTED)
+    expect(await carried({ ...email(), type: 'reactivation' }, bindings)).toEqual(DELIVERED)
+    await prefer(['email'])
+    expect(await carried(push(tokensOf('a')), expos)).toEqual(UNWANTED)
+    expect(await carried(email(), bindings)).toEqual(DELIVERED)
+    await tenant.app('PATCH', '/users/ada', { subscribeToEmails: false })
+    expect(await carried(email(), bindings)).toEqual(UNWANTED)
+    expect(sent).toHaveLength(2)
+    expect(asked).toEqual([])
+  })
+
+  it('N1: an email goes to the present address, a push message to devices that are still the user’s', async () => {
+    const { sent, ...bindings } = box()
+    const { asked, ...expos } = expo()
+    await tenant.app('PATCH', '/users/ada', { email: 'new@b.example', deviceTokens: tokensOf('b', 'd') })
+    await carried(email(), bindings)
+    expect(sent).toEqual(['new@b.example'])
+    await carried(push(tokensOf('a', 'b')), expos)
+    expect(asked).toEqual([tokensOf('b')])
+    expect(await carried(push(tokensOf('a', 'c')), expos)).toEqual({
+      kind: 'refused',
+      status: null,
+      error: 'the user has none of these devices any more',
+    })
+    expect(asked).toHaveLength(1)
+  })
+
+  it('U8: who was erased gets nothing, nor does one who has come back under the same id', async () => {
+    const { sent, ...bindings } = box()
+    const { asked, ...expos } = expo()
+    await tenant.admin('DELETE', '/users/ada')
+    expect(await carried(email(), bindings)).toEqual(GONE)
+    await tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens: tokensOf('a') })
+    expect(await carried(email(), bindings)).toEqual(GONE)
+    expect(await carried(push(tokensOf('a')), expos)).toEqual(GONE)
+    expect([...sent, ...asked]).toEqual([])
+  })
+
+  it('N2: a reminder is sent on its day alone, by the user’s date; all else later too', async () => {
+    const { sent, ...bindings } = box()
+    await tenant.app('PATCH', '/users/ada', { tz: 'Asia/Kathmandu' })
+    const hours = (n: number) => n * 3_600_000
+    // 20:00 there, whose day ends four hours later.
+    const moment = hours(20_000 * 24 + 14.25)
+    const reminder: Notification = { ...email(), type: 'streak_reminder' }
+    expect(await carried(reminder, bindings, { moment, now: moment + hours(4) - 1 })).toEqual(DELIVERED)
+    const late = { moment, now: moment + hours(4) }
+    expect(await carried(reminder, bindings, late)).toEqual({
+      kind: 'refused',
+      status: null,
+      error: 'too late',
+    })
+    expect(await carried(email(), bindings, late)).toEqual(DELIVERED)
+    expect(sent).toHaveLength(2)
+  })
+
+  it('an email is tried again where nobody knows who is to get it', async () => {
+    const { sent, ...bindings } = box()
+    const DB = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name === 'batch') return () => Promise.reject(new Error('D1_ERROR: Network connection lost.'))
+        return Reflect.get(target, name, target)
+      },
+    })
+    const failed = { kind: 'failed', status: null, error: 'the user could not be read' }
+    expect(await carried(email(), { ...bindings, DB })).toEqual(failed)
+    expect(sent).toEqual([])
+  })
+})
+
 describe('push (N4, N6)', () => {
   it('N4: one device is enough; it is carried on to those alone that may be reached later', async () => {
     const { asked, ...bindings } = expo()
@@ -160,7 +259,7 @@ describe('push (N4, N6)', () => {
 
   it('N4: each token goes to its provider, and one that is not configured keeps no other from it', async () => {
     const { asked, ...bindings } = expo()
-    const tokens = [...tokensOf('a'), 'ab'.repeat(32), 'fcm:x']
+    const tokens = [...tokensOf('a'), APNS_TOKEN, 'fcm:x']
     expect(await carried(push(tokens), bindings)).toEqual({ kind: 'delivered', status: 200 })
     expect(asked).toEqual([tokensOf('a')])
     expect(await carried(push(tokens), { ...bindings, FCM_SERVICE_ACCOUNT: FCM })).toMatchObject({
@@ -178,8 +277,10 @@ describe('push (N4, N6)', () => {
     expect(await devices()).toEqual(tokensOf('a', 'b'))
     const after = await userOf('ada')
     expect([after.seq, after.updated >= before.updated]).toEqual([before.seq + 1, true])
-    await carried(push(tokensOf('gone')), expo())
+    const { db } = contextOf(tenant.id)
+    await removeDeviceTokens(db, { userId: 'ada', iid }, tokensOf('gone'))
     expect((await userOf('ada')).seq).toBe(after.seq)
+    await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
     expect(await carried(push(tokensOf('gone')), expo())).toMatchObject({
       kind: 'refused',
       error: 'DeviceNotRegistered',

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Bindings, variables } from '../../src/env'
+import type { Letter } from '../../src/modules/couriers/courier.messages'
 import { EVENT_TYPES } from '../../src/modules/webhooks/events'
 import { WEBHOOKS } from '../../src/modules/webhooks/payloads'
 import { sampleOf } from '../../src/modules/webhooks/samples'
@@ -19,11 +20,13 @@ afterEach(forgetTime)
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
 /** A carrier with a time limit in seconds, to a hook. */
-const carrierTo = (hook: { url: string }, limit = 30, more: object = {}) =>
-  webhookCarrier(
+const carrierTo = (hook: { url: string }, limit = 30, more: object = {}) => {
+  const carrier = webhookCarrier(
     { variables: { ...variables(env), WEBHOOK_TIMEOUT: limit, ...more } },
     { url: hook.url, secret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=' },
   )
+  return { attempt: (one: Letter) => carrier.attempt(one, instant(NOON)) }
+}
 
 describe('one attempt (W3, W4)', () => {
   it('posts the body as it is, signed in both ways, with the real time', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { instant } from '../../shared/clock'
+import { type Instant, instant } from '../../shared/clock'
 
 /** Where a courier carries letters: to one webhook, or to a tenant's users by one channel. Each destination has an object of its own. */
 export const Destination = z.discriminatedUnion('kind', [
@@ -49,7 +49,8 @@ export type Attempt =
 
 /** How letters are carried to one destination, as it is configured at present. */
 export type Carrier = {
-  attempt(letter: Letter): Promise<Attempt>
+  /** Carries a letter once; `now` is the moment of it by the service's clock. */
+  attempt(letter: Letter, now: Instant): Promise<Attempt>
   /** Whether a letter of which nobody knows whether it arrived is carried again (at least once), or given up (at most once). */
   mayRepeat: boolean
 }

@@ -129,18 +129,18 @@ export class CourierRounds {
   #begin(letter: Pending, carrier: Carrier, round: Round): void {
     const dueAt = this.#momentOf(letter, round)
     if (!carrier.mayRepeat) this.#store.claim(letter)
-    const end = this.#attempt(letter, carrier)
+    const end = this.#attempt(letter, carrier, round.momentOf(dueAt))
       .then((attempt) => this.#settle(letter, attempt, round.momentOf(dueAt)))
       .finally(() => this.#underWay.delete(letter.id))
     this.#underWay.set(letter.id, { letter, end })
   }
 
   /** Carries a letter once. It never throws. */
-  async #attempt(letter: Pending, carrier: Carrier): Promise<Attempt> {
+  async #attempt(letter: Pending, carrier: Carrier, now: Instant): Promise<Attempt> {
     const whole = this.#store.letter(letter)
     if (whole === undefined) return gone(UNKNOWN)
     try {
-      return await carrier.attempt(whole)
+      return await carrier.attempt(whole, now)
     } catch (error) {
       console.error(JSON.stringify({ level: 'error', letter: letter.id, error: String(error) }))
       return carrier.mayRepeat

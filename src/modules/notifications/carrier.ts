@@ -1,19 +1,28 @@
 import type { TenantContext } from '../../context'
+import type { UserState } from '../../engine/state'
+import type { Instant } from '../../shared/clock'
 import type { Attempt, Carrier, Letter } from '../couriers/courier.messages'
+import { dayIn } from '../streaks/streaks.rules'
 import { removeDeviceTokens } from '../users/devices.repository'
 import { cloudflareEmail } from './email/cloudflare'
 import type { EmailPort } from './email/port'
 import { resendEmail } from './email/resend'
-import { notificationIn, type PushNotification } from './letters'
+import { type Notification, notificationIn, type PushNotification } from './letters'
 import type { Channel } from './notifications'
 import { apnsPush } from './push/apns'
 import { expoPush } from './push/expo'
 import { fcmPush } from './push/fcm'
 import { type PushPort, type PushResult, providerOf } from './push/port'
+import { readUsers } from './schedule.repository'
+import { isReachable } from './templates.rules'
 import { textOfHtml } from './text'
 
 /** There is no provider (N4). */
 const UNSENT: Attempt = { kind: 'unsent', error: 'unsent: no provider' }
+const UNREAD: Attempt = { kind: 'failed', status: null, error: 'the user could not be read' }
+
+const UNWANTED = 'the user does not want this any more'
+const NO_DEVICE = 'the user has none of these devices any more'
 
 /** How a tenant's notifications are carried, by the providers that the deployment's variables name at present (N4). */
 export function notificationCarrier(context: TenantContext, channel: Channel): Carrier {
@@ -21,14 +30,22 @@ export function notificationCarrier(context: TenantContext, channel: Channel): C
   return {
     // A push message that comes twice takes its own place; an email doesn't.
     mayRepeat: channel === 'push' || email?.mayRepeat === true,
-    async attempt(letter) {
+    async attempt(letter, now) {
       const notification = notificationIn(letter)
       const { fault, title, body, headers } = notification
-      if (fault !== undefined) return { kind: 'refused', status: null, error: fault }
-      if (notification.channel === 'push') return pushed(context, letter, notification)
+      if (fault !== undefined) return refused(fault)
+      const user = await presentUser(context, notification)
+      if (user === 'unread') return UNREAD
+      if (user === null) return refused('the user is gone')
+      const objection = objectionTo(notification, letter, user, now)
+      if (objection !== null) return refused(objection)
+      if (notification.channel === 'push') {
+        const tokens = notification.tokens.filter((token) => user.profile.deviceTokens?.includes(token))
+        return pushed(context, letter, { ...notification, tokens })
+      }
       const from = context.variables.EMAIL_FROM
       if (email === null || from === undefined) return UNSENT
-      const { to } = notification
+      const to = user.profile.email ?? notification.to
       return email.send({
         id: letter.id,
         from,
@@ -40,6 +57,41 @@ export function notificationCarrier(context: TenantContext, channel: Channel): C
       })
     },
   }
+}
+
+const refused = (error: string): Attempt => ({ kind: 'refused', status: null, error })
+
+/**
+ * The user as they are now: much may have changed in the hours for which a letter is tried. Null where they were erased, whoever has their id
+ * now. Nothing was sent where that can't be known, so that even an email is tried again then.
+ */
+async function presentUser(
+  { db }: TenantContext,
+  { userId, iid }: Notification,
+): Promise<UserState | null | 'unread'> {
+  try {
+    const [user] = await readUsers(db, [userId])
+    return user?.iid === iid ? user : null
+  } catch (error) {
+    console.error(JSON.stringify({ level: 'error', tenant: db.tenantId, error: String(error) }))
+    return 'unread'
+  }
+}
+
+/** Why a letter is not sent to a user any more; null where it may be (N1, N2, U8). */
+function objectionTo(
+  notification: Notification,
+  { at }: Letter,
+  user: UserState,
+  now: Instant,
+): string | null {
+  const { type, channel } = notification
+  if (!isReachable(user, type, channel)) return UNWANTED
+  const { tz, deviceTokens } = user.profile
+  // On another day nothing can be done for the streak any more.
+  if (type === 'streak_reminder' && dayIn(tz, now) !== dayIn(tz, at)) return 'too late'
+  if (notification.channel === 'email') return null
+  return notification.tokens.some((token) => deviceTokens?.includes(token)) ? null : NO_DEVICE
 }
 
 function emailPort({ env, variables }: TenantContext): EmailPort | null {
