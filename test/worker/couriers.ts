@@ -30,6 +30,7 @@ export function letter(ms: number, subject: string | null = null, more: Partial<
     subject,
     event: 'streak.lost',
     body: JSON.stringify({ type: 'streak.lost' }),
+    isNamed: false,
     ...more,
   }
 }

@@ -440,7 +440,7 @@ describe('the log (N4)', () => {
       async (_object, { storage }) => {
         const store = new CourierStore(storage.sql)
         const letter = { id: letterId, at: 0, seq: 0, subject: iid, event: 'recap', body: '{}' }
-        store.add([letter], instant(0))
+        store.add([{ ...letter, isNamed: true }], instant(0))
         await new CourierRounds(() => store).run({
           until: () => instant(0),
           momentOf: (dueAt) => dueAt,

@@ -18,7 +18,7 @@ export function nameOf(destination: Destination): string {
 
 /** One thing to carry. */
 export const Letter = z.object({
-  /** A UUID v7 of the moment `at`. Whoever hands a letter over twice changes nothing. */
+  /** A UUID v7 of the moment `at`, unless it is named. Whoever hands a letter over twice changes nothing. */
   id: z.string(),
   /** When what it tells of happened, in milliseconds of the service's clock. */
   at: z.number(),
@@ -30,8 +30,16 @@ export const Letter = z.object({
   event: z.string(),
   /** JSON: what is carried. */
   body: z.string(),
+  /**
+   * Its id is made of what it is about, not of its moment: handed over again, it may have another `at` and `seq`, as when its user has moved to
+   * another time zone.
+   */
+  isNamed: z.boolean().default(false),
 })
 export type Letter = z.infer<typeof Letter>
+
+/** A letter on its way. */
+export type Carried = Omit<Letter, 'isNamed'>
 
 /** What came of carrying a letter once. */
 export type Attempt =
@@ -50,7 +58,7 @@ export type Attempt =
 /** How letters are carried to one destination, as it is configured at present. */
 export type Carrier = {
   /** Carries a letter once; `now` is the moment of it by the service's clock. */
-  attempt(letter: Letter, now: Instant): Promise<Attempt>
+  attempt(letter: Carried, now: Instant): Promise<Attempt>
   /** Whether a letter of which nobody knows whether it arrived is carried again (at least once), or given up (at most once). */
   mayRepeat: boolean
 }

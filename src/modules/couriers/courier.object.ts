@@ -28,7 +28,7 @@ import {
   TendRequest,
 } from './courier.messages'
 import { CourierStore } from './courier.store'
-import { deliveryOf, timeOf } from './deliveries.answers'
+import { deliveryOf } from './deliveries.answers'
 import { Pruning } from './prune'
 
 /** How long a run begins attempts, in milliseconds: an alarm has a quarter of an hour, and an attempt takes five minutes at most. */
@@ -217,14 +217,14 @@ export class Courier extends DurableObject<Bindings> {
 
   /** A letter of the log; null where there is none of this id. */
   find(id: string): z.input<typeof DeliveryReply> {
-    const row = this.#store.find(timeOf(id), id)
+    const row = this.#store.find(id)
     return row === undefined ? null : deliveryOf(row)
   }
 
   /** Makes a letter pending again, with all its tries; null where there is none of this id (W4). */
   async redeliver(request: z.input<typeof RedeliverRequest>): Promise<z.input<typeof DeliveryReply>> {
     const { id, now } = RedeliverRequest.parse(request)
-    const [row, destination] = [this.#store.find(timeOf(id), id), this.#destination]
+    const [row, destination] = [this.#store.find(id), this.#destination]
     if (row === undefined || destination === null) return null
     this.#store.renew(row, now)
     const renewed = this.find(id)

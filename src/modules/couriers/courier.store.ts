@@ -1,5 +1,6 @@
 import type { Instant } from '../../shared/clock'
-import type { Destination, Letter, Place } from './courier.messages'
+import type { Carried, Destination, Letter, Place } from './courier.messages'
+import { timeOf } from './deliveries.answers'
 import { HEALTHY, type Health } from './retries.rules'
 
 /**
@@ -13,6 +14,7 @@ const SCHEMA = [
   "CREATE INDEX IF NOT EXISTS letters_by_next ON letters (next_at) WHERE status = 'pending'",
   `CREATE INDEX IF NOT EXISTS letters_by_subject ON letters (subject, at, seq, id)
      WHERE status = 'pending' AND waits > 0`,
+  'CREATE TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY, at INTEGER, seq INTEGER) WITHOUT ROWID',
   'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
 ] as const
 
@@ -55,7 +57,16 @@ const PENDING = 'at, seq, id, subject, attempts, tries, created, next_at AS next
 const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError, created,
   next_at AS nextAt`
 
+/** Settled letters, the oldest first. */
+const OUTDATED = "FROM letters WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2"
+const OLDEST = "FROM letters WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1"
+
 const SQL = {
+  name: 'INSERT INTO named (id, at, seq) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING',
+  named: 'SELECT at FROM named WHERE id = ?1',
+  unnameErased: 'DELETE FROM named WHERE id IN (SELECT id FROM letters WHERE subject = ?1)',
+  unnameOutdated: `DELETE FROM named WHERE id IN (SELECT id ${OUTDATED})`,
+  unnameOldest: `DELETE FROM named WHERE id IN (SELECT id ${OLDEST})`,
   // What was never tried is due since it happened, so that of one user the earlier comes first.
   add: `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, next_at, waits, claimed,
       last_status, last_error, body)
@@ -86,10 +97,8 @@ const SQL = {
   held: `SELECT ${ROW}, body FROM letters WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
     ORDER BY at, seq, id LIMIT ?5`,
   erase: 'DELETE FROM letters WHERE subject = ?1',
-  outdated: `DELETE FROM letters WHERE (at, seq, id) IN (
-    SELECT at, seq, id FROM letters WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2)`,
-  oldest: `DELETE FROM letters WHERE (at, seq, id) IN (
-    SELECT at, seq, id FROM letters WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1)`,
+  outdated: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
+  oldest: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OLDEST})`,
   settled: "SELECT count(*) AS count FROM letters WHERE status <> 'pending'",
   note: 'SELECT value FROM notes WHERE name = ?1',
   setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
@@ -127,8 +136,10 @@ export class CourierStore {
 
   /** Keeps letters that it doesn't know yet. */
   add(letters: readonly Letter[], now: Instant): void {
-    for (const { at, seq, id, subject, event, body } of letters)
+    for (const { at, seq, id, subject, event, body, isNamed } of letters) {
+      if (isNamed && this.#run(SQL.name, id, at, seq) === 0) continue
       this.#run(SQL.add, at, seq, id, subject, event, now, body)
+    }
   }
 
   /** Pending letters that may be tried by a moment, in the order in which they became due. */
@@ -147,7 +158,7 @@ export class CourierStore {
   }
 
   /** A letter whole; undefined where it was erased. */
-  letter(place: Place): Letter | undefined {
+  letter(place: Place): Carried | undefined {
     const [row] = this.#rows<{ subject: string | null; event: string; body: string }>(
       SQL.body,
       ...keyOf(place),
@@ -208,8 +219,9 @@ export class CourierStore {
     return this.#rows<Row & { body: string }>(SQL.log, limit, skip)
   }
 
-  /** The letter of an id that was made of this moment. */
-  find(at: number, id: string): Row | undefined {
+  /** The letter of an id: a named one, or one of which the id was made of its moment. */
+  find(id: string): Row | undefined {
+    const at = this.#rows<{ at: number }>(SQL.named, id)[0]?.at ?? timeOf(id)
     return this.#rows<Row>(SQL.one, at, id)[0]
   }
 
@@ -221,16 +233,19 @@ export class CourierStore {
 
   /** Forgets all letters about a user (U8). */
   erase(iid: string): void {
+    this.#run(SQL.unnameErased, iid)
     this.#run(SQL.erase, iid)
   }
 
   /** Deletes settled letters of before a moment, so many at most; tells how many that were. */
   dropBefore(at: Instant, most: number): number {
+    this.#run(SQL.unnameOutdated, at, most)
     return this.#run(SQL.outdated, at, most)
   }
 
   /** Deletes the oldest settled letters; tells how many that were. */
   dropOldest(count: number): number {
+    this.#run(SQL.unnameOldest, count)
     return this.#run(SQL.oldest, count)
   }
 

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { Context } from '../../context'
 import type { Instant } from '../../shared/clock'
 import { type Destination, type Letter, nameOf, TendReply } from './courier.messages'
@@ -15,7 +16,7 @@ export function courierOf(
 export async function carry(
   context: Pick<Context, 'env'>,
   destination: Destination,
-  letters: readonly Letter[],
+  letters: readonly z.input<typeof Letter>[],
   now: Instant,
 ): Promise<void> {
   if (letters.length > 0)

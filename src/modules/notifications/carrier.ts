@@ -1,7 +1,7 @@
 import type { TenantContext } from '../../context'
 import type { UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
-import type { Attempt, Carrier, Letter } from '../couriers/courier.messages'
+import type { Attempt, Carried, Carrier } from '../couriers/courier.messages'
 import { dayIn } from '../streaks/streaks.rules'
 import { removeDeviceTokens } from '../users/devices.repository'
 import { cloudflareEmail } from './email/cloudflare'
@@ -81,7 +81,7 @@ async function presentUser(
 /** Why a letter is not sent to a user any more; null where it may be (N1, N2, U8). */
 function objectionTo(
   notification: Notification,
-  { at }: Letter,
+  { at }: Carried,
   user: UserState,
   now: Instant,
 ): string | null {
@@ -130,7 +130,7 @@ type Sent = { token: string; result: PushResult | null }
 /** Sends to all devices that a letter has yet to reach. Those of whom a provider says that they are gone are forgotten (N6). */
 async function pushed(
   context: TenantContext,
-  { id }: Letter,
+  { id }: Carried,
   notification: PushNotification,
 ): Promise<Attempt> {
   const { title, body, tokens, userId, iid } = notification

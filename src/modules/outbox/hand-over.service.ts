@@ -61,6 +61,7 @@ export async function handOver(
           subject,
           event: eventOf(message),
           body: JSON.stringify(bodyOf(message)),
+          isNamed: message.type.startsWith('emails.') || message.type.startsWith('notification.'),
         }),
       ),
     )
