@@ -83,7 +83,7 @@ it('a named letter is one row more when it comes and none when it comes again, a
     expect(names(storage)).toEqual(['b', 'c', 'd'])
     expect(store.dropBefore(instant(NOON + DAY), 10)).toBe(1)
     expect(names(storage)).toEqual(['c', 'd'])
-    store.erase('ada')
+    store.erase({ iid: 'ada', userId: 'ada' })
     expect(names(storage)).toEqual(['c'])
     expect(store.list(10, 0).map(({ id }) => id)).toEqual(['c'])
   })

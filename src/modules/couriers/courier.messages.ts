@@ -105,8 +105,9 @@ export const LogReply = z.array(Delivery.extend({ at: moment, body: z.string() }
 /** Makes a letter pending again. */
 export const RedeliverRequest = z.object({ id: z.string(), now: moment })
 
-/** Has the letters about a user forgotten (U8). */
-export const EraseRequest = z.object({ iid: z.string() })
+/** Has the letters about a user forgotten, and their places in rankings (U8): those name users by the ids that their tenant has given them. */
+export const EraseRequest = z.object({ iid: z.string(), userId: z.string() })
+export type EraseRequest = z.infer<typeof EraseRequest>
 /** Where a letter stands in the log. */
 export const Place = z.object({ at: z.number(), seq: z.number(), id: z.string() })
 export type Place = z.infer<typeof Place>

@@ -244,7 +244,7 @@ export class Courier extends DurableObject<Bindings> {
 
   /** Forgets what there is about a user, pending or not (U8). */
   erase(request: z.input<typeof EraseRequest>): void {
-    this.#store.erase(EraseRequest.parse(request).iid)
+    this.#store.erase(EraseRequest.parse(request))
   }
 
   /** Forgets everything but that the destination was deleted, so that what arrives late leaves nothing behind. */

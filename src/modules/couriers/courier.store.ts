@@ -1,5 +1,5 @@
 import type { Instant } from '../../shared/clock'
-import type { Carried, Destination, Letter, Place } from './courier.messages'
+import type { Carried, Destination, EraseRequest, Letter, Place } from './courier.messages'
 import { timeOf } from './deliveries.answers'
 import { HEALTHY, type Health } from './retries.rules'
 
@@ -97,6 +97,12 @@ const SQL = {
   held: `SELECT ${ROW}, body FROM letters WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
     ORDER BY at, seq, id LIMIT ?5`,
   erase: 'DELETE FROM letters WHERE subject = ?1',
+  // ?2 is ?1 as JSON has it, by which most letters are told apart without being parsed.
+  unrank: `UPDATE letters SET body = json_set(body, '$.leaderboard.rankings', json((
+      SELECT json_group_array(json(value) ORDER BY key) FROM json_each(body, '$.leaderboard.rankings')
+      WHERE value ->> '$.userId' <> ?1)))
+    WHERE event GLOB 'leaderboard.*' AND instr(body, '"userId":' || ?2) > 0
+      AND json_type(body, '$.leaderboard.rankings') = 'array'`,
   outdated: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
   oldest: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OLDEST})`,
   settled: "SELECT count(*) AS count FROM letters WHERE status <> 'pending'",
@@ -231,10 +237,11 @@ export class CourierStore {
     return this.#rows<Row & { body: string }>(SQL.held, iid, ...from, limit)
   }
 
-  /** Forgets all letters about a user (U8). */
-  erase(iid: string): void {
+  /** Forgets all letters about a user, and their places in what others tell of leaderboards (U8). */
+  erase({ iid, userId }: EraseRequest): void {
     this.#run(SQL.unnameErased, iid)
     this.#run(SQL.erase, iid)
+    this.#run(SQL.unrank, userId, JSON.stringify(userId))
   }
 
   /** Deletes settled letters of before a moment, so many at most; tells how many that were. */

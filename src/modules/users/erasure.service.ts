@@ -102,7 +102,7 @@ async function portion(context: TenantContext, progress: Progress, now: Instant)
     case 'couriers': {
       const couriers = iid === null ? [] : await couriersAfter(context.db, after, COURIERS)
       return visited(couriers, COURIERS, stage, async (name) =>
-        context.env.COURIER.getByName(name).erase({ iid: iid ?? '' }),
+        context.env.COURIER.getByName(name).erase({ iid: iid ?? '', userId }),
       )
     }
     case 'rows':
