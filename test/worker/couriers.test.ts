@@ -198,6 +198,23 @@ describe('a destination that keeps failing rests', () => {
     // One every five minutes, and what came before the rest.
     expect((await setup.hook.seen()).length).toBeLessThan(25 + 24 * 12 + 2)
   })
+
+  it('W4: but one that somebody has made pending again has another day', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const one = letter(NOON)
+    const now = NOON + 2 * DAY
+    await hand(setup.destination, NOON, one)
+    await runInDurableObject(setup.courier, (_, { storage }) => {
+      const store = new CourierStore(storage.sql)
+      store.settle(one, { status: 'dead', nextAt: null, lastStatus: 500, lastError: 'x' }, 1)
+      store.health = { failures: 20, probeAt: instant(now), restedUntil: null }
+    })
+    await moveTo(now)
+    await setup.courier.redeliver({ id: one.id, now })
+    await setup.tenant.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
+    await moveTo(now + 1)
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 2 })
+  })
 })
 
 describe('the object', () => {

@@ -9,7 +9,7 @@ import { HEALTHY, type Health } from './retries.rules'
  */
 const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
-     attempts INTEGER, tries INTEGER, created INTEGER, next_at INTEGER, waits INTEGER, claimed INTEGER,
+     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed INTEGER,
      last_status INTEGER, last_error TEXT, body TEXT, PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
   "CREATE INDEX IF NOT EXISTS letters_by_next ON letters (next_at) WHERE status = 'pending'",
   `CREATE INDEX IF NOT EXISTS letters_by_subject ON letters (subject, at, seq, id)
@@ -27,6 +27,8 @@ export type Pending = Place & {
   attempts: number
   tries: number
   created: number
+  /** When it was last made pending: handed over, or to be sent again. */
+  since: number
   nextAt: number
   waits: number
   /** 1 where an attempt began of which it must be known how it ended. */
@@ -53,7 +55,7 @@ export type Outcome = {
 }
 
 const KEY = 'at = ?1 AND seq = ?2 AND id = ?3'
-const PENDING = 'at, seq, id, subject, attempts, tries, created, next_at AS nextAt, waits, claimed'
+const PENDING = 'at, seq, id, subject, attempts, tries, created, since, next_at AS nextAt, waits, claimed'
 const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError, created,
   next_at AS nextAt`
 
@@ -68,9 +70,9 @@ const SQL = {
   unnameOutdated: `DELETE FROM named WHERE id IN (SELECT id ${OUTDATED})`,
   unnameOldest: `DELETE FROM named WHERE id IN (SELECT id ${OLDEST})`,
   // What was never tried is due since it happened, so that of one user the earlier comes first.
-  add: `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, next_at, waits, claimed,
+  add: `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, since, next_at, waits, claimed,
       last_status, last_error, body)
-    VALUES (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, min(?1, ?6), 0, 0, NULL, NULL, ?7) ON CONFLICT DO NOTHING`,
+    VALUES (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, ?6, min(?1, ?6), 0, 0, NULL, NULL, ?7) ON CONFLICT DO NOTHING`,
   due: `SELECT ${PENDING} FROM letters WHERE status = 'pending' AND next_at <= ?1
     ORDER BY next_at, at, seq, id LIMIT ?2`,
   first: "SELECT min(next_at) AS nextAt FROM letters WHERE status = 'pending'",
@@ -88,7 +90,7 @@ const SQL = {
       attempts = attempts + ?9, tries = tries + ?9
     WHERE ${KEY} AND status = 'pending'`,
   rewrite: `UPDATE letters SET body = ?4 WHERE ${KEY} AND status = 'pending'`,
-  renew: `UPDATE letters SET status = 'pending', next_at = ?4, tries = 0, claimed = 0, waits = ${WAITS.forAnother}
+  renew: `UPDATE letters SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits = ${WAITS.forAnother}
     WHERE ${KEY}`,
   hasten: "UPDATE letters SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
   list: `SELECT ${ROW} FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,

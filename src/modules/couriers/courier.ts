@@ -92,7 +92,7 @@ export class CourierRounds {
       for (const letter of idle) {
         const now = this.#momentOf(letter, round)
         if (letter.claimed === 1) this.#end(letter, gone(UNKNOWN), { now, attempts: 1 })
-        else if (isGivenUp(health, letter.at, now)) {
+        else if (isGivenUp(health, letter.since, now)) {
           if (budget.givenUp === 0) return null
           budget.givenUp -= 1
           this.#end(letter, gone(TOO_OLD), { now, attempts: 0 })

@@ -14,7 +14,7 @@ const HOLD = HOUR
 /** Failed attempts in a row, of whatever letter, after which a destination rests, and how long each rest is in milliseconds. */
 const MOST_FAILURES = 20
 const REST = 5 * MINUTE
-/** The age in milliseconds at which a letter is given up while the destination rests, so that its backlog is bounded. */
+/** The age in milliseconds, since it was last made pending, at which a letter is given up while the destination rests, so that its backlog is bounded. */
 const OLD = 24 * HOUR
 
 /** When a letter is tried again after so many attempts since it was last made pending, the last of which has failed at `at`; null: it is dead (W4). */
@@ -49,6 +49,6 @@ export function afterSuccess({ probeAt, restedUntil }: Health, at: Instant): Hea
   return { failures: 0, probeAt: null, restedUntil: probeAt === null ? restedUntil : at }
 }
 
-/** Whether a letter is given up at a moment without another attempt: the destination rests, and the letter is of the day before. */
-export const isGivenUp = ({ probeAt }: Health, at: number, now: Instant): boolean =>
-  probeAt !== null && now - at > OLD
+/** Whether a letter that is pending since a moment is given up without another attempt: the destination rests, and that was a day ago. */
+export const isGivenUp = ({ probeAt }: Health, since: number, now: Instant): boolean =>
+  probeAt !== null && now - since > OLD
