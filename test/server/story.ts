@@ -186,7 +186,9 @@ export async function compareUser(send: Send, told: readonly Told[], id: string)
 
   for (const key of ['xp', 'coins']) {
     const points = await ask(`/points/${key}?awards=100`)
-    const changes = of('points.changed').filter(({ body }) => body.points.key === key)
+    const changes = of('points.changed')
+      .filter(({ body }) => body.points.key === key)
+      .toSorted((a, b) => a.body.points.total - b.body.points.total)
     const sum = changes.reduce((all, { body }) => all + body.points.added, 0)
     const awards = changes.flatMap(({ body }) => body.points.awards.map((award: Json) => award.id))
     expect([id, key, sum, changes.at(-1)?.body.points.total ?? 0]).toEqual([
@@ -198,7 +200,10 @@ export async function compareUser(send: Send, told: readonly Told[], id: string)
     const listed = points.awards.map((award: Json) => award.id)
     expect(listed.length).toBeLessThan(100)
     expect([id, key, awards.toSorted()]).toEqual([id, key, listed.toSorted()])
-    const levels = of('points.level_changed').filter(({ body }) => body.points.key === key)
+    // Points only grow here; of one moment, which message is the later one stands in the body alone.
+    const levels = of('points.level_changed')
+      .filter(({ body }) => body.points.key === key)
+      .toSorted((a, b) => a.body.newLevel.points - b.body.newLevel.points)
     const path = levels.map(({ body }) => body.newLevel?.key)
     expect([id, key, levels.map(({ body }) => body.previousLevel?.key)]).toEqual([
       id,
