@@ -370,7 +370,7 @@ describe('an erased user (U8)', () => {
   it('goes from every courier, pending letters too, and what is kept stands in the export', async () => {
     const setup = await withHook()
     const { tenant, courier } = setup
-    await tenant.app('PUT', '/users/ada', { name: 'A' })
+    await tenant.app('PUT', '/users/ada', { name: 'A', email: 'a@b.example' })
     const { results } = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1')
       .bind(tenant.id)
       .all<{ iid: string }>()
