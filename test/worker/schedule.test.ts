@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { candidatesAfter } from '../../src/modules/notifications/schedule.repository'
 import { scheduleStep } from '../../src/modules/notifications/schedule.service'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'
@@ -148,6 +149,56 @@ describe('a step of the schedule, done badly (N2, C2)', () => {
     expect(seen.rowsWritten).toBeLessThan(2_601 * 2 + steps + 1)
     expect(seen.rowsRead).toBeLessThan(2_601 * 12)
     // The rest of the way is not of interest here.
+    await env.DB.prepare('DELETE FROM outbox').run()
+  })
+})
+
+describe('how many are told at once (N2, C2)', () => {
+  it.each([499, 500, 501, 999, 1_001])('with %i beside one: each once, in full steps', async (count) => {
+    const tenant = await reminded()
+    await manyUsers(tenant, count)
+    await stealthily(TODAY)
+    const first = await work(tenant)
+    await scheduleStep(contextOf(tenant.id), first, instant(TODAY), null)
+    expect(await told(tenant)).toHaveLength(Math.min(count + 1, 500))
+    await allSteps(tenant)
+    const all = await told(tenant)
+    expect([all.length, new Set(all).size]).toEqual([count + 1, count + 1])
+    await env.DB.prepare('DELETE FROM outbox').run()
+  })
+
+  it('of a page no more candidates are read than are told, and it ends where it did', async () => {
+    const tenant = await newTenant()
+    await manyUsers(tenant, 1_200)
+    const { db } = contextOf(tenant.id)
+    const day = Math.floor(NOON / DAY)
+    const all = { zones: ['UTC'], activeDays: [], activeFrom: null, streakBefore: day + 1 }
+    const none = { ...all, streakBefore: null }
+    const user = (n: number) => `user${String(n).padStart(5, '0')}`
+    const [some, nobody] = await candidatesAfter(db, user(100), { limit: 1_000, most: 501 }, [all, none])
+    expect([some?.ids.length, some?.ids[0], some?.ids.at(-1)]).toEqual([501, user(101), user(601)])
+    expect([some?.last, nobody]).toEqual([user(1_100), { ids: [], last: user(1_100) }])
+    const [rest] = await candidatesAfter(db, user(1_190), { limit: 1_000, most: 501 }, [all])
+    expect([rest?.ids.length, rest?.last]).toEqual([10, null])
+  })
+
+  it('fewer at once by a long template', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('m')
+    await template(tenant, 'streak_reminder', 'email', 'x'.repeat(60_000))
+    await template(tenant, 'recap', 'email', 'y')
+    await manyUsers(tenant, 150)
+    await env.DB.prepare("UPDATE users SET email = 'a@example.com' WHERE tenant_id = ?1")
+      .bind(tenant.id)
+      .run()
+    await moveTo(NOON + DAY)
+    await stealthily(TODAY)
+    await step(tenant)
+    const most = Math.floor(4_000_000 / 60_001)
+    expect(await toldOf(tenant, 'notification.email')).toHaveLength(most)
+    await allSteps(tenant)
+    const all = (await toldOf(tenant, 'notification.email')).map(({ user }) => user)
+    expect([all.length, new Set(all).size]).toEqual([150, 150])
     await env.DB.prepare('DELETE FROM outbox').run()
   })
 })

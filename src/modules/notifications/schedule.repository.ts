@@ -84,27 +84,31 @@ export type Candidates = {
   streakBefore: number | null
 }
 
+// Ids of a few hundred characters are too much for one row, were all candidates of a page in it.
 const SCAN = `
-  SELECT count(*) AS count, max(id) AS last, json_group_array(id) FILTER (WHERE control = 0
-    AND coalesce(tz, 'UTC') IN (SELECT value FROM json_each(?4))
-    AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7)) AS ids
-  FROM (SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
+  SELECT * FROM (WITH page AS MATERIALIZED (
+    SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)
+  SELECT count(*) AS count, max(id) AS last, (SELECT json_group_array(id) FROM (
+    SELECT id FROM page WHERE control = 0 AND coalesce(tz, 'UTC') IN (SELECT value FROM json_each(?4))
+      AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7)
+    ORDER BY id LIMIT ?8)) AS ids
+  FROM page)`
 
 const ScanRow = z.object({ count: z.number(), last: z.string().nullable(), ids: z.string() })
 
 /**
- * Of each of these questions the candidates among the next so many users in order of their ids; `last` is the last that was looked at, null
- * at the end.
+ * Of each of these questions the first `most` candidates among the next `limit` users, in order of their ids; `last` is the last that was
+ * looked at, null at the end.
  */
 export async function candidatesAfter(
   db: TenantDatabase,
   after: string,
-  limit: number,
+  { limit, most }: { limit: number; most: number },
   questions: readonly Candidates[],
 ): Promise<{ ids: string[]; last: string | null }[]> {
   const asked = questions.map(({ zones, activeDays, activeFrom, streakBefore }) => {
     const lists = [JSON.stringify(zones), JSON.stringify(activeDays)]
-    return db.statement(SCAN, db.tenantId, after, limit, ...lists, activeFrom, streakBefore)
+    return db.statement(SCAN, db.tenantId, after, limit, ...lists, activeFrom, streakBefore, most)
   })
   const results = await db.batch(asked)
   return results.map(({ results: [row] }) => {

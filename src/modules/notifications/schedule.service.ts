@@ -33,6 +33,9 @@ const ZONES_CHUNK = 10_000
 const MOST_LOOKED_AT = 10_000
 const FIRST_LOOK = 1_000
 const MOST_TOLD = 500
+const LEAST_TOLD = 10
+/** Characters of templates that a step fills in at most, so that all its letters have room in one isolate, several times over. */
+const MOST_WRITTEN = 4_000_000
 /** Moments for which a step looks for candidates at once, where there are few users. */
 const MOST_MOMENTS = 32
 
@@ -125,7 +128,12 @@ async function begin(
   }
   const slots = moments.map((at) => slotsAt(timetable, zones, at, progress.since))
   const questions = slots.map((some) => candidatesOf(timetable, some))
-  const looks = await candidatesAfter(context.db, '', FIRST_LOOK, questions)
+  const looks = await candidatesAfter(
+    context.db,
+    '',
+    { limit: FIRST_LOOK, most: mostTold(config) + 1 },
+    questions,
+  )
   const found = looks.findIndex(({ ids, last }) => ids.length > 0 || last !== null)
   const n = found === -1 ? moments.length - 1 : found
   const [before, due] = [moments[n - 1], moments[n]]
@@ -143,7 +151,9 @@ async function goOn(context: TenantContext, config: Configuration, progress: Und
   const { at, after, size } = progress.pass
   const timetable = timetableOf(config)
   const slots = slotsAt(timetable, zonesOf(progress), at, progress.since)
-  const [look] = await candidatesAfter(context.db, after, size, [candidatesOf(timetable, slots)])
+  const [look] = await candidatesAfter(context.db, after, { limit: size, most: mostTold(config) + 1 }, [
+    candidatesOf(timetable, slots),
+  ])
   return tell(context, config, progress, { at, slots, ids: look?.ids ?? [], last: look?.last ?? null })
 }
 
@@ -158,21 +168,31 @@ async function tell(
 ): Promise<Stored> {
   const { db } = context
   const { size } = progress.pass
-  const users = await readUsers(db, ids.slice(0, MOST_TOLD))
+  const most = mostTold(config)
+  const users = await readUsers(db, ids.slice(0, most))
   const parcels = await parcelsOf(context, config, slots, at, users)
-  const reached = ids.length > MOST_TOLD ? (ids[MOST_TOLD - 1] ?? last) : last
+  const reached = ids.length > most ? (ids[most - 1] ?? last) : last
   const next: Progress =
     reached === null
       ? { ...progress, through: at, pass: null }
-      : { ...progress, pass: { at, after: reached, size: sizeAfter(size, ids.length) } }
+      : { ...progress, pass: { at, after: reached, size: sizeAfter(size, ids.length, most) } }
   const dueAt = reached === null ? (momentAfter(timetableOf(config), next) ?? at) : at
   return { statements: [...keepParcels(db, parcels), storeProgress(db, next, dueAt)] }
 }
 
+/** How many users a step tells something at most: as many as letters of the longest active template are short of `MOST_WRITTEN`. */
+export function mostTold({ templates }: Pick<Configuration, 'templates'>): number {
+  const lengths = templates.map(({ status, title, body }) =>
+    status === 'active' ? title.length + body.length : 0,
+  )
+  const most = Math.floor(MOST_WRITTEN / Math.max(1, ...lengths))
+  return Math.min(MOST_TOLD, Math.max(LEAST_TOLD, most))
+}
+
 /** How many users to look at next, so that a step tells neither too many something nor looks at too few. */
-function sizeAfter(size: number, found: number): number {
-  if (found > MOST_TOLD) return Math.max(MOST_TOLD, Math.floor(size / 2))
-  return found * 4 < MOST_TOLD ? Math.min(MOST_LOOKED_AT, size * 2) : size
+function sizeAfter(size: number, found: number, most: number): number {
+  if (found > most) return Math.max(most, Math.floor(size / 2))
+  return found * 4 < most ? Math.min(MOST_LOOKED_AT, size * 2) : size
 }
 
 function candidatesOf(timetable: Timetable, slots: readonly Slot[]): Candidates {
