@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { addressed } from '../../src/modules/notifications/occasions'
 import {
   ABSENCES,
   absence,
@@ -9,6 +10,7 @@ import {
   slotsAt,
   type Timetable,
 } from '../../src/modules/notifications/schedule.rules'
+import type { Message } from '../../src/modules/outbox/outbox'
 import { civilDate, dayOf } from '../../src/shared/civil'
 import { instant } from '../../src/shared/clock'
 import { childId, isId, namedId, newId } from '../../src/shared/ids'
@@ -126,5 +128,30 @@ describe('ids by name', () => {
     expect(new Set(Array.from({ length: 2_000 }, (_, n) => namedId(when, `name ${n}`))).size).toBe(2_000)
     expect(namedId(instant(when + 1), 'a').slice(14)).toBe(id.slice(14))
     expect(childId(id, 0)).not.toBe(id)
+  })
+})
+
+describe('what is told at a moment', () => {
+  const message = (id: string, length: number): Message => ({
+    id,
+    type: 'notification.email',
+    body: { body: 'x'.repeat(length) },
+  })
+  const user = { id: 'ada', iid: 'iid', seq: 3 }
+
+  it('C2: goes in as many rows as its length demands, with the same ids each time', () => {
+    const messages = [message('a', 200_000), message('b', 50_000), message('c', 290_000)]
+    const told = addressed(user, instant(5), 'name', messages)
+    expect(told.map(({ parcel }) => parcel.messages.map(({ id }) => id))).toEqual([['a', 'b'], ['c']])
+    expect(told.map(({ parcel: { messages: _messages, ...rest }, userId }) => ({ ...rest, userId }))).toEqual(
+      ['name', 'name 1'].map((name) => ({
+        at: 5,
+        seq: 3,
+        userIid: 'iid',
+        id: namedId(instant(5), name),
+        userId: 'ada',
+      })),
+    )
+    expect(addressed(user, instant(5), 'name', [])).toEqual([])
   })
 })

@@ -4,7 +4,6 @@ import { configurationUnchanged, isConflict } from '../../db/guard'
 import type { Change } from '../../engine/happen'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant, systemNow } from '../../shared/clock'
-import { namedId } from '../../shared/ids'
 import { readTestClock } from '../clock/clock.repository'
 import type { Configuration } from '../configuration/configuration'
 import { loadConfiguration } from '../configuration/configuration.repository'
@@ -12,7 +11,7 @@ import { type Addressed, keepParcels } from '../outbox/outbox.repository'
 import { type DueWork, makeDue } from '../timekeeper/timekeeper.repository'
 import { dueNotices, forgetNotices, keepNotices, type Notice, noticesPresent } from './notices.repository'
 import { type Letters, lettersOf } from './notify'
-import { messagesOf } from './occasions'
+import { addressed, messagesOf } from './occasions'
 import { readUsers } from './schedule.repository'
 import { isWanted, noticeMoment, UTC } from './schedule.rules'
 
@@ -82,24 +81,22 @@ async function parcelsOf(
   const users = new Map((await readUsers(context.db, ids)).map((user) => [user.iid, user]))
   const letters = lettersOf(context, config)
   const parcels = await Promise.all(
-    notices.map((notice) => parcelOf(letters, config, notice, users.get(notice.userIid))),
+    notices.map((notice) => noticeParcels(letters, config, notice, users.get(notice.userIid))),
   )
-  return parcels.filter((parcel) => parcel !== null)
+  return parcels.flat()
 }
 
-async function parcelOf(
+async function noticeParcels(
   letters: Letters,
   config: Configuration,
   { dueAt: at, id: name, achievementId }: Notice,
   user: UserState | undefined,
-): Promise<Addressed | null> {
+): Promise<Addressed[]> {
   const achievement = config.achievements.find(({ id }) => id === achievementId)
   const completion = user?.achievements.get(achievementId)
-  if (user === undefined || achievement === undefined || completion?.id !== name) return null
+  if (user === undefined || achievement === undefined || completion?.id !== name) return []
   const told = { type: 'achievement_completed' as const, achievementId, achievedAt: completion.at }
   const occasion = { told, achievement }
   const messages = await messagesOf(letters, config, user, { occasion, at, name, named: completion.at })
-  if (messages.length === 0) return null
-  const parcel = { at, seq: user.seq, id: namedId(at, name), userIid: user.iid, messages }
-  return { parcel, userId: user.id }
+  return addressed(user, at, name, messages)
 }

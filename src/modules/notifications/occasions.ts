@@ -5,6 +5,8 @@ import { namedId } from '../../shared/ids'
 import { userAchievementAnswer } from '../achievements/achievements.answers'
 import type { Achievement, Configuration } from '../configuration/configuration'
 import { type Message, NOTIFICATION_MESSAGES } from '../outbox/outbox'
+import type { Addressed } from '../outbox/outbox.repository'
+import { parcelsOf } from '../outbox/split.rules'
 import type { StreakResponse } from '../streaks/streaks.schemas'
 import { userAnswer } from '../users/users.answers'
 import { DUE_EVENTS, isToldByWebhook } from './eligibility.rules'
@@ -46,6 +48,17 @@ export async function messagesOf(
     messages.push({ id: idOf(channel), type: NOTIFICATION_MESSAGES[channel], body })
   }
   return messages
+}
+
+/** What a user is told at a moment, in as many parcels as its length demands. They have the same ids whenever they are made for this name. */
+export function addressed(
+  { id: userId, iid: userIid, seq }: Pick<UserState, 'id' | 'iid' | 'seq'>,
+  at: Instant,
+  name: string,
+  messages: readonly Message[],
+): Addressed[] {
+  const idOf = (n: number) => namedId(at, n === 0 ? name : `${name} ${n}`)
+  return parcelsOf({ at, seq, userIid }, messages, idOf).map((parcel) => ({ parcel, userId }))
 }
 
 /** What of an occasion the event says beside its user. */

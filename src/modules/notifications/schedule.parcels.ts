@@ -3,7 +3,6 @@ import type { UserState } from '../../engine/state'
 import { civilDateOfDay } from '../../shared/civil'
 import { type Instant, instant, systemNow } from '../../shared/clock'
 import { fromMicros, micros } from '../../shared/decimal'
-import { namedId } from '../../shared/ids'
 import { LAST_DAY } from '../../shared/periods'
 import { readTestClock } from '../clock/clock.repository'
 import type { Configuration } from '../configuration/configuration'
@@ -13,7 +12,7 @@ import { dayIn } from '../streaks/streaks.rules'
 import { isToldByWebhook } from './eligibility.rules'
 import type { RecapOccasion } from './notifications'
 import { lettersOf } from './notify'
-import { type Due, messagesOf, type Occasion } from './occasions'
+import { addressed, type Due, messagesOf, type Occasion } from './occasions'
 import { activeBetween, gainsBetween, streakPasts } from './schedule.repository'
 import { absence, isInDanger, recapPeriod, type Slot, timetableOf, UTC } from './schedule.rules'
 import { templatesFor } from './templates.rules'
@@ -23,8 +22,8 @@ const HISTORY = 7
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** What there is to tell users at a moment, one parcel each. */
-export async function parcelsOf(
+/** What there is to tell users at a moment, each in parcels of their own. */
+export async function scheduledParcels(
   context: TenantContext,
   config: Configuration,
   slots: readonly Slot[],
@@ -37,9 +36,7 @@ export async function parcelsOf(
   for (const user of users) {
     const dues = occasions.get(user.iid) ?? []
     const messages = (await Promise.all(dues.map((due) => messagesOf(letters, config, user, due)))).flat()
-    if (messages.length === 0) continue
-    const parcel = { at, seq: user.seq, id: namedId(at, user.iid), userIid: user.iid, messages }
-    parcels.push({ parcel, userId: user.id })
+    parcels.push(...addressed(user, at, user.iid, messages))
   }
   return parcels
 }

@@ -6,7 +6,7 @@ import type { Configuration } from '../configuration/configuration'
 import { loadConfiguration } from '../configuration/configuration.repository'
 import { keepParcels } from '../outbox/outbox.repository'
 import { type DueWork, rescheduled, workUnchanged } from '../timekeeper/timekeeper.repository'
-import { parcelsOf } from './schedule.parcels'
+import { scheduledParcels } from './schedule.parcels'
 import {
   type Candidates,
   candidatesAfter,
@@ -170,7 +170,7 @@ async function tell(
   const { size } = progress.pass
   const most = mostTold(config)
   const users = await readUsers(db, ids.slice(0, most))
-  const parcels = await parcelsOf(context, config, slots, at, users)
+  const parcels = await scheduledParcels(context, config, slots, at, users)
   const reached = ids.length > most ? (ids[most - 1] ?? last) : last
   const next: Progress =
     reached === null
