@@ -2,12 +2,14 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { candidatesAfter } from '../../src/modules/notifications/schedule.repository'
 import { scheduleStep } from '../../src/modules/notifications/schedule.service'
+import { drain } from '../../src/modules/outbox/drain.service'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
+import { lettersOf, subscribe } from './letters'
 import { Hook } from './receiver'
 import { keepTold, toldOf } from './told'
 
@@ -354,7 +356,7 @@ describe('when they are told (N2)', () => {
     await tenant.metric('m')
     // Thursday, 02:00.
     await tenant.event('m', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
-    await tenant.create('/webhooks', { ...HOOK, events: [REMINDER] })
+    const webhookId = await subscribe(tenant, REMINDER)
     // Friday, 20:00, is at 06:00 in UTC; a day later it is in Honolulu.
     await moveTo(NOON + 43 * HOUR)
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])
@@ -363,6 +365,9 @@ describe('when they are told (N2)', () => {
     const reminders = await toldOf(tenant, REMINDER)
     expect(reminders.map((one) => (one.at - NOON) / HOUR)).toEqual([42, 66])
     expect(reminders[1]?.id).toBe(reminders[0]?.id)
+    // Drained in full, or the courier might have but the first of them by now.
+    await drain(contextOf(tenant.id))
+    expect((await lettersOf(webhookId)).map(({ id }) => id)).toEqual([reminders[0]?.id])
   })
 
   it('after an outage, in real time: no reminder of a day that is over, and all else', async () => {
