@@ -95,6 +95,7 @@ function rounds(
       carrier: async () => carrier,
       isOver: () => false,
       givesUp: 10,
+      begins: 100,
       ...more,
     }
     await new CourierRounds(() => store).run(round)

@@ -231,7 +231,7 @@ describe('the object', () => {
   it('writes three rows a delivery, and one more when it is dropped from the log', async () => {
     const setup = await withHook()
     await hand(setup.destination, NOON, letter(NOON))
-    await moveTo(NOON)
+    await vi.waitUntil(async () => (await log(setup))[0]?.status === 'delivered')
     await runInDurableObject(setup.courier, async (_, { storage }) => {
       const store = new CourierStore(storage.sql)
       const start = store.rowsWritten

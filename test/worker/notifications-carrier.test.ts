@@ -447,6 +447,7 @@ describe('the log (N4)', () => {
           carrier: async () => carrier({ kind: 'failed', status: 429, error: 'slow', body: rest }),
           isOver: () => false,
           givesUp: 1,
+          begins: 1,
         })
         return store.letter(letter)?.body
       },

@@ -33,6 +33,8 @@ import { Pruning } from './prune'
 
 /** How long a run begins attempts, in milliseconds: an alarm has a quarter of an hour, and an attempt takes five minutes at most. */
 const LONGEST_RUN = 5 * 60_000
+/** Attempts that a run begins at most, so that its requests and its queries of D1 are far from what the platform allows one call. */
+const MOST_BEGUN = 500
 /** Letters that a run gives up without an attempt, at most. */
 const MOST_GIVEN_UP = 1_000
 /** For how long what D1 says of the destination is believed, in milliseconds. A change of a webhook tells its courier at once. */
@@ -157,6 +159,7 @@ export class Courier extends DurableObject<Bindings> {
       },
       isOver: () => to === null && systemNow() > lastBeginning,
       givesUp: to === null ? MOST_GIVEN_UP : Number.POSITIVE_INFINITY,
+      begins: to === null ? MOST_BEGUN : Number.POSITIVE_INFINITY,
     }
     await this.#rounds.run(round)
     this.#pruning.run(this.#store, nowOf(), this.#rounds.settled)

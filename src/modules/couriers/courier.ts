@@ -25,6 +25,8 @@ export type Round = {
   isOver(): boolean
   /** Letters that are given up without an attempt, at most. */
   givesUp: number
+  /** Attempts that begin, at most. */
+  begins: number
 }
 
 /** Carries letters of one destination: each about a user after the one before, retried by W4, with rests for a destination that fails. */
@@ -50,13 +52,15 @@ export class CourierRounds {
   /** Carries what is due, and answers when every attempt has ended. Throws what keeps it from knowing how to carry. */
   async run(round: Round): Promise<void> {
     const budget = { givenUp: round.givesUp }
+    let begun = 0
     try {
       for (;;) {
-        while (this.#underWay.size < AT_ONCE && !round.isOver()) {
+        while (this.#underWay.size < AT_ONCE && begun < round.begins && !round.isOver()) {
           const carrier = await round.carrier()
           const letter = carrier && this.#next(round, budget)
           if (carrier === null || letter === null) break
           this.#begin(letter, carrier, round)
+          begun += 1
         }
         if (this.#underWay.size === 0) return
         const looking = Promise.withResolvers<void>()
