@@ -3,7 +3,7 @@ import type { CourierStore } from './courier.store'
 
 /** For how long a settled letter stays in the log, in milliseconds, and the most of them that do. */
 const KEPT = 30 * 24 * 3_600_000
-const MOST = 100_000
+const MOST = 20_000
 /** Letters that are deleted in passing, and after how many that were settled that is done again. */
 const AT_ONCE = 1_000
 const PASSING = 500
