@@ -6,6 +6,7 @@ import {
   heldSince,
   heldUntil,
   isGivenUp,
+  isOfAnotherTime,
   retryAt,
 } from '../../src/modules/couriers/retries.rules'
 import { instant } from '../../src/shared/clock'
@@ -53,6 +54,20 @@ describe('a destination that fails', () => {
     expect(isGivenUp(resting, T - 24 * HOUR - 1, T)).toBe(true)
     expect(isGivenUp({ ...resting, probeAt: null }, T - 100 * HOUR, T)).toBe(false)
   })
+})
+
+it('C1: what rests beyond the longest rest from now has its rest of another time', () => {
+  const of = (probeAt: number | null, restedUntil: number | null) =>
+    isOfAnotherTime(
+      {
+        failures: 20,
+        probeAt: probeAt === null ? null : instant(probeAt),
+        restedUntil: restedUntil === null ? null : instant(restedUntil),
+      },
+      T,
+    )
+  expect([of(null, null), of(T + 5 * MINUTE, T - HOUR), of(T - HOUR, null)]).toEqual([false, false, false])
+  expect([of(T + 5 * MINUTE + 1, null), of(null, T + HOUR)]).toEqual([true, true])
 })
 
 it('a letter holds up later ones for an hour', () => {

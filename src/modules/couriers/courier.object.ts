@@ -30,6 +30,7 @@ import {
 import { CourierStore } from './courier.store'
 import { deliveryOf } from './deliveries.answers'
 import { Pruning } from './prune'
+import { HEALTHY, isOfAnotherTime } from './retries.rules'
 
 /** How long a run begins attempts, in milliseconds: an alarm has a quarter of an hour, and an attempt takes five minutes at most. */
 const LONGEST_RUN = 5 * 60_000
@@ -145,7 +146,10 @@ export class Courier extends DurableObject<Bindings> {
     if (carrier === 'gone') return this.forget()
     const before = this.#rounds.settled
     const nowOf = () => to ?? clock ?? systemNow()
-    if (clock === null) this.#store.hasten(instant(systemNow() + FURTHEST), systemNow())
+    if (clock === null) {
+      this.#store.hasten(instant(systemNow() + FURTHEST), systemNow())
+      if (isOfAnotherTime(this.#store.health, systemNow())) this.#store.health = HEALTHY
+    }
     const lastBeginning = instant(systemNow() + LONGEST_RUN)
     const round: Round = {
       until: nowOf,

@@ -38,6 +38,10 @@ export type Health = { failures: number; probeAt: Instant | null; restedUntil: I
 /** A destination of which nothing is known. */
 export const HEALTHY: Health = { failures: 0, probeAt: null, restedUntil: null }
 
+/** Whether a destination rests, or did, further ahead of now than a rest can last: by a test clock that went back (C1). */
+export const isOfAnotherTime = ({ probeAt, restedUntil }: Health, now: Instant): boolean =>
+  Math.max(probeAt ?? now, restedUntil ?? now) > now + REST
+
 /** How a destination does after an attempt has failed at a moment: after 20 in a row it rests, and each failed probe makes it rest again. */
 export function afterFailure({ failures, restedUntil }: Health, at: Instant): Health {
   const isResting = failures + 1 >= MOST_FAILURES
