@@ -85,7 +85,8 @@ export function news(webhookId: string, from: number): string[] {
     expect(at(letter.body, 'type')).toBe(letter.event)
     expect(Number.parseInt(letter.id.replace('-', '').slice(0, 12), 16)).toBe(letter.at)
     const user = at(letter.body, 'user', 'id')
-    expect([letter.seq, letter.subject === null]).toEqual([0, user === undefined])
+    const ofBoard = `board:${at(letter.body, 'leaderboard', 'id')}`
+    expect([letter.seq, letter.subject === ofBoard]).toEqual([0, user === undefined])
     sent.splice(sent.indexOf(letter), 1)
   }
   expect(new Set(letters.map(({ id }) => id)).size).toBe(letters.length)

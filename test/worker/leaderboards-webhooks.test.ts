@@ -406,7 +406,7 @@ describe('which runs begin and end (W6)', () => {
     expect(sent).toHaveLength(1)
     expect(sent[0]).toMatchObject({
       event: 'leaderboard.started',
-      subject: null,
+      subject: `board:${setup.board}`,
       body: {
         type: 'leaderboard.started',
         leaderboard: {

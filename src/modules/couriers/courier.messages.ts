@@ -24,7 +24,10 @@ export const Letter = z.object({
   at: z.number(),
   /** Beside `at`, the order of what happened to one user. */
   seq: z.number(),
-  /** Our id of the user whom it is about: letters about one user are carried in their order, and go with an erased one (U8). Null: nobody. */
+  /**
+   * Our id of the user whom it is about: letters about one user are carried in their order, and go with an erased one (U8). `board:` and
+   * an id where it is about a leaderboard: they are carried in order too, and are no user's, whose ids are UUIDs. Null: nobody.
+   */
   subject: z.string().nullable(),
   /** The type of the event, or of the notification. */
   event: z.string(),

@@ -32,7 +32,9 @@ export async function tellNews(
       if (body === null || fact === null) return []
       const message: Message = { id: childId(id, index), type: fact.type, body }
       const userIid = 'iid' in fact ? fact.iid : null
-      return [{ at, seq: 0, id: message.id, userIid, messages: [message] }]
+      // What is about no user of a leaderboard goes in its order.
+      const order = userIid === null ? { subject: `board:${board.id}` } : {}
+      return [{ at, seq: 0, id: message.id, userIid, ...order, messages: [message] }]
     }),
   )
   const unreachable = new Map<string, unknown>()
