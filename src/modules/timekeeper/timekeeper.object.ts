@@ -89,6 +89,7 @@ export class Timekeeper extends DurableObject<Bindings> {
       to: moved?.to ?? now,
       steps,
       mustAll: moved !== null,
+      isSet: clock !== null,
       from: moved?.from ?? null,
       grace,
     })

@@ -34,7 +34,8 @@ export type Grace = { ticks: number; finals: number }
  * Does what of a tenant's work is due by a moment, in order of due time, at most so many steps of it. Every step is idempotent:
  * what it has done is in D1 before the next one begins. Where something fails that is only for one leaderboard, or for one walk over the
  * users, it throws if that is wanted; else that waits, so that it holds up nothing else. Where the
- * clock is moved, `from` is where it stood: what is to be told is told on the way.
+ * clock is moved, `from` is where it stood: what is to be told is told on the way. While a clock is set (`isSet`), couriers are waited for, so that
+ * whoever moves it finds their work done or still to be done, never under way (C1).
  */
 export async function workOff(
   context: TenantContext,
@@ -44,7 +45,15 @@ export async function workOff(
     mustAll,
     grace,
     from = null,
-  }: { to: Instant; steps: number; mustAll: boolean; grace: Grace; from?: Instant | null },
+    isSet = mustAll,
+  }: {
+    to: Instant
+    steps: number
+    mustAll: boolean
+    grace: Grace
+    from?: Instant | null
+    isSet?: boolean
+  },
 ): Promise<void> {
   let now = from
   for (let step = 0; step < steps; step += 1) {
@@ -69,7 +78,7 @@ export async function workOff(
     }
     try {
       const next = others[0]?.dueAt ?? null
-      await workOn(context, first, { until: to, grace: grace.finals, mustAll, next })
+      await workOn(context, first, { until: to, grace: grace.finals, mustAll, isSet, next })
     } catch (error) {
       const { kind, subject } = first
       const { tenantId } = context.db
@@ -89,7 +98,11 @@ export async function workOff(
 async function workOn(
   context: TenantContext,
   work: DueWork,
-  { mustAll, ...when }: { until: Instant; grace: number; mustAll: boolean; next: Instant | null },
+  {
+    mustAll,
+    isSet,
+    ...when
+  }: { until: Instant; grace: number; mustAll: boolean; isSet: boolean; next: Instant | null },
 ): Promise<void> {
   switch (work.kind) {
     case 'leaderboard':
@@ -113,7 +126,7 @@ async function workOn(
     case 'outbox':
       return tellPoints(context, work, mustAll)
     case 'courier':
-      return tendDestination(context, work, when.until, mustAll)
+      return tendDestination(context, work, when.until, isSet)
     case 'streaks':
     case 'ticks':
       return
@@ -194,7 +207,7 @@ function stepLine(
   })
 }
 
-/** Has a courier carry what is due; only whoever moves the clock waits for that, since a slow receiver must hold up nothing else (W4, C1). */
+/** Has a courier carry what is due; only under a set clock is that waited for, since a slow receiver must hold up nothing else (W4, C1). */
 async function tendDestination(
   context: TenantContext,
   work: DueWork,
