@@ -19,6 +19,9 @@ function dependencies(): string[] {
   return [...new Set(found)].sort()
 }
 
+/** Servers that are killed and started again, for half a minute and more each: `npm run test:long`. */
+const LONG = ['webhooks-events', 'restart', 'start-failures'].map((name) => `test/server/${name}.test.ts`)
+
 export default defineConfig({
   test: {
     // The Worker logs a line a request; only those of a test that fails are worth reading.
@@ -58,7 +61,7 @@ export default defineConfig({
         test: {
           name: 'http',
           include: ['test/server/**/*.test.ts'],
-          exclude: ['test/server/start*.test.ts'],
+          exclude: ['test/server/start*.test.ts', ...LONG],
           setupFiles: ['test/server/setup.ts'],
           sequence: { groupOrder: 2 },
           testTimeout: 120_000,
@@ -69,11 +72,23 @@ export default defineConfig({
         test: {
           name: 'server',
           include: ['test/server/start*.test.ts'],
+          exclude: LONG,
           setupFiles: ['test/server/setup.ts'],
           // Alone and one after another: they measure how quickly a server ends, and each server takes a core.
           sequence: { groupOrder: 3 },
           fileParallelism: false,
           testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'long',
+          include: LONG,
+          setupFiles: ['test/server/setup.ts'],
+          sequence: { groupOrder: 4 },
+          fileParallelism: false,
+          testTimeout: 240_000,
           hookTimeout: 120_000,
         },
       },
