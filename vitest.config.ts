@@ -19,8 +19,53 @@ function dependencies(): string[] {
   return [...new Set(found)].sort()
 }
 
+/** What random worlds and faults at each step of a write take half a minute a file for: `npm run test:long`. */
+const LONG_WORKERS = [
+  'faults',
+  'inbox-faults',
+  'leaderboards-faults',
+  'leaderboards.property',
+  'properties',
+  'streaks.property',
+].map((name) => `test/worker/${name}.test.ts`)
+
 /** Servers that are killed and started again, for half a minute and more each: `npm run test:long`. */
 const LONG = ['webhooks-events', 'restart', 'start-failures'].map((name) => `test/server/${name}.test.ts`)
+
+/** A project of tests in the Workers run time. */
+const workers = ({
+  groupOrder,
+  ...files
+}: {
+  name: string
+  include: string[]
+  exclude?: string[]
+  groupOrder: number
+}) => ({
+  plugins: [
+    cloudflareTest(async () => ({
+      wrangler: { configPath: join(root, 'wrangler.toml') },
+      miniflare: {
+        bindings: {
+          ADMIN_API_KEY: 'adm_test.the-key-of-the-tests-and-of-nothing-else',
+          TEST_CLOCK: 'on',
+          MULTI_TENANCY: 'on',
+          RATE_LIMITS: 'off',
+          MIGRATIONS: await readD1Migrations({ projectPath: root }),
+        },
+      },
+    })),
+  ],
+  test: {
+    ...files,
+    // Each file has a Worker of its own, which reads every module anew: dependencies as one module each, not hundreds.
+    deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
+    globalSetup: ['test/worker/receiver.setup.ts'],
+    setupFiles: ['test/worker/setup.ts'],
+    sequence: { groupOrder },
+    testTimeout: 60_000,
+  },
+})
 
 export default defineConfig({
   test: {
@@ -31,32 +76,12 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
-      {
-        plugins: [
-          cloudflareTest(async () => ({
-            wrangler: { configPath: join(root, 'wrangler.toml') },
-            miniflare: {
-              bindings: {
-                ADMIN_API_KEY: 'adm_test.the-key-of-the-tests-and-of-nothing-else',
-                TEST_CLOCK: 'on',
-                MULTI_TENANCY: 'on',
-                RATE_LIMITS: 'off',
-                MIGRATIONS: await readD1Migrations({ projectPath: root }),
-              },
-            },
-          })),
-        ],
-        test: {
-          name: 'worker',
-          include: ['test/worker/**/*.test.ts'],
-          // Each file has a Worker of its own, which reads every module anew: dependencies as one module each, not hundreds.
-          deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
-          globalSetup: ['test/worker/receiver.setup.ts'],
-          setupFiles: ['test/worker/setup.ts'],
-          sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
-        },
-      },
+      workers({
+        name: 'worker',
+        include: ['test/worker/**/*.test.ts'],
+        exclude: LONG_WORKERS,
+        groupOrder: 1,
+      }),
       {
         test: {
           name: 'http',
@@ -81,6 +106,7 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      workers({ name: 'long-worker', include: LONG_WORKERS, groupOrder: 5 }),
       {
         test: {
           name: 'long',
