@@ -28,7 +28,7 @@ const NO_DEVICE = 'the user has none of these devices any more'
 export function notificationCarrier(context: TenantContext, channel: Channel): Carrier {
   const email = channel === 'email' ? emailPort(context) : null
   return {
-    // A push message that comes twice takes its own place; an email doesn't.
+    // A push message that comes twice takes its own place on most devices, and else is seen twice; an email must not be.
     mayRepeat: channel === 'push' || email?.mayRepeat === true,
     async attempt(letter, now) {
       const notification = notificationIn(letter)

@@ -31,7 +31,7 @@ export function resendEmail({ key, url, patience }: ResendSettings): EmailPort {
       const { status, json, retryAfter } = reply
       if (status >= 200 && status < 300) return { kind: 'delivered', status }
       const error = described(status, json)
-      // Another email was sent under this id, which only another sender's address can make of it: it has been sent.
+      // Another email was taken under this id: the same one, but from or to an address that has changed since. It has been sent.
       const isOther = status === 409 && Fault.safeParse(json).data?.name === 'invalid_idempotent_request'
       if (FINAL.includes(status) || isOther) return { kind: 'refused', status, error }
       return { kind: 'failed', status, error, ...(retryAfter !== undefined && { retryAfter }) }
