@@ -1,4 +1,5 @@
 import { ConfigurationCache } from './modules/configuration/configuration.cache'
+import { Groups } from './modules/events/groups'
 import { UserQueues } from './modules/events/queue'
 import { KeyCache } from './modules/keys/keys.cache'
 import { PassCache } from './modules/notifications/push/passes'
@@ -17,5 +18,6 @@ export class Instance {
   readonly rankings = new RankingCache()
   readonly passes = new PassCache()
   readonly queues = new UserQueues()
+  readonly groups = new Groups()
   readonly wakes = new Wakes()
 }

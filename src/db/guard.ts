@@ -1,4 +1,5 @@
 import type { Instant } from '../shared/clock'
+import { packed } from '../shared/packed'
 import type { TenantDatabase } from './database'
 
 /**
@@ -50,6 +51,51 @@ export function usersUnchanged(
 ): D1PreparedStatement {
   const asked = users.map(({ id, was }) => [id, was === null ? '' : `${was.iid}:${was.seq}`])
   return db.statement(USERS_UNCHANGED, db.tenantId, JSON.stringify(asked))
+}
+
+/** Who of a group is as was read; see `unmoved`. Null where the whole batch has a guard that raises. */
+export type Unmoved = string | null
+
+/**
+ * For the batch of a group of users that don't depend on each other, in which no guard raises: whoever is no longer as read is left
+ * out of each of its statements, all of which have this condition on their rows; what stores the users, and so moves them, comes last.
+ * It is about the user whose own id (`iid`, of somebody new the one to be) is this expression. The tenant is ?2, and ?3 what `unmoved` gives.
+ */
+export const amongUnmoved = (iid: 'value ->> 0' | 'value ->> 1'): string => `(?3 IS NULL OR ${iid} IN (
+    SELECT g.value ->> 0 FROM json_each(?3, '$.users') g
+    WHERE (SELECT config_version FROM tenants WHERE id = ?2) = ?3 ->> 'version'
+      AND coalesce((SELECT now FROM test_clock WHERE ?3 ->> 'testClock'), 0) = ?3 ->> 'clock'
+      AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?2 AND id = g.value ->> 1), '') = g.value ->> 2))`
+
+/**
+ * Those users who are as read, while the configuration is at this version and the test clock stands where it did (null where it is not
+ * set): the same persons at the same `seq`, or, where `was` is null, absent. `iid` is whom the rows are about.
+ */
+export function unmoved(
+  db: TenantDatabase,
+  { version, clock }: { version: number; clock: Instant | null },
+  users: readonly { iid: string; id: string; was: { iid: string; seq: number } | null }[],
+): Unmoved {
+  return JSON.stringify({
+    version,
+    clock: clock ?? 0,
+    testClock: db.testClock ? 1 : 0,
+    users: users.map(({ iid, id, was }) => [iid, id, was === null ? '' : `${was.iid}:${was.seq}`]),
+  })
+}
+
+/**
+ * Statements over rows that are about users, each a JSON list: as few as the length of a parameter allows. The rows are ?1; their condition is `amongUnmoved`.
+ */
+export function overUsers(
+  db: TenantDatabase,
+  sql: string,
+  rows: readonly (readonly unknown[])[],
+  among: Unmoved,
+): D1PreparedStatement[] {
+  return packed(rows.map((row) => JSON.stringify(row))).map((list) =>
+    db.statement(sql, list, db.tenantId, among),
+  )
 }
 
 const CLOCK_UNCHANGED = `

@@ -1,16 +1,22 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 
 /** The name under which a tenant's users are counted; completions are by the achievement's id. */
 export const USERS = 'users'
 
 const TALLY = `
-  INSERT INTO tallies (tenant_id, name, count) SELECT ?1, value, count(*) FROM json_each(?2) GROUP BY value
+  INSERT INTO tallies (tenant_id, name, count) SELECT ?2, value ->> 1, count(*) FROM json_each(?1)
+  WHERE ${amongUnmoved('value ->> 0')} GROUP BY value ->> 1
   ON CONFLICT DO UPDATE SET count = count + excluded.count`
 
-/** Counts one more of each name: a row each. Part of the batch that stores what is counted (A5). */
-export function tally(db: TenantDatabase, names: readonly string[]): D1PreparedStatement[] {
-  return names.length === 0 ? [] : [db.statement(TALLY, db.tenantId, JSON.stringify(names))]
+/** Counts one more of each name, with the own id of the user whom it is about: a row each. Part of the batch that stores what is counted (A5). */
+export function tally(
+  db: TenantDatabase,
+  names: readonly (readonly [iid: string, name: string])[],
+  among: Unmoved,
+): D1PreparedStatement[] {
+  return overUsers(db, TALLY, names, among)
 }
 
 const ALL = 'SELECT name, count FROM tallies WHERE tenant_id = ?1'

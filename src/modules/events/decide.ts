@@ -1,4 +1,5 @@
 import type { TenantDatabase } from '../../db/database'
+import type { Unmoved } from '../../db/guard'
 import { type Decision, evaluate } from '../../engine/evaluate'
 import type { Change } from '../../engine/happen'
 import type { UserState } from '../../engine/state'
@@ -95,21 +96,24 @@ function attempt(decideOne: () => Decision): Decision | { kind: 'failed'; error:
 const refused = (refusal: Refusal): Outcome => ({ decision: { kind: 'refused', refusal }, config: null })
 
 /** What stores everything but the users themselves, of one user or of many: each kind of row in one statement, as far as its length allows. */
-export function recordStatements(db: TenantDatabase, decided: readonly Decided[]): D1PreparedStatement[] {
+export function recordStatements(
+  db: TenantDatabase,
+  decided: readonly Decided[],
+  among: Unmoved,
+): D1PreparedStatement[] {
   const changes = decided.flatMap((one) => one.changes)
-  const names = changes.flatMap(({ before, completed }) => [
-    ...(before === null ? [USERS] : []),
-    ...completed,
-  ])
+  const names = changes.flatMap(({ before, after, completed }) =>
+    [...(before === null ? [USERS] : []), ...completed].map((name) => [after.iid, name] as const),
+  )
   const newlyUsed = decided.flatMap((one) => {
     const userIid = one.changes.at(-1)?.after.iid
     return userIid === undefined ? [] : one.newlyUsed.map((key) => ({ ...key, userIid }))
   })
   return [
-    ...logEvents(db, changes),
-    ...bookAwards(db, changes),
-    ...keepRuns(db, changes),
-    ...tally(db, names),
-    ...useKeys(db, newlyUsed),
+    ...logEvents(db, changes, among),
+    ...bookAwards(db, changes, among),
+    ...keepRuns(db, changes, among),
+    ...tally(db, names, among),
+    ...useKeys(db, newlyUsed, among),
   ]
 }

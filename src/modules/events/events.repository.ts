@@ -1,72 +1,52 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import type { Change } from '../../engine/happen'
 import type { Instant } from '../../shared/clock'
-import { packed } from '../../shared/packed'
 
 /** An idempotency key of one user, and the event that it stands for (E4). */
 export type UsedKey = { metricId: string; key: string; eventId: string }
 
-// CROSS JOIN keeps SQLite from reading all of the user's keys instead of those that are asked for.
+// CROSS JOIN keeps SQLite from reading all of a user's keys instead of those that are asked for.
 const USED_KEYS = `
-  SELECT i.metric_id AS metricId, i.key, i.event_id AS eventId
-  FROM json_each(?3) asked CROSS JOIN idempotency_keys i
-    ON i.user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)
-    AND i.metric_id = asked.value ->> 0 AND i.key = asked.value ->> 1`
-
-/** Finds which of the user's keys, as pairs of metric id and key, were used before. Parsed by `parseUsedKeys`. */
-export function usedKeysStatement(
-  db: TenantDatabase,
-  userId: string,
-  pairs: readonly (readonly [string, string])[],
-): D1PreparedStatement {
-  return db.statement(USED_KEYS, db.tenantId, userId, JSON.stringify(pairs))
-}
-
-const USED_KEYS_OF_SEVERAL = `
   SELECT asked.value ->> 0 AS userId, i.metric_id AS metricId, i.key, i.event_id AS eventId
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
     CROSS JOIN idempotency_keys i
     ON i.user_iid = u.iid AND i.metric_id = asked.value ->> 1 AND i.key = asked.value ->> 2`
 
-/** Finds which of these keys, as triples of user id, metric id and key, were used before. Parsed by `parseUsedKeysOfSeveral`. */
-export function usedKeysOfSeveralStatement(
+/** Finds which of these keys, as triples of user id, metric id and key, were used before. Parsed by `parseUsedKeys`. */
+export function usedKeysStatement(
   db: TenantDatabase,
   triples: readonly (readonly [string, string, string])[],
 ): D1PreparedStatement {
-  return db.statement(USED_KEYS_OF_SEVERAL, db.tenantId, JSON.stringify(triples))
+  return db.statement(USED_KEYS, db.tenantId, JSON.stringify(triples))
 }
 
-export function parseUsedKeysOfSeveral(result: D1Result | undefined): (UsedKey & { userId: string })[] {
-  return z.array(UsedKeyRow.extend({ userId: z.string() })).parse(result?.results ?? [])
-}
+const UsedKeyRows = z.array(
+  z.object({ userId: z.string(), metricId: z.string(), key: z.string(), eventId: z.string() }),
+)
 
-const UsedKeyRow = z.object({ metricId: z.string(), key: z.string(), eventId: z.string() })
-const UsedKeyRows = z.array(UsedKeyRow)
-
-export function parseUsedKeys(result: D1Result | undefined): UsedKey[] {
+/** The keys that `usedKeysStatement` has found, and whose they are. */
+export function parseUsedKeys(result: D1Result | undefined): (UsedKey & { userId: string })[] {
   return UsedKeyRows.parse(result?.results ?? [])
 }
 
 const RECORDED = `
-  SELECT e.id, e.at, e.seq FROM json_each(?3) asked CROSS JOIN events e
-    ON e.user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)
-    AND e.metric_id = asked.value ->> 0 AND e.at >= asked.value ->> 1 AND e.id = asked.value ->> 2`
+  SELECT e.id, e.at, e.seq FROM json_each(?2) asked
+    CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
+    CROSS JOIN events e ON e.user_iid = u.iid
+    AND e.metric_id = asked.value ->> 1 AND e.at >= asked.value ->> 2 AND e.id = asked.value ->> 3`
 
-/** An event that may have been recorded, and where it would stand in the log: not before `since`. */
-export type EventSought = { metricId: string; since: Instant; id: string }
+/** An event that may have been recorded, and where it would stand in its user's log: not before `since`. */
+export type EventSought = { userId: string; metricId: string; since: Instant; id: string }
 
 /** Where an event stands in the log. */
 export type Recorded = { at: number; seq: number }
 
 /** Finds which of these events were recorded, after tries whose end nobody saw. Parsed by `parseRecorded`. */
-export function recordedStatement(
-  db: TenantDatabase,
-  userId: string,
-  sought: readonly EventSought[],
-): D1PreparedStatement {
-  const asked = sought.map(({ metricId, since, id }) => [metricId, since, id])
-  return db.statement(RECORDED, db.tenantId, userId, JSON.stringify(asked))
+export function recordedStatement(db: TenantDatabase, sought: readonly EventSought[]): D1PreparedStatement {
+  const asked = sought.map(({ userId, metricId, since, id }) => [userId, metricId, since, id])
+  return db.statement(RECORDED, db.tenantId, JSON.stringify(asked))
 }
 
 const RecordedRows = z.array(z.object({ id: z.string(), at: z.number(), seq: z.number() }))
@@ -78,40 +58,45 @@ export function parseRecorded(result: D1Result | undefined): Map<string, Recorde
 const LOG = `
   INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset, attributes)
   SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-  FROM json_each(?1)`
+  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
 
 /** Appends the events of changes to the log: one row each. */
-export function logEvents(db: TenantDatabase, changes: readonly Change[]): D1PreparedStatement[] {
+export function logEvents(
+  db: TenantDatabase,
+  changes: readonly Change[],
+  among: Unmoved,
+): D1PreparedStatement[] {
   const rows = changes.flatMap(({ event, after }) =>
     event === null
       ? []
-      : JSON.stringify([
-          after.iid,
-          event.metricId,
-          event.at,
-          event.seq,
-          event.id,
-          event.value,
-          event.utcOffset,
-          event.attributes.size === 0 ? null : JSON.stringify(Object.fromEntries(event.attributes)),
-        ]),
+      : [
+          [
+            after.iid,
+            event.metricId,
+            event.at,
+            event.seq,
+            event.id,
+            event.value,
+            event.utcOffset,
+            event.attributes.size === 0 ? null : JSON.stringify(Object.fromEntries(event.attributes)),
+          ],
+        ],
   )
-  return packed(rows).map((list) => db.statement(LOG, list))
+  return overUsers(db, LOG, rows, among)
 }
 
 const USE_KEYS = `
   INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
 
 /** Marks idempotency keys as used, each by a user, whom our own id names: one row each. */
 export function useKeys(
   db: TenantDatabase,
   keys: readonly (UsedKey & { userIid: string })[],
+  among: Unmoved,
 ): D1PreparedStatement[] {
-  const rows = keys.map(({ userIid, metricId, key, eventId }) =>
-    JSON.stringify([userIid, metricId, key, eventId]),
-  )
-  return packed(rows).map((list) => db.statement(USE_KEYS, list))
+  const rows = keys.map(({ userIid, metricId, key, eventId }) => [userIid, metricId, key, eventId])
+  return overUsers(db, USE_KEYS, rows, among)
 }
 
 /** The sum of a user's changes on one local day. */

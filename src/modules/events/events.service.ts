@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Context, Scope } from '../../context'
 import type { Command } from '../../engine/evaluate'
+import { Refusal } from '../../errors'
 import type { Claim } from '../../http/access'
 import { systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
@@ -10,9 +11,9 @@ import type { PreferencesChange } from '../preferences/preferences.rules'
 import { arm } from '../timekeeper/timekeeper.service'
 import type { ProfileChange } from '../users/users.rules'
 import { eventCommand, messageOf } from './commands'
-import { Contention, commit, Deposed, type Line } from './commit'
+import { Contention, commit, commitTogether, Deposed, type Line, type Means, type Member } from './commit'
 import type { EventRequest } from './events.schemas'
-import { LaneReply, type Settlement, settleAll } from './settlement'
+import { LaneReply, type Settlement, settleAll, settleEach } from './settlement'
 import { isPlaceOf, type Job, type Outcome } from './tries'
 
 /** How long a lane may take before others are let in, in seconds. */
@@ -128,21 +129,30 @@ async function commitOrHandOver(
   jobs: readonly Job[],
   mayWrite: () => boolean,
 ): Promise<Settlement[]> {
+  const { tenantId, userId } = line
+  const { configurations, groups, wakes } = ctx.instance
+  const means: Means = {
+    db: ctx.db.of(tenantId),
+    configurations,
+    hastened: () => ctx.waitUntil(arm(ctx, tenantId)),
+    newsworthy: () => wakeOutbox(ctx, wakes, tenantId),
+  }
+  const member = { userId, jobs, mayWrite }
+  const settled = await groups.submit(
+    tenantId,
+    member,
+    (members) => commitGroup(ctx, means, members),
+    ctx.waitUntil,
+  )
+  if (settled !== null) return settled
+  ctx.notes.alone = true
   let conflicts = 0
-  const means = {
-    db: ctx.db.of(line.tenantId),
-    configurations: ctx.instance.configurations,
-    conflicted: () => {
-      conflicts += 1
-      ctx.notes.conflicts = conflicts
-    },
-    hastened: () => ctx.waitUntil(arm(ctx, line.tenantId)),
-    newsworthy: () => wakeOutbox(ctx, ctx.instance.wakes, line.tenantId),
-    patience: PATIENCE,
-    mayWrite,
+  const conflicted = () => {
+    conflicts += 1
+    ctx.notes.conflicts = conflicts
   }
   try {
-    const outcomes = await commit(means, line.userId, jobs)
+    const outcomes = await commit(means, member, { conflicted, patience: PATIENCE })
     // Whoever leads tells the leaderboards before it hands on, so that a user's changes reach them in their order.
     mayWrite()
     const commands = jobs.map(({ command }) => command)
@@ -153,6 +163,27 @@ async function commitOrHandOver(
     ctx.notes.lane = true
     return handOver(ctx, line, jobs, mayWrite)
   }
+}
+
+/** Commits what several users wait for. Where that fails as a whole, each goes alone. */
+async function commitGroup(ctx: Context, means: Means, members: readonly Member[]) {
+  let outcomes: readonly (Outcome[] | null)[] = []
+  try {
+    outcomes = await commitTogether(means, members)
+  } catch (error) {
+    // A refusal is of the tenant, and each will be told.
+    if (!(error instanceof Refusal)) {
+      console.warn(JSON.stringify({ level: 'warn', requestId: ctx.requestId, together: String(error) }))
+    }
+    return members.map(() => null)
+  }
+  ctx.notes.group = members.length
+  const done = members.flatMap(({ jobs }, index) => {
+    const own = outcomes[index]
+    return own ? [{ index, commands: jobs.map(({ command }) => command), outcomes: own }] : []
+  })
+  const ends = settleEach(ctx, done)
+  return members.map((_, index) => ends[done.findIndex((one) => one.index === index)] ?? null)
 }
 
 /** Sends commands through the user's lane. */

@@ -37,7 +37,6 @@ export class UserLane extends DurableObject<Bindings> {
           {
             db: new AccountDatabase(this.env.DB, cost, testClock).of(line.tenantId),
             configurations: this.#instance.configurations,
-            conflicted: () => undefined,
             hastened: () => this.ctx.waitUntil(arm({ env: this.env }, line.tenantId)),
             newsworthy: () =>
               wakeOutbox(
@@ -45,11 +44,9 @@ export class UserLane extends DurableObject<Bindings> {
                 this.#instance.wakes,
                 line.tenantId,
               ),
-            patience: Number.POSITIVE_INFINITY,
-            mayWrite,
           },
-          line.userId,
-          jobs,
+          { userId: line.userId, jobs, mayWrite },
+          { conflicted: () => undefined, patience: Number.POSITIVE_INFINITY },
         )
         const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work)
         const commands = jobs.map((one) => one.command)

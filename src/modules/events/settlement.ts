@@ -7,7 +7,7 @@ import { fromMicros } from '../../shared/decimal'
 import { completedAnswers, userAchievementAnswer } from '../achievements/achievements.answers'
 import { AchievementCompletionResponse } from '../achievements/achievements.schemas'
 import type { Configuration, Metric } from '../configuration/configuration'
-import { type Carrier, deliver, type Placements } from '../leaderboards/delivery.service'
+import { type Carrier, deliverEach, type Placements } from '../leaderboards/delivery.service'
 import { leaderboardChanges } from '../leaderboards/leaderboards.answers'
 import { NEW_COUNTER } from '../metrics/metrics.rules'
 import { pointsChanges } from '../points/points.answers'
@@ -102,15 +102,40 @@ export async function settleAll(
   commands: readonly Command[],
   outcomes: readonly Outcome[],
 ): Promise<Settlement[]> {
-  const changed = outcomes.flatMap(({ decision, config }, index) =>
-    decision.kind === 'changed' && config !== null ? [{ index, change: decision.change, config }] : [],
+  const [settled] = settleEach(carrier, [{ commands, outcomes }])
+  return settled ?? []
+}
+
+/**
+ * Tells the leaderboards of what was committed together, all of it by one call of each leaderboard, and makes the answers to each user's
+ * commands as soon as those leaderboards have answered on which that user has moved.
+ */
+export function settleEach(
+  carrier: Carrier,
+  users: readonly { commands: readonly Command[]; outcomes: readonly Outcome[] }[],
+): Promise<Settlement[]>[] {
+  const changed = users.flatMap(({ outcomes }) =>
+    outcomes.flatMap((outcome) =>
+      outcome.decision.kind === 'changed' && outcome.config !== null
+        ? [{ outcome, change: outcome.decision.change, config: outcome.config }]
+        : [],
+    ),
   )
   const last = changed.at(-1)
-  if (last === undefined) return commands.map((command, index) => settle(command, outcomes[index]))
   const changes = changed.map(({ change }) => change)
-  const placements = await deliver(carrier, last.config, changes, last.change.after.changed)
-  const byCommand = new Map(changed.map(({ index }, nth) => [index, placements[nth]]))
-  return commands.map((command, index) => settle(command, outcomes[index], byCommand.get(index)))
+  const delivered =
+    last === undefined ? [] : deliverEach(carrier, last.config, changes, last.change.after.changed)
+  const placements = new Map<Outcome, Promise<Placements> | undefined>(
+    changed.map(({ outcome }, nth) => [outcome, delivered[nth]]),
+  )
+  return users.map(({ commands, outcomes }) =>
+    Promise.all(
+      commands.map(async (command, index) => {
+        const outcome = outcomes[index]
+        return settle(command, outcome, outcome && (await placements.get(outcome)))
+      }),
+    ),
+  )
 }
 
 /** Makes the answer from what happened, never from a second read. */

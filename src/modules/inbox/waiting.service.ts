@@ -6,7 +6,7 @@ import { type Instant, instant, systemNow } from '../../shared/clock'
 import { type Configuration, metricByKey } from '../configuration/configuration'
 import { configurationAt } from '../configuration/configuration.repository'
 import { Commands } from '../events/commands'
-import { parseUsedKeysOfSeveral, type UsedKey, usedKeysOfSeveralStatement } from '../events/events.repository'
+import { parseUsedKeys, type UsedKey, usedKeysStatement } from '../events/events.repository'
 import { recountStreaks } from '../streaks/recount.service'
 import { isStale } from '../streaks/streaks.rules'
 import { parseStanding, standingStatement, type Tenant } from '../tenants/tenants.repository'
@@ -93,7 +93,7 @@ async function readUsers(
   )
   const [found, used] = await db.batch([
     usersStatement(db, { ids: [...users.keys()] }, systemNow()),
-    ...(triples.length === 0 ? [] : [usedKeysOfSeveralStatement(db, triples)]),
+    ...(triples.length === 0 ? [] : [usedKeysStatement(db, triples)]),
   ])
   const states = new Map<string, UserState>()
   const spoilt = new Map<string, unknown>()
@@ -105,7 +105,7 @@ async function readUsers(
       spoilt.set(WithId.parse(row).id, error)
     }
   }
-  return { states, spoilt, usedKeys: Map.groupBy(parseUsedKeysOfSeveral(used), ({ userId }) => userId) }
+  return { states, spoilt, usedKeys: Map.groupBy(parseUsedKeys(used), ({ userId }) => userId) }
 }
 
 const WithId = z.object({ id: z.string() })

@@ -60,7 +60,19 @@ export async function deliver(
   /** How long to wait for a leaderboard, in milliseconds, and whether anybody wants to know the places. */
   { patience, wanted } = { patience: PATIENCE, wanted: true },
 ): Promise<Placements[]> {
+  return Promise.all(deliverEach(carrier, config, changes, at, { patience, wanted }))
+}
+
+/** The same, but answers for each change on its own, as soon as the leaderboards that it touches have answered. */
+export function deliverEach(
+  carrier: Carrier,
+  config: Configuration,
+  changes: readonly InputChange[],
+  at: Instant,
+  { patience, wanted } = { patience: PATIENCE, wanted: true },
+): Promise<Placements>[] {
   const placements = changes.map(() => new Map<string, Placement>())
+  const waits: Promise<void>[][] = changes.map(() => [])
   const calls = config.leaderboards.flatMap((board) => {
     const concerned = changes.flatMap((change, index) => {
       const score = scoreChange(board, change)
@@ -68,20 +80,21 @@ export async function deliver(
     })
     return concerned.length === 0 || statusOf(board, at) !== 'active' ? [] : [{ board, concerned }]
   })
-  if (calls.length === 0) return placements
-  count(carrier, 'objectWaves', 1)
-  count(carrier, 'objectCalls', calls.length)
-  await Promise.all(
-    calls.map(async ({ board, concerned }) => {
-      const scores = concerned.map(({ score }) => score)
-      const found = await call(carrier, config, board, scores, { at, patience, wanted })
+  if (calls.length > 0) {
+    count(carrier, 'objectWaves', 1)
+    count(carrier, 'objectCalls', calls.length)
+  }
+  for (const { board, concerned } of calls) {
+    const scores = concerned.map(({ score }) => score)
+    const work = call(carrier, config, board, scores, { at, patience, wanted }).then((found) => {
       for (const [nth, placement] of found.entries()) {
         const index = concerned[nth]?.index
         if (placement !== null && index !== undefined) placements[index]?.set(board.id, placement)
       }
-    }),
-  )
-  return placements
+    })
+    for (const { index } of concerned) waits[index]?.push(work)
+  }
+  return placements.map((places, index) => Promise.all(waits[index] ?? []).then(() => places))
 }
 
 /** Adds to a figure of the log line. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import { type Instant, instant } from '../../shared/clock'
 
 const Notice = z.object({
@@ -14,19 +15,24 @@ export type Notice = z.output<typeof Notice>
 
 const KEEP = `
   INSERT INTO notices (tenant_id, due_at, id, user_id, user_iid, achievement_id)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2) WHERE true
+  SELECT ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 0, value ->> 4 FROM json_each(?1)
+  WHERE ${amongUnmoved('value ->> 0')}
   ON CONFLICT DO NOTHING`
 
 /** Keeps notices until they are due. */
-export function keepNotices(db: TenantDatabase, notices: readonly Notice[]): D1PreparedStatement {
+export function keepNotices(
+  db: TenantDatabase,
+  notices: readonly Notice[],
+  among: Unmoved,
+): D1PreparedStatement[] {
   const rows = notices.map(({ dueAt, id, userId, userIid, achievementId }) => [
+    userIid,
     dueAt,
     id,
     userId,
-    userIid,
     achievementId,
   ])
-  return db.statement(KEEP, db.tenantId, JSON.stringify(rows))
+  return overUsers(db, KEEP, rows, among)
 }
 
 const DUE = `

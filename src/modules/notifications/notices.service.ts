@@ -1,6 +1,6 @@
 import type { TenantContext } from '../../context'
 import type { TenantDatabase } from '../../db/database'
-import { configurationUnchanged, isConflict } from '../../db/guard'
+import { configurationUnchanged, isConflict, type Unmoved } from '../../db/guard'
 import type { Change } from '../../engine/happen'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant, systemNow } from '../../shared/clock'
@@ -29,6 +29,7 @@ export function noticesOf(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly Pick<Change, 'after' | 'completed'>[],
+  among: Unmoved,
 ): D1PreparedStatement[] {
   if (changes.every(({ completed }) => completed.length === 0) || !wantsCompletions(config)) return []
   const notices = changes.flatMap(({ after, completed }) => {
@@ -43,7 +44,7 @@ export function noticesOf(
   })
   if (notices.length === 0) return []
   const first = instant(Math.min(...notices.map(({ dueAt }) => dueAt)))
-  return [keepNotices(db, notices), makeDue(db, 'notices', '', first)]
+  return [...keepNotices(db, notices, among), makeDue(db, 'notices', '', first)]
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { TenantDatabase } from '../../db/database'
+import type { Unmoved } from '../../db/guard'
 import type { Change } from '../../engine/happen'
 import type { Configuration } from '../configuration/configuration'
 import { parcelsOfChange } from './messages.rules'
@@ -13,8 +14,9 @@ export function newsOf(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly Change[],
+  among: Unmoved,
 ): D1PreparedStatement[] {
   if (!config.webhooks.some(({ status }) => status === 'active')) return []
   const parcels = changes.flatMap((change) => parcelsOfChange(config, change))
-  return [...putParcels(db, parcels), ...notePoints(db, config, changes)]
+  return [...putParcels(db, parcels, among), ...notePoints(db, config, changes, among)]
 }

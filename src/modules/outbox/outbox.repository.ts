@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import { type Instant, instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
 import { Message, type Parcel } from './outbox'
 
 const PUT = `
   INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2)`
+  SELECT ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 0, value ->> 4 FROM json_each(?1)
+  WHERE ${amongUnmoved('value ->> 0')}`
 // Those alone whose users are still as they were read; see changes.repository.ts.
 const PUT_IF_UNCHANGED = `
   WITH asked AS MATERIALIZED (SELECT value FROM json_each(?2))
@@ -24,10 +26,19 @@ const columns = ({ at, seq, id, userIid, messages }: Parcel) => [
 ]
 
 /** Puts parcels into the outbox; part of the guarded batch of the changes that they tell of (W2). One row written for each. */
-export function putParcels(db: TenantDatabase, parcels: readonly Parcel[]): D1PreparedStatement[] {
-  return packed(parcels.map((parcel) => JSON.stringify(columns(parcel)))).map((list) =>
-    db.statement(PUT, db.tenantId, list),
-  )
+export function putParcels(
+  db: TenantDatabase,
+  parcels: readonly Parcel[],
+  among: Unmoved,
+): D1PreparedStatement[] {
+  const rows = parcels.map(({ at, seq, id, userIid, messages }) => [
+    userIid,
+    at,
+    seq,
+    id,
+    JSON.stringify(messages),
+  ])
+  return overUsers(db, PUT, rows, among)
 }
 
 /** A parcel about a user, who was read at this `seq`. */

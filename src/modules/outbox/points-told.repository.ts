@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
@@ -22,26 +23,27 @@ const onConflict = `ON CONFLICT DO UPDATE SET seq = excluded.seq, at = excluded.
 const COLUMNS = 'user_iid, system_id, tenant_id, user_id, seq, at, total, until, due_at'
 const NOTE = `
   INSERT INTO points_told (${COLUMNS})
-  SELECT value ->> 0, value ->> 1, ?1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 6
-  FROM json_each(?2) WHERE true ${onConflict}`
+  SELECT value ->> 0, value ->> 1, ?2, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 6
+  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')} ${onConflict}`
 const NOTE_IF_UNCHANGED = `
-  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?2))
+  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1))
   INSERT INTO points_told (${COLUMNS})
-  SELECT a.value ->> 0, a.value ->> 1, ?1, a.value ->> 2, a.value ->> 3, a.value ->> 4, a.value ->> 5, a.value ->> 6,
+  SELECT a.value ->> 0, a.value ->> 1, ?2, a.value ->> 2, a.value ->> 3, a.value ->> 4, a.value ->> 5, a.value ->> 6,
     a.value ->> 6
-  FROM asked a CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = a.value ->> 2 AND u.iid = a.value ->> 0
+  FROM asked a CROSS JOIN users u ON u.tenant_id = ?2 AND u.id = a.value ->> 2 AND u.iid = a.value ->> 0
     AND u.seq = a.value ->> 3
   WHERE true ${onConflict}`
 
 /**
  * Notes that `points.changed` is to be told of changes, where somebody listens (W5): at once, or once the last one is 15 minutes old. Part of the
- * guarded batch that stores the changes; with `mayBeSkipped`, of one that leaves users alone who have changed, before they are stored.
+ * batch that stores the changes, of those among them (`amongUnmoved`); with `mayBeSkipped`, of one that leaves users alone who have changed, before they are stored.
  * Two rows written for a change after a quiet time, and none while one is due.
  */
 export function notePoints(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly PointsChange[],
+  among: Unmoved,
   { mayBeSkipped }: { mayBeSkipped: boolean } = { mayBeSkipped: false },
 ): D1PreparedStatement[] {
   if (!listens(config, 'points.changed')) return []
@@ -52,11 +54,13 @@ export function notePoints(
       if (noted.has(key)) return []
       noted.add(key)
       const since = [before?.seq ?? 0, before?.changed ?? 0, before?.points.get(systemId) ?? 0]
-      return JSON.stringify([after.iid, systemId, after.id, ...since, after.changed])
+      return [[after.iid, systemId, after.id, ...since, after.changed]]
     }),
   )
-  const sql = mayBeSkipped ? NOTE_IF_UNCHANGED : NOTE
-  return packed(rows).map((list) => db.statement(sql, db.tenantId, list))
+  if (!mayBeSkipped) return overUsers(db, NOTE, rows, among)
+  return packed(rows.map((row) => JSON.stringify(row))).map((list) =>
+    db.statement(NOTE_IF_UNCHANGED, list, db.tenantId),
+  )
 }
 
 /** The most that is told of points at once, in one write batch. */

@@ -93,7 +93,7 @@ export async function flushPoints(
     await db.batch([
       configurationUnchanged(db, config.version),
       untold(db, due),
-      ...putParcels(db, parcels),
+      ...putParcels(db, parcels, null),
       ...(gone.length === 0 ? [] : [forgetPoints(db, gone)]),
       notePointsTold(db, noted, now),
     ])

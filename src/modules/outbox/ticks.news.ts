@@ -25,7 +25,7 @@ export async function newsOfTicks(
     const told = { before, after: { ...user, seq, changed, points }, awards }
     return levelParcelsOf(config, told).map((parcel) => ({ parcel, was: before }))
   })
-  return [...putParcelsOf(db, parcels), ...notePoints(db, config, dated, { mayBeSkipped: true })]
+  return [...putParcelsOf(db, parcels), ...notePoints(db, config, dated, null, { mayBeSkipped: true })]
 }
 
 /** When the last of a user's ticks was due, but not before the user's last change. */

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import type { Change } from '../../engine/happen'
 import type { AwardRecord } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
-import { packed } from '../../shared/packed'
 import { PointsBoost, PointsTrigger } from './points.schemas'
 
 const BOOK = `
   INSERT INTO awards (user_iid, seq, system_id, at, position, id, awarded, total, utc_offset, trigger_id,
     trigger_version, boosts)
   SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-    value ->> 8, value ->> 9, value ->> 10, value ->> 11 FROM json_each(?1)`
+    value ->> 8, value ->> 9, value ->> 10, value ->> 11 FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
 
 /** What the ledger has of an award, but for whose it is and of which change, in the order of its columns from `system_id` on. */
 export const awardValues = (award: AwardRecord): (string | number | null)[] => [
@@ -27,11 +27,15 @@ export const awardValues = (award: AwardRecord): (string | number | null)[] => [
 ]
 
 /** Books the awards of changes in the ledger: one row each. One statement, unless many boosts make the awards very large. */
-export function bookAwards(db: TenantDatabase, changes: readonly Change[]): D1PreparedStatement[] {
+export function bookAwards(
+  db: TenantDatabase,
+  changes: readonly Change[],
+  among: Unmoved,
+): D1PreparedStatement[] {
   const rows = changes.flatMap(({ after, awards }) =>
-    awards.map((award) => JSON.stringify([after.iid, award.seq, ...awardValues(award)])),
+    awards.map((award) => [after.iid, award.seq, ...awardValues(award)]),
   )
-  return packed(rows).map((list) => db.statement(BOOK, list))
+  return overUsers(db, BOOK, rows, among)
 }
 
 const NEWEST = `

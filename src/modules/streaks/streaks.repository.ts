@@ -1,24 +1,27 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import type { Change } from '../../engine/happen'
 import { type Instant, instant } from '../../shared/clock'
-import { packed } from '../../shared/packed'
 import type { Pause, StreakRun } from './streaks.state'
 
 const END = `
   INSERT INTO streak_runs (user_iid, first, last, started, marks, length)
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1) WHERE true
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1)
+  WHERE ${amongUnmoved('value ->> 0')}
   ON CONFLICT DO UPDATE SET last = excluded.last, started = excluded.started, marks = excluded.marks,
     length = excluded.length`
 
 /** Keeps the streaks that changes have ended: one row each. */
-export function keepRuns(db: TenantDatabase, changes: readonly Change[]): D1PreparedStatement[] {
+export function keepRuns(
+  db: TenantDatabase,
+  changes: readonly Change[],
+  among: Unmoved,
+): D1PreparedStatement[] {
   const rows = changes.flatMap(({ after, ended }) =>
-    ended.map(({ first, last, started, marks, length }) =>
-      JSON.stringify([after.iid, first, last, started, marks, length]),
-    ),
+    ended.map(({ first, last, started, marks, length }) => [after.iid, first, last, started, marks, length]),
   )
-  return packed(rows).map((list) => db.statement(END, list))
+  return overUsers(db, END, rows, among)
 }
 
 /** A streak that is over, as its row has it. */

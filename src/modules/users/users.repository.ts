@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import type { Completion, Counter, UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { micros } from '../../shared/decimal'
-import { packed } from '../../shared/packed'
 import { BoostRow } from '../configuration/configuration.repository'
 import { NO_PREFERENCES, Preferences } from '../preferences/preferences'
 import { parseStreak, type StreakState, streakJson } from '../streaks/streaks.state'
@@ -184,35 +184,49 @@ function valuesOf(user: UserState): (string | number | null)[] {
 
 const STORE_SEVERAL = `
   INSERT INTO users (tenant_id, ${COLUMNS})
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+  SELECT ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
     value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
     value ->> 16, value ->> 17, value ->> 18, value ->> 19, value ->> 20, value ->> 21
-  FROM json_each(?2) WHERE true
+  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 1')}
   ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = excluded.changed, email = excluded.email, name = excluded.name,
     tz = excluded.tz, subscribe_to_emails = excluded.subscribe_to_emails, device_tokens = excluded.device_tokens,
     attributes = excluded.attributes, updated = excluded.updated, metrics = excluded.metrics, points = excluded.points,
     counters = excluded.counters, touched = excluded.touched, streak = excluded.streak,
     achievements = excluded.achievements, preferences = excluded.preferences, active_day = excluded.active_day`
-const STORE_SEVERAL_WITH_DUE = `${STORE_SEVERAL}, streak_due = excluded.streak_due`
+const STORE_SEVERAL_WITH_DUE = `${STORE_SEVERAL}, streak_due = excluded.streak_due RETURNING iid`
+const STORE_SEVERAL_AS_DUE = `${STORE_SEVERAL} RETURNING iid`
 
-/** Stores the states of several users as `storeUser` does that of one, at the same price; the guards are the caller's (`usersUnchanged`). */
+/**
+ * Stores the states of several users as `storeUser` does that of one, at the same price: of those among them, or of all, where the
+ * guards are the caller's (`usersUnchanged`). `parseStored` tells from the results whose were stored.
+ */
 export function storeUsers(
   db: TenantDatabase,
   users: readonly { was: UserState | null; now: UserState }[],
+  among: Unmoved,
 ): D1PreparedStatement[] {
   const isMoved = ({ was, now }: { was: UserState | null; now: UserState }) =>
     was !== null && was.streak.due !== now.streak.due
   const each = (sql: string, some: typeof users) =>
-    packed(some.map(({ now }) => JSON.stringify(valuesOf(now)))).map((list) =>
-      db.statement(sql, db.tenantId, list),
+    overUsers(
+      db,
+      sql,
+      some.map(({ now }) => valuesOf(now)),
+      among,
     )
   return [
     ...each(
-      STORE_SEVERAL,
+      STORE_SEVERAL_AS_DUE,
       users.filter((user) => !isMoved(user)),
     ),
     ...each(STORE_SEVERAL_WITH_DUE, users.filter(isMoved)),
   ]
+}
+
+/** The own ids of the users whom statements of `storeUsers` have stored. */
+export function parseStored(results: readonly D1Result[]): Set<string> {
+  const rows = z.array(z.object({ iid: z.string() }))
+  return new Set(results.flatMap((result) => rows.parse(result.results)).map(({ iid }) => iid))
 }
 
 /** The column `achievements`. */

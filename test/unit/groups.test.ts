@@ -1,0 +1,258 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Member } from '../../src/modules/events/commit'
+import { type CommitMembers, Groups } from '../../src/modules/events/groups'
+import type { Settlement } from '../../src/modules/events/settlement'
+import type { Job } from '../../src/modules/events/tries'
+import { instant } from '../../src/shared/clock'
+
+/** How long a group may be silent before it is thought dead, and how often those who wait look (groups.ts). */
+const LEASE = 5_000
+const WATCH = 1_000
+
+const job: Job = {
+  command: { kind: 'upsert', user: {} },
+  prefix: null,
+  tenantName: null,
+  arrived: instant(0),
+  tried: null,
+}
+
+/** A member with so many commands. */
+const named = (userId: string, commands = 1, mayWrite = () => true): Member => ({
+  userId,
+  jobs: Array.from({ length: commands }, () => job),
+  mayWrite,
+})
+
+/** The end of a user's commands; every refusal is as good as another here. */
+const settled = (name: string): Settlement[] => [{ kind: 'refused', status: 422, message: name }]
+
+/** A commit that the test ends when it likes. */
+type Held = {
+  names: string[]
+  members: readonly Member[]
+  done: (ends?: (Promise<Settlement[]> | null)[]) => void
+  fail: (error: unknown) => void
+}
+
+/** Commits that stay open until the test ends them. */
+function heldCommits() {
+  const held: Held[] = []
+  const commit: CommitMembers = (members) =>
+    new Promise((resolve, reject) => {
+      const names = members.map(({ userId }) => userId)
+      const done = (
+        ends = names.map((name): Promise<Settlement[]> | null => Promise.resolve(settled(name))),
+      ) => resolve(ends)
+      held.push({ names, members, done, fail: reject })
+    })
+  const at = (index: number) => {
+    const one = held[index]
+    if (one === undefined) throw new Error(`no commit ${index}`)
+    return one
+  }
+  return { held, commit, at }
+}
+
+const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `${from + n}`)
+/** Lets everything happen that is ready to. */
+const settle = () => vi.advanceTimersByTimeAsync(0)
+
+/** One tenant's users, whose commits the test holds. */
+function scene() {
+  const groups = new Groups()
+  const commits = heldCommits()
+  const kept: Promise<unknown>[] = []
+  const submit = (member: Member, tenant = 'acme') =>
+    groups.submit(tenant, member, commits.commit, (work) => kept.push(work))
+  return { ...commits, submit, kept }
+}
+
+let waits = 0
+
+beforeEach(() => {
+  waits = 0
+  vi.useFakeTimers({ now: 1_000_000 })
+  vi.stubGlobal('scheduler', {
+    wait: (ms: number) => {
+      waits += 1
+      return new Promise((resolve) => setTimeout(resolve, ms))
+    },
+  })
+})
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+describe('users who are committed together', () => {
+  test('one who comes alone goes at once, without a timer, and the work outlives the caller', async () => {
+    const { submit, at, kept } = scene()
+    const end = submit(named('ada'))
+    expect(at(0).names).toEqual(['ada'])
+    at(0).done()
+    expect(await end).toEqual(settled('ada'))
+    expect(kept).toHaveLength(1)
+    expect(waits).toBe(0)
+  })
+
+  test('two go at once; who comes meanwhile goes together, as soon as one of them is stored, 30 at most', async () => {
+    const { submit, held, at } = scene()
+    const ends = Promise.all(numbered(40).map((name) => submit(named(name))))
+    await settle()
+    expect(held.map(({ names }) => names)).toEqual([['0'], ['1']])
+    at(1).done()
+    await settle()
+    expect(at(2).names).toEqual(numbered(30, 2))
+    at(0).done()
+    await settle()
+    expect(at(3).names).toEqual(numbered(8, 32))
+    at(2).done()
+    at(3).done()
+    expect(await ends).toEqual(numbered(40).map(settled))
+    expect(held).toHaveLength(4)
+  })
+
+  test('60 commands are enough for a group, unless one user alone has more', async () => {
+    const { submit, held, at } = scene()
+    const sizes = [1, 1, 30, 30, 1, 80, 1]
+    const ends = Promise.all(sizes.map((commands, n) => submit(named(`${n}`, commands))))
+    for (let index = 0; index < 6; index += 1) {
+      await settle()
+      at(index).done()
+    }
+    await ends
+    expect(held.map(({ names }) => names)).toEqual([['0'], ['1'], ['2', '3'], ['4'], ['5'], ['6']])
+  })
+
+  test('tenants do not wait for each other', async () => {
+    const { submit, held } = scene()
+    for (const name of numbered(3)) void submit(named(name))
+    void submit(named('other'), 'other')
+    await settle()
+    expect(held.map(({ names }) => names)).toEqual([['0'], ['1'], ['other']])
+  })
+
+  test('the next group goes while leaderboards are told of the one before, and none waits for another’s leaderboard', async () => {
+    const { submit, held, at } = scene()
+    const ends = numbered(5).map((name) => submit(named(name)))
+    await settle()
+    const slow = Promise.withResolvers<Settlement[]>()
+    at(0).done([slow.promise])
+    await settle()
+    expect(at(2).names).toEqual(['2', '3', '4'])
+    at(2).done([slow.promise, Promise.resolve(settled('3')), null])
+    expect(await ends[3]).toEqual(settled('3'))
+    expect(await ends[4]).toBeNull()
+    slow.resolve(settled('slow'))
+    expect(await Promise.all([ends[0], ends[2]])).toEqual([settled('slow'), settled('slow')])
+    expect(held).toHaveLength(3)
+  })
+})
+
+describe('users who go alone', () => {
+  test('those whom somebody got in the way of, and all of a group that failed', async () => {
+    const { submit, at } = scene()
+    const ends = numbered(4).map((name) => submit(named(name)))
+    await settle()
+    at(0).done([null])
+    expect(await ends[0]).toBeNull()
+    at(1).fail(new Error('D1 is away'))
+    expect(await ends[1]).toBeNull()
+    at(2).fail(new Error('D1 is away'))
+    expect(await Promise.all(ends.slice(2))).toEqual([null, null])
+  })
+
+  test('an end that fails is the end of that user alone', async () => {
+    const { submit, at } = scene()
+    const ends = numbered(4).map((name) => submit(named(name)))
+    await settle()
+    at(0).done()
+    await settle()
+    const failed = expect(ends[2]).rejects.toThrow('an answer that cannot be made')
+    at(2).done([Promise.reject(new Error('an answer that cannot be made')), Promise.resolve(settled('3'))])
+    await failed
+    expect(await ends[3]).toEqual(settled('3'))
+  })
+
+  test('one too many: 1,000 wait', async () => {
+    const { submit, held } = scene()
+    for (const name of numbered(1_002)) void submit(named(name))
+    expect(await submit(named('too many'))).toBeNull()
+    expect(held).toHaveLength(2)
+  })
+
+  test('who is no longer to be written', async () => {
+    const { submit, at } = scene()
+    let mayWrite = true
+    void submit(named('0'))
+    void submit(named('1'))
+    const end = submit(named('2', 1, () => mayWrite))
+    mayWrite = false
+    await vi.advanceTimersByTimeAsync(WATCH)
+    expect(await end).toBeNull()
+    at(0).done()
+    at(1).done()
+    await settle()
+  })
+})
+
+describe('a leader that never comes back', () => {
+  test('its group goes alone within a lease and a look, and the dead one may write none of it', async () => {
+    const { submit, at } = scene()
+    const ends = numbered(5).map((name) => submit(named(name)))
+    await settle()
+    at(0).done()
+    await settle()
+    // '2' leads '3' and '4', and its request is cancelled.
+    const dead = at(2)
+    expect(dead.members.map(({ mayWrite }) => mayWrite())).toEqual([true, true, true])
+    at(1).done()
+    await vi.advanceTimersByTimeAsync(LEASE)
+    await vi.advanceTimersByTimeAsync(2 * WATCH)
+    expect(await Promise.all(ends.slice(3))).toEqual([null, null])
+    expect(dead.members.slice(1).map(({ mayWrite }) => mayWrite())).toEqual([false, false])
+  })
+
+  test('its place is taken by those who wait, and by those who come later', async () => {
+    const { submit, held, at } = scene()
+    for (const name of numbered(2)) void submit(named(name))
+    const waiting = submit(named('2'))
+    await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
+    expect(at(2).names).toEqual(['2'])
+    at(2).done()
+    expect(await waiting).toEqual(settled('2'))
+    const later = submit(named('3'))
+    expect(at(3).names).toEqual(['3'])
+    at(3).done()
+    expect(await later).toEqual(settled('3'))
+    expect(held).toHaveLength(4)
+  })
+
+  test('one who is only slow, and says so before each write, is left alone', async () => {
+    const { submit, at } = scene()
+    const ends = numbered(4).map((name) => submit(named(name)))
+    await settle()
+    at(0).done()
+    await settle()
+    for (let n = 0; n < 5; n += 1) {
+      await vi.advanceTimersByTimeAsync(LEASE - WATCH)
+      expect(at(2).members.every(({ mayWrite }) => mayWrite())).toBe(true)
+    }
+    at(2).done()
+    expect(await Promise.all(ends.slice(2))).toEqual([settled('2'), settled('3')])
+  })
+
+  test('that comes back after all ends its own command, and leaves the others what they became', async () => {
+    const { submit, at } = scene()
+    const ends = numbered(4).map((name) => submit(named(name)))
+    await settle()
+    at(0).done()
+    await settle()
+    await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
+    expect(await ends[3]).toBeNull()
+    at(2).done()
+    expect(await ends[2]).toEqual(settled('2'))
+  })
+})

@@ -1,0 +1,222 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { faulty, lost } from './faulty'
+import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
+
+/* Events of different users that arrive together in one isolate share batches of D1, and nothing else. */
+
+const USERS = 12
+const names = Array.from({ length: USERS }, (_, n) => `user ${n}`)
+
+/** A tenant with points, an achievement, a leaderboard and streaks, so that an event stores a row of each kind. */
+async function withAll() {
+  const tenant = await newTenant()
+  const metricId = await tenant.metric('words')
+  const trigger = { type: 'metric', points: 2, status: 'active', metricId, metricThreshold: 1 }
+  await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
+  await tenant.create('/achievements', {
+    key: 'first',
+    name: 'First',
+    status: 'active',
+    trigger: 'metric',
+    metricId,
+    metricValue: 1,
+  })
+  await tenant.create('/leaderboards', {
+    key: 'board',
+    name: 'Board',
+    status: 'active',
+    rankBy: 'metric',
+    metricId,
+  })
+  return tenant
+}
+
+type Sent = { status: number; body: unknown }
+
+/** Sends an event with a key; unlike the harness, without complaint about a 500. */
+async function send(tenant: TestTenant, user: string, key: string, value: unknown = 1): Promise<Sent> {
+  const response = await tenant.send(
+    new Request('http://laurel.test/v1/metrics/words/event', {
+      method: 'POST',
+      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id, 'idempotency-key': key },
+      body: JSON.stringify({ user: { id: user }, value }),
+    }),
+  )
+  return { status: response.status, body: await response.json() }
+}
+
+const sendAll = (tenant: TestTenant, key: string) => Promise.all(names.map((name) => send(tenant, name, key)))
+
+/** What is stored of each user: the number of changes, the total, the points, and how many rows of each kind there are. */
+async function stored(tenant: TestTenant) {
+  const { results } = await env.DB.prepare(
+    `SELECT id, seq, metrics ->> '$[0][1]' AS total, points,
+       (SELECT count(*) FROM events WHERE user_iid = iid) AS events,
+       (SELECT count(*) FROM awards WHERE user_iid = iid) AS awards,
+       (SELECT count(*) FROM idempotency_keys WHERE user_iid = iid) AS keys
+     FROM users WHERE tenant_id = ?1 ORDER BY id`,
+  )
+    .bind(tenant.id)
+    .all()
+  const number = z.number()
+  const rows = z.array(
+    z.object({
+      id: z.string(),
+      seq: number,
+      total: number,
+      points: z.string(),
+      events: number,
+      awards: number,
+      keys: number,
+    }),
+  )
+  return rows.parse(results).map(({ points, ...row }) => ({
+    ...row,
+    points: Object.values(z.record(z.string(), number).parse(JSON.parse(points)))[0],
+  }))
+}
+
+/** What is stored of a user after so many events of 1. */
+const storedOf = (id: string, events: number) => ({
+  id,
+  seq: events,
+  total: events * 1_000_000,
+  points: 2 * events,
+  events,
+  awards: events,
+  keys: events,
+})
+
+async function tallies(tenant: TestTenant): Promise<number[]> {
+  const { results } = await env.DB.prepare('SELECT count FROM tallies WHERE tenant_id = ?1')
+    .bind(tenant.id)
+    .all()
+  return z
+    .array(z.object({ count: z.number() }))
+    .parse(results)
+    .map(({ count }) => count)
+}
+
+const sorted = names.toSorted()
+const allAfter = (events: number) => sorted.map((name) => storedOf(name, events))
+const statuses = (answers: readonly Sent[]) => answers.map(({ status }) => status)
+
+describe('events of different users at once', () => {
+  it('share write batches, and each is stored whole and once, those of new users too', async () => {
+    const tenant = await withAll()
+    const { DB, seen } = faulty((run) => run())
+    const app = tenant.through(newApp({ DB }))
+    const first = await sendAll(app, 'one')
+    expect(statuses(first)).toEqual(names.map(() => 201))
+    // Two go by themselves at once, all others together; each number is one batch.
+    expect(seen.writes).toBeLessThanOrEqual(4)
+    expect(await stored(tenant)).toEqual(allAfter(1))
+    expect(await tallies(tenant)).toEqual([USERS, USERS])
+    const board = await tenant.app('GET', `/leaderboards/board?limit=${USERS}`)
+    expect(at(board.body, 'rankings')).toHaveLength(USERS)
+    for (const { body } of first) {
+      expect(at(body, 'total')).toBe(1)
+      expect(at(body, 'points', 'xp', 'added')).toBe(2)
+      expect(at(body, 'achievements')).toHaveLength(1)
+      expect(at(body, 'leaderboards', 'board', 'rank')).toBeGreaterThan(0)
+    }
+    expect(statuses(await sendAll(app, 'two'))).toEqual(names.map(() => 201))
+    expect(await stored(tenant)).toEqual(allAfter(2))
+    expect(statuses(await sendAll(app, 'two'))).toEqual(names.map(() => 202))
+    expect(await stored(tenant)).toEqual(allAfter(2))
+  })
+
+  it('a user who changes meanwhile takes nobody along, and is counted all the same', async () => {
+    const tenant = await withAll()
+    await sendAll(tenant, 'before')
+    const other = tenant.through(newApp())
+    let batches = 0
+    const { DB } = faulty(async (run) => {
+      batches += 1
+      // The third is the one of the many: another isolate is faster with two of them.
+      if (batches === 3) await Promise.all(['user 4', 'user 7'].map((name) => send(other, name, 'other')))
+      return run()
+    })
+    const answers = await sendAll(tenant.through(newApp({ DB })), 'one')
+    expect(statuses(answers)).toEqual(names.map(() => 201))
+    // Nothing but those two goes again.
+    expect(batches).toBe(5)
+    expect(await stored(tenant)).toEqual(
+      sorted.map((name) => storedOf(name, name === 'user 4' || name === 'user 7' ? 3 : 2)),
+    )
+    expect(await tallies(tenant)).toEqual([USERS, USERS])
+  })
+
+  it('one who appears or is erased meanwhile is stored as a new user, and nobody twice', async () => {
+    const tenant = await withAll()
+    await send(tenant, 'user 5', 'before')
+    const other = tenant.through(newApp())
+    let batches = 0
+    const { DB } = faulty(async (run) => {
+      batches += 1
+      if (batches === 3) {
+        await send(other, 'user 9', 'other')
+        await other.admin('DELETE', '/users/user%205')
+      }
+      return run()
+    })
+    expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
+    expect(await stored(tenant)).toEqual(sorted.map((name) => storedOf(name, name === 'user 9' ? 2 : 1)))
+  })
+
+  it('one that is refused or unreadable leaves its neighbours alone', async () => {
+    const tenant = await withAll()
+    await send(tenant, 'user 3', 'before')
+    await env.DB.prepare("UPDATE users SET points = 'spoilt' WHERE tenant_id = ?1 AND id = 'user 3'")
+      .bind(tenant.id)
+      .run()
+    const app = tenant.through(newApp())
+    const answers = await Promise.all([
+      ...names.map((name) => send(app, name, 'one')),
+      send(app, 'user 6', 'huge', 1e300),
+    ])
+    expect(statuses(answers)).toEqual([...names.map((name) => (name === 'user 3' ? 500 : 201)), 422])
+  })
+
+  it('of a configuration that moves meanwhile each is counted by the new one', async () => {
+    const tenant = await withAll()
+    await sendAll(tenant, 'before')
+    let batches = 0
+    const { DB } = faulty(async (run) => {
+      batches += 1
+      if (batches === 3) await tenant.admin('POST', '/metrics', { key: 'more', name: 'More' })
+      return run()
+    })
+    const answers = await sendAll(tenant.through(newApp({ DB })), 'one')
+    expect(statuses(answers)).toEqual(names.map(() => 201))
+    expect(await stored(tenant)).toEqual(allAfter(2))
+  })
+})
+
+describe('a group that fails', () => {
+  for (const write of [0, 1, 2]) {
+    it(`before batch ${write} is stored: each goes alone, and counts once`, async () => {
+      const tenant = await withAll()
+      const { DB } = faulty((run, n) => (n === write ? Promise.reject(lost()) : run()))
+      expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
+      expect(await stored(tenant)).toEqual(allAfter(1))
+      expect(await tallies(tenant)).toEqual([USERS, USERS])
+    })
+
+    it(`after batch ${write} was stored: each finds its own, and counts once`, async () => {
+      const tenant = await withAll()
+      const { DB } = faulty(async (run, n) => {
+        const results = await run()
+        if (n === write) throw lost()
+        return results
+      })
+      const answers = await sendAll(tenant.through(newApp({ DB })), 'one')
+      expect(statuses(answers)).toEqual(names.map(() => 201))
+      expect(answers.map(({ body }) => at(body, 'points', 'xp', 'added'))).toEqual(names.map(() => 2))
+      expect(await stored(tenant)).toEqual(allAfter(1))
+      expect(await tallies(tenant)).toEqual([USERS, USERS])
+    })
+  }
+})
