@@ -10,7 +10,11 @@ const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
 /** How long an answer may take, in milliseconds. */
 const PATIENCE = 20_000
 
-/** @typedef {{ done: number; failed: number; seconds: number; perSecond: number }} Round */
+/**
+ * `waits` are how long each answer took, in milliseconds, in no order.
+ *
+ * @typedef {{ done: number; failed: number; seconds: number; perSecond: number; waits: number[] }} Round
+ */
 
 /**
  * Sends requests from so many clients at once, for so long.
@@ -30,7 +34,7 @@ export async function round({ port, status, clients, milliseconds, request }) {
   for (const socket of sockets) socket.destroy()
   const done = counts.reduce((sum, count) => sum + count.done, 0)
   const failed = counts.reduce((sum, count) => sum + count.failed, 0)
-  return { done, failed, seconds, perSecond: done / seconds }
+  return { done, failed, seconds, perSecond: done / seconds, waits: counts.flatMap((count) => count.waits) }
 }
 
 /** @returns {Promise<import('node:net').Socket>} */
@@ -47,12 +51,15 @@ function open(/** @type {number} */ port) {
  *
  * @param {import('node:net').Socket} socket
  * @param {{ request: () => Buffer; status: string; deadline: number }} what
- * @returns {Promise<{ done: number; failed: number }>} those answered with that status, and the others
+ * @returns {Promise<{ done: number; failed: number; waits: number[] }>} those answered with that status, the others, and how
+ *   long each answer took in milliseconds
  */
 function drive(socket, { request, status, deadline }) {
   return new Promise((resolve, reject) => {
     let done = 0
     let failed = 0
+    let sent = 0
+    const waits = /** @type {number[]} */ ([])
     let held = /** @type {Buffer | null} */ (null)
     socket.setTimeout(PATIENCE, () => socket.destroy(new Error(`no answer in ${PATIENCE / 1000} s`)))
     socket.on('error', reject)
@@ -63,10 +70,17 @@ function drive(socket, { request, status, deadline }) {
       if (held.subarray(9, 12).toString('latin1') === status) done += 1
       else failed += 1
       held = null
-      if (performance.now() < deadline) socket.write(request())
-      else resolve({ done, failed })
+      const now = performance.now()
+      waits.push(now - sent)
+      if (now < deadline) send()
+      else resolve({ done, failed, waits })
     })
-    socket.write(request())
+    const send = () => {
+      const bytes = request()
+      sent = performance.now()
+      socket.write(bytes)
+    }
+    send()
   })
 }
 

@@ -53,7 +53,7 @@ async function copy({ folder, from, names, database, variables }) {
 }
 
 /** @returns {Promise<number>} a port that nobody listens on */
-function freePort() {
+export function freePort() {
   return new Promise((resolve, reject) => {
     const probe = createServer().once('error', reject)
     probe.listen(0, '127.0.0.1', () => {

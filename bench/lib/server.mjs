@@ -117,6 +117,17 @@ export class Server {
     await this.scripts.processes.endMarked(KILL)
   }
 
+  /** Kills it and all that it started at once, without a word. Its state stays. */
+  async kill() {
+    this.#child = undefined
+    await this.scripts.processes.endMarked(KILL)
+  }
+
+  /** The ids of its processes: wrangler's, and those that wrangler started. @returns {number[]} */
+  processes() {
+    return this.scripts.processes.markedProcesses()
+  }
+
   /**
    * Asks as JSON, and fails unless the answer is a success.
    *

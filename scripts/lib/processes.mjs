@@ -20,7 +20,7 @@ export const marked = (/** @type {NodeJS.ProcessEnv} */ environment) => ({ ...en
  *
  * @returns {number[]} process ids
  */
-function markedProcesses() {
+export function markedProcesses() {
   const mark = `${NAME}=${VALUE}`
   if (process.platform === 'win32') return []
   if (process.platform === 'linux') {

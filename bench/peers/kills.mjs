@@ -1,0 +1,118 @@
+/**
+ * Kills all processes of a side at once in the middle of its work, starts it again on the same state, and counts what became
+ * of each event.
+ */
+import { randomUUID } from 'node:crypto'
+import { AWARD } from './side.mjs'
+
+/** How often; clients and users; after how many answers it is killed. */
+const KILLS = 3
+const CLIENTS = 32
+const USERS = 50
+const ANSWERS = 1500
+/** Requests under way at once when everything is sent again. */
+const RETRIES = 16
+
+/** @typedef {import('./side.mjs').Side} Side */
+
+/** An event that was sent, and whether it was answered 201 before the kill. @typedef {{ user: string; key: string; isAnswered: boolean }} Sent */
+
+/**
+ * Of all kills together. Events that were answered and are not there afterwards (`lost`); unanswered ones that count, and that
+ * don't; users whose total was not the sum of the events there (`torn`), whose leaderboard had another score than their total
+ * (`behind`), also after their next event (`stillBehind`); and users whose totals or points were not exact once everything was
+ * sent again (`wrong`).
+ *
+ * @typedef {{ kills: number; answered: number; lost: number; unanswered: number; unansweredThere: number; users: number;
+ *   torn: number; behind: number; stillBehind: number; wrong: number }} Outcome
+ */
+
+/** @returns {Promise<Outcome>} */
+export async function killAndCount(/** @type {Side} */ side, /** @type {(text: string) => void} */ told) {
+  const all = { kills: KILLS, answered: 0, lost: 0, unanswered: 0, unansweredThere: 0 }
+  const outcome = { ...all, users: 0, torn: 0, behind: 0, stillBehind: 0, wrong: 0 }
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    const sent = await loadUntilKilled(side, kill)
+    await side.runs.start()
+    const one = await takeStock(side, sent)
+    for (const [name, count] of Object.entries(one)) outcome[/** @type {keyof typeof one} */ (name)] += count
+    told(
+      `${side.name}, kill ${kill}: ${one.answered} answered, ${one.lost} lost; ${one.unanswered} unanswered, ${one.unansweredThere} of them there`,
+    )
+  }
+  return outcome
+}
+
+/**
+ * Sends events, each with a key of its own, until so many are answered; kills the side at that moment.
+ *
+ * @returns {Promise<Sent[]>} all that was sent
+ */
+async function loadUntilKilled(/** @type {Side} */ side, /** @type {number} */ kill) {
+  const sent = /** @type {Sent[]} */ ([])
+  let answers = 0
+  let killed = /** @type {Promise<void> | undefined} */ (undefined)
+  const drive = async () => {
+    while (killed === undefined) {
+      const user = `kill-${kill}-${Math.floor(Math.random() * USERS)}`
+      const event = { user, key: randomUUID(), isAnswered: false }
+      sent.push(event)
+      const answer = await side.event(user, 1, { key: event.key }).catch(() => null)
+      event.isAnswered = answer?.status === 201
+      if (answer !== null && !event.isAnswered && killed === undefined) {
+        throw new Error(`${side.name}: an event was answered ${answer.status} before the kill`)
+      }
+      if (answer === null && killed === undefined) throw new Error(`${side.name}: no answer before the kill`)
+      answers += 1
+      if (answers >= ANSWERS) killed ??= side.kill()
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, drive))
+  await killed
+  return sent
+}
+
+/** Reads what is there, sends every event again with its key, and reads again. */
+async function takeStock(/** @type {Side} */ side, /** @type {Sent[]} */ sent) {
+  const byUser = Object.entries(Object.groupBy(sent, ({ user }) => user)).map(([user, events = []]) => ({
+    user,
+    events,
+  }))
+  // A user all of whose events went under with the server is not known.
+  const standing = (/** @type {string} */ user) => side.standing(user).catch(() => null)
+  const before = new Map()
+  for (const { user } of byUser) before.set(user, await standing(user))
+
+  const isThere = new Map()
+  const queue = [...sent]
+  const retry = async () => {
+    for (let event = queue.pop(); event !== undefined; event = queue.pop()) {
+      const { status } = await side.event(event.user, 1, { key: event.key })
+      if (status !== 201 && status !== 202) throw new Error(`${side.name}: a retry was answered ${status}`)
+      isThere.set(event.key, status === 202)
+    }
+  }
+  await Promise.all(Array.from({ length: RETRIES }, retry))
+
+  const found = { torn: 0, behind: 0, stillBehind: 0, wrong: 0 }
+  for (const { user, events } of byUser) {
+    const there = events.filter(({ key }) => isThere.get(key)).length
+    const was = before.get(user) ?? { total: 0, points: 0, score: null }
+    if (was.total !== there || was.points !== there * AWARD) found.torn += 1
+    if ((was.score ?? 0) !== was.total) found.behind += 1
+    const { total, points } = await side.standing(user)
+    if (total !== events.length || points !== events.length * AWARD) found.wrong += 1
+    await side.event(user, 1)
+    if ((await side.standing(user)).score !== events.length + 1) found.stillBehind += 1
+  }
+  const answered = sent.filter(({ isAnswered }) => isAnswered)
+  const unanswered = sent.filter(({ isAnswered }) => !isAnswered)
+  return {
+    answered: answered.length,
+    lost: answered.filter(({ key }) => !isThere.get(key)).length,
+    unanswered: unanswered.length,
+    unansweredThere: unanswered.filter(({ key }) => isThere.get(key)).length,
+    users: byUser.length,
+    ...found,
+  }
+}
