@@ -8,8 +8,10 @@ import { AWARD } from './side.mjs'
 /** How often; clients and users; after how many answers it is killed. */
 const KILLS = 3
 const CLIENTS = 32
-const USERS = 50
-const ANSWERS = 1500
+const USERS = 20
+const ANSWERS = 1000
+/** It is killed up to so long after that, in milliseconds, and not just when an answer has come. */
+const DELAY = 30
 /** Requests under way at once when everything is sent again. */
 const RETRIES = 16
 
@@ -44,17 +46,18 @@ export async function killAndCount(/** @type {Side} */ side, /** @type {(text: s
 }
 
 /**
- * Sends events, each with a key of its own, until so many are answered; kills the side at that moment.
+ * Sends events, each with a key of its own, and kills the side when so many are answered.
  *
  * @returns {Promise<Sent[]>} all that was sent
  */
-async function loadUntilKilled(/** @type {Side} */ side, /** @type {number} */ kill) {
+async function loadUntilKilled(/** @type {Side} */ side, /** @type {number} */ time) {
   const sent = /** @type {Sent[]} */ ([])
+  const kill = side.armed()
   let answers = 0
   let killed = /** @type {Promise<void> | undefined} */ (undefined)
   const drive = async () => {
     while (killed === undefined) {
-      const user = `kill-${kill}-${Math.floor(Math.random() * USERS)}`
+      const user = `kill-${time}-${Math.floor(Math.random() * USERS)}`
       const event = { user, key: randomUUID(), isAnswered: false }
       sent.push(event)
       const answer = await side.event(user, 1, { key: event.key }).catch(() => null)
@@ -64,7 +67,7 @@ async function loadUntilKilled(/** @type {Side} */ side, /** @type {number} */ k
       }
       if (answer === null && killed === undefined) throw new Error(`${side.name}: no answer before the kill`)
       answers += 1
-      if (answers >= ANSWERS) killed ??= side.kill()
+      if (answers === ANSWERS) setTimeout(() => (killed = kill()), Math.random() * DELAY)
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, drive))

@@ -92,6 +92,8 @@ export class Redis {
       appendfsync: this.sync,
       // Besides the log of commands no snapshots, whose copies would slow it down now and then.
       save: '',
+      // A title of its own would overwrite its environment, and with it the mark.
+      'set-proc-title': 'no',
     }
     const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
     this.#run('redis-server', options, {})
