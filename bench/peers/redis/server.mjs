@@ -99,6 +99,7 @@ const counted = object(
   ['eventId', 'total', 'currentStreak', 'points', 'leaderboards'],
 )
 
+/** @type {import('fastify').FastifySchema} */
 const schema = { body, headers, response: { 201: counted, 202: counted } }
 app.post('/v1/metrics/:metric/event', { schema }, async (request, reply) => {
   const { metric } = /** @type {{ metric: string }} */ (request.params)
