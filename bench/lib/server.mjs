@@ -80,6 +80,7 @@ export class Server {
 
   /** Starts it and waits until it answers; where it hangs, once more. Throws a Complaint with its output. */
   async start() {
+    if (isOver) throw new Complaint('Nothing starts any more.')
     if (await this.#tryToStart()) return
     await this.stop()
     if (!isOver && (await this.#tryToStart())) return

@@ -3,8 +3,8 @@
  */
 
 /** Days before the change and after it, the day of the change itself among the latter. */
-const BEFORE = 7
-const AFTER = 7
+const BEFORE = 3
+const AFTER = 4
 
 const MINUTE = 60_000
 const DAY = 86_400_000

@@ -9,7 +9,7 @@ import { AWARD } from './side.mjs'
 const KILLS = 3
 const CLIENTS = 32
 const USERS = 20
-const ANSWERS = 1000
+const ANSWERS = 500
 /** It is killed up to so long after that, in milliseconds, and not just when an answer has come. */
 const DELAY = 30
 /** Requests under way at once when everything is sent again. */

@@ -82,7 +82,7 @@ export class Redis {
 
   /** Starts both and waits until they answer. Throws a Complaint with their output. */
   async start() {
-    if (isOver) throw new Complaint('It is over.')
+    if (isOver) throw new Complaint('Nothing starts any more.')
     this.#said = ''
     const settings = {
       port: this.redisPort,
