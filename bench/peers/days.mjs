@@ -105,8 +105,10 @@ function plan() {
 export async function checkDays(/** @type {Side} */ side) {
   const found = new Map(/** @type {[string, Streak][]} */ ([]))
   const sent = new Map(/** @type {[string, number[]][]} */ ([]))
+  let now = 0
   for (const { who, tz, user, change, at } of plan()) {
-    await side.at(at)
+    if (at > now) await side.at(at)
+    now = at
     const { status, body } = await side.event(user, 1, { tz })
     if (status !== 201)
       throw new Error(`${side.name}: an event was answered ${status}: ${JSON.stringify(body)}`)
