@@ -1,0 +1,149 @@
+/**
+ * What events cost at one size, and how long they take beside those of the smallest size, turn by turn, so that a busy machine
+ * is as busy for both.
+ */
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { costOfEvents } from '../cost.mjs'
+import { eventRequest, round } from '../load.mjs'
+import { BOARD, eventPath, userId } from '../scene.mjs'
+import { PLACES } from './check.mjs'
+import { isLive } from './rows.mjs'
+
+/** Users whose events are counted. */
+const SAMPLE = 10
+const TURNS = 8
+const EVENTS = 25
+const READS = 5
+const LOAD = { clients: 32, milliseconds: 5000 }
+/** Of `stat`, how many ticks of the clock a second has; Linux says 100 to everybody. */
+const TICKS = 100
+
+/** @typedef {import('./scene.mjs').Scene} Scene */
+
+/** Times in milliseconds, those of the smallest size beside them. @typedef {{ own: number; smallest: number }} Pair */
+
+/** A random user of so many whose streak is over: those of the others are for the midnight. */
+function anyUser(/** @type {number} */ users) {
+  for (;;) {
+    const number = Math.floor(Math.random() * users)
+    if (!isLive(number)) return userId(number)
+  }
+}
+
+/**
+ * Such users in random order, each but once: one who has had an event today is cheaper.
+ *
+ * @returns {() => string}
+ */
+export function freshUsers(/** @type {number} */ users) {
+  const taken = /** @type {Set<string>} */ (new Set())
+  return () => {
+    if (taken.size > users * 0.89) throw new Error('there are no more users')
+    for (;;) {
+      const id = anyUser(users)
+      if (taken.has(id)) continue
+      taken.add(id)
+      return id
+    }
+  }
+}
+
+/** Rows and round trips of events, as the log lines have them. */
+export const costs = (/** @type {Scene} */ { server, key }, /** @type {() => string} */ fresh) =>
+  costOfEvents(server, key, Array.from({ length: SAMPLE }, fresh))
+
+/**
+ * Events one after another of users who have had none today, and reads of the whole leaderboard; in turns with the smallest size.
+ *
+ * @param {{ scene: Scene; fresh: () => string }} own
+ * @param {{ scene: Scene; fresh: () => string }} smallest
+ * @returns {Promise<{ event: Pair; page: Pair }>} medians
+ */
+export async function compare(own, smallest) {
+  const times = { own: take(), smallest: take() }
+  for (let turn = 0; turn <= TURNS; turn += 1) {
+    for (const [name, side] of /** @type {const} */ ([
+      ['own', own],
+      ['smallest', smallest],
+    ])) {
+      // The first turn warms up, and is shorter.
+      const { events, pages } = turn === 0 ? take() : times[name]
+      for (let i = 0; i < (turn === 0 ? READS : EVENTS); i += 1) events.push(await sendEvent(side))
+      for (let i = 0; i < READS; i += 1) pages.push(await readBoard(side.scene))
+    }
+  }
+  const pair = (/** @type {'events' | 'pages'} */ what) => ({
+    own: median(times.own[what]),
+    smallest: median(times.smallest[what]),
+  })
+  return { event: pair('events'), page: pair('pages') }
+}
+
+const take = () => ({ events: /** @type {number[]} */ ([]), pages: /** @type {number[]} */ ([]) })
+
+/** @returns {Promise<number>} milliseconds */
+async function sendEvent(
+  /** @type {{ scene: Scene; fresh: () => string }} */ { scene: { server, key }, fresh },
+) {
+  const headers = { 'idempotency-key': randomUUID() }
+  const body = { user: { id: fresh() }, value: 1 }
+  const began = performance.now()
+  const { status } = await server.ask('POST', eventPath(1), { key, headers, body })
+  if (status !== 201) throw new Error(`an event was answered ${status}`)
+  return performance.now() - began
+}
+
+/** @returns {Promise<number>} milliseconds */
+async function readBoard(/** @type {Scene} */ { server, key }) {
+  const began = performance.now()
+  const { body } = await server.ask('GET', `/v1/leaderboards/${BOARD}?limit=${PLACES}`, { key })
+  if (body.rankings.length !== PLACES) throw new Error(`the leaderboard has ${body.rankings.length} places`)
+  return performance.now() - began
+}
+
+/**
+ * Events of random users from many clients at once: how many a second, and how much time of a processor each took in the Worker's process.
+ * That holds D1 and the objects too, which Cloudflare doesn't bill as the Worker's; null where the system doesn't tell.
+ *
+ * @param {Scene} scene
+ * @returns {Promise<{ perSecond: number; cpu: number | null }>} `cpu` in milliseconds
+ */
+export async function load({ server, key, users }) {
+  const { port } = server
+  const request = () =>
+    eventRequest({
+      port,
+      path: eventPath(1),
+      key,
+      user: anyUser(users),
+      idempotencyKey: randomUUID(),
+    })
+  await round({ ...LOAD, milliseconds: LOAD.milliseconds / 5, port, status: 201, request })
+  const before = processorTime(server.folder)
+  const { done, failed, perSecond } = await round({ ...LOAD, port, status: 201, request })
+  const after = processorTime(server.folder)
+  if (failed > 0) throw new Error(`${failed} events were refused`)
+  return { perSecond, cpu: before === null || after === null ? null : (after - before) / done }
+}
+
+/** Milliseconds that processors have spent on the run time that works in a folder, for users and the system; null where that can't be told. */
+function processorTime(/** @type {string} */ folder) {
+  if (process.platform !== 'linux') return null
+  let ticks = 0
+  for (const id of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const stat = readFileSync(`/proc/${id}/stat`, 'latin1')
+      if (!stat.includes('(workerd)') || readlinkSync(`/proc/${id}/cwd`) !== folder) continue
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      ticks += Number(fields[11]) + Number(fields[12])
+    } catch {
+      // It ended by itself, or is another user's.
+    }
+  }
+  return ticks === 0 ? null : (ticks * 1000) / TICKS
+}
+
+/** The middle one of some figures. */
+export const median = (/** @type {number[]} */ figures) =>
+  figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN

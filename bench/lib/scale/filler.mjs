@@ -1,0 +1,103 @@
+/**
+ * Fills the local database of a project through the D1 binding, as a Worker would: the binding comes from wrangler, over the state
+ * that the project's Worker keeps. That one must not run meanwhile.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { EVENTS, PASSES, USERS } from './rows.mjs'
+
+/** Users of one statement. */
+const CHUNK = 20_000
+const STATE = '.wrangler/state/v3'
+
+/** What rows refer to: ids of the configuration. @typedef {Record<'tenant' | 'metric' | 'system' | 'trigger' | 'attribute', string>} Ids */
+
+/** A D1 database, as far as it is used here. @typedef {{ prepare: (sql: string) => any; batch: (statements: any[]) => Promise<any[]> }} Binding */
+
+/** What is open now, for the end. */
+const open = /** @type {Set<() => Promise<void>>} */ (new Set())
+
+/** Ends whatever is open. */
+export const closeAll = () => Promise.all([...open].map((close) => close()))
+
+/**
+ * Works on the database of a project through its binding.
+ *
+ * @template T
+ * @param {string} folder of the project
+ * @param {(database: Binding) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function throughBinding(folder, work) {
+  const { getPlatformProxy } = await quietWrangler(folder)
+  const { env, dispose } = await getPlatformProxy({
+    configPath: bindingOnly(folder),
+    persist: { path: join(folder, STATE) },
+    remoteBindings: false,
+  })
+  const close = async () => {
+    if (open.delete(close)) await dispose()
+  }
+  open.add(close)
+  try {
+    return await work(/** @type {Binding} */ (env.DB))
+  } finally {
+    await close()
+  }
+}
+
+/** Wrangler as a library, told what the scripts tell it as a command: no network, no files elsewhere. */
+function quietWrangler(/** @type {string} */ folder) {
+  Object.assign(process.env, {
+    WRANGLER_SEND_METRICS: 'false',
+    WRANGLER_SEND_ERROR_REPORTS: 'false',
+    WRANGLER_WRITE_LOGS: 'false',
+    CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+    WRANGLER_REGISTRY_PATH: join(folder, '.wrangler', 'registry'),
+  })
+  return import('wrangler')
+}
+
+/** A configuration of the database alone: the same database, but none of the objects, which only the Worker has. */
+function bindingOnly(/** @type {string} */ folder) {
+  const whole = readFileSync(join(folder, 'wrangler.toml'), 'utf8')
+  const database = /\[\[d1_databases\]\]\n(?:[^[\n].*\n)+/.exec(whole)?.[0]
+  if (database === undefined) throw new Error('wrangler.toml names no database')
+  const date = /^compatibility_date = .*$/m.exec(whole)?.[0] ?? ''
+  mkdirSync(join(folder, 'filler'), { recursive: true })
+  const file = join(folder, 'filler', 'wrangler.toml')
+  writeFileSync(file, `name = "filler"\n${date}\n\n${database}`)
+  return file
+}
+
+/**
+ * Adds users by number, each with their events, awards and idempotency keys. All users get their first event before any gets the
+ * second one, so that pages of the database are as full as they are in life, where rows come in between others.
+ *
+ * @param {Binding} database
+ * @param {{ users: number; day: number; ids: Ids; progress: (done: number, all: number) => void }} what `day` is the day before which all of it
+ *   happened
+ * @returns {Promise<{ size: number }>} in bytes
+ */
+export async function fill(database, { users, day, ids, progress }) {
+  const all = users * (EVENTS + 1)
+  let done = 0
+  let size = 0
+  const run = async (/** @type {readonly string[]} */ statements, /** @type {number} */ nth) => {
+    for (let first = 0; first < users; first += CHUNK) {
+      const last = Math.min(first + CHUNK, users) - 1
+      const { tenant, metric, system, trigger, attribute } = ids
+      const given = JSON.stringify({ first, last, nth, day, tenant, metric, system, trigger, attribute })
+      const results = await database.batch(statements.map((sql) => database.prepare(sql).bind(given)))
+      size = results.at(-1)?.meta.size_after ?? size
+      done += last + 1 - first
+      progress(done, all)
+    }
+  }
+  await run(USERS, 0)
+  for (let nth = 1; nth <= EVENTS; nth += 1) await run(PASSES, nth)
+  const count = `INSERT INTO tallies (tenant_id, name, count) VALUES (?1, 'users', ?2)
+    ON CONFLICT DO UPDATE SET count = count + excluded.count`
+  await database.batch([database.prepare(count).bind(ids.tenant, users)])
+  return { size }
+}

@@ -1,0 +1,78 @@
+/**
+ * Users who do through the public interface what the filled ones have done: their rows are what those of the filled must be.
+ */
+import { eventPath } from '../scene.mjs'
+import { moveClock } from './clock.mjs'
+import { eventsOf, hasPlan, iidOf, PLAN } from './rows.mjs'
+
+/** Whom they do as: a living streak, one that is over, and one with the attribute. */
+const NUMBERS = [10, 7, 11]
+const played = (/** @type {number} */ number) => `played-${number}`
+
+/** Their ids, and as whom they do. */
+export const playedUsers = () => NUMBERS.map((number) => ({ id: played(number), number }))
+
+/**
+ * Plays all their events at their times, and goes on to the present moment.
+ *
+ * @param {import('../server.mjs').Server} server
+ * @param {string} key
+ * @param {{ day: number; now: number }} when
+ */
+export async function play(server, key, { day, now }) {
+  const events = NUMBERS.flatMap((number) => eventsOf(number, day).map((event) => ({ number, ...event })))
+  for (const { number, at, value } of events.toSorted((a, b) => a.at - b.at)) {
+    await moveClock(server, key, at)
+    const user = { id: played(number), ...(hasPlan(number) && { attributes: { plan: PLAN } }) }
+    const headers = { 'idempotency-key': `${number}-${at}` }
+    await server.ask('POST', eventPath(1), { key, headers, body: { user, value } })
+  }
+  await moveClock(server, key, now)
+}
+
+/** Tables with rows of a user, and the column that says whose they are. */
+const TABLES = {
+  users: 'iid',
+  streak_runs: 'user_iid',
+  events: 'user_iid',
+  awards: 'user_iid',
+  idempotency_keys: 'user_iid',
+}
+/** What is a name of somebody or something, and so another one. */
+const NAMES = new Set(['id', 'iid', 'user_iid', 'event_id', 'key'])
+
+/**
+ * Fails unless the rows of the played are those of the filled with the same numbers, but for names.
+ *
+ * @param {import('./filler.mjs').Binding} database
+ */
+export async function requireSameRows(database) {
+  for (const number of NUMBERS) {
+    const find = database.prepare('SELECT iid FROM users WHERE id = ?1').bind(played(number))
+    const { iid } = await find.first()
+    for (const [table, column] of Object.entries(TABLES)) {
+      const rows = async (/** @type {string} */ of) => {
+        const sql = `SELECT * FROM ${table} WHERE ${column} = ?1`
+        const { results } = await database.prepare(sql).bind(of).all()
+        return results.map(unnamed).toSorted()
+      }
+      const [theirs, ours] = [await rows(iid), await rows(iidOf(number))]
+      if (JSON.stringify(theirs) !== JSON.stringify(ours)) {
+        throw new Error(
+          `rows of ${table} are filled otherwise than Laurel makes them:\n${ours.join('\n')}\n${theirs.join('\n')}`,
+        )
+      }
+    }
+  }
+}
+
+/** A row without names, JSON in it with its keys in order. */
+function unnamed(/** @type {Record<string, unknown>} */ row) {
+  const entries = Object.entries(row).filter(([name]) => !NAMES.has(name))
+  return JSON.stringify(entries.map(([name, value]) => [name, inOrder(value)]))
+}
+
+function inOrder(/** @type {unknown} */ value) {
+  if (typeof value !== 'string' || !value.startsWith('{')) return value
+  return Object.entries(JSON.parse(value)).toSorted(([a], [b]) => (a < b ? -1 : 1))
+}

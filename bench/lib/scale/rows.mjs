@@ -1,0 +1,101 @@
+/**
+ * What users of the scale have done, by their numbers: once as SQL, which fills the database, and once as a function, which says what must come
+ * out. Each has five events on five days in a row. Of ten users, one has had theirs on the five days before the present one, so that a
+ * streak of five days lives; the others' are over. Days are those of UTC, in which all of them live.
+ */
+
+/** Events of each user, one a day. */
+export const EVENTS = 5
+/** Points for each unit of an event's value. */
+export const AWARD = 10
+/** One user of so many has a living streak, and another one of so many has the attribute. */
+export const ONE_OF = 10
+const DAY = 86_400_000
+/** The attribute's value, where a user has it. */
+export const PLAN = 'pro'
+
+/** Whether the streak of the user of that number lives. */
+export const isLive = (/** @type {number} */ number) => number % ONE_OF === 0
+/** Whether the user of that number has the attribute. */
+export const hasPlan = (/** @type {number} */ number) => number % ONE_OF === 1
+
+/** The internal id of a user by number, a UUID that ascends. */
+export const iidOf = (/** @type {number} */ number) =>
+  `01900000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
+
+/**
+ * The events of the user of that number: when, in milliseconds, and of which value.
+ *
+ * @param {number} number
+ * @param {number} day the present day, in days since 1970-01-01
+ * @returns {{ at: number; value: number }[]}
+ */
+export function eventsOf(number, day) {
+  const first = isLive(number) ? day - EVENTS : day - 25 + (number % 15)
+  const time = ((number * 7919) % 36_000) * 1000
+  return Array.from({ length: EVENTS }, (_, index) => ({
+    at: (first + index) * DAY + time,
+    value: 1 + ((number * (31 + index) + (index + 1) ** 2 * 17) % 97),
+  }))
+}
+
+/** What is given to each statement comes as one JSON object, so that its numbers are whole. */
+const given = (/** @type {string} */ name) => `(?1 ->> '${name}')`
+const IID = "printf('01900000-0000-7000-8000-%012x', i)"
+const EVENT_ID = (/** @type {string} */ nth) => `printf('01900000-%04x-7000-8000-%012x', ${nth}, i)`
+const AWARD_ID = `printf('01900000-%04x-7000-9000-%012x', nth, i)`
+/** As random as keys are in life, so that they come in no order. */
+const KEY = "lower(printf('%s-%s', hex(randomblob(8)), hex(randomblob(9))))"
+const VALUE = (/** @type {string} */ nth) => `(1 + (i * (30 + ${nth}) + ${nth} * ${nth} * 17) % 97)`
+const TOTAL = (/** @type {string} */ upTo) =>
+  `(SELECT sum(${VALUE('k.value')}) FROM k WHERE k.value <= ${upTo})`
+const FIRST_DAY = `CASE WHEN i % ${ONE_OF} = 0 THEN ${given('day')} - ${EVENTS} ELSE ${given('day')} - 25 + i % 15 END`
+const TIME = '(i * 7919 % 36000) * 1000'
+const AT = (/** @type {string} */ nth) => `((day + ${nth} - 1) * ${DAY} + ${TIME})`
+
+const WITH = `
+  WITH RECURSIVE n(i) AS (SELECT ${given('first')} UNION ALL SELECT i + 1 FROM n WHERE i < ${given('last')}),
+    k(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM k WHERE value < ${EVENTS}),
+    u(i, day, nth) AS (SELECT i, ${FIRST_DAY}, ${given('nth')} FROM n)`
+
+const LIVE = `i % ${ONE_OF} = 0`
+const LAST = `(day + ${EVENTS} - 1)`
+/** A streak that is over was judged at the midnight at which its next day had passed without an event, which was a change too. */
+const JUDGED = `(day + ${EVENTS} + 1) * ${DAY}`
+const WHOLE = `${TOTAL(String(EVENTS))}`
+
+/** Users, and the streaks of theirs that are over. */
+export const USERS = [
+  `${WITH}
+  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics, points,
+    counters, touched, streak, streak_due, achievements, active_day)
+  SELECT ${given('tenant')}, 'user-' || i, ${IID}, CASE WHEN ${LIVE} THEN ${EVENTS} ELSE ${EVENTS + 1} END,
+    CASE WHEN ${LIVE} THEN ${AT(String(EVENTS))} ELSE ${JUDGED} END, 1,
+    CASE WHEN i % ${ONE_OF} = 1 THEN json_object(${given('attribute')}, '${PLAN}') ELSE '{}' END, 0, ${AT('1')}, ${AT('1')},
+    json_array(json_array(${given('metric')}, ${WHOLE} * 1000000, ${WHOLE} * 1000000)),
+    json_object(${given('system')}, ${WHOLE} * ${AWARD}), '[]',
+    json_object(${given('metric')}, ${EVENTS}, 'streak', CASE WHEN ${LIVE} THEN ${EVENTS} ELSE ${EVENTS + 1} END,
+      ${given('system')}, ${EVENTS}),
+    CASE WHEN ${LIVE} THEN json_object('frequency', 'daily', 'run', json_object('started', day, 'first', day, 'last', ${LAST},
+        'marks', '${EVENTS}e', 'length', ${EVENTS}, 'extended', ${AT(String(EVENTS))}), 'born', day)
+      ELSE json_object('frequency', 'daily', 'born', day, 'missed', ${LAST} + 1) END,
+    CASE WHEN ${LIVE} THEN ${JUDGED} END, '[]', ${LAST}
+  FROM u`,
+  `${WITH}
+  INSERT INTO streak_runs (user_iid, first, last, started, marks, length)
+  SELECT ${IID}, day, ${LAST}, day, '${EVENTS}e', ${EVENTS} FROM u WHERE NOT ${LIVE}`,
+]
+
+/** The nth event of each of the users, with its award and its idempotency key. */
+export const PASSES = [
+  `${WITH}
+  INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
+  SELECT ${IID}, ${given('metric')}, ${AT('nth')}, nth, ${EVENT_ID('nth')}, ${VALUE('nth')} * 1000000, 0 FROM u`,
+  `${WITH}
+  INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id, trigger_version)
+  SELECT ${IID}, ${given('system')}, ${AT('nth')}, nth, 0, ${AWARD_ID}, ${VALUE('nth')} * ${AWARD}, ${TOTAL('nth')} * ${AWARD}, 0,
+    ${given('trigger')}, 1 FROM u`,
+  `${WITH}
+  INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
+  SELECT ${IID}, ${given('metric')}, ${KEY}, ${EVENT_ID('nth')} FROM u`,
+]

@@ -1,0 +1,150 @@
+/**
+ * `npm run bench:scale`: what changes as users become more. See bench/README.md.
+ *
+ * `-- --users 100000` ends at fewer users than a million.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
+import { Complaint, inProject, report } from '../scripts/lib/project.mjs'
+import { compare, costs, freshUsers, load } from './lib/scale/events.mjs'
+import { closeAll } from './lib/scale/filler.mjs'
+import { rowsOf, tableOf } from './lib/scale/report.mjs'
+import { openScene } from './lib/scale/scene.mjs'
+import { measureUpkeep } from './lib/scale/upkeep.mjs'
+import { stopAll } from './lib/server.mjs'
+
+/** The whole run may take so long, in milliseconds. */
+const DEADLINE = 40 * 60_000
+const OLDEST_NODE = 24
+const SIZES = [1000, 100_000, 1_000_000]
+/** How often the filling says how far it has got where nobody watches a terminal, in milliseconds. */
+const OFTEN = 10_000
+
+const folder = mkdtempSync(join(tmpdir(), 'laurel-scale-'))
+let isEnding = false
+
+const tell = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
+const told = (/** @type {string} */ text) => tell(`  ${text}`)
+
+/** Ends everything that was started, then this process. A second call changes nothing. */
+async function end(/** @type {number} */ code) {
+  if (isEnding) return
+  isEnding = true
+  await Promise.all([stopAll(), closeAll()]).catch(report)
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  process.exit(code)
+}
+
+/** A line that says how far the filling has got: on a terminal always the same one. */
+function progressLine() {
+  let last = performance.now()
+  const isTerminal = process.stderr.isTTY
+  return (/** @type {number} */ done, /** @type {number} */ all) => {
+    const text = `  ${Math.floor((done / all) * 100)} % of the rows`
+    if (isTerminal) process.stderr.write(`\r${text}${done === all ? '\n' : ''}`)
+    else if (performance.now() - last > OFTEN) {
+      last = performance.now()
+      tell(text)
+    }
+  }
+}
+
+/** The sizes up to the one that is asked for, which is the last. */
+function sizesUpTo(/** @type {string | undefined} */ asked) {
+  if (asked === undefined) return SIZES
+  const most = Number(asked)
+  const [least = 0] = SIZES
+  if (!Number.isInteger(most) || most <= least)
+    throw new Complaint(`--users takes a whole number above ${least}.`)
+  return [...SIZES.filter((size) => size < most), most]
+}
+
+/** @returns {Promise<import('./lib/scale/report.mjs').Found[]>} by size */
+async function measure(/** @type {number[]} */ sizes) {
+  const adminKey = newAdminKey()
+  const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
+  const openAt = (/** @type {number} */ users) => {
+    tell(`${users.toLocaleString('en')} users…`)
+    const at = join(folder, String(users))
+    return openScene({ folder: at, users, adminKey, variables, told, progress: progressLine() })
+  }
+  const [least = 0, ...more] = sizes
+  // The smallest one stays for comparison until the end, at the same time of its day.
+  const smallest = await measureEvents(await openAt(least))
+  const found = /** @type {import('./lib/scale/report.mjs').Found[]} */ ([])
+  for (const users of more) {
+    const own = await measureEvents(await openAt(users))
+    const times = await compare(own, smallest)
+    told(
+      `an event in ${times.event.own.toFixed(1)} ms, of the smallest size in ${times.event.smallest.toFixed(1)} ms`,
+    )
+    found.push(await finish(own, times))
+  }
+  tell(`${least.toLocaleString('en')} users again…`)
+  const alone = await compare(smallest, smallest)
+  return [await finish(smallest, alone), ...found]
+}
+
+/** What events of a scene cost, before anything else happens there. */
+async function measureEvents(/** @type {import('./lib/scale/scene.mjs').Scene} */ scene) {
+  const fresh = freshUsers(scene.users)
+  return { scene, fresh, cost: await costs(scene, fresh) }
+}
+
+/** All the rest of a scene, which ends with it. */
+async function finish(
+  /** @type {Awaited<ReturnType<typeof measureEvents>>} */ { scene, cost },
+  /** @type {Awaited<ReturnType<typeof compare>>} */ times,
+) {
+  const loaded = await load(scene)
+  const upkeep = await measureUpkeep(scene, told)
+  const size = await scene.close()
+  const { users, seconds } = scene
+  return { users, scene: { seconds, size }, cost, times, load: loaded, upkeep }
+}
+
+/** Writes the figures as JSON, and answers where. */
+function save(/** @type {import('./lib/scale/report.mjs').Found[]} */ sizes, /** @type {number} */ seconds) {
+  const at = new Date().toISOString()
+  const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version }
+  const results = inProject('bench', 'results')
+  const file = join(results, `scale-${at.replaceAll(':', '-')}.json`)
+  mkdirSync(results, { recursive: true })
+  writeFileSync(file, `${JSON.stringify({ at, seconds, machine, rows: rowsOf(sizes), sizes }, null, 2)}\n`)
+  return file
+}
+
+async function run() {
+  if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
+    throw new Complaint('Run it by `npm run bench:scale`, which uses the Node of node_modules.')
+  }
+  const { values } = parseArgs({ options: { users: { type: 'string' } } })
+  const began = performance.now()
+  const sizes = await measure(sizesUpTo(values.users))
+  const seconds = Math.round((performance.now() - began) / 1000)
+  process.stdout.write(`\n${tableOf(sizes)}\n`)
+  tell(`It took ${seconds} s. The figures are in ${save(sizes, seconds)}`)
+}
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.on(signal, () => end(130))
+}
+setTimeout(() => {
+  tell(`It has not ended after ${DEADLINE / 60_000} minutes, so it is ended.`)
+  end(1)
+}, DEADLINE).unref()
+const parent = process.ppid
+// Under npm, the end of npm is the end of this too.
+setInterval(() => process.ppid === parent || end(130), 500).unref()
+
+run().then(
+  () => end(0),
+  (error) => {
+    // What fails because the end has begun is no news.
+    if (!isEnding) report(error)
+    return end(1)
+  },
+)
