@@ -24,6 +24,9 @@ const SIZES = [1000, 100_000, 1_000_000]
 const OFTEN = 10_000
 
 const folder = mkdtempSync(join(tmpdir(), 'laurel-scale-'))
+/** What has been found so far, by size: where the run has to end early, that is told all the same. */
+const found = /** @type {import('./lib/scale/report.mjs').Found[]} */ ([])
+const began = performance.now()
 let isEnding = false
 
 const tell = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
@@ -62,7 +65,7 @@ function sizesUpTo(/** @type {string | undefined} */ asked) {
   return [...SIZES.filter((size) => size < most), most]
 }
 
-/** @returns {Promise<import('./lib/scale/report.mjs').Found[]>} by size */
+/** Finds all figures, those of the smallest size last. */
 async function measure(/** @type {number[]} */ sizes) {
   const adminKey = newAdminKey()
   const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
@@ -74,7 +77,6 @@ async function measure(/** @type {number[]} */ sizes) {
   const [least = 0, ...more] = sizes
   // The smallest one stays for comparison until the end, at the same time of its day.
   const smallest = await measureEvents(await openAt(least))
-  const found = /** @type {import('./lib/scale/report.mjs').Found[]} */ ([])
   for (const users of more) {
     const own = await measureEvents(await openAt(users))
     const times = await compare(own, smallest)
@@ -85,7 +87,7 @@ async function measure(/** @type {number[]} */ sizes) {
   }
   tell(`${least.toLocaleString('en')} users again…`)
   const alone = await compare(smallest, smallest)
-  return [await finish(smallest, alone), ...found]
+  found.unshift(await finish(smallest, alone))
 }
 
 /** What events of a scene cost, before anything else happens there. */
@@ -106,15 +108,20 @@ async function finish(
   return { users, scene: { seconds, size }, cost, times, load: loaded, upkeep }
 }
 
-/** Writes the figures as JSON, and answers where. */
-function save(/** @type {import('./lib/scale/report.mjs').Found[]} */ sizes, /** @type {number} */ seconds) {
+/** Prints the table, and writes the figures as JSON. */
+function tellFigures() {
+  const seconds = Math.round((performance.now() - began) / 1000)
   const at = new Date().toISOString()
   const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version }
   const results = inProject('bench', 'results')
   const file = join(results, `scale-${at.replaceAll(':', '-')}.json`)
   mkdirSync(results, { recursive: true })
-  writeFileSync(file, `${JSON.stringify({ at, seconds, machine, rows: rowsOf(sizes), sizes }, null, 2)}\n`)
-  return file
+  writeFileSync(
+    file,
+    `${JSON.stringify({ at, seconds, machine, rows: rowsOf(found), sizes: found }, null, 2)}\n`,
+  )
+  process.stdout.write(`\n${tableOf(found)}\n\n`)
+  tell(`It took ${seconds} s. The figures are in ${file}`)
 }
 
 async function run() {
@@ -122,11 +129,8 @@ async function run() {
     throw new Complaint('Run it by `npm run bench:scale`, which uses the Node of node_modules.')
   }
   const { values } = parseArgs({ options: { users: { type: 'string' } } })
-  const began = performance.now()
-  const sizes = await measure(sizesUpTo(values.users))
-  const seconds = Math.round((performance.now() - began) / 1000)
-  process.stdout.write(`\n${tableOf(sizes)}\n`)
-  tell(`It took ${seconds} s. The figures are in ${save(sizes, seconds)}`)
+  await measure(sizesUpTo(values.users))
+  tellFigures()
 }
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
@@ -134,6 +138,7 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
 }
 setTimeout(() => {
   tell(`It has not ended after ${DEADLINE / 60_000} minutes, so it is ended.`)
+  if (found.length > 0) tellFigures()
   end(1)
 }, DEADLINE).unref()
 const parent = process.ppid
