@@ -12,9 +12,10 @@ import { isLive } from './rows.mjs'
 
 /** Users whose events are counted. */
 const SAMPLE = 10
-const TURNS = 8
-const EVENTS = 25
-const READS = 5
+/** Events of each of two sizes in turn, those before that are not counted, and after how many the leaderboard is read. */
+const EVENTS = 200
+const WARMING = 6
+const READ_EACH = 5
 const LOAD = { clients: 32, milliseconds: 5000 }
 /** Of `stat`, how many ticks of the clock a second has; Linux says 100 to everybody. */
 const TICKS = 100
@@ -62,15 +63,18 @@ export const costs = (/** @type {Scene} */ { server, key }, /** @type {() => str
  */
 export async function compare(own, smallest) {
   const times = { own: take(), smallest: take() }
-  for (let turn = 0; turn <= TURNS; turn += 1) {
-    for (const [name, side] of /** @type {const} */ ([
-      ['own', own],
-      ['smallest', smallest],
-    ])) {
-      // The first turn warms up, and is shorter.
-      const { events, pages } = turn === 0 ? take() : times[name]
-      for (let i = 0; i < (turn === 0 ? READS : EVENTS); i += 1) events.push(await sendEvent(side))
-      for (let i = 0; i < READS; i += 1) pages.push(await readBoard(side.scene))
+  const sides = /** @type {const} */ ([
+    ['own', own],
+    ['smallest', smallest],
+  ])
+  for (let turn = -WARMING; turn < EVENTS; turn += 1) {
+    // Who comes first changes, since whoever comes second waits for what the first has left behind.
+    for (const [name, side] of turn % 2 === 0 ? sides : sides.toReversed()) {
+      const event = await sendEvent(side)
+      const page = turn % READ_EACH === 0 ? await readBoard(side.scene) : null
+      if (turn < 0) continue
+      times[name].events.push(event)
+      if (page !== null) times[name].pages.push(page)
     }
   }
   const pair = (/** @type {'events' | 'pages'} */ what) => ({
