@@ -1,9 +1,9 @@
 /**
  * Users who do through the public interface what the filled ones have done: their rows are what those of the filled must be.
  */
-import { eventPath } from '../scene.mjs'
+import { eventPath, userId } from '../scene.mjs'
 import { moveClock } from './clock.mjs'
-import { eventsOf, hasPlan, iidOf, PLAN } from './rows.mjs'
+import { eventsOf, hasPlan, PLAN } from './rows.mjs'
 
 /** Whom they do as: a living streak, one that is over, and one with the attribute. */
 const NUMBERS = [10, 7, 11]
@@ -30,14 +30,8 @@ export async function play(server, key, { day, now }) {
   await moveClock(server, key, now)
 }
 
-/** Tables with rows of a user, and the column that says whose they are. */
-const TABLES = {
-  users: 'iid',
-  streak_runs: 'user_iid',
-  events: 'user_iid',
-  awards: 'user_iid',
-  idempotency_keys: 'user_iid',
-}
+/** Tables with rows of a user, by our own ids. */
+const TABLES = ['streak_runs', 'events', 'awards', 'idempotency_keys']
 /** What is a name of somebody or something, and so another one. */
 const NAMES = new Set(['id', 'iid', 'user_iid', 'event_id', 'key'])
 
@@ -47,21 +41,28 @@ const NAMES = new Set(['id', 'iid', 'user_iid', 'event_id', 'key'])
  * @param {import('./filler.mjs').Binding} database
  */
 export async function requireSameRows(database) {
+  const { id: tenant } = await database.prepare('SELECT id FROM tenants').first()
+  const ofUser = async (/** @type {string} */ id) => {
+    const sql = 'SELECT * FROM users WHERE tenant_id = ?1 AND id = ?2'
+    const user = await database.prepare(sql).bind(tenant, id).first()
+    const found = /** @type {Record<string, string[]>} */ ({ users: [unnamed(user)] })
+    for (const table of TABLES) {
+      const { results } = await database
+        .prepare(`SELECT * FROM ${table} WHERE user_iid = ?1`)
+        .bind(user.iid)
+        .all()
+      found[table] = results.map(unnamed).toSorted()
+    }
+    return found
+  }
   for (const number of NUMBERS) {
-    const find = database.prepare('SELECT iid FROM users WHERE id = ?1').bind(played(number))
-    const { iid } = await find.first()
-    for (const [table, column] of Object.entries(TABLES)) {
-      const rows = async (/** @type {string} */ of) => {
-        const sql = `SELECT * FROM ${table} WHERE ${column} = ?1`
-        const { results } = await database.prepare(sql).bind(of).all()
-        return results.map(unnamed).toSorted()
-      }
-      const [theirs, ours] = [await rows(iid), await rows(iidOf(number))]
-      if (JSON.stringify(theirs) !== JSON.stringify(ours)) {
-        throw new Error(
-          `rows of ${table} are filled otherwise than Laurel makes them:\n${ours.join('\n')}\n${theirs.join('\n')}`,
-        )
-      }
+    const [theirs, ours] = [await ofUser(played(number)), await ofUser(userId(number))]
+    for (const [table, rows] of Object.entries(theirs)) {
+      const filled = ours[table] ?? []
+      if (JSON.stringify(rows) === JSON.stringify(filled)) continue
+      throw new Error(
+        `rows of ${table} are filled otherwise than Laurel makes them:\n${filled.join('\n')}\n${rows.join('\n')}`,
+      )
     }
   }
 }

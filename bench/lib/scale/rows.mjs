@@ -19,10 +19,6 @@ export const isLive = (/** @type {number} */ number) => number % ONE_OF === 0
 /** Whether the user of that number has the attribute. */
 export const hasPlan = (/** @type {number} */ number) => number % ONE_OF === 1
 
-/** The internal id of a user by number, a UUID that ascends. */
-export const iidOf = (/** @type {number} */ number) =>
-  `01900000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
-
 /**
  * The events of the user of that number: when, in milliseconds, and of which value.
  *
