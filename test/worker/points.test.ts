@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { at, everything, newApp, newTenant, type TestTenant } from './harness'
 
@@ -652,6 +653,45 @@ describe('summaries of a system (P11)', () => {
       ['gold', 2],
     ])
     expect(ids).toHaveLength(1)
+  })
+
+  it.each(['summary', 'level-summary'])('P11: %s reads each user once', async (kind) => {
+    const { tenant, path } = await setup([{ points: 1 }])
+    await tenant.create(`${path}/levels`, { key: 'l', name: 'L', points: 0 })
+    const bare = `
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+      INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics,
+        points, counters)
+      SELECT ?1, 'user-' || i, 'iid-' || i, 1, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]' FROM n`
+    await env.DB.prepare(bare).bind(tenant.id).run()
+    let read = 0
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const results = await env.DB.batch(statements)
+      for (const { meta } of results) read += meta.rows_read
+      return results
+    }
+    const DB = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name === 'batch') return batch
+        return name === 'prepare' ? (sql: string) => target.prepare(sql) : Reflect.get(target, name, target)
+      },
+    })
+    const counting = tenant.through(newApp({ DB }))
+    const users = async (query: string) => {
+      const { body } = await counting.app('GET', `/points/xp/${kind}${query}`)
+      return pick(body, 'users')
+        .map(Number)
+        .reduce((sum, count) => sum + count, 0)
+    }
+    expect(await users('')).toBe(500)
+    read = 0
+    expect(await users('')).toBe(500)
+    // Once by the key, and once more as it is sorted, which D1 counts too.
+    expect(read).toBeLessThan(2 * 500 + 100)
+    read = 0
+    expect(await users('?userAttributes=plan:pro')).toBe(0)
+    // The list of filters is read for each besides.
+    expect(read).toBeLessThan(3 * 500 + 100)
   })
 
   it('seed 2.1.4: userAttributes are key:value pairs that must all match; unknown keys are 422, all of them named', async () => {

@@ -6,11 +6,14 @@ import type { Filter, Level } from '../configuration/configuration'
 const KEPT_ABOVE = 10_000
 const KEPT_FOR = 60_000
 
-/** All users' totals in the system whose path is ?2, and whether they meet ?3, a JSON array of paths and values. */
+/**
+ * How many users have each total in the system whose path is ?2, and whether they meet ?3, a JSON array of paths and values. Materialised,
+ * since it is referred to twice: else all users are read for each.
+ */
 const TOTALS = `
-  totals AS (SELECT coalesce(u.points ->> ?2, 0) AS total,
-    NOT EXISTS (SELECT 1 FROM json_each(?3) f WHERE u.attributes ->> (f.value ->> 0) IS NOT f.value ->> 1) AS meets
-    FROM users u WHERE u.tenant_id = ?1)`
+  totals AS MATERIALIZED (SELECT coalesce(u.points ->> ?2, 0) AS total, ?3 = '[]' OR
+    NOT EXISTS (SELECT 1 FROM json_each(?3) f WHERE u.attributes ->> (f.value ->> 0) IS NOT f.value ->> 1) AS meets,
+    count(*) AS users FROM users u WHERE u.tenant_id = ?1 GROUP BY 1, 2)`
 
 /** The place of users who don't meet the filters: they were looked at all the same. */
 const NOT_MET = -1
@@ -23,13 +26,13 @@ const RANGES = `
     WHEN total <= 100000 THEN 10000 WHEN total <= 1000000 THEN 100000 WHEN total <= 10000000 THEN 1000000
     WHEN total <= 100000000 THEN 10000000 WHEN total <= 1000000000 THEN 100000000 ELSE 1000000000 END) AS w FROM most)
   SELECT CASE WHEN meets THEN (totals.total + width.w - 1) / width.w ELSE ${NOT_MET} END AS place,
-    count(*) AS users, width.w AS width FROM totals, width GROUP BY place`
+    sum(users) AS users, width.w AS width FROM totals, width GROUP BY place`
 
 /** Counts by the index of the level that a total reaches; null where it reaches none. ?4 are the levels' points, ascending. */
 const LEVELS = `
   WITH ${TOTALS}
   SELECT CASE WHEN meets THEN (SELECT max(l.key) FROM json_each(?4) l WHERE l.value <= totals.total) ELSE ${NOT_MET} END
-    AS place, count(*) AS users, 0 AS width
+    AS place, sum(users) AS users, 0 AS width
   FROM totals GROUP BY place`
 
 const Rows = z.array(z.object({ place: z.number().nullable(), users: z.number(), width: z.number() }))
