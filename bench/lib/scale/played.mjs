@@ -2,7 +2,7 @@
  * Users who do through the public interface what the filled ones have done: their rows are what those of the filled must be.
  */
 import { eventPath, userId } from '../scene.mjs'
-import { moveClock } from './clock.mjs'
+import { moveClock } from './patient.mjs'
 import { eventsOf, hasPlan, PLAN } from './rows.mjs'
 
 /** Whom they do as: a living streak, one that is over, and one with the attribute. */

@@ -5,7 +5,7 @@
  */
 import { BOARD, create, SYSTEM } from '../scene.mjs'
 import { PLACES } from './check.mjs'
-import { moveClock } from './clock.mjs'
+import { moveClock } from './patient.mjs'
 import { ONE_OF, PLAN } from './rows.mjs'
 
 const HOUR = 3_600_000

@@ -1,0 +1,50 @@
+/**
+ * Requests that are answered when work over all users is done: by a request of their own, since `fetch` gives up after five minutes.
+ */
+import { request } from 'node:http'
+
+/** How long such a request may take, in milliseconds. */
+const PATIENCE = 20 * 60_000
+
+/**
+ * Moves the test clock of a server; answered when all is done that falls due on the way.
+ *
+ * @param {import('../server.mjs').Server} server
+ * @param {string} key
+ * @param {number} to in milliseconds
+ * @returns {Promise<number>} how long it took, in seconds
+ */
+export const moveClock = (server, key, to) =>
+  askForLong(server, 'PUT', '/admin/v1/test-clock', { key, body: { now: new Date(to).toISOString() } })
+
+/**
+ * Asks as JSON, and fails unless the answer is a success.
+ *
+ * @param {import('../server.mjs').Server} server
+ * @param {string} method
+ * @param {string} path
+ * @param {{ key: string; body: unknown }} options
+ * @returns {Promise<number>} how long it took, in seconds
+ */
+export function askForLong(server, method, path, { key, body }) {
+  const began = performance.now()
+  const text = JSON.stringify(body)
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'x-api-key': key,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    }
+    const sent = request(`${server.url}${path}`, { method, agent: false, headers }, (answer) => {
+      let said = ''
+      answer.setEncoding('utf8').on('data', (part) => (said += part))
+      answer.on('end', () => {
+        if (Math.floor((answer.statusCode ?? 0) / 100) === 2) resolve((performance.now() - began) / 1000)
+        else reject(new Error(`${method} ${path} was answered ${answer.statusCode}: ${said.slice(0, 500)}`))
+      })
+    })
+    sent.setTimeout(PATIENCE, () => sent.destroy(new Error(`${method} ${path} was not answered in time`)))
+    sent.on('error', reject)
+    sent.end(text)
+  })
+}
