@@ -1,11 +1,10 @@
 import type { TenantContext } from '../../context'
-import { configurationUnchanged, isConflict } from '../../db/guard'
 import { type Instant, instant } from '../../shared/clock'
 import { periodStart } from '../../shared/periods'
 import type { Configuration } from '../configuration/configuration'
-import { loadConfiguration } from '../configuration/configuration.repository'
 import { keepParcels } from '../outbox/outbox.repository'
-import { type DueWork, rescheduled, workUnchanged } from '../timekeeper/timekeeper.repository'
+import { guardedStep } from '../timekeeper/guarded-step.service'
+import { type DueWork, rescheduled } from '../timekeeper/timekeeper.repository'
 import { scheduledParcels } from './schedule.parcels'
 import {
   type Candidates,
@@ -47,23 +46,17 @@ type Stored = { statements: readonly D1PreparedStatement[] }
  * outbox and progress. Where somebody else did the step, or the configuration moved, nothing happens. `until` is up to when work is done, `next`
  * when other work is due that has its turn first, if any is by then.
  */
-export async function scheduleStep(
+export function scheduleStep(
   context: TenantContext,
   work: DueWork,
   until: Instant,
   next: Instant | null,
 ): Promise<void> {
-  const { db } = context
-  const source = { db, configurations: context.instance.configurations }
-  const config = source.configurations.get(db.tenantId) ?? (await loadConfiguration(source))
   const by = next === null ? until : instant(Math.min(until, next - 1))
-  const { statements } = await step(context, config, work, { until, by })
-  try {
-    await db.batch([configurationUnchanged(db, config.version), workUnchanged(db, work), ...statements])
-  } catch (error) {
-    if (!isConflict(error)) throw error
-    await loadConfiguration(source)
-  }
+  return guardedStep(context, work, async (config) => {
+    const { statements } = await step(context, config, work, { until, by })
+    return statements
+  })
 }
 
 async function step(

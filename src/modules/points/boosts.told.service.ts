@@ -1,11 +1,10 @@
 import type { Scope, TenantContext } from '../../context'
-import { configurationUnchanged, isConflict } from '../../db/guard'
 import { civilDate, utcMidnight } from '../../shared/civil'
 import { type Instant, instant } from '../../shared/clock'
 import type { Boost, Configuration, System } from '../configuration/configuration'
-import { loadConfiguration } from '../configuration/configuration.repository'
 import { keepParcels } from '../outbox/outbox.repository'
-import { type DueWork, rescheduled, workUnchanged } from '../timekeeper/timekeeper.repository'
+import { guardedStep } from '../timekeeper/guarded-step.service'
+import { type DueWork, rescheduled } from '../timekeeper/timekeeper.repository'
 import {
   type BoostProgress,
   boostsUnchanged,
@@ -68,17 +67,8 @@ export function heedBoosts(
  * Does one step of telling webhooks that boosts have started or finished (W6), in one guarded batch of outbox, notes and progress. Where
  * somebody else did the step, or a boost or the configuration moved, nothing happens. `until` is up to when work is done.
  */
-export async function boostStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
-  const { db } = context
-  const source = { db, configurations: context.instance.configurations }
-  const config = source.configurations.get(db.tenantId) ?? (await loadConfiguration(source))
-  const statements = await step(context, config, work, until)
-  try {
-    await db.batch([configurationUnchanged(db, config.version), workUnchanged(db, work), ...statements])
-  } catch (error) {
-    if (!isConflict(error)) throw error
-    await loadConfiguration(source)
-  }
+export function boostStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+  return guardedStep(context, work, (config) => step(context, config, work, until))
 }
 
 async function step(

@@ -23,12 +23,13 @@ export type DeadlineStep = { changes: readonly BulkChange[]; config: Configurati
 /**
  * Judges streaks whose deadline is the earliest of the tenant and due by a moment (S3, S7): so many users, in one guarded batch. Whoever has
  * changed meanwhile is left alone, and is found again if the deadline still stands; so a step that is repeated does nothing. To be
- * called again until nothing is due. Null where nothing was. `isWhole`: users are read with all that is told of them.
+ * called again until nothing is due. Null where nothing was. `isWhole`: users are read with all that is told of them; what is remembered of the
+ * configuration says whether that is needed, and is made sure of.
  */
 export async function judgeStreaks(
   context: TenantContext,
   by: Instant,
-  isWhole = false,
+  isWhole = isListenedTo(context.instance.configurations.get(context.db.tenantId)),
 ): Promise<DeadlineStep | null> {
   const { db } = context
   const [standing, rows] = await db.batch([
@@ -67,8 +68,8 @@ export async function judgeStreaks(
 }
 
 /** Whether somebody wants to be told what becomes of streaks, and so who the users are. */
-const isListenedTo = (config: Configuration) =>
-  EVENT_TYPES.some((type) => type.startsWith('streak.') && listens(config, type))
+const isListenedTo = (config: Configuration | undefined) =>
+  config !== undefined && EVENT_TYPES.some((type) => type.startsWith('streak.') && listens(config, type))
 
 /** A user whose streak is judged as of a moment, with the next deadline. */
 export function judged(config: Configuration, user: UserState, at: Instant): BulkChange {
