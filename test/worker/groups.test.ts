@@ -1,10 +1,21 @@
 import { env } from 'cloudflare:workers'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { unmoved } from '../../src/db/guard'
+import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
+import { keepNotices } from '../../src/modules/notifications/notices.repository'
+import { putParcels } from '../../src/modules/outbox/outbox.repository'
+import { keepRuns } from '../../src/modules/streaks/streaks.repository'
+import { parseStored, storeUsers, userOf, usersStatement } from '../../src/modules/users/users.repository'
+import { instant, systemNow } from '../../src/shared/clock'
+import { forgetTime, HOUR, moveTo, NOON } from './boards'
+import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
 
 /* Events of different users that arrive together in one isolate share batches of D1, and nothing else. */
+
+afterEach(forgetTime)
 
 const USERS = 12
 const names = Array.from({ length: USERS }, (_, n) => `user ${n}`)
@@ -164,6 +175,7 @@ describe('events of different users at once', () => {
     })
     expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
     expect(await stored(tenant)).toEqual(sorted.map((name) => storedOf(name, name === 'user 9' ? 2 : 1)))
+    expect(await tallies(tenant)).toEqual([USERS, USERS])
   })
 
   it('one that is refused or unreadable leaves its neighbours alone', async () => {
@@ -186,12 +198,87 @@ describe('events of different users at once', () => {
     let batches = 0
     const { DB } = faulty(async (run) => {
       batches += 1
-      if (batches === 3) await tenant.admin('POST', '/metrics', { key: 'more', name: 'More' })
+      if (batches === 3) {
+        const metricId = await tenant.metric('others')
+        const trigger = { type: 'metric', points: 9, status: 'active', metricId, metricThreshold: 1 }
+        await tenant.create('/points', { key: 'more', name: 'More', triggers: [trigger] })
+      }
       return run()
     })
     const answers = await sendAll(tenant.through(newApp({ DB })), 'one')
     expect(statuses(answers)).toEqual(names.map(() => 201))
     expect(await stored(tenant)).toEqual(allAfter(2))
+    // Two batches for the first two, one that stores nothing, and one each for the ten others.
+    expect(batches).toBe(3 + USERS - 2)
+  })
+
+  it('of a clock that moves meanwhile each happens at the new time', async () => {
+    await moveTo(NOON)
+    const tenant = await withAll()
+    await sendAll(tenant, 'before')
+    let batches = 0
+    const { DB } = faulty(async (run) => {
+      batches += 1
+      if (batches === 3) await moveTo(NOON + HOUR)
+      return run()
+    })
+    expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
+    const { results } = await env.DB.prepare(
+      'SELECT e.at FROM events e JOIN users u ON u.iid = e.user_iid WHERE u.tenant_id = ?1 AND e.seq = 2 ORDER BY e.at',
+    )
+      .bind(tenant.id)
+      .all()
+    expect(results).toEqual(names.map((_, n) => ({ at: n < 2 ? NOON : NOON + HOUR })))
+  })
+})
+
+describe('what a group writes', () => {
+  it('leaves out whoever has moved, in each kind of row', async () => {
+    const tenant = await withAll()
+    for (const name of ['still', 'moved']) await send(tenant, name, 'before')
+    const { db } = contextOf(tenant.id)
+    const [read] = await db.batch([usersStatement(db, { ids: ['still', 'moved'] }, systemNow())])
+    const users = (read?.results ?? []).map(userOf)
+    const { configurations } = contextOf(tenant.id).instance
+    const { version } = await loadConfiguration({ db, configurations })
+    await send(tenant, 'moved', 'meanwhile')
+    const at = instant(0)
+    const parcels = users.map(({ iid, id }) => ({ at, seq: 1, id, userIid: iid, messages: [] }))
+    const notices = users.map(({ iid, id }) => ({
+      dueAt: at,
+      id,
+      userId: id,
+      userIid: iid,
+      achievementId: id,
+    }))
+    const run = { first: 1, last: 2, started: 1, marks: '', length: 2 }
+    const changes = users.map((after) => ({ after, ended: [run] }))
+    const among = unmoved(
+      db,
+      { version, clock: null },
+      users.map((was) => ({ iid: was.iid, id: was.id, was })),
+    )
+    const results = await db.batch([
+      ...putParcels(db, parcels, among),
+      ...keepNotices(db, notices, among),
+      ...keepRuns(db, changes, among),
+      ...storeUsers(
+        db,
+        users.map((was) => ({ was, now: was })),
+        among,
+      ),
+    ])
+    expect(results.map(({ meta }) => meta.changes)).toEqual([1, 1, 1, 1])
+    const still = users.filter(({ id }) => id === 'still').map(({ iid }) => iid)
+    expect([...parseStored(results.slice(-1))]).toEqual(still)
+    for (const table of ['outbox', 'notices', 'streak_runs']) {
+      const { results: rows } = await env.DB.prepare(
+        `SELECT user_iid FROM ${table} WHERE user_iid IN (?1, ?2)`,
+      )
+        .bind(users[0]?.iid, users[1]?.iid)
+        .all()
+      expect([table, rows]).toEqual([table, [{ user_iid: still[0] }]])
+    }
   })
 })
 

@@ -15,7 +15,7 @@ const END = `
 /** Keeps the streaks that changes have ended: one row each. */
 export function keepRuns(
   db: TenantDatabase,
-  changes: readonly Change[],
+  changes: readonly Pick<Change, 'after' | 'ended'>[],
   among: Unmoved,
 ): D1PreparedStatement[] {
   const rows = changes.flatMap(({ after, ended }) =>
