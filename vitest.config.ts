@@ -30,7 +30,9 @@ const LONG_WORKERS = [
 ].map((name) => `test/worker/${name}.test.ts`)
 
 /** Servers that are killed and started again, for half a minute and more each: `npm run test:long`. */
-const LONG = ['webhooks-events', 'restart', 'start-failures'].map((name) => `test/server/${name}.test.ts`)
+const LONG = ['webhooks-events', 'restart', 'start-failures', 'kill', 'fuzz'].map(
+  (name) => `test/server/${name}.test.ts`,
+)
 
 /** A project of tests in the Workers run time. */
 const workers = ({

@@ -41,6 +41,8 @@ export type StartOptions = {
   port?: number
   /** By `npm start`, or (the default) by `node scripts/start.mjs`. */
   by?: 'npm' | 'node'
+  /** Whether it leads a process group of its own, so that `kill` is one signal to the whole group. */
+  ownGroup?: boolean
 }
 
 export type Ending = { code: number | null; milliseconds: number; leftovers: string[] }
@@ -84,7 +86,7 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Kills a process, which may have ended by itself. */
+/** Kills a process, or by a negative id a group, which may have ended by itself. */
 function killed(id: number): void {
   try {
     process.kill(id, 'SIGKILL')
@@ -107,6 +109,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
   const child = spawn(command, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: options.ownGroup ?? false,
     env: { ...Object.fromEntries(inherited), PORT: String(port), ...options.env },
   })
   let output = ''
@@ -114,6 +117,12 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
   child.stderr.on('data', (part) => (output += part))
   const closed = once(child, 'close')
   const pid = child.pid ?? 0
+  // A terminal's Ctrl-C does not reach a group of its own.
+  const killGroup = () => killed(-pid)
+  if (options.ownGroup) {
+    process.once('exit', killGroup)
+    child.once('exit', () => process.off('exit', killGroup))
+  }
 
   const ended = async () => {
     const started = descendants(pid)
@@ -138,6 +147,11 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
       return ending
     },
     kill: () => {
+      // At once: what a client was told a moment ago has to be stored by now.
+      if (options.ownGroup) {
+        killGroup()
+        return ended()
+      }
       const ending = ended()
       for (const { id } of descendants(pid)) killed(id)
       return ending

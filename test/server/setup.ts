@@ -9,6 +9,8 @@ const violations: unknown[] = []
 globalThis.fetch = async (input, init) => {
   const request = new Request(input, init)
   const response = await send(request)
+  // An answer that is cut off, by a server that is killed, is none: it fails as it would for whoever reads it.
+  await response.clone().text()
   try {
     return await conforming(request, response)
   } catch (violation) {

@@ -1,0 +1,312 @@
+/**
+ * A server that is killed ten times while clients are at it, and started again over what it has stored: what they were told has happened,
+ * once, and what they were not told has happened once or not at all.
+ */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
+import { Dice } from '../fuzz/dice'
+import { Clients } from './clients'
+import { type Ending, freePort, newProject, type Server, startServer } from './harness'
+import { configure, type Deed, type Expected, ranking, recount } from './ledger'
+import { ofGroupOrMarked, type Process } from './processes'
+
+const DAY = 86_400_000
+/** `KILLS=2` is quicker, while this test is changed. */
+const KILLS = Number(process.env.KILLS ?? 10)
+const CLIENTS = 16
+const USERS = Array.from({ length: 50 }, (_, n) => `user-${String(n).padStart(2, '0')}`)
+
+/** What is sent and when it is killed follow from it; how far the server has come by then does not. */
+const seed = Number(process.env.SEED ?? 20_261)
+const dice = new Dice(seed)
+const clients = new Clients(send, dice)
+const mark = `LAUREL_KILL_TEST=${randomUUID()}`
+const noon = Math.ceil(Date.now() / DAY) * DAY + DAY / 2
+let folder: string
+let port: number
+let server: Server
+
+const start = () => {
+  const [name = '', value = ''] = mark.split('=')
+  return startServer({
+    folder,
+    port,
+    ownGroup: true,
+    env: { DEMO: 'off', RATE_LIMITS: 'off', [name]: value },
+  })
+}
+
+beforeAll(async () => {
+  folder = await newProject()
+  port = await freePort()
+  server = await start()
+})
+afterAll(async () => {
+  await server.kill()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** JSON, of which only this test's own questions are asked; each answer is held to the contract by the set-up. */
+const json = (text: string) => Object(JSON.parse(text))
+
+async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, headers: response.headers, body: json(await response.text()) }
+}
+async function create(path: string, item: object): Promise<string> {
+  const { status, body } = await send('POST', `/admin/v1${path}`, [item])
+  expect([path, status, body.issues]).toEqual([path, 201, []])
+  return body.created[0].id
+}
+async function read(path: string) {
+  const { status, body } = await send('GET', path)
+  expect([path, status]).toEqual([path, 200])
+  return body
+}
+/** Sets the clock to noon of a day; all that is due by then is done when it answers, batches among it. */
+async function dawn(day: number): Promise<void> {
+  const { status } = await send('PUT', '/admin/v1/test-clock', {
+    now: new Date(noon + day * DAY).toISOString(),
+  })
+  expect(status).toBe(200)
+}
+
+/**
+ * Kills the whole group at once when it has given so many answers, the last of which is an event's or a batch's: what it says has to be
+ * stored by then. Answers how many others, which were under way, broke off; one that does before is an error.
+ */
+async function loadUntilKilled(answers: number, last: 'event' | 'batch'): Promise<number> {
+  const found = ofGroupOrMarked(server.pid, mark)
+  // Else it would prove nothing that none is left.
+  expect(found.filter(({ command }) => command.startsWith('workerd'))).not.toEqual([])
+  expect(found.filter(({ group }) => group !== server.pid)).toEqual([])
+  const users = USERS.filter(() => dice.roll() < 0.7)
+  let answered = 0
+  let cut = 0
+  let killing: Promise<Ending> | undefined
+  const client = async () => {
+    while (killing === undefined) {
+      try {
+        const what = await clients.act(users)
+        answered += 1
+        if (answered >= answers && what === last) killing ??= server.kill()
+      } catch (error) {
+        if (killing === undefined) throw error
+        cut += 1
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  await killing
+  return cut
+}
+
+/** What is left of the server: dying takes a moment. */
+async function left(): Promise<Process[]> {
+  for (const deadline = performance.now() + 5_000; ; await sleep(10)) {
+    const found = ofGroupOrMarked(server.pid, mark)
+    if (found.length === 0 || performance.now() > deadline) return found
+  }
+}
+
+async function refusesConnections(): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return false
+  } catch {
+    return true
+  } finally {
+    socket.destroy()
+  }
+}
+
+/* What the server says */
+
+/** All exports, by user; users who are not there yet are left out. */
+async function exports() {
+  const answers = await Promise.all(USERS.map((id) => send('GET', `/admin/v1/users/${id}/export`)))
+  return new Map(
+    USERS.flatMap((id, n) => (answers[n]?.status === 200 ? [[id, answers[n].body] as const] : [])),
+  )
+}
+
+/** Holds the log against the ledger, and enters there what nobody was told. */
+async function settle(): Promise<void> {
+  const found = new Map<string, string[]>()
+  for (const [id, { events }] of await exports())
+    for (const event of events) {
+      const ref = event.attributes.find(({ key }: { key: string }) => key === 'ref').value
+      found.set(ref, [...(found.get(ref) ?? []), `${id} ${event.metricKey} ${event.value} ${event.id}`])
+    }
+  const missing = clients.ledger.entries.filter(({ ref, counted }) => counted && !found.has(ref))
+  expect(missing, 'a client was told of it').toEqual([])
+  expect([...found].filter(([, events]) => events.length > 1)).toEqual([])
+  const sizes = Map.groupBy(
+    clients.ledger.entries.filter(({ batch }) => batch !== null),
+    ({ batch }) => batch,
+  )
+  for (const batch of sizes.values())
+    expect([0, batch.length], 'a batch is stored whole').toContain(
+      batch.filter(({ ref }) => found.has(ref)).length,
+    )
+  for (const entry of clients.ledger.entries) {
+    const [event] = found.get(entry.ref) ?? []
+    if (event === undefined) continue
+    const [, id = ''] = /(\S+)$/.exec(event) ?? []
+    expect(event).toBe(`${entry.user} ${entry.metric} ${entry.tenths / 10} ${entry.eventId ?? id}`)
+    entry.counted = true
+    entry.isTaken = true
+    entry.eventId = id
+  }
+}
+
+/** How many events had no answer, and how many of them had happened. */
+const unanswered = { all: 0, happened: 0 }
+
+/** Batches that were sent again and had happened, by the clients' number. */
+const repeated = new Set<number>()
+
+/** What clients do who got no answer: they look, and send again what has a key or can be done twice. */
+async function recover(): Promise<void> {
+  const lost = clients.ledger.entries.filter(({ counted }) => !counted)
+  await dawn(clients.today)
+  await settle()
+  const happened = lost.filter(({ counted }) => counted)
+  unanswered.all += lost.length
+  unanswered.happened += happened.length
+  const before = clients.replays
+  // What has happened is a replay, what has not is done now.
+  await Promise.all(
+    lost.filter(({ key, batch }) => key !== null && batch === null).map((one) => clients.sendEvent(one)),
+  )
+  expect(clients.replays - before).toBe(
+    happened.filter(({ key, batch }) => key !== null && batch === null).length,
+  )
+  const keyed = lost.filter(({ key, batch }) => key !== null && batch !== null)
+  for (const entries of Map.groupBy(keyed, ({ batch }) => batch).values()) {
+    // A batch of its own: what has no key is not sent again.
+    clients.batches += 1
+    for (const entry of entries) entry.batch = clients.batches
+    if (entries.every(({ counted }) => counted)) repeated.add(clients.batches)
+    await clients.sendBatch(entries)
+  }
+  await Promise.all(
+    clients.ledger.deeds.filter(({ answered }) => !answered).map((one) => clients.sendDeed(one)),
+  )
+  // What was in a batch, had no key and has not happened never will.
+  await dawn(clients.today)
+}
+
+async function compare(users: ReadonlyMap<string, Expected>): Promise<void> {
+  const all = await exports()
+  const dayOf = (day: number) => new Date(noon + day * DAY).toISOString().slice(0, 10)
+  const compareOne = async ([id, expected]: [string, Expected]) => {
+    const ask = (path: string) => read(`/v1/users/${id}${path}`)
+    const held = all.get(id) ?? {}
+    const refs = held.events.map(
+      ({ attributes }: { attributes: { value: string }[] }) => attributes[0]?.value,
+    )
+    const summaries = []
+    for (const metric of ['lessons', 'minutes'] as const) {
+      const range = `aggregation=daily&startDate=${dayOf(0)}&endDate=${dayOf(clients.today)}`
+      const summary = await ask(`/metrics/${metric}/event-summary?${range}`)
+      summaries.push(summary.map(({ change }: { change: number }) => change))
+      expect([id, metric, (await ask(`/metrics/${metric}`)).current]).toEqual([
+        id,
+        metric,
+        expected[metric] / 10,
+      ])
+    }
+    expect([id, ...summaries]).toEqual([
+      id,
+      expected.byDay.map(({ lessons }) => lessons / 10),
+      expected.byDay.map(({ minutes }) => minutes / 10),
+    ])
+    const points = await ask('/points/xp')
+    const awarded = held.awards.reduce((sum: number, { awarded: one }: { awarded: number }) => sum + one, 0)
+    expect([id, points.total, points.level?.key ?? null, awarded]).toEqual([
+      id,
+      expected.xp,
+      expected.level,
+      expected.xp,
+    ])
+    expect([id, (await ask('/streak')).length]).toEqual([id, expected.streak])
+    const achievements = (await ask('/achievements')).map(({ key }: { key: string }) => key)
+    expect([id, achievements.toSorted()]).toEqual([id, expected.achievements])
+    expect([id, refs.toSorted()]).toEqual([id, expected.refs])
+    expect([id, held.waitingEvents, held.parkedEvents]).toEqual([id, [], []])
+    const kept = held.idempotencyKeys.map(({ key, eventId }: Record<string, string>) => `${key} ${eventId}`)
+    const keys = clients.ledger.entries.filter(
+      (entry) => entry.user === id && entry.counted && entry.key !== null,
+    )
+    expect(kept.toSorted()).toEqual(keys.map(({ key, eventId }) => `${key} ${eventId}`).toSorted())
+  }
+  await Promise.all([...users].map(compareOne))
+  for (const by of ['lessons', 'xp', 'streak'] as const) {
+    const { rankings } = await read(`/v1/leaderboards/${by}?limit=100`)
+    const places = rankings.map(({ userId, value }: { userId: string; value: number }) => [userId, value])
+    expect([by, places]).toEqual([by, ranking(users, by)])
+  }
+}
+
+it(`E2–E4, E9, P8, L12: what was answered has happened once, the rest once or never, over ${KILLS} kills under load`, async () => {
+  onTestFailed(() => console.error(`SEED=${seed}`))
+  await dawn(0)
+  await configure(create, noon)
+  for (; clients.today < KILLS; clients.today += 1) {
+    await dawn(clients.today)
+    const cut = await loadUntilKilled(80 + dice.below(200), clients.today % 2 === 0 ? 'event' : 'batch')
+    expect(cut).toBeGreaterThan(0)
+    expect(await left()).toEqual([])
+    expect(await refusesConnections()).toBe(true)
+    server = await start()
+    await recover()
+    expect(clients.strange).toEqual([])
+  }
+  clients.today -= 1
+  // Both kinds of what nobody was told: else this has not seen what it is for.
+  if (KILLS >= 10) expect(unanswered.happened).toBeGreaterThan(0)
+  expect(unanswered.happened).toBeLessThan(unanswered.all)
+
+  for (const user of USERS) {
+    const deed: Deed = { user, what: 'identify', day: clients.today, answered: false }
+    clients.ledger.deeds.push(deed)
+    await clients.sendDeed(deed)
+  }
+  await settle()
+  expect(clients.ledger.entries.filter(({ key, counted }) => key !== null && !counted)).toEqual([])
+  const users = new Map(USERS.map((id) => [id, recount(clients.ledger, id, clients.today)]))
+  await compare(users)
+  for (const [batch, id] of clients.accepted) {
+    const size = clients.ledger.entries.filter((entry) => entry.batch === batch).length
+    const told = {
+      id,
+      status: 'done',
+      accepted: size,
+      ...(repeated.has(batch) ? { processed: 0, dropped: size } : { processed: size, dropped: 0 }),
+      parked: 0,
+    }
+    expect(await read(`/admin/v1/metrics/events/batches/${id}`)).toEqual(told)
+  }
+
+  // Every key once more: each is a replay, and changes nothing.
+  clients.replays = 0
+  const keyed = clients.ledger.entries.filter(({ key }) => key !== null)
+  for (let at = 0; at < keyed.length; at += CLIENTS)
+    await Promise.all(keyed.slice(at, at + CLIENTS).map((one) => clients.sendEvent(one)))
+  expect(clients.strange).toEqual([])
+  expect(clients.replays).toBe(keyed.length)
+  await compare(users)
+  console.log(
+    `${KILLS} kills, ${clients.ledger.entries.length} events, ${unanswered.all} without an answer, ${unanswered.happened} of which had happened`,
+  )
+}, 600_000)
