@@ -1,0 +1,130 @@
+/**
+ * What the service's own OpenAPI documents say of its operations, as the fuzzer reads it: from JSON, and from nothing of the code.
+ */
+import { z } from 'zod'
+
+/** The parts of a JSON schema that the documents use. */
+export type Schema = {
+  $ref?: string | undefined
+  type?: string | string[] | undefined
+  const?: unknown
+  enum?: unknown[] | undefined
+  anyOf?: Schema[] | undefined
+  oneOf?: Schema[] | undefined
+  allOf?: Schema[] | undefined
+  properties?: Record<string, Schema> | undefined
+  required?: string[] | undefined
+  additionalProperties?: Schema | boolean | undefined
+  items?: Schema | undefined
+  minItems?: number | undefined
+  maxItems?: number | undefined
+  minimum?: number | undefined
+  maximum?: number | undefined
+  exclusiveMinimum?: number | undefined
+  exclusiveMaximum?: number | undefined
+  minLength?: number | undefined
+  maxLength?: number | undefined
+  format?: string | undefined
+  pattern?: string | undefined
+}
+
+const SchemaJson: z.ZodType<Schema> = z.lazy(() =>
+  z.looseObject({
+    $ref: z.string().optional(),
+    type: z.union([z.string(), z.array(z.string())]).optional(),
+    enum: z.array(z.unknown()).optional(),
+    anyOf: z.array(SchemaJson).optional(),
+    oneOf: z.array(SchemaJson).optional(),
+    allOf: z.array(SchemaJson).optional(),
+    properties: z.record(z.string(), SchemaJson).optional(),
+    required: z.array(z.string()).optional(),
+    additionalProperties: z.union([z.boolean(), SchemaJson]).optional(),
+    items: SchemaJson.optional(),
+    minItems: z.number().optional(),
+    maxItems: z.number().optional(),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    exclusiveMinimum: z.number().optional(),
+    exclusiveMaximum: z.number().optional(),
+    minLength: z.number().optional(),
+    maxLength: z.number().optional(),
+    format: z.string().optional(),
+    pattern: z.string().optional(),
+  }),
+)
+
+const Parameter = z.object({
+  name: z.string(),
+  in: z.enum(['path', 'query', 'header']),
+  required: z.boolean(),
+  schema: SchemaJson,
+})
+const Content = z.object({ 'application/json': z.object({ schema: SchemaJson }) })
+const Operation = z.object({
+  operationId: z.string(),
+  parameters: z.array(z.union([z.object({ $ref: z.string() }), Parameter])),
+  requestBody: z.object({ content: Content }).optional(),
+  responses: z.record(z.string(), z.unknown()),
+})
+const Document = z.object({
+  servers: z.array(z.object({ url: z.string() })),
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.object({ schemas: z.record(z.string(), SchemaJson) }),
+})
+
+/** One operation; `path` has its base before it, and statuses are those documented. */
+export type Operation = {
+  id: string
+  isAdmin: boolean
+  /** Whether it is a tenant's, and so takes a `Tenant-ID`. */
+  ofTenant: boolean
+  method: string
+  path: string
+  parameters: z.infer<typeof Parameter>[]
+  body: Schema | null
+  statuses: ReadonlySet<number>
+}
+
+/** Operations, and what their schemas refer to. */
+export type Api = { operations: Operation[]; resolve: (schema: Schema) => Schema }
+
+/** Reads the two documents; names that both define must mean the same, so that each operation keeps its own document's. */
+export function readApi(documents: readonly unknown[]): Api {
+  const operations: Operation[] = []
+  const home = new Map<string, Schema>()
+  for (const [number, json] of documents.entries()) {
+    const { servers, paths, components } = Document.parse(json)
+    const base = servers[0]?.url ?? ''
+    const named = (reference: string) => `${number}${reference}`
+    const local = (schema: Schema): Schema => mapReferences(schema, named)
+    for (const [name, schema] of Object.entries(components.schemas))
+      home.set(named(`#/components/schemas/${name}`), local(schema))
+    for (const [path, methods] of Object.entries(paths))
+      for (const [method, { operationId, parameters, requestBody, responses }] of Object.entries(methods))
+        operations.push({
+          id: operationId,
+          isAdmin: base.startsWith('/admin'),
+          ofTenant: parameters.some((one) => '$ref' in one),
+          method: method.toUpperCase(),
+          path: base + path,
+          parameters: parameters.flatMap((one) =>
+            'in' in one ? [{ ...one, schema: local(one.schema) }] : [],
+          ),
+          body: requestBody ? local(requestBody.content['application/json'].schema) : null,
+          statuses: new Set(Object.keys(responses).map(Number)),
+        })
+  }
+  const resolve = (schema: Schema): Schema => {
+    if (schema.$ref === undefined) return schema
+    const found = home.get(schema.$ref)
+    if (found === undefined) throw new Error(`the document has no ${schema.$ref}`)
+    return resolve(found)
+  }
+  return { operations, resolve }
+}
+
+function mapReferences<T>(value: T, named: (reference: string) => string): T {
+  return JSON.parse(JSON.stringify(value), (key, inner) =>
+    key === '$ref' && typeof inner === 'string' ? named(inner) : inner,
+  )
+}

@@ -1,0 +1,51 @@
+/**
+ * What is wrong with an answer to a request of the fuzzer's, and how to send that request again.
+ */
+import { faults } from '../conformance'
+import type { Shot } from './requests'
+
+/** An answer, its body as it was sent. */
+export type Reached = { status: number; headers: Headers; text: string }
+
+/** Traces of the inside that no answer may show. */
+const INSIDE = /\n {4}at |node_modules|D1_ERROR|SQLITE_|\.ts:\d+/
+
+/** Every fault of an answer; none where it is as documented. */
+export function judged(shot: Shot, { status, headers, text }: Reached): string[] {
+  const { operation, method, path } = shot
+  const found = faults({ method, path, status, headers, text })
+  if (status >= 500) found.push(`${operation.id} ${status}: the service failed`)
+  if (INSIDE.test(text)) found.push(`${operation.id} ${status}: it shows its inside`)
+  // By the document itself, where the request is one of this operation's, which the shape of its path says.
+  const isItsOwn =
+    method === operation.method && /^[\w\-./]+$/.test(path) && ownPath(operation.path).test(path)
+  if (isItsOwn && !operation.statuses.has(status))
+    found.push(`${operation.id} ${status}: the document does not have this status`)
+  return [...new Set(found)]
+}
+
+const ownPath = (pattern: string) => new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[\\w-]+')}$`)
+
+/** What tells one kind of finding from another: figures, ids and texts of the one request left out. */
+export const signatureOf = (fault: string) =>
+  fault
+    .replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/gi, '…')
+    .replaceAll(/\d{4,}|"[^"]*"/g, '…')
+    .slice(0, 160)
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** A line for a shell that sends the request again. */
+export function curlOf(url: string, { method, path, headers, body }: Shot): string {
+  const words = ['curl', '-sS', '-i', '--path-as-is', '-X', method, quoted(url + path)]
+  for (const [name, value] of Object.entries(headers))
+    words.push('-H', quoted(value === '' ? `${name};` : `${name}: ${value}`))
+  if (body === null) return words.join(' ')
+  const text = body.toString()
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a shell's line can't hold is asked for.
+  const isPlain = text.length < 2_000 && Buffer.from(text).equals(body) && !/[\0-\x1f]/.test(text)
+  if (isPlain) return [...words, '--data-binary', quoted(text)].join(' ')
+  if (body.length > 20_000)
+    return `${[...words, '--data-binary', '@body'].join(' ')} # ${body.length} bytes, beginning ${JSON.stringify(text.slice(0, 80))}`
+  return `printf %s ${body.toString('base64')} | base64 -d | ${[...words, '--data-binary', '@-'].join(' ')}`
+}

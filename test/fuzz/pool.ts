@@ -1,0 +1,115 @@
+/**
+ * What exists in the service as far as its answers have told: ids and keys by what they are of, so that later requests can name them.
+ */
+import type { Dice } from './dice'
+import type { Operation } from './document'
+
+/** How many of a kind are remembered. */
+const KEPT = 80
+
+/** The kinds whose ids a field or parameter of this name holds, by the last fixed part of the paths where they are made. */
+const BY_NAME: Record<string, string> = {
+  systemId: 'points',
+  pointsSystemId: 'points',
+  metricId: 'metrics',
+  achievementId: 'achievements',
+  achievementIds: 'achievements',
+  attributeId: 'attributes',
+  breakdownAttribute: 'attributes',
+  breakdownAttributes: 'attributes',
+  userId: 'users',
+  userIds: 'users',
+  deliveryId: 'deliveries',
+}
+
+/** The last part of a path that is written out, such as `levels` of `/points/{systemId}/levels/{id}`. */
+export const kindOf = (path: string) =>
+  path
+    .split('/')
+    .filter((part) => part !== '' && !part.startsWith('{'))
+    .at(-1) ?? ''
+
+/** The part of a path before a parameter. */
+const kindBefore = (path: string, name: string) => kindOf(path.slice(0, path.indexOf(`{${name}}`)))
+
+export class Pool {
+  readonly #ids = new Map<string, string[]>()
+  readonly #keys = new Map<string, string[]>()
+  /** Application keys, each of which belongs to a tenant. */
+  readonly applicationKeys: string[] = []
+
+  add(kind: string, id: string): void {
+    remember(this.#ids, kind, id)
+  }
+
+  /** An id of a kind that was seen; undefined where none was. */
+  id(dice: Dice, kind: string): string | undefined {
+    const known = this.#ids.get(kind)
+    return known && dice.pick(known)
+  }
+
+  /** The id or key that a parameter of a path stands for. */
+  parameter(dice: Dice, path: string, name: string): string | undefined {
+    const kind = BY_NAME[name] ?? kindBefore(path, name)
+    return name === 'key' ? this.key(dice, kind) : this.id(dice, kind)
+  }
+
+  key(dice: Dice, kind: string): string | undefined {
+    const known = this.#keys.get(kind)
+    return known && dice.pick(known)
+  }
+
+  /** The id or key that a field of a body or a query stands for, in an operation of this path. */
+  field(dice: Dice, path: string, name: string, isUuid: boolean): string | undefined {
+    const own = kindOf(path)
+    const kind = BY_NAME[name]
+    if (kind !== undefined) return this.id(dice, kind)
+    if (name === 'id' || name === 'ids') return this.id(dice, isUuid ? own : 'users')
+    if (name === 'key') return this.key(dice, dice.chance(0.7) ? 'metrics' : own)
+    if (name === 'customerId') return this.key(dice, 'tenants')
+    return undefined
+  }
+
+  /** Remembers what an answer of success names. */
+  harvest({ id: operation, path }: Operation, body: unknown, headers: Headers): void {
+    this.#take(kindOf(path.replace(/\/(rotate|rotate-secret|test|redeliver)$/, '')), body, 0)
+    for (const { id } of list(Object(body).deleted)) this.#forget(kindOf(path), id)
+    const batch = headers.get('x-batch-id')
+    if (batch !== null) remember(this.#ids, 'batches', batch)
+    if (operation !== 'admin_application_api_keys_create') return
+    for (const { key } of list(Object(body).created)) {
+      if (typeof key === 'string') this.applicationKeys.push(key)
+    }
+    this.applicationKeys.splice(0, Math.max(0, this.applicationKeys.length - 10))
+  }
+
+  #forget(kind: string, id: unknown): void {
+    const left = (this.#ids.get(kind) ?? []).filter((one) => one !== id)
+    if (left.length > 0) this.#ids.set(kind, left)
+    else this.#ids.delete(kind)
+  }
+
+  #take(kind: string, value: unknown, depth: number): void {
+    if (depth > 4 || typeof value !== 'object' || value === null) return
+    if (Array.isArray(value)) {
+      for (const item of value.slice(0, 20)) this.#take(kind, item, depth + 1)
+      return
+    }
+    const { id, key, customerId } = Object(value)
+    if (typeof id === 'string') remember(this.#ids, kind, id)
+    if (typeof key === 'string' && !/api-keys$/.test(kind)) remember(this.#keys, kind, key)
+    if (typeof customerId === 'string') remember(this.#keys, 'tenants', customerId)
+    for (const [name, inner] of Object.entries(value)) {
+      const isEnvelope = ['created', 'updated', 'users', 'pauses'].includes(name)
+      if (isEnvelope || typeof inner === 'object') this.#take(isEnvelope ? kind : name, inner, depth + 1)
+    }
+  }
+}
+
+const list = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value : [])
+
+function remember(of: Map<string, string[]>, kind: string, value: string): void {
+  const known = of.get(kind) ?? []
+  if (known.includes(value)) return
+  of.set(kind, [...known, value].slice(-KEPT))
+}

@@ -1,0 +1,98 @@
+/**
+ * The fuzzer against a server over loopback: `npm run fuzz -- --requests 20000 --seed 7` says how many requests and which.
+ */
+import { writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fuzz, neverDone, type Send, told } from '../fuzz/fuzz'
+import { type Server, startServer } from './harness'
+
+/** How long an answer may take, and a move of the clock, which does all that falls due, in milliseconds. */
+const PATIENCE = 20_000
+const CLOCK_PATIENCE = 60_000
+
+/** What the log says of an export that was cut off since the user was erased meanwhile. */
+const ERASED = 'cut short: Error: the user was erased meanwhile'
+
+const requests = Number(process.env.FUZZ_REQUESTS ?? 2_000)
+const seed = Number(process.env.FUZZ_SEED ?? 1)
+const clients = Number(process.env.FUZZ_CLIENTS ?? 8)
+const hasTenants = process.env.FUZZ_TENANTS !== 'off'
+const reportFile = process.env.FUZZ_REPORT
+
+let server: Server
+const agent = new Agent({ keepAlive: true, maxSockets: clients })
+
+beforeAll(async () => {
+  const tenants = hasTenants ? { MULTI_TENANCY: 'on' } : {}
+  server = await startServer({ env: { DEMO: 'off', RATE_LIMITS: 'off', ...tenants } })
+})
+afterAll(async () => {
+  agent.destroy()
+  await server.stop()
+})
+
+/** By Node's own client, which leaves paths as they are. */
+const send: Send = ({ method, path, headers, body }) => {
+  const once = () =>
+    new Promise<Awaited<ReturnType<Send>>>((resolve, reject) => {
+      const patience = path.startsWith('/admin/v1/test-clock') ? CLOCK_PATIENCE : PATIENCE
+      const signal = AbortSignal.timeout(patience)
+      // Node leaves the length out where a method has no body as a rule, and then the body is read as another request.
+      const sized = body === null ? headers : { ...headers, 'content-length': body.length }
+      const to = { host: '127.0.0.1', port: server.port, agent, signal }
+      const asked = request({ ...to, method, path, headers: sized })
+      asked.on('error', (error) => {
+        // A connection that the server had closed meanwhile has carried nothing.
+        if (asked.reusedSocket && 'code' in error && error.code === 'ECONNRESET') once().then(resolve, reject)
+        else reject(error)
+      })
+      asked.on('response', (answer) => {
+        const parts: Buffer[] = []
+        answer.on('data', (part) => parts.push(part))
+        // An export that is under way when its user is erased is cut off, as its description says; whatever else cuts one off is in the log.
+        answer.on('error', (error) =>
+          /\/export(\?|$)/.test(path) && !signal.aborted ? resolve(null) : reject(error),
+        )
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: new Headers(
+              Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
+            ),
+            text: Buffer.concat(parts).toString(),
+          }),
+        )
+      })
+      asked.end(body ?? undefined)
+    })
+  return once().catch((error) => {
+    const isUnsendable = ['ERR_UNESCAPED_CHARACTERS', 'ERR_INVALID_CHAR'].includes(error.code)
+    if (isUnsendable) return null
+    throw error
+  })
+}
+
+it(`G2, G3: ${requests} requests of seed ${seed} find no answer that is not documented`, async () => {
+  const report = await fuzz({
+    send,
+    adminKey: server.adminKey,
+    hasTenants,
+    requests,
+    clients,
+    seed,
+    url: server.url,
+    progress: (sent) => console.log(`${sent} of ${requests}`),
+  })
+  const lines = server.output().split('\n')
+  const errors = lines.filter((line) => line.includes('"level":"error"') && !line.includes(ERASED))
+  const text = `${told(report, seed)}\n${errors.length === 0 ? '' : `\nThe server's log:\n${errors.slice(0, 40).join('\n')}\n`}`
+  if (reportFile === undefined) console.log(text)
+  else writeFileSync(reportFile, text)
+  expect(report.findings.map(({ fault, curls }) => [fault, curls[0]])).toEqual([])
+  expect(errors).toEqual([])
+  expect(report.sent).toBeGreaterThan(requests * 0.98)
+  // All of it still works, and what has piled up in the background can be done.
+  expect((await fetch(`${server.url}/health`)).status).toBe(200)
+  if (requests >= 20_000) expect(neverDone(report)).toEqual([])
+}, 1_800_000)

@@ -1,0 +1,48 @@
+/**
+ * A few hundred requests of the fuzzer's, straight to the app; `npm run fuzz` sends thousands to a server.
+ */
+import { expect, it, vi } from 'vitest'
+import { fuzz, type Send, told } from '../fuzz/fuzz'
+import { ADMIN_KEY, toApp } from './harness'
+
+/** How long an answer may take, in milliseconds. */
+const PATIENCE = 20_000
+
+function requestOf({ method, path, headers, body }: Parameters<Send>[0]): Request | null {
+  try {
+    return new Request(`http://laurel.test${path}`, { method, headers, ...(body && { body }) })
+  } catch {
+    // Not every header that a socket carries is one of `fetch`'s.
+    return null
+  }
+}
+
+const send: Send = async (shot) => {
+  const request = requestOf(shot)
+  if (request === null) return null
+  const late = new Promise<never>((_, reject) => setTimeout(() => reject(new Error('too late')), PATIENCE))
+  const answer = await Promise.race([toApp(request), late])
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+
+it('G2, G3: requests made from our own documents, and spoilt, get answers that are documented', async () => {
+  const errors = vi.spyOn(console, 'error')
+  const report = await fuzz({
+    send,
+    adminKey: ADMIN_KEY,
+    hasTenants: true,
+    requests: 600,
+    clients: 4,
+    seed: 20_261,
+    url: 'http://localhost:8787',
+  })
+  console.log(told(report, 20_261))
+  expect(report.findings.map(({ fault, curls }) => [fault, curls[0]])).toEqual([])
+  expect(errors.mock.calls).toEqual([])
+  // Most requests can be sent here, and many are well.
+  expect(report.sent).toBeGreaterThan(550)
+  const done = [...report.answers.values()]
+    .flatMap((counts) => [...counts])
+    .filter(([status]) => status < 300)
+  expect(done.reduce((sum, [, times]) => sum + times, 0)).toBeGreaterThan(150)
+})
