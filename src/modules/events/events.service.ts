@@ -177,7 +177,7 @@ async function commitGroup(ctx: Context, means: Means, members: readonly Member[
     }
     return members.map(() => null)
   }
-  ctx.notes.group = members.length
+  if (members.length > 1) ctx.notes.group = members.length
   const done = members.flatMap(({ jobs }, index) => {
     const own = outcomes[index]
     return own ? [{ index, commands: jobs.map(({ command }) => command), outcomes: own }] : []
