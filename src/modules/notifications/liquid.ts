@@ -1,4 +1,12 @@
-import { type Context, defaultOperators, type Emitter, Liquid, type Operators, type Template } from 'liquidjs'
+import { type Context, defaultOperators, type Emitter, Liquid, type Template } from 'liquidjs'
+import {
+  boundRanges,
+  ChargedContext,
+  chargedFilters,
+  chargedOperators,
+  metered,
+  weight,
+} from './liquid.charges'
 
 /** How a text's variables are written: escaped for HTML, or as they are. */
 export type Form = 'html' | 'text'
@@ -9,8 +17,8 @@ export type Parsed = { form: Form; templates: Template[] }
 /** The most characters that a text comes to once it is rendered. */
 const OUTPUT_MAX = 262_144
 /**
- * What rendering a text may cost: 1 for each character that is made and each item that is looked at, `STEP` for each tag, output and piece of
- * text. A Worker's clock stands still while it computes, so that no limit in milliseconds would end a loop there.
+ * What rendering a text may cost: 1 for each character that is made or looked at, each item of a list and each step of the interpreter's, `STEP`
+ * for each tag, output and piece of text. A Worker's clock stands still while it computes, so that no limit in milliseconds would end a loop there.
  */
 const BUDGET = 400_000
 const STEP = 50
@@ -36,7 +44,9 @@ export function parseLiquid(form: Form, text: string): Parsed | { fault: string 
 /** The text with these variables. Throws a RenderFault where it does what can't be done, or too much. */
 export function renderLiquid({ form, templates }: Parsed, variables: object): string {
   try {
-    const rendered: unknown = engines[form].renderSync(templates, variables)
+    const liquid = engines[form]
+    const context = new ChargedContext(variables, liquid.options, { sync: true }, { liquid })
+    const rendered: unknown = liquid.renderSync(templates, context)
     return plain(rendered)
   } catch (error) {
     throw new RenderFault(faultOf(error))
@@ -57,17 +67,18 @@ function engine(form: Form): Liquid {
     ownPropertyOnly: true,
     strictFilters: true,
     memoryLimit: BUDGET,
-    operators: charged(defaultOperators),
+    operators: chargedOperators(defaultOperators, BUDGET),
     timezoneOffset: 0,
     locale: 'en-US',
     ...(form === 'html' && { outputEscape: 'escape' as const }),
   })
   for (const tag of PARTIALS) delete liquid.tags[tag]
+  for (const [name, filter] of chargedFilters(BUDGET)) liquid.registerFilter(name, filter)
   const { renderer } = liquid
   const render = renderer.renderTemplates.bind(renderer)
   renderer.renderTemplates = (templates, context, emitter = new Page(context)) => {
     context.memoryLimit.use(STEP * (1 + templates.length))
-    return render(templates, context, emitter)
+    return metered(render(templates, context, emitter), context)
   }
   return liquid
 }
@@ -82,6 +93,7 @@ class Page implements Emitter {
   }
 
   write(value: unknown): void {
+    if (Array.isArray(value)) this.#context.memoryLimit.use(weight(value, BUDGET))
     const text = plain(value)
     this.#context.memoryLimit.use(text.length)
     if (this.buffer.length + text.length > OUTPUT_MAX) {
@@ -98,23 +110,6 @@ function plain(value: unknown): string {
   return value === null || value === undefined ? '' : String(value)
 }
 
-/** The operators that look through texts and lists. */
-const LOOKING = ['==', '!=', 'contains']
-
-/** The same operators, of which those cost as much as they look at. */
-function charged(operators: Operators): Operators {
-  const size = (value: unknown) => (typeof value === 'string' || Array.isArray(value) ? value.length : 0)
-  return Object.fromEntries(
-    Object.entries(operators).map(([name, operator]) => {
-      if (!LOOKING.includes(name)) return [name, operator]
-      const look: Operators[string] = (left: unknown, right: unknown, context: Context) => {
-        context.memoryLimit.use(size(left) + size(right))
-        return operator(left, right, context)
-      }
-      return [name, look]
-    }),
-  )
-}
-
+boundRanges()
 // Made once all that is above is there.
 const engines = { html: engine('html'), text: engine('text') }
