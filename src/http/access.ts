@@ -1,7 +1,7 @@
 import type { Access, AccountScope, Context, Scope } from '../context'
 import { Refusal, refusals } from '../errors'
 import { findKeyRecord } from '../modules/keys/keys.repository'
-import { sameInConstantTime, sha256, splitKey } from '../modules/keys/keys.rules'
+import { type KeyRecord, sameInConstantTime, sha256, splitKey } from '../modules/keys/keys.rules'
 import {
   findTenantId,
   IMPLICIT_TENANT_ID,
@@ -60,9 +60,14 @@ async function bearerOf(ctx: Context, key: string): Promise<Bearer | null> {
   const parts = splitKey(key)
   const record = parts && (await findKeyRecord(ctx, parts.prefix))
   if (!record || !sameInConstantTime(await sha256(parts.body), record.hash)) return null
-  const access: Access =
-    record.userId === null ? { kind: 'admin' } : { kind: 'application', userId: record.userId }
-  return { access, prefix: parts.prefix, keyTenantId: record.tenantId }
+  const access = accessBy(record)
+  return access && { access, prefix: parts.prefix, keyTenantId: record.tenantId }
+}
+
+/** For whom a key speaks: nobody where its record is neither an admin's nor of a user of a tenant (K3, K4). */
+function accessBy({ kind, tenantId, userId }: KeyRecord): Access | null {
+  if (kind === 'admin') return tenantId === null && userId === null ? { kind } : null
+  return tenantId === null || userId === null ? null : { kind, userId }
 }
 
 /** The tenant that a key and the `Tenant-ID` header name together (T1, T2). */

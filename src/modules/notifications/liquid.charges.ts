@@ -1,5 +1,7 @@
 import {
   Context,
+  CycleTag,
+  type Emitter,
   Expression,
   evalTokenValue,
   type FilterImplOptions,
@@ -77,6 +79,14 @@ export class ChargedContext extends Context {
     const value = yield super._getFromScope(...args)
     if (Array.isArray(value)) look(this, Number.MAX_SAFE_INTEGER, [value])
     return value
+  }
+}
+
+/** The tag `cycle`, which reads its own text each time, and costs as much. */
+export class ChargedCycle extends CycleTag {
+  override *render(context: Context, emitter: Emitter): Generator<unknown, unknown, unknown> {
+    context.memoryLimit.use(this.token.getText().length)
+    return yield super.render(context, emitter)
   }
 }
 

@@ -2,6 +2,7 @@ import { type Context, defaultOperators, type Emitter, Liquid, type Template } f
 import {
   boundRanges,
   ChargedContext,
+  ChargedCycle,
   chargedFilters,
   chargedOperators,
   metered,
@@ -73,6 +74,7 @@ function engine(form: Form): Liquid {
     ...(form === 'html' && { outputEscape: 'escape' as const }),
   })
   for (const tag of PARTIALS) delete liquid.tags[tag]
+  liquid.registerTag('cycle', ChargedCycle)
   for (const [name, filter] of chargedFilters(BUDGET)) liquid.registerFilter(name, filter)
   const { renderer } = liquid
   const render = renderer.renderTemplates.bind(renderer)

@@ -1,0 +1,386 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { unsubscribeToken } from '../../src/modules/notifications/links'
+import { parseLiquid, renderLiquid } from '../../src/modules/notifications/liquid'
+import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
+
+/** What an attacker would put into bodies, templates and links, by topic; `security.test.ts` has keys, hosts and targets. */
+let tenant: TestTenant
+let key: string
+beforeAll(async () => {
+  tenant = await newTenant()
+  await tenant.metric('words')
+  await tenant.create('/points', { key: 'xp', name: 'XP' })
+  await tenant.app('PUT', '/users/ada', { name: 'Ada', email: 'ada@b.example' })
+  key = await tenant.key('ada')
+})
+
+describe('template injection and render bombs', () => {
+  const render = (text: string) => {
+    const parsed = parseLiquid('html', text)
+    if ('fault' in parsed) throw new Error(parsed.fault)
+    return renderLiquid(parsed, { user: { name: 'x' } })
+  }
+  const often = (inside: string) => `{% for i in (1..2000) %}${inside}{% endfor %}`
+  const long = `{% assign x = "${'a'.repeat(50_000)}" %}`
+  const wide = '{% assign a = (1..100000) %}'
+  const nested = `{% assign b = "y" | split: "" %}{% assign a = b %}${'{% assign a = b | push: a | push: a %}'.repeat(60)}`
+  const TOO_MUCH = 'it makes too much'
+
+  // Each of these ran for seconds to minutes, or until memory was full.
+  it.each([
+    [
+      'a range where adding 1 changes nothing',
+      '{% for i in (9007199254740992..9007199254740994) %}x{% endfor %}',
+      'too far',
+    ],
+    ['the same down there', '{{ (-9007199254740994..-9007199254740992) | size }}', 'too far'],
+    [
+      'the same by a text',
+      '{% assign n = "9007199254740992" %}{% assign m = n | plus: 2 %}{% for i in (n..m) %}{% endfor %}',
+      'too far',
+    ],
+    ['lists in lists, written', `${nested}{{ a }}`, TOO_MUCH],
+    ['lists in lists, as JSON', `${nested}{{ a | json }}`, TOO_MUCH],
+    ['lists in lists, compared', `${nested}{% if a < b %}{% endif %}`, TOO_MUCH],
+    ['texts that are encoded', long + often('{% assign y = x | cgi_escape %}'), TOO_MUCH],
+    ['texts that are read as dates', long + often('{% assign y = x | date_to_string %}'), TOO_MUCH],
+    ['a list as a number', wide + often('{% assign y = a | abs %}'), TOO_MUCH],
+    ['a list as a key', wide + often('{{ user[a] }}'), TOO_MUCH],
+    ['a list as a group', wide + often('{% cycle a: "x" %}'), TOO_MUCH],
+    [
+      'a list that is compared',
+      `${wide}{% assign b = a %}${often('{% case a %}{% when b %}{% endcase %}')}`,
+      TOO_MUCH,
+    ],
+    ['a list smaller than another', wide + often('{% if a < "x" %}{% endif %}'), TOO_MUCH],
+    ['many filters', often(`{{ 1${' | abs'.repeat(9_000)} }}`), TOO_MUCH],
+    ['many conditions', often(`{% if 1 == 1${' and 1 == 1'.repeat(5_000)} %}{% endif %}`), TOO_MUCH],
+    ['many cases', often(`{% case 1 %}{% when 2${', 2'.repeat(20_000)} %}{% endcase %}`), TOO_MUCH],
+    ['many turns', often(`{% cycle 1${', 1'.repeat(20_000)} %}`), TOO_MUCH],
+    ['a long path', often(`{{ user${'.a'.repeat(30_000)} }}`), TOO_MUCH],
+  ])('N3: %s is too much', (_name, text, fault) => {
+    expect(text.length).toBeLessThan(70_000)
+    expect(() => render(text)).toThrow(fault)
+  })
+
+  it('N3: what a user is called is never read as Liquid, nor as HTML, nor as a header', async () => {
+    const name =
+      '{{ user.email }}{% for i in (1..9) %}x{% endfor %}<img src=x onerror=alert(1)>\r\nBcc: eve@b.example'
+    await tenant.app('PUT', '/users/eve', { name, email: 'eve@b.example' })
+    const text = '<a title="{{ user.name }}">{{ user.name | upcase | downcase }}</a>{{ unsubscribeUrl }}'
+    const item = { type: 'recap', channel: 'email', subject: 'Hi {{ user.name }}', body: text }
+    const id = await tenant.create('/notifications/templates', item)
+    const { body } = await tenant.admin('POST', `/notifications/templates/${id}/preview`, { userId: 'eve' })
+    const [subject, html, headers] = ['subject', 'body', 'headers'].map((one) =>
+      JSON.stringify(at(body, one)),
+    )
+    expect(subject).toContain('{{ user.email }}{% for')
+    expect(subject).not.toMatch(/\\r|\\n/)
+    expect(html).toContain('{{ user.email }}{% for')
+    expect(html).not.toMatch(/<img|eve@b\.example"/)
+    expect(headers).not.toContain('Bcc')
+  })
+})
+
+describe('mass assignment', () => {
+  const SECRET_FIELDS = {
+    id: '018f0000-0000-7000-8000-00000000beef',
+    iid: 'forged',
+    seq: 99,
+    no: 1,
+    tenantId: 'forged',
+    tenant_id: 'forged',
+    userId2: 'x',
+    control: true,
+    created: '2000-01-01T00:00:00.000Z',
+    updated: '2000-01-01T00:00:00.000Z',
+    deleted: 1,
+    changed: 1,
+    points: { xp: 9 },
+    metrics: { words: 9 },
+    streak: { length: 9 },
+    achievements: ['x'],
+    total: 9,
+    kind: 'admin',
+    hash: 'forged',
+    prefix: 'adm_forged',
+    key2: 'forged',
+    secret: 'whsec_forged',
+    version: 9,
+    config_version: 9,
+    link_secret: 'forged',
+    origin: 'https://evil.example',
+    admin: true,
+    __proto__2: {},
+    counters: { x: 1 },
+    awarded: 5,
+    eventId: 'forged',
+    idempotencyKey: 'forged',
+    at: 0,
+    date: '2000-01-01',
+  }
+  /** Everything that is stored and none of which was asked for. */
+  const forged = async () =>
+    JSON.stringify(await everything()).match(/forged|evil\.example|00000000beef|946684800000/g)
+
+  it('U5: users, events and preferences take their own fields and no others', async () => {
+    const { id: _id, metrics: _metrics, ...more } = SECRET_FIELDS
+    const own = await tenant.key('mass')
+    const [first, second] = [
+      { ...more, name: 'M' },
+      { ...more, name: 'N' },
+    ]
+    await tenant.as(own, 'POST', '/users', { id: 'mass', ...first })
+    for (const method of ['PUT', 'PATCH']) await tenant.as(own, method, '/users/mass', second)
+    const event = { ...SECRET_FIELDS, user: { ...more, id: 'mass' }, value: 1 }
+    const { body } = await tenant.as(own, 'POST', '/metrics/words/event', event)
+    expect(body).toMatchObject({ total: 1, points: {}, achievements: [], currentStreak: { length: 1 } })
+    await tenant.as(own, 'PATCH', '/users/mass/preferences', {
+      ...SECRET_FIELDS,
+      streak: { enabled: true, length: 9 },
+    })
+    const user = (await tenant.app('GET', '/users/mass')).body
+    expect(user).toMatchObject({ id: 'mass', name: 'N', control: false, attributes: {} })
+    expect(String(at(user, 'created'))).not.toMatch(/^2000/)
+    expect((await tenant.app('GET', '/users/mass/points/xp')).body).toMatchObject({ total: 0 })
+    expect((await tenant.app('GET', '/users/mass/streak')).body).toMatchObject({ length: 1 })
+    expect(await forged()).toBeNull()
+  })
+
+  it('G3: what admins create has ids, times, tenants and secrets of ours', async () => {
+    const items: [string, object][] = [
+      ['/metrics', { key: 'm', name: 'M' }],
+      ['/attributes', { key: 'a', name: 'A', type: 'user' }],
+      ['/achievements', { key: 'c', name: 'C', trigger: 'api' }],
+      ['/webhooks', { url: 'https://example.com/', events: ['*'] }],
+      ['/notifications/templates', { type: 'recap', channel: 'push', title: 'T', body: 'B' }],
+      ['/application-api-keys', { userId: 'mass' }],
+      ['/admin-api-keys', { name: 'K' }],
+    ]
+    const { metrics: _metrics, points: _points, ...more } = SECRET_FIELDS
+    for (const [path, item] of items) {
+      const { status, body } = await tenant.admin('POST', path, [{ ...more, ...item }])
+      expect([path, status]).toEqual([path, 201])
+      expect([path, JSON.stringify(body)]).toEqual([
+        path,
+        expect.not.stringMatching(/forged|beef|evil|2000-01-01/),
+      ])
+    }
+    const made = await tenant.admin('POST', '/application-api-keys', [
+      { ...more, userId: 'mass', kind: 'admin' },
+    ])
+    const own = String(at(made.body, 'created', 0, 'key'))
+    expect((await call(toApp, 'GET', '/admin/v1/metrics', { headers: { 'x-api-key': own } })).status).toBe(
+      403,
+    )
+    const headers = { 'x-api-key': ADMIN_KEY }
+    const body = [{ ...more, status: 'archived', customerId: `c-${tenant.id}`, name: 'T' }]
+    const answer = await call(toApp, 'POST', '/admin/v1/tenants', { body, headers })
+    expect(at(answer.body, 'created', 0)).toMatchObject({ status: 'active', customerId: `c-${tenant.id}` })
+    expect(await forged()).toBeNull()
+  })
+})
+
+describe('JSON depth and size', () => {
+  it('G2: the limit counts bytes that come, also in pieces, and whatever length is told beside Transfer-Encoding', async () => {
+    const pieces = (count: number) => {
+      let left = count
+      return new ReadableStream<Uint8Array>({
+        pull(controller) {
+          if (left === 0) return controller.close()
+          left -= 1
+          controller.enqueue(new Uint8Array(65_536).fill(0x20))
+        },
+      })
+    }
+    const send = (count: number, more: Record<string, string> = {}) =>
+      call(toApp, 'PUT', '/v1/users/ada', { raw: pieces(count), headers: { 'x-api-key': key, ...more } })
+    expect((await send(16)).status).toBe(400)
+    expect((await send(17)).status).toBe(413)
+    expect((await send(17, { 'transfer-encoding': 'chunked', 'content-length': '2' })).status).toBe(413)
+  })
+
+  it('G3: deep JSON is 4xx on both interfaces, and no key of it reaches a prototype', async () => {
+    const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000)
+    const asAdmin = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    for (const raw of [
+      deep('[', ']'),
+      `[${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}]`,
+      `${'[{"name":'.repeat(40_000)}1${'}]'.repeat(40_000)}`,
+    ]) {
+      for (const path of ['/metrics', '/points', '/webhooks', '/notifications/templates', '/metrics/events'])
+        expect([
+          path,
+          (await call(toApp, 'POST', `/admin/v1${path}`, { raw, headers: asAdmin })).status,
+        ]).toEqual([path, 422])
+    }
+    const raw =
+      '{"__proto__":{"polluted":1,"control":true},"constructor":{"prototype":{"polluted":1}},"attributes":{},"name":"P"}'
+    expect((await call(toApp, 'PUT', '/v1/users/ada', { raw, headers: asAdmin })).body).toMatchObject({
+      name: 'P',
+      control: false,
+    })
+    const polluted = '{"attributes":{"__proto__":"x","constructor":"y"}}'
+    expect((await call(toApp, 'PUT', '/v1/users/ada', { raw: polluted, headers: asAdmin })).status).toBe(422)
+    expect(Object.keys(Object.prototype)).toEqual([])
+    expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  })
+})
+
+describe('secrets in logs and errors', () => {
+  const logged: string[] = []
+  beforeEach(() => {
+    logged.length = 0
+    for (const method of ['log', 'error', 'warn', 'info', 'debug'] as const)
+      vi.spyOn(console, method).mockImplementation((...args) => logged.push(args.map(String).join(' ')))
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  const SECRETS = {
+    ADMIN_API_KEY: 'adm_hush1.hush-of-admin',
+    RESEND_API_KEY: 're_hush2',
+    EXPO_ACCESS_TOKEN: 'hush3',
+    APNS_KEY: 'hush4',
+    APNS_KEY_ID: 'hush5',
+    APNS_TEAM_ID: 'hush6',
+    APNS_TOPIC: 'hush7',
+    FCM_SERVICE_ACCOUNT: '{"private_key":"hush8"}',
+  }
+
+  it('G2: neither the variables nor keys, links and secrets are in a log line or an answer, however a request ends', async () => {
+    const answers: string[] = []
+    const failing = new Proxy(env.DB, {
+      get: (target, name) =>
+        name === 'prepare'
+          ? (sql: string) => target.prepare(sql)
+          : () => Promise.reject(new Error('D1_ERROR: broken')),
+    })
+    const KEYS = new Proxy(env.KEYS, { get: () => () => Promise.reject(new Error('KV broken')) })
+    const limiter = { limit: () => Promise.reject(new Error('no limiter')) }
+    const secret = await env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?')
+      .bind(tenant.id)
+      .first<string>('link_secret')
+    const [prefix = '', body = ''] = key.split('.')
+    const token = await unsubscribeToken(secret ?? '', {
+      tenantId: tenant.id,
+      iid: 'x',
+      userId: 'hush-user',
+    })
+    const apps = [
+      newApp(SECRETS),
+      newApp({ ...SECRETS, DB: failing }),
+      newApp({
+        ...SECRETS,
+        DB: failing,
+        KEYS,
+        RATE_LIMITS: 'on',
+        ADDRESS_LIMIT: limiter,
+        ADMIN_LIMIT: limiter,
+        APPLICATION_LIMIT: limiter,
+      }),
+      newApp({ ...SECRETS, MULTI_TENANCY: 'hush9' }),
+      newApp({
+        ...SECRETS,
+        WEBHOOK_TIMEOUT: 'hush10',
+        RESEND_URL: 'hush11',
+        PUBLIC_URL: 'https://hush12:hush13@[/',
+      }),
+    ]
+    const statuses = new Set<number>()
+    for (const send of apps) {
+      for (const given of [
+        SECRETS.ADMIN_API_KEY,
+        `${SECRETS.ADMIN_API_KEY}x`,
+        key,
+        `${prefix}.${body.slice(1)}x`,
+        'hush14',
+      ]) {
+        for (const [method, path, raw] of [
+          ['GET', '/v1/users/hush-user?x=hush15', undefined],
+          ['POST', '/v1/metrics/words/event', '{"user":"hush16"'],
+          ['PUT', '/v1/users/ada', '{"email":"hush17"}'],
+          ['GET', `/unsubscribe/${token}`, undefined],
+          ['POST', `/unsubscribe/${token}x`, ''],
+          ['POST', `/unsubscribe/${token}/x`, ''],
+          ['GET', '/hush18', undefined],
+          ['POST', '/admin/v1/webhooks', '[{"url":"https://hush19@x/"}]'],
+        ] as const) {
+          const headers = {
+            'x-api-key': given,
+            'tenant-id': tenant.id,
+            'idempotency-key': 'hush20',
+            'cf-connecting-ip': '192.0.2.9',
+          }
+          const response = await send(
+            new Request(`http://laurel.test${path}`, {
+              method,
+              headers,
+              ...(raw !== undefined && { body: raw }),
+            }),
+          )
+          statuses.add(response.status)
+          answers.push(await response.text(), [...response.headers].join())
+        }
+      }
+    }
+    expect([...statuses].sort()).toEqual([200, 400, 401, 403, 404, 422, 500])
+    expect(logged.some((line) => line.includes('"level":"error"'))).toBe(true)
+    for (const text of [logged.join('\n'), answers.join('\n')]) {
+      for (const one of [
+        /hush/i,
+        new RegExp(body.slice(1)),
+        prefix,
+        token,
+        token.split('.')[1] ?? '',
+        secret ?? '',
+        '192.0.2.9',
+      ])
+        expect(
+          text.match(one instanceof RegExp ? one : new RegExp(one.replaceAll(/[+/=.]/g, '\\$&'))),
+        ).toBeNull()
+    }
+    for (const text of answers) expect(text).not.toMatch(/D1_|KV broken|at \w+ \(|\.ts:|Zod/)
+  })
+})
+
+describe('unsubscribe link forgery', () => {
+  it("N3, T3: a link is signed by its own tenant's secret, for its user alone, and is void once the tenant is archived", async () => {
+    const [mine, theirs] = [await newTenant(), await newTenant()]
+    const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: 'B' }
+    for (const one of [mine, theirs]) {
+      await one.create('/notifications/templates', EMAIL)
+      for (const id of ['ada', 'bob']) await one.app('PUT', `/users/${id}`, { email: 'x@b.example' })
+    }
+    const secretOf = (one: TestTenant) =>
+      env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?').bind(one.id).first<string>('link_secret')
+    const iidOf = (one: TestTenant, id: string) =>
+      env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ? AND id = ?')
+        .bind(one.id, id)
+        .first<string>('iid')
+    const [secret, other] = [(await secretOf(mine)) ?? '', (await secretOf(theirs)) ?? '']
+    const [iid, theirIid] = [(await iidOf(mine, 'ada')) ?? '', (await iidOf(theirs, 'ada')) ?? '']
+    const post = async (token: string) =>
+      (await toApp(new Request(`http://laurel.test/unsubscribe/${token}`, { method: 'POST' }))).status
+    const signed = await unsubscribeToken(secret, { tenantId: mine.id, iid, userId: 'ada' })
+    const signature = signed.split('.')[1]
+    const payload = (...parts: unknown[]) => btoa(JSON.stringify(parts)).replaceAll('=', '')
+    const before = await everything()
+    for (const forged of [
+      await unsubscribeToken(secret, { tenantId: theirs.id, iid: theirIid, userId: 'ada' }),
+      await unsubscribeToken(other, { tenantId: mine.id, iid, userId: 'ada' }),
+      await unsubscribeToken(' ', { tenantId: mine.id, iid, userId: 'ada' }),
+      `${payload(mine.id, iid, 'bob')}.${signature}`,
+      `${payload(theirs.id, theirIid, 'ada')}.${signature}`,
+      `${payload(mine.id, iid, 'ada', 'x')}.${signature}`,
+      `${payload([mine.id], iid, 'ada')}.${signature}`,
+    ])
+      expect(await post(forged)).toBe(404)
+    // Our own signature of one who isn't that user any more: it fits, and does nothing.
+    expect(await post(await unsubscribeToken(secret, { tenantId: mine.id, iid, userId: 'bob' }))).toBe(200)
+    expect(await everything()).toEqual(before)
+    const headers = { 'x-api-key': ADMIN_KEY }
+    await call(toApp, 'DELETE', `/admin/v1/tenants?ids=${mine.id}`, { headers })
+    expect(await post(signed)).toBe(404)
+  })
+})

@@ -1,0 +1,309 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { sameInConstantTime, sha256 } from '../../src/modules/keys/keys.rules'
+import { ADMIN_KEY, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
+
+/** What an attacker would try, by topic; SECURITY.md says what holds. Other files of tests hold the plain cases. */
+let tenant: TestTenant
+let other: TestTenant
+let key: string
+beforeAll(async () => {
+  ;[tenant, other] = [await newTenant(), await newTenant()]
+  for (const one of [tenant, other]) {
+    await one.metric('words')
+    await one.app('PUT', '/users/ada', { name: 'Ada', email: 'ada@b.example' })
+  }
+  await tenant.app('PUT', '/users/bob', { name: 'Bob' })
+  key = await tenant.key('ada')
+})
+
+const status = async (path: string, headers: Record<string, string>, method = 'GET', send = toApp) =>
+  (await send(new Request(path.startsWith('http') ? path : `http://laurel.test${path}`, { method, headers })))
+    .status
+const asAdmin = (tenantId: string) => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenantId })
+const corsOf = ({ headers }: Pick<Response, 'headers'>) =>
+  [...headers.keys()].filter((name) => name.startsWith('access-control'))
+
+describe('timing-safe comparison', () => {
+  it('K1: is of whole texts, of any length, and says the same as ===', () => {
+    const texts = ['', 'a', 'b', 'ab', 'a\u0000', 'ä', 'a\u0308', '\ufffd', 'x'.repeat(99_999)]
+    for (const one of texts) {
+      for (const two of texts) {
+        expect([one, two, sameInConstantTime(one, two)]).toEqual([one, two, one === two])
+      }
+    }
+  })
+
+  it('K1, N3: decides on the first admin key, on the hash of the body of others, and on links', async () => {
+    const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual')
+    const compared = () =>
+      compare.mock.calls.splice(0).map((pair) => pair.map((one) => new TextDecoder().decode(one)))
+    try {
+      const wrong = `${ADMIN_KEY.slice(0, -1)}!`
+      expect(await status('/v1/users/ada', { 'x-api-key': wrong })).toBe(401)
+      expect(compared()).toContainEqual([wrong, ADMIN_KEY])
+      const [prefix = '', body = ''] = key.split('.')
+      const tampered = `${body.slice(0, -1)}${body.endsWith('A') ? 'B' : 'A'}`
+      expect(await status('/v1/users/ada', { 'x-api-key': `${prefix}.${tampered}` })).toBe(401)
+      expect(compared()).toContainEqual([await sha256(tampered), await sha256(body)])
+      await tenant.create('/notifications/templates', EMAIL)
+      const claim = btoa(JSON.stringify([tenant.id, 'x', 'ada'])).replaceAll('=', '')
+      compared()
+      expect(await status(`/unsubscribe/${claim}.${'A'.repeat(43)}`, {})).toBe(404)
+      expect(compared()).toContainEqual([`${claim}.${'A'.repeat(43)}`, expect.stringContaining(`${claim}.`)])
+    } finally {
+      compare.mockRestore()
+    }
+  })
+})
+
+const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: '{{ unsubscribeUrl }}' }
+
+describe('key and tenant confusion', () => {
+  it('T2: a key of one tenant opens no other, however that one is called', async () => {
+    const named = `customer-${other.id}`
+    for (const name of [other.id, other.id.toUpperCase(), ` ${other.id} `, named, ` ${named}\t`]) {
+      expect([name, await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': name })]).toEqual([
+        name,
+        403,
+      ])
+    }
+    const nobody = [
+      `${tenant.id}, ${other.id}`,
+      `${tenant.id},${tenant.id}`,
+      named.toUpperCase(),
+      `{${other.id}}`,
+    ]
+    for (const name of [
+      ...nobody,
+      other.id.replaceAll('-', ''),
+      `${other.id}%20`,
+      '*',
+      '%',
+      '_',
+      "' OR '1'='1",
+    ]) {
+      expect([name, await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': name })]).toEqual([
+        name,
+        404,
+      ])
+      expect([name, await status('/v1/metrics/words', asAdmin(name))]).toEqual([name, 404])
+    }
+    const twice = new Headers({ 'x-api-key': key, 'tenant-id': tenant.id })
+    twice.append('tenant-id', other.id)
+    expect((await toApp(new Request('http://laurel.test/v1/users/ada', { headers: twice }))).status).toBe(404)
+    const keys = new Headers({ 'x-api-key': key, 'tenant-id': tenant.id })
+    keys.append('x-api-key', ADMIN_KEY)
+    expect((await toApp(new Request('http://laurel.test/v1/users/ada', { headers: keys }))).status).toBe(401)
+    // An empty header names none, and the key's own tenant is meant.
+    expect(await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': '' })).toBe(200)
+    // Keys of tenants open nothing where there are no tenants any more.
+    const off = newApp({ MULTI_TENANCY: 'off' })
+    expect(await status('/v1/users/ada', { 'x-api-key': key }, 'GET', off)).toBe(401)
+  })
+
+  it('K3: a key of one user is for that user to the letter: case, spaces, normal forms and encodings are others', async () => {
+    const [composed, decomposed] = ['\u00e9', 'e\u0301']
+    for (const id of [composed, decomposed]) await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, {})
+    const own = await tenant.key(composed)
+    expect((await tenant.as(own, 'GET', '/users/%C3%A9')).body).toMatchObject({ id: composed })
+    const others = [
+      'e%CC%81',
+      '%C3%89',
+      '%25C3%25A9',
+      '%C3%A9%20',
+      '%20%C3%A9',
+      '%C3%A9%2F..%2Fbob',
+      '%C3%A9/../bob',
+    ]
+    for (const id of [...others, '%C3%A9/%2e%2e/bob', '%C3%A9,bob', 'b%6Fb', '%C3%A9%E2%80%8B']) {
+      expect([id, (await tenant.as(own, 'GET', `/users/${id}`)).status]).toEqual([id, 403])
+      expect([id, (await tenant.as(own, 'PATCH', `/users/${id}`, { name: 'Eve' })).status]).toEqual([id, 403])
+    }
+    const before = await everything()
+    for (const user of [decomposed, '\u00c9', `${composed} `, 'bob']) {
+      const bodies = [
+        { user: { id: user }, value: 1 },
+        { user: { id: user }, id: composed, userId: composed, value: 1 },
+      ]
+      for (const body of bodies)
+        expect((await tenant.as(own, 'POST', '/metrics/words/event', body)).status).toBe(403)
+      expect((await tenant.as(own, 'POST', '/users', { id: user })).status).toBe(403)
+      expect((await tenant.as(own, 'POST', '/achievements/x/complete', { user: { id: user } })).status).toBe(
+        403,
+      )
+      for (const ids of [[user], [composed, user]]) {
+        const query = ids.map((id) => `userIds=${encodeURIComponent(id)}`).join('&')
+        expect((await tenant.as(own, 'GET', `/streaks?${query}`)).status).toBe(403)
+      }
+    }
+    // Where JSON names a field twice, whoever checks and whoever acts read the same one.
+    const twice = '{"user":{"id":"\u00e9"},"value":1,"user":{"id":"bob"}}'
+    const hidden = '{"value":1,"__proto__":{"user":{"id":"bob"}}}'
+    for (const [raw, expected] of [
+      [twice, 403],
+      [hidden, 422],
+    ] as const) {
+      const answer = await call(toApp, 'POST', '/v1/metrics/words/event', {
+        raw,
+        headers: { 'x-api-key': own },
+      })
+      expect(answer.status).toBe(expected)
+    }
+    expect(await everything()).toEqual(before)
+  })
+
+  it('K3, K4: a record that is neither an admin key nor one of a user opens nothing', async () => {
+    const kinds = [
+      ['application', null, null],
+      ['application', tenant.id, null],
+      ['admin', tenant.id, null],
+      ['admin', null, 'ada'],
+    ]
+    for (const [kind, tenantId, userId] of kinds) {
+      const made = await tenant.key('ada')
+      const [prefix] = made.split('.')
+      await env.DB.prepare('UPDATE api_keys SET kind = ?2, tenant_id = ?3, user_id = ?4 WHERE prefix = ?1')
+        .bind(prefix, kind, tenantId, userId)
+        .run()
+      await env.KEYS.delete(`key:${prefix}`)
+      const headers = { 'x-api-key': made, 'tenant-id': tenant.id }
+      expect([kind, await status('/admin/v1/metrics', headers, 'GET', newApp())]).toEqual([kind, 401])
+      expect([kind, await status('/v1/users/ada', headers, 'GET', newApp())]).toEqual([kind, 401])
+    }
+  })
+})
+
+describe('header and host tricks', () => {
+  const onHost = newApp({ ADMIN_HOST: 'admin.laurel.test' })
+
+  it('G1: no header, and no other spelling of the host, makes an application key an admin key or /v1 the admin interface', async () => {
+    const tricks = {
+      'x-forwarded-host': 'admin.laurel.test',
+      'x-forwarded-for': '127.0.0.1',
+      forwarded: 'host=admin.laurel.test',
+      host: 'admin.laurel.test',
+      'x-original-url': '/admin/v1/metrics',
+      'x-rewrite-url': '/admin/v1/metrics',
+      'x-http-method-override': 'DELETE',
+      'x-original-host': 'admin.laurel.test',
+      authorization: `Bearer ${ADMIN_KEY}`,
+      cookie: `X-API-KEY=${ADMIN_KEY}`,
+    }
+    for (const [name, value] of Object.entries(tricks)) {
+      const headers = { 'x-api-key': key, [name]: value }
+      expect([name, await status('/v1/users/ada', headers, 'GET', onHost)]).toEqual([name, 200])
+      expect([name, await status('/v1/attributes', headers, 'GET', onHost)]).toEqual([name, 404])
+      expect([name, await status('/v1/users/ada', { [name]: value }, 'GET', onHost)]).toEqual([name, 401])
+      expect([name, await status('/admin/v1/metrics', headers, 'GET', onHost)]).toEqual([name, 403])
+    }
+    expect(await status(`/v1/users/ada?X-API-KEY=${ADMIN_KEY}&api_key=${ADMIN_KEY}`, {}, 'GET', onHost)).toBe(
+      401,
+    )
+    const hosts = [
+      'admin.laurel.test.',
+      'admin.laurel.test:8080',
+      'xadmin.laurel.test',
+      'admin.laurel.test.evil.example',
+      'laurel.test',
+    ]
+    for (const host of [...hosts, 'admin.laurel.test@laurel.test']) {
+      expect([
+        host,
+        await status(`http://${host}/v1/users/ada`, { 'x-api-key': key }, 'GET', onHost),
+      ]).toEqual([host, 200])
+    }
+  })
+
+  it('G1, G2: on the admin host every spelling of a path leads to the admin interface, or nowhere', async () => {
+    for (const path of [
+      '/v1/attributes',
+      '/%761/attributes',
+      '/v1/./attributes',
+      '/x/../v1/attributes',
+      '/v1/x/%2e%2e/attributes',
+      '/admin/v1/attributes',
+      '/%61dmin/v1/attributes',
+      '/admin/../v1/attributes',
+      '/api/../v1/attributes',
+      '\\v1\\attributes',
+    ]) {
+      const url = `http://ADMIN.laurel.test${path}`
+      expect([path, await status(url, { 'x-api-key': key }, 'GET', onHost)]).toEqual([path, 403])
+      expect([path, await status(url, {}, 'GET', onHost)]).toEqual([path, 401])
+      expect([path, await status(url, asAdmin(tenant.id), 'GET', onHost)]).toEqual([path, 200])
+    }
+    for (const path of [
+      '//v1/attributes',
+      '/v1//attributes',
+      '/v1%2fattributes',
+      '/V1/attributes',
+      '/v1/..%2fv1/attributes',
+      '/v1/attributes/',
+      '/v1/attributes%00',
+      '/v1;x/attributes',
+      '/v1/users/ada/streak',
+      '/./admin/admin/v1/attributes',
+    ]) {
+      const url = `http://admin.laurel.test${path}`
+      expect([path, await status(url, asAdmin(tenant.id), 'GET', onHost)]).toEqual([path, 404])
+    }
+  })
+})
+
+describe('CORS on admin', () => {
+  it('G8: a preflight gets no CORS header on any spelling of an admin path, on any host, and credentials are never allowed', async () => {
+    const onHost = newApp({ ADMIN_HOST: 'admin.laurel.test' })
+    const headers = {
+      origin: 'https://evil.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'x-api-key',
+    }
+    const preflight = (url: string) => onHost(new Request(url, { method: 'OPTIONS', headers }))
+    for (const url of [
+      'http://admin.laurel.test/v1/metrics',
+      'http://admin.laurel.test/%761/metrics',
+      'http://admin.laurel.test/v1/nowhere',
+      'http://admin.laurel.test/v1/../v1/metrics',
+      'http://laurel.test/admin/v1/metrics',
+      'http://laurel.test/v1/../admin/v1/metrics',
+      'http://laurel.test/%61dmin/v1/metrics',
+      'http://laurel.test/admin/v1/nowhere',
+      'http://laurel.test/unsubscribe/x',
+      'http://laurel.test/docs',
+    ]) {
+      expect([url, corsOf(await preflight(url))]).toEqual([url, []])
+      const answer = await onHost(new Request(url, { headers: { ...headers, 'x-api-key': key } }))
+      expect([url, corsOf(answer)]).toEqual([url, []])
+    }
+    const open = await preflight('http://laurel.test/v1/metrics/words/event')
+    expect(open.headers.get('access-control-allow-origin')).toBe('*')
+    expect(corsOf(open)).not.toContain('access-control-allow-credentials')
+  })
+})
+
+describe('SSRF by webhook targets', () => {
+  it('W1: what the rules refuse is refused by create and update, in every place of a list, and nothing of it is stored', async () => {
+    const id = await tenant.create('/webhooks', { url: 'https://example.com/', events: ['*'] })
+    const before = await everything()
+    const good = { url: 'https://example.com/', events: ['*'] }
+    // The spellings are in test/targets.ts; production is without the test clock.
+    const production = tenant.through(newApp({ TEST_CLOCK: 'off' }))
+    for (const url of [
+      'https://169.254.169.254/latest/meta-data/',
+      'https://[fd00:ec2::254]/',
+      'https://metadata.google.internal/',
+      'https://localhost.:8787/admin/v1/metrics',
+      'http://127.0.0.1/',
+      'https://example.com@127.0.0.1/',
+      'https://0x7f.1/',
+    ]) {
+      expect([url, (await production.admin('POST', '/webhooks', [good, { ...good, url }])).status]).toEqual([
+        url,
+        422,
+      ])
+      expect([url, (await production.admin('PATCH', '/webhooks', [{ id, url }])).status]).toEqual([url, 422])
+    }
+    expect(await everything()).toEqual(before)
+  })
+})
