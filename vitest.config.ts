@@ -34,18 +34,34 @@ const LONG = ['webhooks-events', 'restart', 'start-failures', 'kill', 'fuzz'].ma
   (name) => `test/server/${name}.test.ts`,
 )
 
+/** Which simulations are played, as `npm run simulate` asks for it: seeds, and how large they are. */
+function simulationSizes(): { from: number; seeds: number; size: 'small' | 'full' } {
+  const { SIMULATE_FROM = '1', SIMULATE_SEEDS = '5', SIMULATE_SIZE } = process.env
+  return {
+    from: Number(SIMULATE_FROM),
+    seeds: Number(SIMULATE_SEEDS),
+    size: SIMULATE_SIZE === 'full' ? 'full' : 'small',
+  }
+}
+
 /** A project of tests in the Workers run time. */
 const workers = ({
   groupOrder,
+  main,
+  setups = [],
   ...files
 }: {
   name: string
   include: string[]
   exclude?: string[]
   groupOrder: number
+  /** The module that the objects and handlers are of, where it is not the Worker itself. */
+  main?: string
+  setups?: string[]
 }) => ({
   plugins: [
     cloudflareTest(async () => ({
+      ...(main !== undefined && { main: join(root, main) }),
       wrangler: { configPath: join(root, 'wrangler.toml') },
       miniflare: {
         bindings: {
@@ -62,7 +78,7 @@ const workers = ({
     ...files,
     // Each file has a Worker of its own, which reads every module anew: dependencies as one module each, not hundreds.
     deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
-    globalSetup: ['test/worker/receiver.setup.ts'],
+    globalSetup: ['test/worker/receiver.setup.ts', ...setups],
     setupFiles: ['test/worker/setup.ts'],
     sequence: { groupOrder },
     testTimeout: 60_000,
@@ -75,6 +91,7 @@ export default defineConfig({
     silent: 'passed-only',
     // Every core, where vitest would leave one idle: the Workers' tests wait for their database half of the time.
     maxWorkers: '100%',
+    provide: { simulation: simulationSizes() },
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
@@ -108,6 +125,13 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      workers({
+        name: 'simulation',
+        include: ['test/simulation/**/*.test.ts'],
+        main: 'test/simulation/worker.ts',
+        setups: ['test/simulation/quiet.setup.ts'],
+        groupOrder: 6,
+      }),
       workers({ name: 'long-worker', include: LONG_WORKERS, groupOrder: 5 }),
       {
         test: {

@@ -4,6 +4,7 @@ import { Receiver } from '../receiver'
 declare module 'vitest' {
   export interface ProvidedContext {
     receiver: string
+    simulation: { from: number; seeds: number; size: 'small' | 'full' }
   }
 }
 

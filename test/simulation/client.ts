@@ -1,0 +1,98 @@
+import { createExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { createApp } from '../../src/app'
+import { Instance } from '../../src/instance'
+import { conforming } from '../conformance'
+import { ADMIN_KEY } from '../worker/harness'
+import { chaos, faulty } from './faults'
+
+export type Reply = { status: number; body: unknown }
+export type Asked = { method: string; path: string; body?: unknown; headers?: Record<string, string> }
+
+/** How often somebody asks again before it is a fault that no answer comes. */
+const TRIES = 400
+
+/** A client of the service, through several isolates whose bindings meet faults, and through one whose don't. */
+export class Client {
+  readonly #tenantId: string
+  readonly #isolates: ((request: Request) => Promise<Response>)[]
+  readonly #calm: (request: Request) => Promise<Response>
+  /** The keys of some users, by user, and one of an admin. */
+  readonly keys = new Map<string, string>()
+  adminKey = ADMIN_KEY
+  /** Answers of 500 and above, and what about them can't be. */
+  failures = 0
+  retries = 0
+  readonly broken: string[] = []
+
+  constructor(tenantId: string, isolates: number) {
+    this.#tenantId = tenantId
+    this.#isolates = Array.from({ length: isolates }, () => isolate(true))
+    this.#calm = isolate(false)
+  }
+
+  /** Puts a fresh isolate, which knows nothing, in the place of one. */
+  recycle(nth: number): void {
+    this.#isolates[nth % this.#isolates.length] = isolate(true)
+  }
+
+  /** Asks once, of one of the isolates; null for the one without faults. */
+  async once(nth: number | null, { method, path, body, headers }: Asked): Promise<Reply> {
+    const send = (nth === null ? null : this.#isolates[nth % this.#isolates.length]) ?? this.#calm
+    const request = new Request(`http://laurel.test${path}`, {
+      method,
+      headers: {
+        ...{
+          'content-type': 'application/json',
+          'x-api-key': nth === null ? ADMIN_KEY : this.adminKey,
+          'tenant-id': this.#tenantId,
+        },
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const injected = chaos.injected
+    const response = await send(request)
+    const text = await response.text()
+    if (response.status >= 500) {
+      this.failures += 1
+      // Where nothing was broken, nothing may fail.
+      if (nth === null || chaos.injected === injected) this.broken.push(`${method} ${path} failed: ${text}`)
+    }
+    return { status: response.status, body: text === '' ? null : JSON.parse(text) }
+  }
+
+  /** Asks until there is an answer, each time of the next isolate. */
+  async insist(nth: number, asked: Asked): Promise<Reply> {
+    for (let attempt = 0; attempt < TRIES; attempt += 1) {
+      const reply = await this.once(nth + attempt, asked)
+      if (reply.status < 500) return reply
+      this.retries += 1
+    }
+    throw new Error(`${asked.method} ${asked.path} was never answered`)
+  }
+
+  /** Asks without faults, and throws unless it is done. */
+  async sure(method: string, path: string, body?: unknown): Promise<unknown> {
+    const reply = await this.once(null, { method, path, body })
+    if (reply.status >= 300)
+      throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`)
+    return reply.body
+  }
+}
+
+/** An app with a memory of its own. What it does in the background goes on beside the request. */
+function isolate(meetsFaults: boolean): (request: Request) => Promise<Response> {
+  const app = createApp(new Instance())
+  const bindings = meetsFaults ? faulty(env) : { ...env, ...chaos.variables }
+  return async (request) => {
+    const ctx = createExecutionContext()
+    ctx.waitUntil = (work) => {
+      const kept = Promise.resolve(work).catch(() => undefined)
+      chaos.pending.add(kept)
+      kept.finally(() => chaos.pending.delete(kept))
+    }
+    const response = await app.fetch(request, bindings, ctx)
+    return conforming(request, response, { mayFail: true })
+  }
+}

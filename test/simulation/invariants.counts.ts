@@ -1,0 +1,63 @@
+import type { Stored, UserRow } from './log'
+import type { World } from './world'
+
+/** What must hold of counters, and of one points system that nothing but its triggers changes. */
+
+/** A5, E9, U8, W2: counters are what a count gives; nothing waits any more, and nothing is left of whoever was erased. */
+export function countsAre({ ids }: World, { users, counts, tallies }: Stored): string[] {
+  const broken = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]))
+  const compare = (name: string, tallied: number | undefined, counted: number) => {
+    if ((tallied ?? 0) !== counted)
+      broken.push(`the tally of ${name} is ${tallied}, and there are ${counted}`)
+  }
+  compare('users', tallies.get('users'), users.length)
+  for (const key of ['far', 'hello', 'loyal', 'both', 'kinds', 'later']) {
+    const having = users.filter((user) => completed(user, ids[key]))
+    compare(key, tallies.get(ids[key] ?? ''), having.length)
+  }
+  return broken
+}
+
+const completed = ({ achievements }: UserRow, id: string | undefined) =>
+  achievements.some(([achievement]) => achievement === id)
+
+/** The interval of the ticks, in milliseconds. */
+const TICK = 6 * 3_600_000
+
+/** P1, P2, P4, U6: each user has just the awards of the system that the log calls for. */
+export function awardsAre({ ids, began }: World, now: number, { users, awards }: Stored): string[] {
+  return users.flatMap((user) => {
+    const own = (awards.get(user.iid) ?? []).filter(({ system_id }) => system_id === ids.xp)
+    const by = (name: string) => own.filter(({ trigger_id }) => trigger_id === ids[name])
+    const sum = (name: string) => by(name).reduce((total, { awarded }) => total + awarded, 0)
+    const highest = (metric: string) => user.metrics.find(([id]) => id === ids[metric])?.[2] ?? 0
+    const expected = {
+      'xp welcome': 50,
+      'xp steps': 5 * Math.floor(highest('steps') / 10e6),
+      'xp words': 2 * Math.floor(highest('words') / 3e6),
+      'xp hello': completed(user, ids.hello) ? 30 : 0,
+    }
+    const broken = Object.entries(expected).flatMap(([name, points]) =>
+      sum(name) === points ? [] : [`${user.id}: ${sum(name)} points by ${name}, and not ${points}`],
+    )
+    const due = new Set<number>()
+    for (let at = began + TICK; at <= now; at += TICK) if (at >= user.created) due.add(at)
+    const ticks = by('xp hours').map(({ at }) => at)
+    for (const at of new Set(ticks)) {
+      if (!due.delete(at)) broken.push(`${user.id}: a tick at ${new Date(at).toISOString()} that never was`)
+    }
+    due.delete(user.created)
+    if (due.size > 0) broken.push(`${user.id}: ${due.size} ticks are missing`)
+    if (ticks.length !== new Set(ticks).size) broken.push(`${user.id}: a tick was granted twice`)
+    const done = new Set(user.achievements.map(([id]) => id))
+    const should = {
+      far: highest('steps') >= 20e6,
+      both: done.has(ids.far ?? '') && done.has(ids.hello ?? ''),
+    }
+    for (const [key, must] of Object.entries(should)) {
+      if (done.has(ids[key] ?? '') !== must)
+        broken.push(`${user.id}: ${key} is ${must ? 'missing' : 'too much'}`)
+    }
+    return broken
+  })
+}

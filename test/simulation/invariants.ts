@@ -1,0 +1,117 @@
+import { at } from '../worker/harness'
+import type { Stored, UserRow } from './log'
+import type { Story, Told } from './play'
+import type { World } from './world'
+
+/** What must hold of the log and of what users have, whatever went wrong on the way. Each answers what is broken. */
+
+/** An event is identified by its mark; a key by user, metric and key. */
+const keyOf = (user: string, metric: string, key: string) => JSON.stringify([user, metric, key])
+
+/** E2–E4, E9: what was answered is in the log once, what was not once at most, and nothing else; each key once. */
+export function eventsOnce({ ids }: World, { told, done }: Story, stored: Stored): string[] {
+  const broken: string[] = []
+  const marks = new Map<string, number>()
+  const places = new Map<string, { user: string; id: string }>()
+  for (const user of stored.users) {
+    for (const event of stored.events.get(user.iid) ?? []) {
+      const mark = event.attributes?.[ids.mark ?? ''] ?? 'none'
+      marks.set(mark, (marks.get(mark) ?? 0) + 1)
+      places.set(mark, { user: user.id, id: event.id })
+    }
+  }
+  const erased = new Map<string, number>()
+  for (const one of done) if (one.do === 'erase') erased.set(one.user, one.step)
+  const isVoid = ({ sent }: Told) => sent.step <= (erased.get(sent.user) ?? -1)
+
+  const byKey = new Map<string, Told[]>()
+  for (const one of told) {
+    const { sent, fate, replies } = one
+    const times = marks.get(sent.mark) ?? 0
+    const what = `${sent.mark} (${fate}, ${sent.phase}, ${sent.user}, ${sent.metric}, key ${sent.key})`
+    if (isVoid(one)) {
+      if (times > 0) broken.push(`${what}: is there, though its user was erased`)
+      continue
+    }
+    if (times > 1) broken.push(`${what}: is in the log ${times} times`)
+    if (sent.key !== null) {
+      const key = keyOf(sent.user, sent.metric, sent.key)
+      byKey.set(key, [...(byKey.get(key) ?? []), one])
+      continue
+    }
+    if (fate === 'recorded' && times !== 1) broken.push(`${what}: is in the log ${times} times`)
+    if (fate === 'accepted' && times !== 1 && sent.metric !== 'spend') broken.push(`${what}: is missing`)
+    if (fate === 'refused' && times !== 0) broken.push(`${what}: was refused, and is in the log`)
+    const own = replies.find(({ status }) => status === 201)
+    if (own !== undefined && at(own.body, 'eventId') !== places.get(sent.mark)?.id)
+      broken.push(`${what}: is in the log by another id`)
+  }
+  const known = new Set(told.map(({ sent }) => sent.mark))
+  for (const mark of marks.keys()) if (!known.has(mark)) broken.push(`${mark}: nobody sent it`)
+
+  const rows = new Map<string, string[]>()
+  const userOf = new Map(stored.users.map(({ id, iid }) => [iid, id]))
+  const metricOf = new Map(Object.entries(ids).map(([name, id]) => [id, name]))
+  for (const { user_iid, metric_id, key, event_id } of stored.keys) {
+    const name = keyOf(userOf.get(user_iid) ?? '', metricOf.get(metric_id) ?? '', key)
+    rows.set(name, [...(rows.get(name) ?? []), event_id])
+  }
+  for (const [key, same] of byKey) {
+    const found = same.reduce((sum, { sent }) => sum + (marks.get(sent.mark) ?? 0), 0)
+    const must = same.some(
+      ({ fate, sent }) => fate === 'recorded' || (fate === 'accepted' && sent.metric !== 'spend'),
+    )
+    const kept = rows.get(key) ?? []
+    if (found > 1 || (must && found !== 1)) broken.push(`key ${key}: ${found} events`)
+    if (kept.length !== found) broken.push(`key ${key}: ${found} events, and ${kept.length} rows of the key`)
+    const eventIds = same.flatMap(({ replies }) =>
+      replies.flatMap(({ status, body }) => (status === 201 || status === 202 ? [at(body, 'eventId')] : [])),
+    )
+    for (const id of eventIds) if (id !== kept[0]) broken.push(`key ${key}: was answered ${String(id)}`)
+    const firsts = same.flatMap(({ replies }) => replies.filter(({ status }) => status === 201))
+    if (firsts.length > 1) broken.push(`key ${key}: was answered 201 ${firsts.length} times`)
+  }
+  return broken
+}
+
+/** P8, P9, E1: totals are the sums of the log, running totals go up by what was awarded, and `seq` counts without a gap. */
+export function totalsAdd({ ids }: World, stored: Stored): string[] {
+  return stored.users.flatMap((user) => [
+    ...metricTotals(user, stored),
+    ...pointsTotals(user, stored, [ids.xp ?? '', ids.gems ?? '']),
+  ])
+}
+
+function metricTotals(user: UserRow, { events }: Stored): string[] {
+  const sums = new Map<string, { total: number; highest: number }>()
+  for (const { metric_id, value } of events.get(user.iid) ?? []) {
+    const { total, highest } = sums.get(metric_id) ?? { total: 0, highest: 0 }
+    sums.set(metric_id, { total: total + value, highest: Math.max(highest, total + value) })
+  }
+  const kept = new Map(user.metrics.map(([id, total, highest]) => [id, { total, highest }]))
+  const broken: string[] = []
+  for (const id of new Set([...sums.keys(), ...kept.keys()])) {
+    const [sum, has] = [JSON.stringify(sums.get(id)), JSON.stringify(kept.get(id))]
+    if (sum !== has) broken.push(`${user.id}: total of metric ${id} is ${has}, and the log says ${sum}`)
+  }
+  return broken
+}
+
+function pointsTotals(user: UserRow, { awards }: Stored, systems: readonly string[]): string[] {
+  const broken: string[] = []
+  const own = awards.get(user.iid) ?? []
+  for (const system of systems) {
+    let total = 0
+    for (const award of own) {
+      if (award.system_id !== system) continue
+      total += award.awarded
+      if (award.total !== total)
+        broken.push(`${user.id}: award ${award.id} says ${award.total}, and the sum is ${total}`)
+      total = award.total
+      if (award.awarded === 0) broken.push(`${user.id}: award ${award.id} of nothing`)
+    }
+    const kept = user.points[system] ?? 0
+    if (kept !== total) broken.push(`${user.id}: points ${kept}, and the awards come to ${total}`)
+  }
+  return broken
+}

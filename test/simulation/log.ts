@@ -1,0 +1,125 @@
+import { env } from 'cloudflare:workers'
+import { z } from 'zod'
+
+/** What is stored of a tenant, read row by row, with nothing of the service's own readings. */
+
+const json = <S extends z.ZodType>(schema: S) =>
+  z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(schema)
+
+const UserRow = z.object({
+  id: z.string(),
+  iid: z.string(),
+  seq: z.number(),
+  created: z.number(),
+  tz: z.string().nullable(),
+  control: z.number(),
+  attributes: json(z.record(z.string(), z.string())),
+  metrics: json(z.array(z.tuple([z.string(), z.number(), z.number()]))),
+  points: json(z.record(z.string(), z.number())),
+  streak: json(
+    z.object({ run: z.object({ length: z.number() }).nullish(), freezes: z.number().default(0) }),
+  ).nullable(),
+  achievements: json(z.array(z.tuple([z.string(), z.string(), z.number(), z.number()]))),
+})
+export type UserRow = z.output<typeof UserRow>
+
+const EventRow = z.object({
+  user_iid: z.string(),
+  metric_id: z.string(),
+  at: z.number(),
+  seq: z.number(),
+  id: z.string(),
+  value: z.number(),
+  utc_offset: z.number(),
+  attributes: json(z.record(z.string(), z.string())).nullable(),
+})
+export type EventRow = z.output<typeof EventRow>
+
+const AwardRow = z.object({
+  user_iid: z.string(),
+  system_id: z.string(),
+  at: z.number(),
+  seq: z.number(),
+  position: z.number(),
+  id: z.string(),
+  awarded: z.number(),
+  total: z.number(),
+  utc_offset: z.number(),
+  trigger_id: z.string(),
+})
+export type AwardRow = z.output<typeof AwardRow>
+
+const KeyRow = z.object({
+  user_iid: z.string(),
+  metric_id: z.string(),
+  key: z.string(),
+  event_id: z.string(),
+})
+export type KeyRow = z.output<typeof KeyRow>
+
+/** All that is stored of a tenant which invariants speak of. */
+export type Stored = {
+  users: UserRow[]
+  /** By user, in the order in which they happened. */
+  events: Map<string, EventRow[]>
+  awards: Map<string, AwardRow[]>
+  keys: KeyRow[]
+  counts: Readonly<Record<string, number>>
+  tallies: Map<string, number>
+}
+
+const all = async <S extends z.ZodType>(schema: S, sql: string, ...params: unknown[]) =>
+  z.array(schema).parse(
+    (
+      await env.DB.prepare(sql)
+        .bind(...params)
+        .all()
+    ).results,
+  )
+
+const Count = z.object({ name: z.string(), count: z.number() })
+
+const OF_NOBODY = 'WHERE user_iid IS NOT NULL AND user_iid NOT IN (SELECT iid FROM users)'
+const NOW = '(SELECT now FROM test_clock)'
+
+/** What there must be none of once all is quiet. */
+const COUNTED = {
+  'rows in the outbox': 'outbox',
+  'parts of batches in the inbox': 'inbox',
+  'batches that are not done': 'event_batches WHERE processed + dropped <> accepted',
+  'events that were put aside': 'parked_events',
+  'points that are to be told': `points_told WHERE due_at <= ${NOW}`,
+  'erasures under way': "due_work WHERE kind = 'erasure'",
+  'things overdue': `due_work WHERE due_at < ${NOW}`,
+  'events of nobody': `events ${OF_NOBODY}`,
+  'awards of nobody': `awards ${OF_NOBODY}`,
+  'keys of nobody': `idempotency_keys ${OF_NOBODY}`,
+  'streaks of nobody': `streak_runs ${OF_NOBODY}`,
+  'pauses of nobody': `streak_pauses ${OF_NOBODY}`,
+  'boosts of nobody': `points_boosts ${OF_NOBODY}`,
+  'notices of nobody': `notices ${OF_NOBODY}`,
+  'told points of nobody': `points_told ${OF_NOBODY}`,
+} as const
+
+/** The database has one tenant only, so that what belongs to nobody any more is found too. */
+export async function storedOf(tenantId: string): Promise<Stored> {
+  const events = await all(EventRow, 'SELECT * FROM events ORDER BY user_iid, seq')
+  const awards = await all(AwardRow, 'SELECT * FROM awards ORDER BY user_iid, seq, position')
+  const counts: Record<string, number> = {}
+  for (const [name, where] of Object.entries(COUNTED)) {
+    counts[name] =
+      (await env.DB.prepare(`SELECT count(*) AS count FROM ${where}`).first<number>('count')) ?? 0
+  }
+  const tallies = await all(Count, 'SELECT name, count FROM tallies WHERE tenant_id = ?1', tenantId)
+  return {
+    users: await all(UserRow, 'SELECT * FROM users WHERE tenant_id = ?1 ORDER BY id', tenantId),
+    events: Map.groupBy(events, ({ user_iid }) => user_iid),
+    awards: Map.groupBy(awards, ({ user_iid }) => user_iid),
+    keys: await all(KeyRow, 'SELECT * FROM idempotency_keys'),
+    counts,
+    tallies: new Map(tallies.map(({ name, count }) => [name, count])),
+  }
+}

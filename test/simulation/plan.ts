@@ -1,0 +1,286 @@
+import { Random } from './random'
+
+/** What is going to happen in a world: made from the seed alone, before anything happens. */
+
+export const METRICS = ['steps', 'words', 'spend'] as const
+export type Metric = (typeof METRICS)[number]
+export const TEAMS = ['red', 'blue', 'green'] as const
+export const ZONES = [
+  'Europe/Berlin',
+  'America/New_York',
+  'Asia/Kolkata',
+  'Australia/Lord_Howe',
+  'Pacific/Auckland',
+  'America/St_Johns',
+  'Pacific/Kiritimati',
+  'Pacific/Pago_Pago',
+] as const
+export const ISOLATES = 5
+/** So many users, the first ones, have a key of their own, by which they send their events. They are never erased. */
+export const KEYED = 5
+
+/** How much happens. */
+export type Size = {
+  users: number
+  /** Moves of the clock, and how long each is in minutes. */
+  steps: number
+  minutes: readonly [number, number]
+  /** In each step: single events sent at once, events of a batch, and how many batches. */
+  live: number
+  batch: number
+  batches: number
+  profiles: number
+  /** Whether webhooks are told of everything, or of what is rare. */
+  tellsAll: boolean
+}
+
+export const SIZES: Record<'small' | 'full', Size> = {
+  small: {
+    ...{ users: 30, steps: 7, minutes: [150, 1_080], live: 22, batch: 18, batches: 1, profiles: 6 },
+    tellsAll: true,
+  },
+  full: {
+    ...{ users: 2_100, steps: 7, minutes: [120, 330], live: 120, batch: 1_000, batches: 1, profiles: 40 },
+    tellsAll: false,
+  },
+}
+
+/** An event that somebody wants to have recorded, and how it is sent. */
+export type Sent = {
+  /** Its name, which goes with it as an attribute. */
+  mark: string
+  step: number
+  /** Where in its step it is sent: alone, in a batch, or while the clock moves to the next one. */
+  phase: 'live' | 'batch' | 'moving'
+  user: string
+  /** Passed with it; null leaves it away. */
+  tz: string | null
+  metric: Metric
+  /** In hundredths. */
+  cents: number
+  key: string | null
+  /** How often it is sent at once; more than once only with a key. */
+  copies: number
+  isolate: number
+  kind: 'a' | 'b' | null
+}
+
+export type Profile = { user: string; tz: string; team: string | null; isolate: number }
+
+export type StreakDeed =
+  | { do: 'pause'; user: string; from: number; days: number }
+  | { do: 'freeze' | 'restore'; user: string }
+
+/** A change of the configuration. */
+export type Deed =
+  | { do: 'toggle' }
+  | { do: 'cap'; max: number }
+  | { do: 'boost'; user: string; percent: number }
+  | { do: 'open board' | 'open achievement' | 'rename' }
+
+export type Disturbance =
+  | { do: 'evict' | 'kill'; what: 'board' | 'timekeeper' | 'courier'; which: number }
+  | { do: 'recycle'; which: number }
+  | { do: 'alarm' | 'cron' | 'redeliver' | 'lose keys' }
+
+export type Step = {
+  minutes: number
+  /** By how much more faults there are while things happen. */
+  storm: number
+  profiles: Profile[]
+  streaks: StreakDeed[]
+  live: Sent[]
+  batches: Sent[][]
+  completions: { user: string; isolate: number }[]
+  preferences: { user: string; channels: string[] }[]
+  reads: { path: string; isolate: number }[]
+  deeds: Deed[]
+  erasures: string[]
+  disturbances: Disturbance[]
+  moving: Sent[]
+}
+
+export type Plan = {
+  seed: number
+  size: Size
+  users: string[]
+  /** The zone whose clocks change on the second day, and the minute of the first day on which all begins. */
+  zone: string
+  minute: number
+  freezes: { initial: number; max: number; interval: number | null; amount: number }
+  /** Where users are in the beginning. */
+  zones: ReadonlyMap<string, string>
+  steps: Step[]
+}
+
+/** The plan of a seed. */
+export function planOf(seed: number, size: Size): Plan {
+  const random = new Random(seed)
+  const users = random.list(size.users, (n) => `u${n}`)
+  // Who earns freezes stays where they are: what an earning is after a change of zone, no recount tells from the log alone.
+  const interval = random.maybe(0.5) ? 1 : null
+  const maker = new Maker(random, size, users, interval === null)
+  return {
+    ...{ seed, size, users },
+    zone: random.of(['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Pacific/Auckland']),
+    minute: random.int(0, 1_439),
+    freezes: { initial: 1, max: 3, interval, amount: 1 },
+    zones: new Map(maker.zones),
+    steps: random.list(size.steps, (n) => maker.step(n)),
+  }
+}
+
+class Maker {
+  readonly #random: Random
+  readonly #size: Size
+  readonly #users: readonly string[]
+  readonly #moves: boolean
+  readonly zones = new Map<string, string>()
+  /** Who is there for sure. */
+  readonly #known = new Set<string>()
+  #marks = 0
+  #keys: Sent[] = []
+
+  constructor(random: Random, size: Size, users: readonly string[], moves: boolean) {
+    this.#random = random
+    this.#size = size
+    this.#users = users
+    this.#moves = moves
+    for (const user of users) this.zones.set(user, random.of(ZONES))
+  }
+
+  step(step: number): Step {
+    const random = this.#random
+    const { size } = { size: this.#size }
+    const isStorm = random.maybe(0.35)
+    const profiles = random.list(size.profiles, () => this.#profile())
+    for (const { user } of profiles) this.#known.add(user)
+    const live = this.#live(step)
+    const batches = random.list(size.batches, () =>
+      random.list(size.batch, () => this.#sent(step, 'batch', random.of(this.#users))),
+    )
+    const erasures = step > 1 && random.maybe(0.3) ? [random.of(this.#users.slice(KEYED))] : []
+    const moving = random.list(random.int(0, 4), () => this.#sent(step, 'moving', random.of(this.#users)))
+    const result: Step = {
+      minutes: random.int(...size.minutes),
+      storm: isStorm ? 5 : 1,
+      profiles: [...new Map(profiles.map((one) => [one.user, one])).values()],
+      streaks: random.list(random.int(0, 2), () => this.#streakDeed()),
+      ...{ live, batches },
+      completions: random.list(random.int(0, 3), () => ({
+        ...{ user: random.of([...this.#known]), isolate: this.#isolate() },
+      })),
+      preferences: random.list(random.int(0, 1), () => ({
+        user: random.of([...this.#known]),
+        channels: random.of([[], ['email'], ['push'], ['email', 'push']]),
+      })),
+      reads: random.list(3, () => ({ path: this.#read(), isolate: this.#isolate() })),
+      deeds: random.list(random.int(0, 2), () => this.#deed()),
+      erasures,
+      disturbances: random.list(random.int(1, 4), () => this.#disturbance()),
+      moving: moving.filter(({ user }) => !erasures.includes(user)),
+    }
+    // One that spends may be refused, and its user never made.
+    for (const { user, key, metric } of live) if (key !== null && metric !== 'spend') this.#known.add(user)
+    for (const user of erasures) this.#known.delete(user)
+    return result
+  }
+
+  #isolate(): number {
+    return this.#random.maybe(0.6) ? 0 : this.#random.int(1, ISOLATES - 1)
+  }
+
+  #zoneOf(user: string): string {
+    return this.zones.get(user) ?? 'UTC'
+  }
+
+  #profile(): Profile {
+    const random = this.#random
+    const user = random.of(this.#users)
+    if (this.#moves && random.maybe(0.5)) this.zones.set(user, random.of(ZONES))
+    const team = random.maybe(0.8) ? random.of(TEAMS) : null
+    return { user, tz: this.#zoneOf(user), team, isolate: this.#isolate() }
+  }
+
+  #live(step: number): Sent[] {
+    const random = this.#random
+    // Some of them crowd on a few users, so that isolates get into each other's way; in every second step most do, from everywhere at once.
+    const crowd = random.list(3, () => random.of(this.#users))
+    const isRush = random.maybe(0.5)
+    return random.list(this.#size.live, (n) => {
+      if (!isRush || n >= 45)
+        return this.#sent(step, 'live', random.of(random.maybe(0.3) ? crowd : this.#users))
+      return { ...this.#sent(step, 'live', crowd[n % 3] ?? ''), isolate: Math.floor(n / 3) % ISOLATES }
+    })
+  }
+
+  #sent(step: number, phase: Sent['phase'], user: string): Sent {
+    const random = this.#random
+    this.#marks += 1
+    const earlier = random.maybe(0.05) ? this.#keys.at(-random.int(1, 40)) : undefined
+    const hasKey = random.maybe(0.6)
+    const metric = random.of(['steps', 'steps', 'words', 'words', 'spend'] as const)
+    const isKnown = this.#known.has(user)
+    const sent: Sent = {
+      ...{ mark: `e${this.#marks}`, step, phase, user },
+      tz: isKnown && random.maybe(0.5) ? null : this.#zoneOf(user),
+      metric,
+      cents: random.maybe(0.12) ? -random.int(1, 300) : random.int(metric === 'spend' ? 100 : 0, 1_200),
+      key: hasKey ? `k${this.#marks}` : null,
+      copies: hasKey && random.maybe(0.2) ? random.int(2, 3) : 1,
+      isolate: this.#isolate(),
+      kind: random.maybe(0.5) ? random.of(['a', 'b'] as const) : null,
+    }
+    if (earlier !== undefined && earlier.user !== user) {
+      // Somebody else's key is nobody's business; one's own is a repeat.
+      return { ...sent, key: earlier.key }
+    }
+    if (earlier !== undefined) return { ...sent, key: earlier.key, metric: earlier.metric }
+    if (hasKey) this.#keys.push(sent)
+    return sent
+  }
+
+  #streakDeed(): StreakDeed {
+    const random = this.#random
+    const user = random.of([...this.#known])
+    if (random.maybe(0.4)) return { do: 'pause', user, from: random.int(0, 1), days: random.int(0, 2) }
+    return { do: random.of(['freeze', 'restore'] as const), user }
+  }
+
+  #deed(): Deed {
+    const random = this.#random
+    const what = random.of(['toggle', 'toggle', 'cap', 'boost', 'open board', 'open achievement', 'rename'])
+    if (what === 'cap') return { do: what, max: random.int(100, 900) }
+    if (what === 'boost')
+      return { do: what, user: random.of([...this.#known]), percent: random.int(110, 300) }
+    if (what === 'toggle' || what === 'open board' || what === 'open achievement') return { do: what }
+    return { do: 'rename' }
+  }
+
+  #read(): string {
+    const random = this.#random
+    const user = random.of([...this.#known])
+    return random.of([
+      '/leaderboards/daily?limit=10',
+      '/leaderboards/streak?limit=10',
+      `/users/${user}`,
+      `/users/${user}/points/xp?awards=5`,
+      `/users/${user}/streak`,
+      `/users/${user}/metrics`,
+      `/users/${user}/achievements`,
+      '/points/xp/summary',
+      '/streaks/rankings?limit=10',
+    ])
+  }
+
+  #disturbance(): Disturbance {
+    const random = this.#random
+    const what = random.of([
+      ...(['evict', 'evict', 'kill', 'kill', 'kill'] as const),
+      ...(['alarm', 'cron', 'redeliver', 'lose keys', 'recycle', 'recycle'] as const),
+    ])
+    if (what === 'recycle') return { do: what, which: random.int(0, ISOLATES - 1) }
+    if (what !== 'evict' && what !== 'kill') return { do: what }
+    return { do: what, what: random.of(['board', 'timekeeper', 'courier'] as const), which: random.int(0, 9) }
+  }
+}

@@ -1,0 +1,241 @@
+import type { Reply } from './client'
+import { disturb } from './disturb'
+import { chaos } from './faults'
+import type { Deed, Profile, Sent, Step, StreakDeed } from './plan'
+import type { World } from './world'
+
+/** What became of an event: who sent it was told that it counts, or that it never will, or nothing. */
+export type Fate = 'recorded' | 'refused' | 'accepted' | 'unknown'
+/** Its answers that were no failure, in any order. */
+export type Told = { sent: Sent; fate: Fate; replies: Reply[] }
+
+/** What was done to users, beside events, in order, each once it had been answered. */
+export type Done = { at: number; step: number } & (
+  | ({ do: 'profile' } & Profile)
+  | { do: 'pause'; user: string; start: string; end: string }
+  | { do: 'freeze' | 'restore' | 'unclear'; user: string }
+  | { do: 'erase'; user: string }
+)
+
+/** What the client knows in the end. */
+export type Story = { told: Told[]; done: Done[]; moments: number[] }
+
+const MINUTE = 60_000
+
+/** Plays a plan in its world. */
+export class Play {
+  readonly #world: World
+  readonly story: Story = { told: [], done: [], moments: [] }
+  #now: number
+  #toggled = true
+
+  constructor(world: World) {
+    this.#world = world
+    this.#now = world.began
+  }
+
+  get now(): number {
+    return this.#now
+  }
+
+  /** Lets a step happen, and the time after it pass. */
+  async step(step: Step, index: number): Promise<void> {
+    chaos.isOn = true
+    chaos.scale = step.storm
+    this.story.moments.push(this.#now)
+    await Promise.all(step.profiles.map((profile) => this.#identify(profile, index)))
+    for (const deed of step.streaks) await this.#streak(deed, index)
+    await Promise.all([
+      ...step.live.map((sent) => this.#send(sent)),
+      ...step.batches.map((batch, n) => this.#batch(batch, n)),
+      ...step.completions.map(({ user, isolate }) => this.#complete(user, isolate)),
+      ...step.preferences.map((one) => this.#prefer(one)),
+      ...step.reads.map(({ path, isolate }) =>
+        this.#world.client.once(isolate, { method: 'GET', path: `/v1${path}` }),
+      ),
+      this.#inTurn(step.deeds, (deed) => this.#configure(deed, index)),
+      this.#inTurn(step.disturbances, (one) => disturb(this.#world, one)),
+    ])
+    await Promise.all(step.erasures.map((user) => this.#erase(user, index)))
+    chaos.scale = 0.5
+    const move = this.moveTo(this.#now + step.minutes * MINUTE)
+    await Promise.all([move, ...step.moving.map((sent) => this.#send(sent))])
+  }
+
+  async #inTurn<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+    for (const one of list) await work(one)
+  }
+
+  /** Moves the clock, however often that has to be asked for. */
+  async moveTo(to: number): Promise<void> {
+    const body = { now: new Date(to).toISOString() }
+    const reply = await this.#world.client.insist(0, { method: 'PUT', path: '/admin/v1/test-clock', body })
+    if (reply.status !== 200) throw new Error(`the clock was not moved: ${JSON.stringify(reply)}`)
+    this.#now = to
+  }
+
+  async #identify(profile: Profile, step: number): Promise<void> {
+    const { user, tz, team, isolate } = profile
+    const body = {
+      ...{ tz, attributes: { team }, email: `${user}@b.example` },
+      deviceTokens: [`ExponentPushToken[${user}]`],
+    }
+    const reply = await this.#world.client.insist(isolate, { method: 'PUT', path: `/v1/users/${user}`, body })
+    this.#must([200], reply, 'identify')
+    this.story.done.push({ at: this.#now, step, do: 'profile', ...profile })
+  }
+
+  #must(statuses: readonly number[], { status, body }: Reply, what: string): void {
+    if (!statuses.includes(status))
+      this.#world.client.broken.push(`${what}: ${status} ${JSON.stringify(body)}`)
+  }
+
+  /** A pause, a freeze or a restoring is no thing to ask for twice: where the answer is lost, nobody knows. */
+  async #streak(deed: StreakDeed, step: number): Promise<void> {
+    const { user } = deed
+    const { client } = this.#world
+    const when = { at: this.#now, step, user }
+    const ask = (path: string, body: object) =>
+      client.once(step, { method: 'POST', path: `/admin/v1/streaks/${path}`, body })
+    if (deed.do === 'pause') {
+      const day = (days: number) =>
+        new Date(this.#now + 14 * 3_600_000 + days * 86_400_000).toISOString().slice(0, 10)
+      const pause = { start: day(deed.from), end: day(deed.from + deed.days) }
+      const reply = await ask('pauses', { pauses: [{ userId: user, ...pause }] })
+      const isDone = reply.status === 201
+      if (reply.status >= 500) this.story.done.push({ ...when, do: 'unclear' })
+      else if (isDone) this.story.done.push({ ...when, do: 'pause', ...pause })
+      return
+    }
+    const isFreeze = deed.do === 'freeze'
+    const reply = isFreeze
+      ? await ask('freezes', { freezes: [{ userId: user }] })
+      : await ask('restore', { users: [{ id: user }] })
+    if (reply.status >= 500) this.story.done.push({ ...when, do: 'unclear' })
+    else if (reply.status === 201) this.story.done.push({ ...when, do: deed.do })
+  }
+
+  /** Sends an event: with a key until it is answered, without one once. */
+  async #send(sent: Sent): Promise<void> {
+    const { user, tz, metric, cents, key, copies, isolate, mark, kind } = sent
+    const apiKey = this.#world.client.keys.get(user)
+    const asked = {
+      method: 'POST',
+      path: `/v1/metrics/${metric}/event`,
+      body: {
+        user: { id: user, ...(tz !== null && { tz }) },
+        value: cents / 100,
+        attributes: { mark, ...(kind !== null && { kind }) },
+      },
+      headers: {
+        ...(key !== null && { 'idempotency-key': key }),
+        ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+      },
+    }
+    const { client } = this.#world
+    const replies = await Promise.all(
+      Array.from({ length: copies }, (_, n) =>
+        key === null ? client.once(isolate + n, asked) : client.insist(isolate + n, asked),
+      ),
+    )
+    const answered = replies.filter(({ status }) => status < 500)
+    for (const reply of answered) this.#must([201, 202, 422], reply, 'event')
+    const counts = answered.some(({ status }) => status === 201 || status === 202)
+    const fate = counts ? 'recorded' : answered.length > 0 ? 'refused' : 'unknown'
+    this.story.told.push({ sent, fate, replies: answered })
+  }
+
+  /** Sends a batch: what has no key would count twice if it were sent again. */
+  async #batch(batch: readonly Sent[], nth: number): Promise<void> {
+    const { client } = this.#world
+    const asked = (events: readonly Sent[]) => ({
+      method: 'POST',
+      path: '/admin/v1/metrics/events',
+      body: events.map(({ user, tz, metric, cents, key, mark, kind }) => ({
+        ...{ key: metric, user: { id: user, ...(tz !== null && { tz }) }, value: cents / 100 },
+        attributes: { mark, ...(kind !== null && { kind }) },
+        ...(key !== null && { idempotencyKey: key }),
+      })),
+    })
+    const first = await client.once(nth, asked(batch))
+    const keyed = batch.filter(({ key }) => key !== null)
+    if (first.status >= 500 && keyed.length > 0)
+      this.#must([202], await client.insist(nth, asked(keyed)), 'batch')
+    else if (first.status < 500) this.#must([202], first, 'batch')
+    for (const sent of batch) {
+      const fate = first.status < 500 || sent.key !== null ? 'accepted' : 'unknown'
+      this.story.told.push({ sent, fate, replies: [] })
+    }
+  }
+
+  async #complete(user: string, isolate: number): Promise<void> {
+    const asked = { method: 'POST', path: '/v1/achievements/hello/complete', body: { user: { id: user } } }
+    this.#must([201], await this.#world.client.insist(isolate, asked), 'completion')
+  }
+
+  async #prefer({ user, channels }: Step['preferences'][number]): Promise<void> {
+    const body = { notifications: { streak_reminder: channels, achievement_completed: channels } }
+    const asked = { method: 'PATCH', path: `/v1/users/${user}/preferences`, body }
+    this.#must([200], await this.#world.client.insist(1, asked), 'preferences')
+  }
+
+  async #erase(user: string, step: number): Promise<void> {
+    const asked = { method: 'DELETE', path: `/admin/v1/users/${user}` }
+    this.#must([200, 202, 204, 404], await this.#world.client.insist(step, asked), 'erasure')
+    this.story.done.push({ at: this.#now, step, do: 'erase', user })
+  }
+
+  /** Changes the configuration; whether it is told or not, it is done at most once. */
+  async #configure(deed: Deed, step: number): Promise<void> {
+    const { client, ids } = this.#world
+    const patch = async (path: string, change: object) =>
+      this.#must(
+        [200],
+        await client.insist(step, { method: 'PATCH', path: `/admin/v1${path}`, body: [change] }),
+        deed.do,
+      )
+    switch (deed.do) {
+      case 'toggle':
+        this.#toggled = !this.#toggled
+        return patch(`/points/${ids.gems}/triggers`, {
+          ...{ id: ids['gems toggle'], status: this.#toggled ? 'active' : 'inactive' },
+        })
+      case 'cap':
+        return patch('/points', { id: ids.gems, maxPoints: deed.max })
+      case 'open board':
+        return patch('/leaderboards', { id: ids['board later'], status: 'active' })
+      case 'open achievement':
+        return patch('/achievements', { id: ids.later, status: 'active' })
+      case 'rename':
+        return patch('/metrics', { id: ids.steps, name: `Steps ${step}` })
+      case 'boost': {
+        const item = { name: 'own', start: '2020-01-01', multiplier: deed.percent / 100, userId: deed.user }
+        const asked = { method: 'POST', path: `/admin/v1/points/${ids.gems}/boosts`, body: [item] }
+        await client.once(step, asked)
+      }
+    }
+  }
+
+  /** Ends all faults, and lets time pass until all that they have left behind is mended: an hour, for leaderboards (L12). */
+  async calm(): Promise<void> {
+    chaos.isOn = false
+    await chaos.settled()
+    this.story.moments.push(this.#now)
+    await this.moveTo(this.#now + 61 * MINUTE)
+  }
+
+  /** Lets time pass until every letter has arrived or is given up (W4), with nothing else to do meanwhile. */
+  async wait(): Promise<void> {
+    const { client, ids } = this.#world
+    for (const [name, id] of Object.entries(ids)) {
+      if (name.endsWith('hours')) {
+        const system = name.split(' ')[0] ?? ''
+        await client.sure('PATCH', `/admin/v1/points/${ids[system]}/triggers`, [{ id, status: 'inactive' }])
+      }
+      if (name.startsWith('board ')) await client.sure('DELETE', `/admin/v1/leaderboards?ids=${id}`)
+    }
+    await client.sure('PATCH', '/admin/v1/streaks/settings', { enabled: false })
+    await this.moveTo(this.#now + 26 * 60 * MINUTE)
+    await this.moveTo(this.#now + 26 * 60 * MINUTE)
+  }
+}

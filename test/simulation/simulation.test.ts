@@ -1,0 +1,89 @@
+import { applyD1Migrations, reset } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { describe, expect, inject, it } from 'vitest'
+import { Hook } from '../worker/receiver'
+import { chaos } from './faults'
+import { eventsOnce, totalsAdd } from './invariants'
+import { rankingsAre } from './invariants.boards'
+import { awardsAre, countsAre } from './invariants.counts'
+import { lettersSettled } from './invariants.letters'
+import { streaksAre } from './invariants.streaks'
+import { storedOf } from './log'
+import { planOf, SIZES } from './plan'
+import { Play } from './play'
+import { RATES } from './rates'
+import type { Outcome } from './reporter'
+import { build } from './world'
+
+/**
+ * Whole worlds by seeds, in which whatever can fail fails, and what must hold of them in the end. docs/architecture.md says what is simulated.
+ */
+
+// Some ten thousand lines a seed, which nobody reads.
+for (const level of ['log', 'warn', 'error'] as const) console[level] = () => undefined
+
+const { from, seeds, size } = inject('simulation')
+
+/** The most that is told of what is broken. */
+const MOST = 40
+
+/** Plays the plan of a seed, and answers what came of it. */
+async function simulate(seed: number): Promise<Outcome> {
+  const began = performance.now()
+  await reset()
+  await applyD1Migrations(env.DB, env.MIGRATIONS)
+  const mail = new Hook()
+  await mail.plan({ always: true, body: JSON.stringify({ id: 'x', data: [{ status: 'ok' }] }) })
+  chaos.variables = {
+    ...{ RESEND_API_KEY: 'k', RESEND_URL: mail.url, EMAIL_FROM: 'a@b.example', EXPO_URL: mail.url },
+  }
+  chaos.begin(seed, RATES)
+  const plan = planOf(seed, SIZES[size])
+  const world = await build(plan, mail)
+  const play = new Play(world)
+  for (const [index, step] of plan.steps.entries()) await play.step(step, index)
+
+  await play.calm()
+  const { story, now } = play
+  const stored = await storedOf(world.tenantId)
+  const broken = [
+    ...eventsOnce(world, story, stored),
+    ...totalsAdd(world, stored),
+    ...countsAre(world, stored),
+    ...awardsAre(world, now, stored),
+    ...(await rankingsAre(world, story, now, stored, size === 'small')),
+    ...(await streaksAre(world, plan, story, now, stored)),
+  ]
+  await play.wait()
+  const later = await storedOf(world.tenantId)
+  const letters = await lettersSettled(world, story, later, plan.size.tellsAll)
+  broken.push(...countsAre(world, later), ...letters.broken, ...world.client.broken)
+  return {
+    seed,
+    users: later.users.length,
+    events: [...stored.events.values()].reduce((sum, list) => sum + list.length, 0),
+    awards: [...later.awards.values()].reduce((sum, list) => sum + list.length, 0),
+    faults: Object.fromEntries(chaos.counts),
+    retries: world.client.retries,
+    conflicts: chaos.conflicts,
+    lanes: chaos.lanes,
+    delivered: letters.delivered,
+    dead: letters.dead,
+    seconds: (performance.now() - began) / 1_000,
+    broken: broken.slice(0, MOST),
+  }
+}
+
+describe.each(Array.from({ length: seeds }, (_, n) => from + n))('seed %i', (seed) => {
+  it(`holds (again: npm run simulate -- --${size} --seed ${seed})`, { timeout: 300_000 }, async ({
+    task,
+  }) => {
+    const outcome = await simulate(seed)
+    task.meta.simulation = outcome
+    expect(outcome.broken).toEqual([])
+    // A simulation in which nothing happens, or nothing fails, holds nothing.
+    expect(outcome.events).toBeGreaterThan(100)
+    expect(outcome.delivered).toBeGreaterThan(20)
+    expect(Object.keys(outcome.faults).length).toBeGreaterThan(10)
+  })
+})
