@@ -14,7 +14,7 @@ import { closeAll } from './lib/scale/filler.mjs'
 import { rowsOf, tableOf } from './lib/scale/report.mjs'
 import { openScene } from './lib/scale/scene.mjs'
 import { measureUpkeep } from './lib/scale/upkeep.mjs'
-import { stopAll } from './lib/server.mjs'
+import { lastWords, stopAll } from './lib/server.mjs'
 
 /** The whole run may take so long, in milliseconds. */
 const DEADLINE = 40 * 60_000
@@ -149,7 +149,11 @@ run().then(
   () => end(0),
   (error) => {
     // What fails because the end has begun is no news.
-    if (!isEnding) report(error)
+    if (!isEnding) {
+      if (found.length > 0) tellFigures()
+      for (const said of lastWords()) tell(said)
+      report(error)
+    }
     return end(1)
   },
 )

@@ -24,6 +24,9 @@ const servers = /** @type {Set<Server>} */ (new Set())
 
 let isOver = false
 
+/** The end of what each server that runs has said. */
+export const lastWords = () => [...servers].map((server) => server.lastWords).filter((said) => said !== '')
+
 /** Stops whatever runs, for good: nothing starts after that. */
 export function stopAll() {
   isOver = true
@@ -106,6 +109,11 @@ export class Server {
     }
   }
 
+  /** The end of what it has said since its start, for when something fails. */
+  get lastWords() {
+    return this.#said.trim()
+  }
+
   /** Ends it and all that it started. Its state stays. */
   async stop() {
     const child = this.#child
@@ -185,7 +193,7 @@ export class Server {
   }
 
   #hear(/** @type {string} */ part) {
-    if (this.#said.length < KEPT) this.#said += stripVTControlCharacters(part)
+    this.#said = (this.#said + stripVTControlCharacters(part)).slice(-KEPT)
     if (this.#lines === undefined) return
     const lines = (this.#partial + part).split('\n')
     this.#partial = lines.pop() ?? ''
