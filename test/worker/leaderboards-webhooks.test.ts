@@ -293,6 +293,23 @@ describe('who listens since when', () => {
     ])
   })
 
+  it('C1: what is due when the last one ceases to listen is dropped, and no move of the clock waits for it', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const set = (status: string) => setup.tenant.admin('PATCH', '/webhooks', [{ id: hook, status }])
+    await events(setup.tenant, ['ada', 5])
+    await minutes(NOON, 5)
+    expect(news(hook, NOON)).toHaveLength(2)
+    await events(setup.tenant, ['bob', 4])
+    await set('inactive')
+    await minutes(NOON, 120)
+    expect(news(hook, NOON)).toEqual([])
+    await set('active')
+    await events(setup.tenant, ['bob', 3])
+    await minutes(NOON, 140)
+    expect(news(hook, NOON)).toContain(`120 rank_changed ${TODAY}: bob 2→1 4→7`)
+  })
+
   it('who listens to one more type is told of that from then on, and of the others as before', async () => {
     const setup = await withBoard()
     const ranks = await subscribe(setup.tenant, RANK_CHANGED)

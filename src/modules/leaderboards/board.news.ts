@@ -52,6 +52,13 @@ export class News {
     return types.some((type) => listens(this.#listened, type))
   }
 
+  /** When the next flush is due; null where none is, or nobody listens any more to what it would tell. */
+  get #due(): Instant | null {
+    return this.#listens('leaderboard.changed', 'leaderboard.rank_changed')
+      ? (this.#state?.due ?? null)
+      : null
+  }
+
   /**
    * Takes over who listens by now. Whoever begins to is told of nothing from before: how things stand at present counts as told. Of a board
    * on which nothing was ever counted all is told.
@@ -122,7 +129,7 @@ export class News {
 
   /** When the flush is due of which D1 was not told yet; null where there is none. */
   takeHaste(): Instant | null {
-    const due = this.#state?.due ?? null
+    const due = this.#due
     if (due === null || due === this.#hastened) return null
     this.#hastened = due
     return due
@@ -130,7 +137,7 @@ export class News {
 
   /** When there will be something to tell; null where nothing is known of. */
   get dueAt(): Instant | null {
-    const dues = [this.#state?.due ?? null, this.#nextBegin].filter((one) => one !== null)
+    const dues = [this.#due, this.#nextBegin].filter((one) => one !== null)
     return dues.length === 0 ? null : instant(Math.min(...dues))
   }
 
