@@ -19,18 +19,24 @@ function dependencies(): string[] {
   return [...new Set(found)].sort()
 }
 
-/** What random worlds and faults at each step of a write take half a minute a file for: `npm run test:long`. */
+/** Random worlds, and faults at each step of a write, one by one: `npm run test:long`. Of both, `npm test` has the simulation. */
 const LONG_WORKERS = [
+  'commands-faults',
+  'couriers-faults',
   'faults',
   'inbox-faults',
   'leaderboards-faults',
   'leaderboards.property',
+  'leaderboards-races',
+  'outbox-faults',
   'properties',
+  'schedule.property',
   'streaks.property',
+  'timekeeper-faults',
 ].map((name) => `test/worker/${name}.test.ts`)
 
 /** Servers that are killed and started again, for half a minute and more each: `npm run test:long`. */
-const LONG = ['webhooks-events', 'restart', 'start-failures', 'kill', 'fuzz'].map(
+const LONG = ['webhooks-events', 'webhooks', 'restart', 'start-failures', 'kill', 'fuzz'].map(
   (name) => `test/server/${name}.test.ts`,
 )
 
