@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import type { Scope } from '../../context'
 import { configurationOf } from '../configuration/configuration.service'
+import { usersPage } from './pages.repository'
 import type { ListUsersResponse, UserListQuery } from './users.admin.schemas'
 import { userAnswer } from './users.answers'
-import { usersPage } from './users.repository'
 
 /** A page of the tenant's users, oldest first; of those whom a text is found in, where one is given (G7). */
 export async function listUsers(
