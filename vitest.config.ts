@@ -24,6 +24,7 @@ const LONG_WORKERS = [
   'commands-faults',
   'couriers-faults',
   'faults',
+  'fuzz',
   'inbox-faults',
   'leaderboards-faults',
   'leaderboards.property',
