@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { unmoved } from '../../src/db/guard'
 import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
@@ -158,6 +158,26 @@ describe('events of different users at once', () => {
       sorted.map((name) => storedOf(name, name === 'user 4' || name === 'user 7' ? 3 : 2)),
     )
     expect(await tallies(tenant)).toEqual([USERS, USERS])
+  })
+
+  it('a conflict of the only one who changes is no matter of those whose keys were used before', async () => {
+    const tenant = await withAll()
+    await sendAll(tenant, 'one')
+    const other = tenant.through(newApp())
+    let batches = 0
+    const { DB } = faulty(async (run) => {
+      batches += 1
+      if (batches === 1) await send(other, 'user 4', 'other')
+      return run()
+    })
+    const lines = vi.spyOn(console, 'log')
+    const app = tenant.through(newApp({ DB }))
+    const answers = await Promise.all(names.map((name) => send(app, name, name === 'user 4' ? 'two' : 'one')))
+    const alone = lines.mock.calls.filter(([line]) => String(line).includes('"alone":true'))
+    lines.mockRestore()
+    expect(statuses(answers)).toEqual(names.map((name) => (name === 'user 4' ? 201 : 202)))
+    expect(alone).toHaveLength(1)
+    expect(await stored(tenant)).toEqual(sorted.map((name) => storedOf(name, name === 'user 4' ? 3 : 1)))
   })
 
   it('one who appears or is erased meanwhile is stored as a new user, and nobody twice', async () => {

@@ -130,7 +130,8 @@ async function attempt(means: Means, members: readonly Member[]): Promise<(Outco
       job.tried = { since: sinceOf(job, found.standing.clock), outcome: outcomes[index] ?? null }
     }
   }
-  const stored = changed.length === 0 ? new Set<Settled>() : await store(means, found, changed)
+  const stored =
+    changed.length === 0 ? new Set<Settled>() : await store(means, found, changed, members.length === 1)
   return members.map((member) => {
     const one = settled.find((each) => each.member === member)
     return one === undefined || (one.changes.length > 0 && !stored.has(one)) ? null : one.outcomes
@@ -227,13 +228,14 @@ function eventsSought(config: Configuration, members: readonly Member[]): EventS
 }
 
 /**
- * Stores the users' last states, what is to be told, and all events, awards and keys, by one batch. Of one user, a guard lets all of it happen or
+ * Stores the users' last states, what is to be told, and all events, awards and keys, by one batch. Of one who is alone, a guard lets all of it happen or
  * raises a conflict; of several, those alone who are as read, so that none pays for another. Answers whose were stored.
  */
 async function store(
   means: Means,
   { config, standing: { clock } }: FoundTogether,
   settled: readonly Settled[],
+  isAlone: boolean,
 ): Promise<ReadonlySet<Settled>> {
   const { db } = means
   const lasts = settled.flatMap((one) => {
@@ -241,7 +243,7 @@ async function store(
     return last === undefined ? [] : [{ one, was: one.was, now: last.after }]
   })
   const [first] = lasts
-  const alone = lasts.length === 1 ? first : undefined
+  const alone = isAlone ? first : undefined
   const { version } = config
   const among =
     alone === undefined
