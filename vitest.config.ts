@@ -87,6 +87,8 @@ const workers = ({
     deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
     globalSetup: ['test/worker/receiver.setup.ts', ...setups],
     setupFiles: ['test/worker/setup.ts'],
+    // The setup file keeps what is logged.
+    disableConsoleIntercept: true,
     sequence: { groupOrder },
     testTimeout: 60_000,
   },
@@ -94,7 +96,7 @@ const workers = ({
 
 export default defineConfig({
   test: {
-    // The Worker logs a line a request; only those of a test that fails are worth reading.
+    // Of what tests log, only what those that fail say is worth reading.
     silent: 'passed-only',
     // Every core, where vitest would leave one idle: the Workers' tests wait for their database half of the time.
     maxWorkers: '100%',
