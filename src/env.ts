@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Courier } from './modules/couriers/courier.object'
 import type { UserLane } from './modules/events/lane.object'
 import type { LeaderboardObject } from './modules/leaderboards/board.object'

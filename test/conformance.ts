@@ -3,7 +3,7 @@
  * else. Operations that are added there are held to it without a change here.
  */
 import { getPath } from 'hono/utils/url'
-import { z } from 'zod'
+import * as z from 'zod'
 import { refusals } from '../src/errors'
 import { type AnswerSpec, ErrorBody, type OperationSpec, refusalsOf } from '../src/http/operation'
 import { adminOperations, applicationOperations } from '../src/operations'

@@ -2,7 +2,7 @@
  * A walk through every operation of both interfaces: what is set up for it in a tenant, and how each operation is called there.
  * An operation that is added to src/operations.ts has to be added here too, or the tests that walk fail.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { OperationSpec } from '../src/http/operation'
 import { adminOperations, applicationOperations } from '../src/operations'
 

@@ -1,6 +1,6 @@
 import { Hono, type Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { AccountScope, Context, Scope } from '../context'
 import type { Bindings } from '../env'
 import type { Claim } from './access'

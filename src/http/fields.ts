@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type CivilDate, isCivilDate } from '../shared/civil'
 import { isZone } from '../shared/zone'
 

@@ -1,6 +1,6 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AccountScope, Scope } from '../context'
 import { type Fault, refusals } from '../errors'
 import { enter, enterAccount, readClaim } from './access'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { ErrorBody, type OperationSpec, refusalsOf } from './operation'
 
 type JsonSchema = z.core.JSONSchema.BaseSchema

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Streamed } from './stream'
 
 /** The interface that an operation belongs to (G1). */

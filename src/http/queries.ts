@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { dayOf, isCivilDate } from '../shared/civil'
 import { isId } from '../shared/ids'
 import { DateField, INT32_MAX, rule } from './fields'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { Uuid } from './fields'
 import { type OperationSpec, operation } from './operation'
 import { IdsQuery, ListQuery } from './queries'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { openApiDocument } from '../../src/http/openapi'
 import { operation } from '../../src/http/operation'
 import { EVENT_TYPES } from '../../src/modules/webhooks/events'

@@ -1,7 +1,7 @@
 /**
  * What the service's own OpenAPI documents say of its operations, as the fuzzer reads it: from JSON, and from nothing of the code.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** The parts of a JSON schema that the documents use. */
 export type Schema = {

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Happening, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
 import { at } from '../worker/harness'
 import type { Stored, UserRow } from './log'

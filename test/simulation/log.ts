@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What is stored of a tenant, read row by row, with nothing of the service's own readings. */
 

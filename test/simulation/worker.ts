@@ -1,5 +1,5 @@
 /** The Worker as it is deployed, but with faults before the bindings of its objects and handlers too. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Bindings } from '../../src/env'
 import worker, * as real from '../../src/index'
 import { chaos, faulty } from './faults'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../../src/http/operation'
 import { type Answered, type Circumstances, conforming, faults } from '../conformance'
 

@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { Courier, Timekeeper } from '../../src/index'
 import { WEBHOOKS } from '../../src/modules/webhooks/payloads'
 import { misfits } from '../conformance'

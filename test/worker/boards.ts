@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Delivery, DeliveryReply } from '../../src/modules/leaderboards/board.messages'
 import type { Repair } from '../../src/modules/leaderboards/delivery.service'
 import { ADMIN_KEY, type Answer, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'

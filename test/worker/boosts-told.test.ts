@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { boostStep } from '../../src/modules/points/boosts.told.service'
 import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Delivery, Destination, Letter } from '../../src/modules/couriers/courier.messages'
 import { carry, courierOf } from '../../src/modules/couriers/couriers.service'
 import { instant } from '../../src/shared/clock'

@@ -7,7 +7,7 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Bindings } from '../../src/env'
 import worker from '../../src/index'
 import { workOff } from '../../src/modules/timekeeper/work.service'

@@ -1,7 +1,7 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
 
 /* The binding, with faults */

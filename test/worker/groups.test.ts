@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { unmoved } from '../../src/db/guard'
 import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
 import { keepNotices } from '../../src/modules/notifications/notices.repository'

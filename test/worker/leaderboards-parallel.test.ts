@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { LeaderboardObject } from '../../src/index'
 import { agrees, forgetTime, type Message, type Reply, type Setup, withBoard } from './boards'
 import { at, newApp } from './harness'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { midnight } from '../oracle/calendar.oracle'
 import type { Ranked, Wanted } from '../oracle/leaderboards.oracle'
 import type { Action, Play, WorldBoard } from '../oracle/leaderboards.play'

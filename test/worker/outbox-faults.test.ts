@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import worker from '../../src/index'
 import { drain } from '../../src/modules/outbox/drain.service'
 import type { Outgoing } from '../../src/modules/outbox/outbox'

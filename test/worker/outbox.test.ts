@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { drain } from '../../src/modules/outbox/drain.service'
 import { EVENT_TYPES } from '../../src/modules/webhooks/events'
 import { BODIES } from '../../src/modules/webhooks/payloads'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Entry, type OracleSystem, recount } from '../oracle/points.oracle'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { bestLive, overdueOf } from '../../src/modules/streaks/rankings.repository'
 import { instant } from '../../src/shared/clock'
 import { contextOf } from './contexts'

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type TickStep, tickStep } from '../../src/modules/points/ticks.service'
 import { type DueWork, ticksOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { type Instant, instant } from '../../src/shared/clock'

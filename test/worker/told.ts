@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { z } from 'zod'
+import * as z from 'zod'
 import { Message } from '../../src/modules/outbox/outbox'
 import type { TestTenant } from './harness'
 

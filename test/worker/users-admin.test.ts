@@ -1,7 +1,7 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { createApp } from '../../src/app'
 import { Instance } from '../../src/instance'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from './boards'

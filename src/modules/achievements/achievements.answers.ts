@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Completion } from '../../engine/state'
 import { iso } from '../../shared/clock'
 import { filtersAnswer } from '../attributes/attributes.answers'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Instant } from '../../shared/clock'
 import type { Achievement } from '../configuration/configuration'
 import { revised } from '../configuration/items'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { type Micros, micros } from '../../shared/decimal'
 import type { Achievement } from '../configuration/configuration'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { Timestamp } from '../../http/fields'
 import { isCivilDate } from '../../shared/civil'
 import { type Instant, parseIso } from '../../shared/clock'

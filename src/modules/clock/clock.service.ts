@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { AccountScope } from '../../context'
 import { refusals } from '../../errors'
 import { type Instant, iso, systemNow } from '../../shared/clock'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { civilDate } from '../../shared/civil'
 import { NOTIFICATION_TYPES } from '../preferences/preferences'

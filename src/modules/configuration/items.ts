@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { refusals } from '../../errors'
 import type { Issue as IssueSchema } from '../../http/fields'
 import type { Instant } from '../../shared/clock'

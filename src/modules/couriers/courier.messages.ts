@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Instant, instant } from '../../shared/clock'
 
 /** Where a courier carries letters: to one webhook, or to a tenant's users by one channel. Each destination has an object of its own. */

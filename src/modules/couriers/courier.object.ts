@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { newContext } from '../../app'
 import type { TenantContext } from '../../context'
 import type { Bindings } from '../../env'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Context } from '../../context'
 import type { Instant } from '../../shared/clock'
 import { type Destination, type Letter, nameOf, TendReply } from './courier.messages'

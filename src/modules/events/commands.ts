@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Command } from '../../engine/evaluate'
 import { type Instant, instant } from '../../shared/clock'
 import { fromMicros, toMicros } from '../../shared/decimal'

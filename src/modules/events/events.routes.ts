@@ -1,5 +1,5 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { Refusal, refusals } from '../../errors'
 import { byPresentName, enter, readClaim } from '../../http/access'
 import { type App, type AppEnv, answer } from '../../http/app'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { AttributeMap, optional } from '../../http/fields'
 import { UserAchievementResponse } from '../achievements/achievements.schemas'
 import { MetricEventLeaderboardResponse } from '../leaderboards/leaderboards.schemas'

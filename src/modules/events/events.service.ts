@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Context, Scope } from '../../context'
 import type { Command } from '../../engine/evaluate'
 import { Refusal } from '../../errors'

@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { AccountDatabase, type Cost, noCost } from '../../db/database'
 import { type Bindings, variables } from '../../env'
 import { Instance } from '../../instance'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Command } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
 import { Refusal } from '../../errors'

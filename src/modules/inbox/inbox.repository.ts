@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 import { listOf, packs } from '../../shared/packed'

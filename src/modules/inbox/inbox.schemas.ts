@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { optional, UuidAnswer } from '../../http/fields'
 import { EventHeaders, EventRequest } from '../events/events.schemas'
 

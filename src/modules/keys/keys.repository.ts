@@ -1,5 +1,5 @@
 import { and, asc, eq, isNull, sql } from 'drizzle-orm'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Context } from '../../context'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'

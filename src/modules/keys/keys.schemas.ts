@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { createAnswer, deleteAnswer, items, Name, Timestamp, UserId, UuidAnswer } from '../../http/fields'
 import { ListQuery } from '../../http/queries'
 

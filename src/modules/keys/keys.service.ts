@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { AccountScope, Scope } from '../../context'
 import { refusals } from '../../errors'
 import { iso } from '../../shared/clock'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { STREAK } from '../../engine/state'
 import { civilDate } from '../../shared/civil'
 import { type Instant, instant } from '../../shared/clock'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
 import { LAST_DAY } from '../../shared/periods'
 import type { Board } from './board'

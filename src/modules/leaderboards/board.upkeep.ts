@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { type Instant, instant } from '../../shared/clock'
 import { LAST_DAY } from '../../shared/periods'
 import type { Board } from './board'

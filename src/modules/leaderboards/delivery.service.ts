@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Context } from '../../context'
 import type { AwardRecord, EventRecord, Profile, UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'

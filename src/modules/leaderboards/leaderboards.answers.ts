@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Profile } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
 import type { Configuration, Leaderboard } from '../configuration/configuration'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { civilDate, dayOf } from '../../shared/civil'
 import type { Instant } from '../../shared/clock'
 import type { Leaderboard } from '../configuration/configuration'

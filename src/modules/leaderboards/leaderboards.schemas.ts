@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { DateAnswer, DateField, INT32_MAX, Timestamp, UserId } from '../../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../../http/queries'
 import { AttributeFilterAnswer } from '../attributes/attributes.schemas'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
 import { type Fault, Refusal, refusals } from '../../errors'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { instant } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { isTold } from '../outbox/outbox'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Instant, instant } from '../../shared/clock'
 import type { Fact, NewsType, Place } from './news.messages'
 

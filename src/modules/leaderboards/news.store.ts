@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Instant } from '../../shared/clock'
 import { newId } from '../../shared/ids'
 import type { Sql } from './board.statements'

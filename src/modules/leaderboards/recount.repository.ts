@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { LAST_DAY } from '../../shared/periods'
 import { lengthOn } from '../streaks/history.rules'

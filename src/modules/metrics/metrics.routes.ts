@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { App } from '../../http/app'
 import { mount } from '../../http/mount'
 import { createdSome, ok } from '../../http/operation'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Scope } from '../../context'
 import { newId } from '../../shared/ids'
 import { type Metric, MOST_RESOURCES } from '../configuration/configuration'

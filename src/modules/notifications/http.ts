@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseIso, systemNow } from '../../shared/clock'
 
 /** How long a provider may take, in milliseconds. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { sameInConstantTime } from '../keys/keys.rules'
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Scope, TenantContext } from '../../context'
 import { iso } from '../../shared/clock'
 import { LogReply } from '../couriers/courier.messages'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Instant } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { ANY_EVENT, EVENT_TYPES, type EventType } from '../webhooks/events'

@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Scope } from '../../context'
 import { bothUnchanged } from '../../db/guard'
 import type { Boost } from '../configuration/configuration'

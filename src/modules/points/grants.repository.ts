@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import type { AwardRecord } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Instant } from '../../shared/clock'
 import type { Boost, Level, System, Trigger } from '../configuration/configuration'
 import { boostStatus, OPEN_END } from './boosts.rules'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Scope } from '../../context'
 import type { App } from '../../http/app'
 import { Uuid } from '../../http/fields'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Change } from '../../engine/happen'
 import type { AwardRecord } from '../../engine/state'
 import { instant, iso } from '../../shared/clock'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { Timestamp } from '../../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../../http/queries'
 import { AttributeFilterAnswer } from '../attributes/attributes.schemas'

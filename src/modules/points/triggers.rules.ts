@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Instant } from '../../shared/clock'
 import type { Configuration, Filter, Trigger } from '../configuration/configuration'
 import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from './points.admin.schemas'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { fromMicros, micros } from '../../shared/decimal'
 import type { Configuration } from '../configuration/configuration'
 import type { Preferences } from './preferences'

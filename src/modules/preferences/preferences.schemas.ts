@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { optional } from '../../http/fields'
 import { micros, toMicros } from '../../shared/decimal'
 import { NOTIFICATION_TYPES, Preferences } from './preferences'

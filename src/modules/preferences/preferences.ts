@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What a user can be told of (N1). */
 export const NOTIFICATION_TYPES = [

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { optional, wholeNumber } from '../../http/fields'
 import { StreakMetrics } from '../preferences/preferences.schemas'
 import { StreakFrequency } from './streaks.schemas'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 const FreezeSettings = z.object({
   /** What a new user begins with. */

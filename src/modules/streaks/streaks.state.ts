@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Instant, instant } from '../../shared/clock'
 
 /** A streak from its first period to the last that is settled. Days are days since 1970-01-01 in the user's zone of then. */

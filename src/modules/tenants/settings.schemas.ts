@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { optional } from '../../http/fields'
 
 const ControlRatio = z.number().min(0).max(100)

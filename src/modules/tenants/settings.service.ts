@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Scope } from '../../context'
 import type { Settings } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import type { Change } from '../../engine/happen'
 import { packed } from '../../shared/packed'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Scope, TenantContext } from '../../context'
 import { type Instant, instant, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant, iso } from '../../shared/clock'
 import { fromMicros, micros } from '../../shared/decimal'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { DateAnswer, Timestamp, UuidAnswer } from '../../http/fields'
 import { PointsBoost } from '../points/points.schemas'
 import { UserPreferencesResponse } from '../preferences/preferences.schemas'

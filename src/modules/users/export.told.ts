@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
 import { iso } from '../../shared/clock'

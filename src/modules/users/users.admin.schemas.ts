@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { text, UserId } from '../../http/fields'
 import { ListQuery } from '../../http/queries'
 import { User } from './users.schemas'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Scope } from '../../context'
 import { configurationOf } from '../configuration/configuration.service'
 import { usersPage } from './pages.repository'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { Email, NullableAttributeMap, optional, Timestamp, TimeZone, text, UserId } from '../../http/fields'
 
 const DEVICE_TOKENS_MAX = 25

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { TenantContext } from '../../context'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import type { UserState } from '../../engine/state'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { Timestamp, UuidAnswer } from '../../http/fields'
 import { EVENT_TYPES } from './events'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { Timestamp } from '../../http/fields'
 import { UserAchievementResponse } from '../achievements/achievements.schemas'
 import {

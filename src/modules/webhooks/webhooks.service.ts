@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Scope } from '../../context'
 import { type Fault, refusals } from '../../errors'
 import { instant, iso } from '../../shared/clock'

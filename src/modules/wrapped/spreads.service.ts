@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Scope, TenantContext } from '../../context'
 import type { TenantDatabase } from '../../db/database'
 import { isConflict } from '../../db/guard'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { UserState } from '../../engine/state'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
 import { userAchievementAnswer } from '../achievements/achievements.answers'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { DateAnswer } from '../../http/fields'
 import { integerQuery } from '../../http/queries'
 import { UserAchievementResponse } from '../achievements/achievements.schemas'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { EmailPort } from './port'
 
 /** Of these nothing was sent, and later it may be. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Attempt } from '../../couriers/courier.messages'
 import { ask, described } from '../http'
 import type { EmailPort } from './port'

@@ -1,6 +1,6 @@
 import { importPKCS8, SignJWT } from 'jose'
 import { v5 } from 'uuid'
-import { z } from 'zod'
+import * as z from 'zod'
 import { ask, type Reply, type Silence } from '../http'
 import { entrance, inSeconds, type PassCache, seconds } from './passes'
 import type { Push, PushPort, PushResult } from './port'

@@ -1,5 +1,5 @@
 import { importPKCS8, SignJWT } from 'jose'
-import { z } from 'zod'
+import * as z from 'zod'
 import { ask, described, type Reply, type Silence } from '../http'
 import { entrance, inSeconds, type PassCache, seconds } from './passes'
 import type { Push, PushPort, PushResult } from './port'
