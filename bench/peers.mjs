@@ -3,11 +3,9 @@
  *
  * Exits with 0 whoever is ahead: the table says so.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
-import { Complaint, inProject, report } from '../scripts/lib/project.mjs'
+import { folder, runBench, save, tell, told } from './lib/bench.mjs'
 import { copyOurs } from './lib/project.mjs'
 import { addBoards, configure } from './lib/scene.mjs'
 import { stopAll } from './lib/server.mjs'
@@ -20,29 +18,10 @@ import { Side } from './peers/side.mjs'
 import { measureSpeed } from './peers/speed.mjs'
 import { rowsOf, tableOf } from './peers/table.mjs'
 
-/** The whole run may take so long, in milliseconds. */
-const DEADLINE = 5 * 60_000
-const OLDEST_NODE = 24
+/** The whole run may take so long. */
+const MINUTES = 5
 
 const USERS = 2000
-
-const folder = mkdtempSync(join(tmpdir(), 'laurel-bench-'))
-let isEnding = false
-
-/** Says what is being done. */
-const tell = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
-
-/** Says what has come of it. */
-const told = (/** @type {string} */ text) => tell(`  ${text}`)
-
-/** Ends everything that was started, then this process. A second call changes nothing. */
-async function end(/** @type {number} */ code) {
-  if (isEnding) return
-  isEnding = true
-  await Promise.all([stopAll(), stopPeers()]).catch(report)
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  process.exit(code)
-}
 
 /** Laurel as the other benches run it, with their scene, started. */
 async function startLaurel() {
@@ -108,31 +87,10 @@ async function measure() {
   return rowsOf(ours, theirs, paces[2] ?? theirs.pace)
 }
 
-/** Writes the figures as JSON, and answers where. */
-function save(
-  /** @type {{ seconds: number; redis: string; rows: import('./peers/table.mjs').Row[] }} */ {
-    seconds,
-    redis,
-    rows,
-  },
-) {
-  const at = new Date().toISOString()
-  const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version, redis }
-  const results = inProject('bench', 'results')
-  const file = join(results, `peers-${at.replaceAll(':', '-')}.json`)
-  mkdirSync(results, { recursive: true })
-  writeFileSync(file, `${JSON.stringify({ at, seconds, machine, rows }, null, 2)}\n`)
-  return file
-}
-
 async function run() {
-  if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
-    throw new Complaint('Run it by `npm run bench:peers`, which uses the Node of node_modules.')
-  }
   const redis = redisVersion()
   const began = performance.now()
   const rows = await measure()
-  const seconds = Math.round((performance.now() - began) / 1000)
   process.stdout.write(`\n${tableOf(rows, `Node, Fastify, Redis ${redis}`)}\n\n`)
   const faults = rows.flatMap(({ what, values }) =>
     Object.entries(/** @type {Record<string, any>} */ (values)).flatMap(([side, value]) =>
@@ -140,25 +98,11 @@ async function run() {
     ),
   )
   for (const fault of faults) tell(fault)
-  tell(`It took ${seconds} s. The figures are in ${save({ seconds, redis, rows })}`)
+  save('peers-', began, { rows }, { redis })
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-  process.on(signal, () => end(130))
-}
-setTimeout(() => {
-  tell(`It has not ended after ${DEADLINE / 60_000} minutes, so it is ended.`)
-  end(1)
-}, DEADLINE).unref()
-const parent = process.ppid
-// Under npm, the end of npm is the end of this too.
-setInterval(() => process.ppid === parent || end(130), 500).unref()
-
-run().then(
-  () => end(0),
-  (error) => {
-    // What fails because the end has begun is no news.
-    if (!isEnding) report(error)
-    return end(1)
-  },
-)
+runBench(run, {
+  script: 'bench:peers',
+  minutes: MINUTES,
+  stop: () => Promise.all([stopAll(), stopPeers()]),
+})

@@ -3,12 +3,10 @@
  *
  * Exits with 0 also where a figure misses what it must be: the table says so.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
-import { Complaint, inProject, report } from '../scripts/lib/project.mjs'
 import { measureBatch } from './lib/batch.mjs'
+import { folder, runBench, save, tell, told } from './lib/bench.mjs'
 import { burst, costOfEvents } from './lib/cost.mjs'
 import { measureMidnight } from './lib/midnight.mjs'
 import { copyBaseline, copyOurs } from './lib/project.mjs'
@@ -20,33 +18,14 @@ import { compareEvents, comparePages } from './lib/speed.mjs'
 import { measureTicks } from './lib/ticks.mjs'
 import { measureWebhooks } from './lib/webhooks.mjs'
 
-/** The whole run may take so long, in milliseconds. */
-const DEADLINE = 10 * 60_000
-const OLDEST_NODE = 24
+/** The whole run may take so long. */
+const MINUTES = 10
 
 const USERS_FEW = 1000
 const USERS_IN_ROUNDS = 2000
 const USERS_MANY = 100_000
 const BURSTS = 3
 const BURST = 200
-
-const folder = mkdtempSync(join(tmpdir(), 'laurel-bench-'))
-let isEnding = false
-
-/** Says what is being done. */
-const tell = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
-
-/** Ends everything that was started, then this process. A second call changes nothing. */
-async function end(/** @type {number} */ code) {
-  if (isEnding) return
-  isEnding = true
-  await stopAll().catch(report)
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  process.exit(code)
-}
-
-/** Says what has come of it. */
-const told = (/** @type {string} */ text) => tell(`  ${text}`)
 
 /** @typedef {import('./lib/server.mjs').Server} Server */
 
@@ -144,44 +123,11 @@ async function measureBoards(
   return { ranked, speed, pages, bursts, batch, webhooks }
 }
 
-/** Writes the figures as JSON, and answers where. */
-function save(/** @type {import('./lib/report.mjs').Row[]} */ rows, /** @type {number} */ seconds) {
-  const at = new Date().toISOString()
-  const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version }
-  const results = inProject('bench', 'results')
-  const file = join(results, `${at.replaceAll(':', '-')}.json`)
-  mkdirSync(results, { recursive: true })
-  writeFileSync(file, `${JSON.stringify({ at, seconds, machine, rows }, null, 2)}\n`)
-  return file
-}
-
 async function run() {
-  if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
-    throw new Complaint('Run it by `npm run bench`, which uses the Node of node_modules.')
-  }
   const began = performance.now()
   const rows = rowsOf(await measure())
-  const seconds = Math.round((performance.now() - began) / 1000)
   process.stdout.write(`\n${tableOf(rows)}\n`)
-  tell(`It took ${seconds} s. The figures are in ${save(rows, seconds)}`)
+  save('', began, { rows })
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-  process.on(signal, () => end(130))
-}
-setTimeout(() => {
-  tell(`It has not ended after ${DEADLINE / 60_000} minutes, so it is ended.`)
-  end(1)
-}, DEADLINE).unref()
-const parent = process.ppid
-// Under npm, the end of npm is the end of this too.
-setInterval(() => process.ppid === parent || end(130), 500).unref()
-
-run().then(
-  () => end(0),
-  (error) => {
-    // What fails because the end has begun is no news.
-    if (!isEnding) report(error)
-    return end(1)
-  },
-)
+runBench(run, { script: 'bench', minutes: MINUTES, stop: stopAll })

@@ -3,12 +3,11 @@
  *
  * `-- --users 100000` ends at fewer users than a million.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
-import { Complaint, inProject, report } from '../scripts/lib/project.mjs'
+import { Complaint } from '../scripts/lib/project.mjs'
+import { folder, runBench, save, tell, told } from './lib/bench.mjs'
 import { compare, costs, freshUsers, load } from './lib/scale/events.mjs'
 import { closeAll } from './lib/scale/filler.mjs'
 import { rowsOf, tableOf } from './lib/scale/report.mjs'
@@ -16,30 +15,15 @@ import { openScene } from './lib/scale/scene.mjs'
 import { measureUpkeep } from './lib/scale/upkeep.mjs'
 import { lastWords, stopAll } from './lib/server.mjs'
 
-/** The whole run may take so long, in milliseconds. */
-const DEADLINE = 40 * 60_000
-const OLDEST_NODE = 24
+/** The whole run may take so long. */
+const MINUTES = 40
 const SIZES = [1000, 100_000, 1_000_000]
 /** How often the filling says how far it has got where nobody watches a terminal, in milliseconds. */
 const OFTEN = 10_000
 
-const folder = mkdtempSync(join(tmpdir(), 'laurel-scale-'))
 /** What has been found so far, by size: where the run has to end early, that is told all the same. */
 const found = /** @type {import('./lib/scale/report.mjs').Found[]} */ ([])
 const began = performance.now()
-let isEnding = false
-
-const tell = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
-const told = (/** @type {string} */ text) => tell(`  ${text}`)
-
-/** Ends everything that was started, then this process. A second call changes nothing. */
-async function end(/** @type {number} */ code) {
-  if (isEnding) return
-  isEnding = true
-  await Promise.all([stopAll(), closeAll()]).catch(report)
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  process.exit(code)
-}
 
 /** A line that says how far the filling has got: on a terminal always the same one. */
 function progressLine() {
@@ -110,50 +94,22 @@ async function finish(
 
 /** Prints the table, and writes the figures as JSON. */
 function tellFigures() {
-  const seconds = Math.round((performance.now() - began) / 1000)
-  const at = new Date().toISOString()
-  const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version }
-  const results = inProject('bench', 'results')
-  const file = join(results, `scale-${at.replaceAll(':', '-')}.json`)
-  mkdirSync(results, { recursive: true })
-  writeFileSync(
-    file,
-    `${JSON.stringify({ at, seconds, machine, rows: rowsOf(found), sizes: found }, null, 2)}\n`,
-  )
   process.stdout.write(`\n${tableOf(found)}\n\n`)
-  tell(`It took ${seconds} s. The figures are in ${file}`)
+  save('scale-', began, { rows: rowsOf(found), sizes: found })
 }
 
 async function run() {
-  if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
-    throw new Complaint('Run it by `npm run bench:scale`, which uses the Node of node_modules.')
-  }
   const { values } = parseArgs({ options: { users: { type: 'string' } } })
   await measure(sizesUpTo(values.users))
   tellFigures()
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-  process.on(signal, () => end(130))
-}
-setTimeout(() => {
-  tell(`It has not ended after ${DEADLINE / 60_000} minutes, so it is ended.`)
-  if (found.length > 0) tellFigures()
-  end(1)
-}, DEADLINE).unref()
-const parent = process.ppid
-// Under npm, the end of npm is the end of this too.
-setInterval(() => process.ppid === parent || end(130), 500).unref()
-
-run().then(
-  () => end(0),
-  (error) => {
-    // What fails because the end has begun is no news.
-    if (!isEnding) {
-      if (found.length > 0) tellFigures()
-      for (const said of lastWords()) tell(said)
-      report(error)
-    }
-    return end(1)
+runBench(run, {
+  script: 'bench:scale',
+  minutes: MINUTES,
+  stop: () => Promise.all([stopAll(), closeAll()]),
+  beforeFailing() {
+    if (found.length > 0) tellFigures()
+    for (const said of lastWords()) tell(said)
   },
-)
+})
