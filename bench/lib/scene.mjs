@@ -220,6 +220,8 @@ async function openDatabase(/** @type {string} */ folder) {
 
 /** The internal id of a user by number, a UUID that ascends. */
 const IID = (/** @type {string} */ number) => `printf('01900000-0000-7000-8000-%012x', ${number})`
+/** The same as the log has it. */
+const BYTES = (/** @type {string} */ number) => `unhex(${IID(number)}, '-')`
 
 const USERS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
@@ -247,20 +249,21 @@ const STREAKING_USERS = `
 const EVENTS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last),
     e(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM e WHERE j < :events)
-  INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
-  SELECT ${IID('i')}, :metric, :at + j * 60000, j, lower(hex(randomblob(18))), 1000000, 0 FROM n, e`
+  INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+  SELECT ${BYTES('i')}, (SELECT no FROM metrics WHERE id = :metric), :at + j * 60000, j, randomblob(16), 1000000, 0 FROM n, e`
 
 const AWARDS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last),
     e(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM e WHERE j < :events)
-  INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id, trigger_version)
-  SELECT ${IID('i')}, :system, :at + j * 60000, j, 0, lower(hex(randomblob(18))), :award, j * :award, 0, :trigger, 1
+  INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version)
+  SELECT ${BYTES('i')}, (SELECT no FROM points_systems WHERE id = :system), :at + j * 60000, j, 0, randomblob(16), :award, j * :award, 0,
+    (SELECT no FROM points_triggers WHERE id = :trigger), 1
   FROM n, e`
 
 const KEYS = `
-  INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
-  SELECT user_iid, metric_id, 'key-' || seq, id FROM events
-  WHERE user_iid BETWEEN ${IID(':first')} AND ${IID(':last')}`
+  INSERT INTO idempotency_keys (user_iid, metric_no, key, event_id)
+  SELECT user_iid, metric_no, 'key-' || seq, id FROM events
+  WHERE user_iid BETWEEN ${BYTES(':first')} AND ${BYTES(':last')}`
 
 /**
  * Numbers as SQLite's whole numbers; a plain one would be bound as a float, and the text of it be `1.0`.

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
+import { readable } from '../readable'
 
 /** What is stored of a tenant, read row by row, with nothing of the service's own readings. */
 
@@ -94,9 +95,9 @@ const COUNTED = {
   'points that are to be told': `points_told WHERE due_at <= ${NOW}`,
   'erasures under way': "due_work WHERE kind = 'erasure'",
   'things overdue': `due_work WHERE due_at < ${NOW}`,
-  'events of nobody': `events ${OF_NOBODY}`,
-  'awards of nobody': `awards ${OF_NOBODY}`,
-  'keys of nobody': `idempotency_keys ${OF_NOBODY}`,
+  'events of nobody': `${readable.events} ${OF_NOBODY}`,
+  'awards of nobody': `${readable.awards} ${OF_NOBODY}`,
+  'keys of nobody': `${readable.idempotency_keys} ${OF_NOBODY}`,
   'streaks of nobody': `streak_runs ${OF_NOBODY}`,
   'pauses of nobody': `streak_pauses ${OF_NOBODY}`,
   'boosts of nobody': `points_boosts ${OF_NOBODY}`,
@@ -106,8 +107,8 @@ const COUNTED = {
 
 /** The database has one tenant only, so that what belongs to nobody any more is found too. */
 export async function storedOf(tenantId: string): Promise<Stored> {
-  const events = await all(EventRow, 'SELECT * FROM events ORDER BY user_iid, seq')
-  const awards = await all(AwardRow, 'SELECT * FROM awards ORDER BY user_iid, seq, position')
+  const events = await all(EventRow, `SELECT * FROM ${readable.events} ORDER BY user_iid, seq`)
+  const awards = await all(AwardRow, `SELECT * FROM ${readable.awards} ORDER BY user_iid, seq, position`)
   const counts: Record<string, number> = {}
   for (const [name, where] of Object.entries(COUNTED)) {
     counts[name] =
@@ -118,7 +119,7 @@ export async function storedOf(tenantId: string): Promise<Stored> {
     users: await all(UserRow, 'SELECT * FROM users WHERE tenant_id = ?1 ORDER BY id', tenantId),
     events: Map.groupBy(events, ({ user_iid }) => user_iid),
     awards: Map.groupBy(awards, ({ user_iid }) => user_iid),
-    keys: await all(KeyRow, 'SELECT * FROM idempotency_keys'),
+    keys: await all(KeyRow, `SELECT * FROM ${readable.idempotency_keys}`),
     counts,
     tallies: new Map(tallies.map(({ name, count }) => [name, count])),
   }

@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import * as z from 'zod'
 import type { Delivery, DeliveryReply } from '../../src/modules/leaderboards/board.messages'
 import type { Repair } from '../../src/modules/leaderboards/delivery.service'
+import { readable } from '../readable'
 import { ADMIN_KEY, type Answer, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 /** Leaderboards whose messages get lost, and what a recount of the log makes of them. */
@@ -202,7 +203,7 @@ const Logged = z.object({
 export async function recount(tenant: TestTenant, counted: Counted): Promise<Ranked> {
   const { metric, system, from = '0000-01-01', to = '9999-12-31', group = {}, max = 1_000 } = counted
   const [log, value, input] =
-    metric === undefined ? ['awards', 'awarded', 'system_id'] : ['events', 'value', 'metric_id']
+    metric === undefined ? [readable.awards, 'awarded', 'system_id'] : [readable.events, 'value', 'metric_id']
   const { results } = await env.DB.prepare(
     `SELECT u.id, u.attributes, l.at, l.seq, sum(l.${value}) AS amount,
        date((l.at + l.utc_offset * 60000) / 1000, 'unixepoch') AS date

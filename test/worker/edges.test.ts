@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
+import { anotherUuid } from '../readable'
 import { at, newApp, newTenant } from './harness'
 
 /** A D1 that holds back its n-th batch that writes until it is let go. */
@@ -131,7 +132,7 @@ describe('summaries of many users', () => {
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
        INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
          metrics, points, counters)
-       SELECT ?1, 'u' || i, ?1 || i, 1, 0, 1, '{}', 0, 0, 0, '[]', json_object(?2, i), '{}' FROM n`,
+       SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 0, 1, '{}', 0, 0, 0, '[]', json_object(?2, i), '{}' FROM n`,
     )
       .bind(tenant.id, system)
       .run()

@@ -12,6 +12,7 @@ import type { Bindings } from '../../src/env'
 import worker from '../../src/index'
 import { workOff } from '../../src/modules/timekeeper/work.service'
 import { instant } from '../../src/shared/clock'
+import { bytes, number, numbered, readable } from '../readable'
 import {
   agrees,
   arrive,
@@ -301,9 +302,9 @@ describe('U8: erasing a user', () => {
     await tenant.event('steps', ada.id, 1)
     const iid = await iidOf(tenant, ada.id)
     await env.DB.prepare(
-      `INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
+      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
-       SELECT ?1, ?2, i, 0, 'e' || i, 1, 0 FROM n`,
+       SELECT ${bytes('?1')}, ${number('metrics', '?2')}, i, 0, ${numbered('i')}, 1, 0 FROM n`,
     )
       .bind(iid, metric)
       .run()
@@ -377,7 +378,7 @@ describe('what was decided before the erasure is not stored after it', () => {
     expect(await traces(setup.boards, iid)).toEqual([])
     expect(await agrees(setup, { query: { run: FIRST } })).toEqual(expected === 201 ? [`${ada.id} 2`] : [])
     const events = await env.DB.prepare(
-      'SELECT count(*) AS n FROM events e JOIN users u ON u.iid = e.user_iid WHERE u.tenant_id = ?1',
+      `SELECT count(*) AS n FROM ${readable.events} e JOIN users u ON u.iid = e.user_iid WHERE u.tenant_id = ?1`,
     )
       .bind(setup.tenant.id)
       .first('n')
@@ -581,7 +582,7 @@ describe('an erasure that breaks off', () => {
     expect(rows).toMatchObject({ due: 0 })
     expect(at(rows, 'users')).toBe(at(rows, 'tallied'))
     const orphans = await env.DB.prepare(
-      'SELECT count(*) AS n FROM events WHERE metric_id = ?1 AND user_iid NOT IN (SELECT iid FROM users)',
+      `SELECT count(*) AS n FROM ${readable.events} WHERE metric_id = ?1 AND user_iid NOT IN (SELECT iid FROM users)`,
     )
       .bind(setup.metric)
       .first('n')

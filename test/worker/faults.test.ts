@@ -2,6 +2,7 @@ import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { readable } from '../readable'
 import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
 
 /* The binding, with faults */
@@ -148,9 +149,11 @@ const Stored = z.object({
 async function stored({ tenant, metric, system }: Setup): Promise<z.infer<typeof Stored>> {
   const [users, events, awards, keys] = await env.DB.batch([
     env.DB.prepare('SELECT * FROM users WHERE tenant_id = ?1').bind(tenant.id),
-    env.DB.prepare('SELECT * FROM events WHERE metric_id = ?1 ORDER BY seq').bind(metric),
-    env.DB.prepare('SELECT * FROM awards WHERE system_id = ?1 ORDER BY seq, position').bind(system),
-    env.DB.prepare('SELECT * FROM idempotency_keys WHERE metric_id = ?1').bind(metric),
+    env.DB.prepare(`SELECT * FROM ${readable.events} WHERE metric_id = ?1 ORDER BY seq`).bind(metric),
+    env.DB.prepare(`SELECT * FROM ${readable.awards} WHERE system_id = ?1 ORDER BY seq, position`).bind(
+      system,
+    ),
+    env.DB.prepare(`SELECT * FROM ${readable.idempotency_keys} WHERE metric_id = ?1`).bind(metric),
   ])
   return Stored.parse({
     users: users?.results,

@@ -8,6 +8,7 @@ import { putParcels } from '../../src/modules/outbox/outbox.repository'
 import { keepRuns } from '../../src/modules/streaks/streaks.repository'
 import { parseStored, storeUsers, userOf, usersStatement } from '../../src/modules/users/users.repository'
 import { instant, systemNow } from '../../src/shared/clock'
+import { readable } from '../readable'
 import { forgetTime, HOUR, moveTo, NOON } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
@@ -64,9 +65,9 @@ const sendAll = (tenant: TestTenant, key: string) => Promise.all(names.map((name
 async function stored(tenant: TestTenant) {
   const { results } = await env.DB.prepare(
     `SELECT id, seq, metrics ->> '$[0][1]' AS total, points,
-       (SELECT count(*) FROM events WHERE user_iid = iid) AS events,
-       (SELECT count(*) FROM awards WHERE user_iid = iid) AS awards,
-       (SELECT count(*) FROM idempotency_keys WHERE user_iid = iid) AS keys
+       (SELECT count(*) FROM ${readable.events} WHERE user_iid = iid) AS events,
+       (SELECT count(*) FROM ${readable.awards} WHERE user_iid = iid) AS awards,
+       (SELECT count(*) FROM ${readable.idempotency_keys} WHERE user_iid = iid) AS keys
      FROM users WHERE tenant_id = ?1 ORDER BY id`,
   )
     .bind(tenant.id)
@@ -244,7 +245,7 @@ describe('events of different users at once', () => {
     })
     expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
     const { results } = await env.DB.prepare(
-      'SELECT e.at FROM events e JOIN users u ON u.iid = e.user_iid WHERE u.tenant_id = ?1 AND e.seq = 2 ORDER BY e.at',
+      `SELECT e.at FROM ${readable.events} e JOIN users u ON u.iid = e.user_iid WHERE u.tenant_id = ?1 AND e.seq = 2 ORDER BY e.at`,
     )
       .bind(tenant.id)
       .all()

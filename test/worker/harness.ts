@@ -4,6 +4,7 @@ import { createApp } from '../../src/app'
 import type { Bindings } from '../../src/env'
 import { Instance } from '../../src/instance'
 import { conforming } from '../conformance'
+import { readableTable } from '../readable'
 
 /** The admin key of the tests, as vitest.config.ts sets it. */
 export const ADMIN_KEY = env.ADMIN_API_KEY ?? ''
@@ -185,7 +186,7 @@ export async function everything(): Promise<Record<string, string[]>> {
   ).all<{ name: string }>()
   const all: Record<string, string[]> = {}
   for (const { name } of tables.results) {
-    const { results } = await env.DB.prepare(`SELECT * FROM ${name}`).all()
+    const { results } = await env.DB.prepare(`SELECT * FROM ${readableTable(name)}`).all()
     all[name] = results.map((row) => JSON.stringify(row)).sort()
   }
   return all

@@ -6,6 +6,7 @@ import { inboxStep } from '../../src/modules/inbox/process.service'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { workOff } from '../../src/modules/timekeeper/work.service'
 import { instant, systemNow } from '../../src/shared/clock'
+import { number, readable } from '../readable'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
 import { contextOf } from './contexts'
 import { ADMIN_KEY, at, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
@@ -123,7 +124,7 @@ async function allSteps(tenant: TestTenant, DB: D1Database = env.DB): Promise<vo
 async function valuesOf(tenant: TestTenant): Promise<Record<string, number[]>> {
   const rows = await rowsOf(
     tenant,
-    `SELECT u.id, e.value / 1e6 AS value FROM users u JOIN events e ON e.user_iid = u.iid
+    `SELECT u.id, e.value / 1e6 AS value FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid
      WHERE u.tenant_id = ?1 ORDER BY u.id, e.seq`,
   )
   const values: Record<string, number[]> = {}
@@ -145,7 +146,7 @@ async function holds(tenant: TestTenant, expected: Record<string, number[]>): Pr
   expect(totals).toEqual(sums)
   const awarded = await rowsOf(
     tenant,
-    `SELECT u.id, sum(a.awarded) AS total FROM users u JOIN awards a ON a.user_iid = u.iid
+    `SELECT u.id, sum(a.awarded) AS total FROM users u JOIN ${readable.awards} a ON a.user_iid = u.iid
      WHERE u.tenant_id = ?1 GROUP BY u.id ORDER BY u.id`,
   )
   expect(awarded).toEqual(sums)
@@ -638,7 +639,10 @@ describe('what changes before an event’s turn comes', () => {
     afterEach(forgetTime)
     const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
     const moment = async (tenant: TestTenant) =>
-      rowsOf(tenant, 'SELECT e.at FROM users u JOIN events e ON e.user_iid = u.iid WHERE u.tenant_id = ?1')
+      rowsOf(
+        tenant,
+        `SELECT e.at FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid WHERE u.tenant_id = ?1`,
+      )
 
     it('C1: is moved between read and write: conflict, and the event happens when it was sent', async () => {
       await moveTo(NOON)
@@ -816,7 +820,7 @@ describe('an event that can’t be done by itself', () => {
       turns(many, 1).map((one, n) => (n === position ? { ...one, idempotencyKey: 'k' } : one)),
     )
     await env.DB.prepare(
-      `CREATE TRIGGER refuse_${metric.replaceAll('-', '')} BEFORE INSERT ON idempotency_keys WHEN NEW.metric_id = '${metric}'
+      `CREATE TRIGGER refuse_${metric.replaceAll('-', '')} BEFORE INSERT ON idempotency_keys WHEN NEW.metric_no = ${number('metrics', `'${metric}'`)}
        BEGIN SELECT RAISE(ABORT, 'refused'); END`,
     ).run()
     return id

@@ -1,6 +1,7 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bytes, number } from '../readable'
 import {
   agrees,
   arrive,
@@ -87,7 +88,9 @@ describe('once a run is final', () => {
     const [definition] = calls.map((call) => call.definition)
     if (definition === undefined) throw new Error('no call')
     for (const { userIds } of repairs) await object.recount({ definition, now: FINAL, userIds })
-    await env.DB.prepare('UPDATE events SET value = value * 3 WHERE metric_id = ?1').bind(setup.metric).run()
+    await env.DB.prepare(`UPDATE events SET value = value * 3 WHERE metric_no = ${number('metrics', '?1')}`)
+      .bind(setup.metric)
+      .run()
     for (const { userIds } of repairs) await object.recount({ definition, now: FINAL, userIds })
     await events(setup.tenant, ['ada', 100, { team: 'z' }], ['dov', 5, x])
     await evictDurableObject(object)
@@ -128,7 +131,7 @@ describe('once a run is final', () => {
 
 /** Takes a user and all that is theirs out of D1. */
 async function erase(tenant: TestTenant, id: string): Promise<void> {
-  const own = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
+  const own = `SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2`
   await env.DB.batch(
     [
       `DELETE FROM events WHERE user_iid IN (${own})`,

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { LeaderboardObject } from '../../src/index'
+import { readable } from '../readable'
 import { agrees, forgetTime, type Message, type Reply, type Setup, withBoard } from './boards'
 import { at, newApp } from './harness'
 
@@ -22,7 +23,7 @@ type Logged = z.infer<typeof Logged>
 
 async function logOf({ metric }: Setup): Promise<Logged[]> {
   const { results } = await env.DB.prepare(
-    `SELECT u.iid, u.id AS userId, e.id, e.seq, e.at, e.value FROM events e JOIN users u ON u.iid = e.user_iid
+    `SELECT u.iid, u.id AS userId, e.id, e.seq, e.at, e.value FROM ${readable.events} e JOIN users u ON u.iid = e.user_iid
      WHERE e.metric_id = ?1 ORDER BY u.iid, e.seq`,
   )
     .bind(metric)

@@ -1,6 +1,7 @@
 import { applyD1Migrations } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
+import { readable } from '../readable'
 import { ADMIN_KEY, call, toApp } from './harness'
 
 const TABLES = `SELECT name, sql FROM sqlite_schema
@@ -17,6 +18,14 @@ async function migratedBefore(number: number): Promise<void> {
   for (const { name } of tables.results) await env.DB.prepare(`DROP TABLE ${name}`).run()
   await applyD1Migrations(env.DB, env.MIGRATIONS.slice(0, number))
 }
+
+/** UUIDs as databases of before have them: users' own, events', metrics'. */
+const id = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`
+const ADA = id(1)
+const METRIC = id(11)
+const OTHER = id(12)
+const METRICS = `INSERT INTO metrics (id, tenant_id, created, updated, deleted, key, name, unit_type, units)
+  VALUES ('${METRIC}', 't', 1, 1, NULL, 'lessons', '', 'number', ''), ('${OTHER}', 't', 1, 1, 1, 'gone', '', 'number', '')`
 
 const first = async (sql: string) => await env.DB.prepare(sql).first()
 
@@ -61,10 +70,14 @@ test('0002: from a database of before, streaks are counted from the log, and use
       "INSERT INTO tenants (id, customer_id, name, created, updated) VALUES ('t', 'c', 'n', 0, 0)",
     ),
     env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-      updated, metrics, points, counters) VALUES ('t', 'ada', 'i', 2, ?1, 1, '{}', 0, 1, 1, '[["m",2,2]]', '{}', '[]'),
+      updated, metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 2, ?1, 1, '{}', 0, 1, 1, '[["${METRIC}",2,2]]', '{}', '[]'),
       ('t', 'bob', 'j', 1, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]')`).bind(noon),
+    env.DB.prepare(METRICS),
     env.DB.prepare(`INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
-      VALUES ('i', 'm', ?1, 1, 'e', 1, 0), ('i', 'm', ?2, 2, 'f', 1, 0)`).bind(noon - day, noon),
+      VALUES ('${ADA}', '${METRIC}', ?1, 1, '${id(21)}', 1, 0), ('${ADA}', '${METRIC}', ?2, 2, '${id(22)}', 1, 0)`).bind(
+      noon - day,
+      noon,
+    ),
   ])
   await applyD1Migrations(env.DB, env.MIGRATIONS)
   expect(await schema()).toEqual(fresh)
@@ -89,11 +102,12 @@ test('0005: from a database of before, users know the local date of their last e
   const day = 86_400_000
   await env.DB.batch([
     env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-      updated, metrics, points, counters) VALUES ('t', 'ada', 'i', 3, ?1, 1, '{}', 0, 1, 1, '[["m",2,2]]', '{}', '[]'),
+      updated, metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 3, ?1, 1, '{}', 0, 1, 1, '[["${METRIC}",2,2]]', '{}', '[]'),
       ('t', 'bob', 'j', 1, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]')`).bind(20_000 * day),
+    env.DB.prepare(METRICS),
     // The last one was at 23:30 UTC, which is the next day an hour to the east.
     env.DB.prepare(`INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
-      VALUES ('i', 'm', ?1, 1, 'e', 1, 0), ('i', 'l', ?2, 2, 'f', 1, 60)`).bind(
+      VALUES ('${ADA}', '${METRIC}', ?1, 1, '${id(21)}', 1, 0), ('${ADA}', '${OTHER}', ?2, 2, '${id(22)}', 1, 60)`).bind(
       20_000 * day,
       20_001 * day - 30 * 60_000,
     ),
@@ -102,4 +116,46 @@ test('0005: from a database of before, users know the local date of their last e
   expect(await schema()).toEqual(fresh)
   expect(await first("SELECT active_day FROM users WHERE id = 'ada'")).toEqual({ active_day: 20_001 })
   expect(await first("SELECT active_day FROM users WHERE id = 'bob'")).toEqual({ active_day: null })
+})
+
+test('0007: from a database of before, the log, the ledger and the keys are the same, and a key stands for its event', async () => {
+  const fresh = await schema()
+  await migratedBefore(7)
+  const [system, trigger, event, award] = [id(31), id(32), id(41), id(42)]
+  await env.DB.batch([
+    env.DB.prepare(
+      "INSERT INTO tenants (id, customer_id, name, created, updated) VALUES ('t', 'c', 'n', 0, 0)",
+    ),
+    env.DB.prepare(METRICS),
+    env.DB.prepare(
+      `INSERT INTO points_systems (id, tenant_id, created, updated, key, name, description) VALUES ('${system}', 't', 1, 1, 'xp', '', '')`,
+    ),
+    env.DB.prepare(`INSERT INTO points_triggers (id, tenant_id, created, updated, system_id, type, points, status, user_attributes,
+      event_attributes, metric_id, metric_threshold, block_if_out_of_points, counter_id, version)
+      VALUES ('${trigger}', 't', 1, 1, '${system}', 'metric', 7, 'active', '[]', '[]', '${METRIC}', 1, 0, 'x', 3)`),
+    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+      metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 2, 5, 1, '{}', 0, 1, 1, '[["${METRIC}",1,1],["${OTHER}",2,2]]',
+      '{"${system}":7}', '[]')`),
+    env.DB.prepare(`INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset, attributes)
+      VALUES ('${ADA}', '${METRIC}', 4, 1, '${event}', 1, 60, '{"a":"b"}'), ('${ADA}', '${OTHER}', 5, 2, '${id(43)}', 2, 0, NULL)`),
+    env.DB.prepare(`INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
+      VALUES ('${ADA}', '${METRIC}', 'k', '${event}')`),
+    env.DB.prepare(`INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id,
+      trigger_version, boosts) VALUES ('${ADA}', '${system}', 4, 1, 0, '${award}', 7, 7, 60, '${trigger}', 3, '[]')`),
+  ])
+  const rows = async (of: (table: keyof typeof readable) => string) => {
+    const tables = ['events', 'awards', 'idempotency_keys'] as const
+    const all = await env.DB.batch(tables.map((table) => env.DB.prepare(`SELECT * FROM ${of(table)}`)))
+    return all.map(({ results }) => results)
+  }
+  const before = await rows((table) => table)
+  await applyD1Migrations(env.DB, env.MIGRATIONS)
+  expect(await schema()).toEqual(fresh)
+  expect(await rows((table) => readable[table])).toEqual(before)
+  expect(before.map(({ length }) => length)).toEqual([2, 1, 1])
+
+  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': 't', 'idempotency-key': 'k' }
+  const body = { user: { id: 'ada' }, value: 1 }
+  const again = await call(toApp, 'POST', '/v1/metrics/lessons/event', { headers, body })
+  expect(again).toMatchObject({ status: 202, body: { eventId: event, idempotentReplayed: true } })
 })

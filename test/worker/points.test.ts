@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
+import { anotherUuid } from '../readable'
 import { at, everything, newApp, newTenant, type TestTenant } from './harness'
 
 const list = (body: unknown): unknown[] => [body].flat()
@@ -662,7 +663,7 @@ describe('summaries of a system (P11)', () => {
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
       INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics,
         points, counters)
-      SELECT ?1, 'user-' || i, 'iid-' || i, 1, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]' FROM n`
+      SELECT ?1, 'user-' || i, ${anotherUuid('?1', 'i')}, 1, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]' FROM n`
     await env.DB.prepare(bare).bind(tenant.id).run()
     let read = 0
     const batch = async (statements: D1PreparedStatement[]) => {

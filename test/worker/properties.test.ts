@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { type Entry, type OracleSystem, recount } from '../oracle/points.oracle'
+import { readable } from '../readable'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
 const METRICS = ['words', 'pages'] as const
@@ -128,9 +129,12 @@ async function stored({ id }: TestTenant, user: string) {
     z.array(schema).parse((await env.DB.prepare(sql).bind(row.iid).all()).results)
   return {
     row,
-    events: await all(EventRow, 'SELECT * FROM events WHERE user_iid = ?1 ORDER BY seq'),
-    awards: await all(AwardRow, 'SELECT * FROM awards WHERE user_iid = ?1 ORDER BY seq, position'),
-    keys: await all(KeyRow, 'SELECT * FROM idempotency_keys WHERE user_iid = ?1'),
+    events: await all(EventRow, `SELECT * FROM ${readable.events} WHERE user_iid = ?1 ORDER BY seq`),
+    awards: await all(
+      AwardRow,
+      `SELECT * FROM ${readable.awards} WHERE user_iid = ?1 ORDER BY seq, position`,
+    ),
+    keys: await all(KeyRow, `SELECT * FROM ${readable.idempotency_keys} WHERE user_iid = ?1`),
   }
 }
 

@@ -5,6 +5,7 @@ import { scheduleStep } from '../../src/modules/notifications/schedule.service'
 import { drain } from '../../src/modules/outbox/drain.service'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'
+import { anotherUuid } from '../readable'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
@@ -212,7 +213,7 @@ async function manyUsers(tenant: TestTenant, count: number): Promise<void> {
   await env.DB.prepare(
     `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
        metrics, points, counters, touched, streak, streak_due, active_day)
-     SELECT ?1, printf('user%05d', value), ?1 || value, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{}', ?4, ?5, ?6
+     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{}', ?4, ?5, ?6
      FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
   )
     .bind(tenant.id, count, NOON, JSON.stringify({ frequency: 'daily', run }), (day + 2) * DAY, day)

@@ -5,6 +5,7 @@ import { judgeStreaks } from '../../src/modules/streaks/deadlines.service'
 import { recountStep } from '../../src/modules/streaks/settings.service'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'
+import { anotherUuid, bytes, number, numbered, readable } from '../readable'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
@@ -27,7 +28,7 @@ async function streakers(tenant: TestTenant, count: number, active = 0): Promise
   await env.DB.prepare(
     `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
        metrics, points, counters, touched, streak, streak_due)
-     SELECT ?1, printf('user%05d', value), ?1 || value, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{"streak":1}',
+     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{"streak":1}',
        CASE WHEN value > ?2 - ?4 THEN ?6 ELSE ?5 END, CASE WHEN value > ?2 - ?4 THEN ?8 ELSE ?7 END
      FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
   )
@@ -251,7 +252,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     rows(
       tenant,
       `SELECT u.id, json_array_length(u.achievements) AS held, coalesce(u.points ->> 0, (SELECT sum(value) FROM json_each(u.points))) AS points,
-         (SELECT count(*) FROM awards a WHERE a.user_iid = u.iid) AS awards FROM users u WHERE u.tenant_id = ?1 ORDER BY u.id`,
+         (SELECT count(*) FROM ${readable.awards} a WHERE a.user_iid = u.iid) AS awards FROM users u WHERE u.tenant_id = ?1 ORDER BY u.id`,
     )
   const full = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ id: `u${n}`, held: 2, points: 7, awards: 1 }))
@@ -348,8 +349,8 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     const attributeId = at((await tenant.admin('GET', '/attributes')).body, 0, 'id')
     const metricId = at((await tenant.admin('GET', '/metrics')).body, 0, 'id')
     await env.DB.prepare(
-      `INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset, attributes)
-       SELECT (SELECT iid FROM users WHERE tenant_id = ?1), ?2, 1000 + value, 0, 'e' || value, 1000000000000000, 0, ?3
+      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes)
+       SELECT (SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1), ${number('metrics', '?2')}, 1000 + value, 0, ${numbered('value')}, 1000000000000000, 0, ?3
        FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 9500) SELECT value FROM n)`,
     )
       .bind(tenant.id, metricId, JSON.stringify({ [String(attributeId)]: 'long' }))

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { bestLive, overdueOf } from '../../src/modules/streaks/rankings.repository'
 import { instant } from '../../src/shared/clock'
+import { anotherUuid } from '../readable'
 import { contextOf } from './contexts'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
@@ -114,7 +115,7 @@ describe('active streaks', () => {
     await env.DB.prepare(
       `INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control, created, updated,
          metrics, points, counters, streak, streak_due)
-       SELECT u.tenant_id, 'user-' || n.value, u.iid || n.value, 1, u.changed, 'America/New_York', 0, '{}', 0, u.created,
+       SELECT u.tenant_id, 'user-' || n.value, ${anotherUuid('u.iid', 'n.value')}, 1, u.changed, 'America/New_York', 0, '{}', 0, u.created,
          u.updated, '[]', '{}', '[]', json_set(u.streak, '$.run.length', n.value), u.streak_due + n.value % 3
        FROM users u, json_each(?2) n WHERE u.tenant_id = ?1`,
     )

@@ -4,6 +4,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import type { OperationSpec } from '../../src/http/operation'
+import { anotherUuid, readableTable } from '../readable'
 import {
   type Ask,
   calls,
@@ -116,7 +117,7 @@ async function allRows() {
     ).all<{ name: string }>()
     tables.push(...results.map(({ name }) => name))
   }
-  const all = await env.DB.batch(tables.map((name) => env.DB.prepare(`SELECT * FROM ${name}`)))
+  const all = await env.DB.batch(tables.map((name) => env.DB.prepare(`SELECT * FROM ${readableTable(name)}`)))
   return all.flatMap(({ results }, index) =>
     results.map((row) => ({
       table: tables[index] ?? '',
@@ -553,7 +554,7 @@ describe('two tenants at once', () => {
         `WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
          INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
            metrics, points, counters, streak, streak_due)
-         SELECT tenant_id, 'more-' || n, iid || n, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+         SELECT tenant_id, 'more-' || n, ${anotherUuid('iid', 'n')}, seq, changed, subscribe_to_emails, attributes, control, created, updated,
            metrics, json_object(?3, ?4), counters, streak, NULL FROM users, n WHERE tenant_id = ?1`,
       )
         .bind(tenant.id, users, system, points)

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { type TickStep, tickStep } from '../../src/modules/points/ticks.service'
 import { type DueWork, ticksOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { type Instant, instant } from '../../src/shared/clock'
+import { anotherUuid, readable } from '../readable'
 import { contextOf } from './contexts'
 import { at, newTenant, type TestTenant } from './harness'
 
@@ -133,7 +134,7 @@ const UserRow = z.object({ id: z.string(), seq: z.number(), points: z.string(), 
 async function ledger({ tenant, system }: Setup): Promise<z.infer<typeof AwardRow>[]> {
   const [awardRows, userRows] = await env.DB.batch([
     env.DB.prepare(
-      `SELECT u.id AS user, a.* FROM awards a JOIN users u ON u.iid = a.user_iid
+      `SELECT u.id AS user, a.* FROM ${readable.awards} a JOIN users u ON u.iid = a.user_iid
        WHERE u.tenant_id = ?1 AND a.system_id = ?2 ORDER BY u.id, a.seq, a.position`,
     ).bind(tenant.id, system),
     env.DB.prepare('SELECT id, seq, points, touched FROM users WHERE tenant_id = ?1').bind(tenant.id),
@@ -201,7 +202,7 @@ async function manyUsers({ tenant }: Setup, count: number): Promise<void> {
   await env.DB.prepare(
     `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
        metrics, points, counters)
-     SELECT ?1, printf('user%05d', value), ?1 || value, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]'
+     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]'
      FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
   )
     .bind(tenant.id, count, Date.now())
@@ -510,7 +511,7 @@ describe('changes of time triggers (P4, G9)', () => {
     const awards = await ledger(setup)
     expect(awards.map(({ awarded }) => awarded)).toEqual(Array(1_500).fill(5))
     const versions = await env.DB.prepare(
-      'SELECT count(DISTINCT trigger_version) AS n FROM awards WHERE system_id = ?1',
+      `SELECT count(DISTINCT trigger_version) AS n FROM ${readable.awards} WHERE system_id = ?1`,
     )
       .bind(setup.system)
       .first('n')

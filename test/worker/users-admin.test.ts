@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { createApp } from '../../src/app'
 import { Instance } from '../../src/instance'
+import { anotherUuid, bytes, number, numbered } from '../readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from './boards'
 import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
 
@@ -89,7 +90,7 @@ describe('GET /admin/v1/users', () => {
       `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
          metrics, points, counters)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-       SELECT ?1, 'u' || i, ?1 || i, 1, 1, 1, '{}', 0, 10000 - i, 1, '[]', '{}', '[]' FROM n`,
+       SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 1, 1, '{}', 0, 10000 - i, 1, '[]', '{}', '[]' FROM n`,
     )
       .bind(tenant.id)
       .run()
@@ -120,12 +121,13 @@ const exported = (tenant: TestTenant, id: string) =>
 /** So many rows of the log and of idempotency keys for a user, one of the metric's each millisecond. */
 async function grow(tenant: TestTenant, id: string, metric: string, count: number): Promise<void> {
   const rows = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?4)'
-  const iid = '(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
+  const iid = `(SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2)`
+  const metricNo = number('metrics', '?3')
   for (const sql of [
-    `INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
-     ${rows} SELECT ${iid}, ?3, i, 0, 'seed' || i, i * 1000000, 60 FROM n`,
-    `INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
-     ${rows} SELECT ${iid}, ?3, 'key' || i, 'seed' || i FROM n`,
+    `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+     ${rows} SELECT ${iid}, ${metricNo}, i, 0, ${numbered('i')}, i * 1000000, 60 FROM n`,
+    `INSERT INTO idempotency_keys (user_iid, metric_no, key, event_id)
+     ${rows} SELECT ${iid}, ${metricNo}, 'key' || i, ${numbered('i')} FROM n`,
   ]) {
     await env.DB.prepare(sql).bind(tenant.id, id, metric, count).run()
   }
@@ -289,28 +291,24 @@ describe('GET /admin/v1/users/{id}/export', () => {
         },
       ],
     })
-    expect(at(body, 'events')).toEqual(
-      [
-        {
-          id: ids[0],
-          metricId: metric,
-          metricKey: 'steps',
-          value: 2.5,
-          ...moment,
-          attributes: [
-            { id: kind, key: 'kind', value: 'run' },
-            { id: gone, key: null, value: 'yes' },
-          ],
-        },
-        { id: ids[1], metricId: other, metricKey: null, value: 7, ...moment, attributes: [] },
-      ].toSorted((a, b) => (a.metricId < b.metricId ? -1 : 1)),
-    )
-    expect(at(body, 'idempotencyKeys')).toEqual(
-      [
-        { metricId: metric, metricKey: 'steps', key: 'one', eventId: ids[0] },
-        { metricId: other, metricKey: null, key: 'two', eventId: ids[1] },
-      ].toSorted((a, b) => (a.metricId < b.metricId ? -1 : 1)),
-    )
+    expect(at(body, 'events')).toEqual([
+      {
+        id: ids[0],
+        metricId: metric,
+        metricKey: 'steps',
+        value: 2.5,
+        ...moment,
+        attributes: [
+          { id: kind, key: 'kind', value: 'run' },
+          { id: gone, key: null, value: 'yes' },
+        ],
+      },
+      { id: ids[1], metricId: other, metricKey: null, value: 7, ...moment, attributes: [] },
+    ])
+    expect(at(body, 'idempotencyKeys')).toEqual([
+      { metricId: metric, metricKey: 'steps', key: 'one', eventId: ids[0] },
+      { metricId: other, metricKey: null, key: 'two', eventId: ids[1] },
+    ])
     const streak = at(body, 'streak')
     expect(streak).toMatchObject({
       now: { length: 0 },

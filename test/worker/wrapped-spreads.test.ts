@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { spreadStep } from '../../src/modules/wrapped/spreads.service'
+import { bytes, number } from '../readable'
 import { contextOf } from './contexts'
 import { newTenant } from './harness'
 
@@ -21,11 +22,11 @@ async function setup(
   awards: readonly Doing[] = [],
 ): Promise<string> {
   const { id } = await newTenant()
-  const rows = Array.from({ length: users }, (_, user) => [`user-${user}`, `${id}-${user}`])
+  const rows = Array.from({ length: users }, (_, user) => [`user-${user}`, crypto.randomUUID()])
   const log = (list: readonly Doing[]) =>
     JSON.stringify(
       list.map(({ user, ...one }, seq) => [
-        `${id}-${user}`,
+        rows[user]?.[1],
         one.subject,
         one.at,
         seq,
@@ -35,17 +36,27 @@ async function setup(
     )
   const from = 'FROM json_each(?1)'
   await env.DB.batch([
+    // All tests have the same ones: whose they are is nobody's question here.
+    env.DB.prepare(
+      `INSERT OR IGNORE INTO metrics (id, tenant_id, created, updated, key, name, unit_type, units)
+       SELECT DISTINCT value ->> 1, 'any', 0, 0, value ->> 1, '', 'number', '' ${from}`,
+    ).bind(log(events)),
+    env.DB.prepare(
+      `INSERT OR IGNORE INTO points_systems (id, tenant_id, created, updated, key, name, description)
+       SELECT DISTINCT value ->> 1, 'any', 0, 0, value ->> 1, '', '' ${from}`,
+    ).bind(log(awards)),
     env.DB.prepare(
       `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics, points, counters)
        SELECT ?2, value ->> 0, value ->> 1, 100, 0, 0, '{}', 0, 0, 0, '[]', '{}', '[]' ${from}`,
     ).bind(JSON.stringify(rows), id),
     env.DB.prepare(
-      `INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
-       SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, 'e', value ->> 4, value ->> 5 ${from}`,
+      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+       SELECT ${bytes('value ->> 0')}, ${number('metrics', 'value ->> 1')}, value ->> 2, value ->> 3, x'00', value ->> 4, value ->> 5 ${from}`,
     ).bind(log(events)),
     env.DB.prepare(
-      `INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id, trigger_version)
-       SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, 0, 'a', value ->> 4, 0, value ->> 5, 't', 0 ${from}`,
+      `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version)
+       SELECT ${bytes('value ->> 0')}, ${number('points_systems', 'value ->> 1')}, value ->> 2, value ->> 3, 0, x'00', value ->> 4, 0,
+         value ->> 5, 1, 0 ${from}`,
     ).bind(log(awards)),
     env.DB.prepare(
       "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'spreads', ?2, 0)",

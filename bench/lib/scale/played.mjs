@@ -48,7 +48,7 @@ export async function requireSameRows(database) {
     const found = /** @type {Record<string, string[]>} */ ({ users: [unnamed(user)] })
     for (const table of TABLES) {
       const { results } = await database
-        .prepare(`SELECT * FROM ${table} WHERE user_iid = ?1`)
+        .prepare(`SELECT * FROM ${table} WHERE user_iid IN (?1, unhex(?1, '-'))`)
         .bind(user.iid)
         .all()
       found[table] = results.map(unnamed).toSorted()

@@ -38,8 +38,13 @@ export function eventsOf(number, day) {
 /** What is given to each statement comes as one JSON object, so that its numbers are whole. */
 const given = (/** @type {string} */ name) => `(?1 ->> '${name}')`
 const IID = "printf('01900000-0000-7000-8000-%012x', i)"
+/** In the log, the ledger and the keys UUIDs are bytes, and resources the numbers of their rows. */
+const bytes = (/** @type {string} */ id) => `unhex(${id}, '-')`
+const no = (/** @type {string} */ table, /** @type {string} */ id) =>
+  `(SELECT r.no FROM ${table} r WHERE r.id = ${id})`
 const EVENT_ID = (/** @type {string} */ nth) => `printf('01900000-%04x-7000-8000-%012x', ${nth}, i)`
 const AWARD_ID = `printf('01900000-%04x-7000-9000-%012x', nth, i)`
+const METRIC_NO = no('metrics', given('metric'))
 /** As random as keys are in life, so that they come in no order. */
 const KEY = "lower(printf('%s-%s', hex(randomblob(8)), hex(randomblob(9))))"
 const VALUE = (/** @type {string} */ nth) => `(1 + (i * (30 + ${nth}) + ${nth} * ${nth} * 17) % 97)`
@@ -85,13 +90,13 @@ export const USERS = [
 /** The nth event of each of the users, with its award and its idempotency key. */
 export const PASSES = [
   `${WITH}
-  INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
-  SELECT ${IID}, ${given('metric')}, ${AT('nth')}, nth, ${EVENT_ID('nth')}, ${VALUE('nth')} * 1000000, 0 FROM u`,
+  INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+  SELECT ${bytes(IID)}, ${METRIC_NO}, ${AT('nth')}, nth, ${bytes(EVENT_ID('nth'))}, ${VALUE('nth')} * 1000000, 0 FROM u`,
   `${WITH}
-  INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id, trigger_version)
-  SELECT ${IID}, ${given('system')}, ${AT('nth')}, nth, 0, ${AWARD_ID}, ${VALUE('nth')} * ${AWARD}, ${TOTAL('nth')} * ${AWARD}, 0,
-    ${given('trigger')}, 1 FROM u`,
+  INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version)
+  SELECT ${bytes(IID)}, ${no('points_systems', given('system'))}, ${AT('nth')}, nth, 0, ${bytes(AWARD_ID)}, ${VALUE('nth')} * ${AWARD}, ${TOTAL('nth')} * ${AWARD}, 0,
+    ${no('points_triggers', given('trigger'))}, 1 FROM u`,
   `${WITH}
-  INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
-  SELECT ${IID}, ${given('metric')}, ${KEY}, ${EVENT_ID('nth')} FROM u`,
+  INSERT INTO idempotency_keys (user_iid, metric_no, key, event_id)
+  SELECT ${bytes(IID)}, ${METRIC_NO}, ${KEY}, ${bytes(EVENT_ID('nth'))} FROM u`,
 ]

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { bytesOf, numberOf } from '../../db/ids'
 import { type Micros, micros } from '../../shared/decimal'
 import type { Achievement } from '../configuration/configuration'
 import { raiseVersion } from '../configuration/configuration.service'
@@ -7,7 +8,8 @@ import { raiseVersion } from '../configuration/configuration.service'
 // `total` counts in floats, where `sum` would fail beyond 64 bits: a part of the events may go as far as it likes (E1).
 const SUMS = `
   SELECT asked.value ->> 0 AS iid, total(e.value) AS sum FROM json_each(?1) asked
-  CROSS JOIN events e ON e.user_iid = asked.value ->> 0 AND e.metric_id = ?2 AND e.seq <= asked.value ->> 1
+  CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
+    AND e.metric_no = ${numberOf('metrics', '?2')} AND e.seq <= asked.value ->> 1
   WHERE NOT EXISTS (SELECT 1 FROM json_each(?3) f
     WHERE (e.attributes ->> ('$."' || (f.value ->> 0) || '"')) IS NOT f.value ->> 1)
   GROUP BY 1`

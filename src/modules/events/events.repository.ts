@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
+import { bytesOf, HexId, numberOf } from '../../db/ids'
 import type { Change } from '../../engine/happen'
 import type { Instant } from '../../shared/clock'
 
@@ -9,10 +10,10 @@ export type UsedKey = { metricId: string; key: string; eventId: string }
 
 // CROSS JOIN keeps SQLite from reading all of a user's keys instead of those that are asked for.
 const USED_KEYS = `
-  SELECT asked.value ->> 0 AS userId, i.metric_id AS metricId, i.key, i.event_id AS eventId
+  SELECT asked.value ->> 0 AS userId, asked.value ->> 1 AS metricId, i.key, hex(i.event_id) AS eventId
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
-    CROSS JOIN idempotency_keys i
-    ON i.user_iid = u.iid AND i.metric_id = asked.value ->> 1 AND i.key = asked.value ->> 2`
+    CROSS JOIN idempotency_keys i ON i.user_iid = ${bytesOf('u.iid')}
+    AND i.metric_no = ${numberOf('metrics', 'asked.value ->> 1')} AND i.key = asked.value ->> 2`
 
 /** Finds which of these keys, as triples of user id, metric id and key, were used before. Parsed by `parseUsedKeys`. */
 export function usedKeysStatement(
@@ -23,7 +24,7 @@ export function usedKeysStatement(
 }
 
 const UsedKeyRows = z.array(
-  z.object({ userId: z.string(), metricId: z.string(), key: z.string(), eventId: z.string() }),
+  z.object({ userId: z.string(), metricId: z.string(), key: z.string(), eventId: HexId }),
 )
 
 /** The keys that `usedKeysStatement` has found, and whose they are. */
@@ -32,10 +33,11 @@ export function parseUsedKeys(result: D1Result | undefined): (UsedKey & { userId
 }
 
 const RECORDED = `
-  SELECT e.id, e.at, e.seq FROM json_each(?2) asked
+  SELECT asked.value ->> 3 AS id, e.at, e.seq FROM json_each(?2) asked
     CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
-    CROSS JOIN events e ON e.user_iid = u.iid
-    AND e.metric_id = asked.value ->> 1 AND e.at >= asked.value ->> 2 AND e.id = asked.value ->> 3`
+    CROSS JOIN events e ON e.user_iid = ${bytesOf('u.iid')}
+    AND e.metric_no = ${numberOf('metrics', 'asked.value ->> 1')} AND e.at >= asked.value ->> 2
+    AND e.id = ${bytesOf('asked.value ->> 3')}`
 
 /** An event that may have been recorded, and where it would stand in its user's log: not before `since`. */
 export type EventSought = { userId: string; metricId: string; since: Instant; id: string }
@@ -56,8 +58,9 @@ export function parseRecorded(result: D1Result | undefined): Map<string, Recorde
 }
 
 const LOG = `
-  INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset, attributes)
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+  INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes)
+  SELECT ${bytesOf('value ->> 0')}, ${numberOf('metrics', 'value ->> 1')}, value ->> 2, value ->> 3, ${bytesOf('value ->> 4')},
+    value ->> 5, value ->> 6, value ->> 7
   FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
 
 /** Appends the events of changes to the log: one row each. */
@@ -86,8 +89,9 @@ export function logEvents(
 }
 
 const USE_KEYS = `
-  INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
+  INSERT INTO idempotency_keys (user_iid, metric_no, key, event_id)
+  SELECT ${bytesOf('value ->> 0')}, ${numberOf('metrics', 'value ->> 1')}, value ->> 2, ${bytesOf('value ->> 3')}
+  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
 
 /** Marks idempotency keys as used, each by a user, whom our own id names: one row each. */
 export function useKeys(
@@ -104,7 +108,7 @@ export type DailyChange = { day: number; change: number }
 
 const DAILY = `
   SELECT (at + utc_offset * 60000) / 86400000 AS day, sum(value) AS change FROM events
-  WHERE user_iid = ?1 AND metric_id = ?2 AND at >= ?3 AND seq <= ?4 GROUP BY day`
+  WHERE user_iid = ${bytesOf('?1')} AND metric_no = ${numberOf('metrics', '?2')} AND at >= ?3 AND seq <= ?4 GROUP BY day`
 
 /**
  * The changes of a user's metric by stored local day (days since 1970-01-01), in millionths, from a moment on (P12); only

@@ -1,16 +1,16 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** The log: one row an event, never changed. A user's total in a metric is the sum of them. WITHOUT ROWID. */
+/** The log: one row an event, never changed. A user's total in a metric is the sum of them. Of ids see db/ids.ts. WITHOUT ROWID. */
 export const events = sqliteTable(
   'events',
   {
-    userIid: text('user_iid').notNull(),
-    metricId: text('metric_id').notNull(),
+    userIid: blob('user_iid').notNull(),
+    metricNo: integer('metric_no').notNull(),
     /** When it happened, in milliseconds. */
     at: integer('at').notNull(),
     /** The user's `seq` of this change. */
     seq: integer('seq').notNull(),
-    id: text('id').notNull(),
+    id: blob('id').notNull(),
     /** In millionths (E1). */
     value: integer('value').notNull(),
     /** Minutes ahead of UTC in the user's zone at that moment, frozen (E8). */
@@ -18,17 +18,17 @@ export const events = sqliteTable(
     /** JSON: attribute id → value; null where there are none. */
     attributes: text('attributes'),
   },
-  (table) => [primaryKey({ columns: [table.userIid, table.metricId, table.at, table.seq] })],
+  (table) => [primaryKey({ columns: [table.userIid, table.metricNo, table.at, table.seq] })],
 )
 
-/** Idempotency keys, for ever (E4). WITHOUT ROWID. */
+/** Idempotency keys, for ever (E4). Of ids see db/ids.ts. WITHOUT ROWID. */
 export const idempotencyKeys = sqliteTable(
   'idempotency_keys',
   {
-    userIid: text('user_iid').notNull(),
-    metricId: text('metric_id').notNull(),
+    userIid: blob('user_iid').notNull(),
+    metricNo: integer('metric_no').notNull(),
     key: text('key').notNull(),
-    eventId: text('event_id').notNull(),
+    eventId: blob('event_id').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.userIid, table.metricId, table.key] })],
+  (table) => [primaryKey({ columns: [table.userIid, table.metricNo, table.key] })],
 )

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { bytesOf, numberOf } from '../../db/ids'
 import { LAST_DAY } from '../../shared/periods'
 import { lengthOn } from '../streaks/history.rules'
 import { StreakRunRow } from '../streaks/streaks.repository'
@@ -69,11 +70,11 @@ export async function marksAfter(
 const EVENTS = `
   SELECT at, value AS amount, (at + utc_offset * 60000) / 86400000 AS day,
     (at + utc_offset * 60000) % 86400000 AS time FROM events
-  WHERE user_iid = u.iid AND metric_id = ?3 AND at >= ?5 AND at <= ?6`
+  WHERE user_iid = ${bytesOf('u.iid')} AND metric_no = ${numberOf('metrics', '?3')} AND at >= ?5 AND at <= ?6`
 const AWARDS = `
   SELECT at, sum(awarded) AS amount, (at + utc_offset * 60000) / 86400000 AS day,
     (at + utc_offset * 60000) % 86400000 AS time FROM awards
-  WHERE user_iid = u.iid AND system_id = ?3 AND at >= ?5 AND at <= ?6 GROUP BY at, seq`
+  WHERE user_iid = ${bytesOf('u.iid')} AND system_no = ${numberOf('points_systems', '?3')} AND at >= ?5 AND at <= ?6 GROUP BY at, seq`
 
 /** `total` counts in floats, where `sum` fails beyond 64 bits: what a daily window lets in may go as far as it likes (E1). */
 /** Sums by local day (or, where ?9 is 0, under the first one) inside the dates from ?7 on and the window ?8, as `[from, to]` in ms. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { bytesOf, numberOf } from '../../db/ids'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { runsOfSeveral } from '../streaks/streaks.repository'
@@ -132,8 +133,8 @@ export async function readUsers(db: TenantDatabase, ids: readonly string[]): Pro
 
 const ACTIVE = `
   SELECT asked.value ->> 0 AS iid FROM json_each(?1) asked WHERE EXISTS (
-    SELECT 1 FROM json_each(asked.value -> 1) m CROSS JOIN events e ON e.user_iid = asked.value ->> 0
-      AND e.metric_id = m.value AND e.at BETWEEN ?2 AND ?3
+    SELECT 1 FROM json_each(asked.value -> 1) m CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
+      AND e.metric_no = ${numberOf('metrics', 'm.value')} AND e.at BETWEEN ?2 AND ?3
     WHERE (e.at + e.utc_offset * 60000) / 86400000 BETWEEN ?4 AND ?5)`
 
 /** Those of these users, by our own ids, who have an event with a local date from the day `start` to `end`. */
@@ -156,13 +157,13 @@ export async function activeBetween(
 
 // The dates of what is far from the period need not be looked at; all that came since is taken off the present total.
 const DATED = '(e.at + e.utc_offset * 60000) / 86400000'
-const gainsIn = (table: 'events' | 'awards', of: 'metric_id' | 'system_id', value: 'value' | 'awarded') => `
-  SELECT e.user_iid AS iid, e.${of} AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${value} ELSE 0 END) AS change,
+const gainsIn = (log: string, no: string, table: 'metrics' | 'points_systems', value: string) => `
+  SELECT asked.value ->> 0 AS iid, of.value AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${value} ELSE 0 END) AS change,
     sum(CASE WHEN ${DATED} > ?4 THEN e.${value} ELSE 0 END) AS later
-  FROM json_each(?1) asked CROSS JOIN json_each(asked.value -> 1) of CROSS JOIN ${table} e
-    ON e.user_iid = asked.value ->> 0 AND e.${of} = of.value AND e.at >= ?2 GROUP BY 1, 2`
-const METRIC_GAINS = gainsIn('events', 'metric_id', 'value')
-const POINT_GAINS = gainsIn('awards', 'system_id', 'awarded')
+  FROM json_each(?1) asked CROSS JOIN json_each(asked.value -> 1) of CROSS JOIN ${log} e
+    ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.${no} = ${numberOf(table, 'of.value')} AND e.at >= ?2 GROUP BY 1, 2`
+const METRIC_GAINS = gainsIn('events', 'metric_no', 'metrics', 'value')
+const POINT_GAINS = gainsIn('awards', 'system_no', 'points_systems', 'awarded')
 
 /** What a total has gained in a period, and since then. */
 type Gain = { change: number; later: number }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
+import { bytesOf, idOf, numberOf } from '../../db/ids'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
@@ -136,12 +137,13 @@ const MOST_AWARDS = 1_000
 const LATE = 31 * 86_400_000
 
 const AWARDS = `
-  SELECT * FROM (
-    SELECT asked.key AS nth, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.trigger_id AS triggerId,
-      a.trigger_version AS triggerVersion, a.boosts,
+  SELECT nth, hex(id) AS id, at, seq, position, awarded, total, ${idOf('points_triggers', 't.trigger_no')} AS triggerId,
+    trigger_version AS triggerVersion, boosts
+  FROM (
+    SELECT asked.key AS nth, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.trigger_no, a.trigger_version, a.boosts,
       row_number() OVER (PARTITION BY asked.key ORDER BY a.at DESC, a.seq DESC, a.position DESC) AS place
-    FROM json_each(?1) asked CROSS JOIN awards a ON a.user_iid = asked.value ->> 0 AND a.system_id = asked.value ->> 1
-      AND a.at >= asked.value ->> 2 AND a.seq > asked.value ->> 3)
+    FROM json_each(?1) asked CROSS JOIN awards a ON a.user_iid = ${bytesOf('asked.value ->> 0')}
+      AND a.system_no = ${numberOf('points_systems', 'asked.value ->> 1')} AND a.at >= asked.value ->> 2 AND a.seq > asked.value ->> 3) t
   WHERE place <= ${MOST_AWARDS} ORDER BY nth, at, seq, position`
 
 /** Reads the awards that were made since these were told, oldest first; `nth` is the place among them. Parsed by `StoredAward`. */

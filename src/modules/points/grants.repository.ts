@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { bytesOf, numberOf } from '../../db/ids'
 import type { AwardRecord } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
@@ -77,17 +78,18 @@ const ADVANCE = `
 // anew each time: half of the time of a tick otherwise.
 const BOOK = `
   WITH ticks AS MATERIALIZED (
-    SELECT key, value ->> 0 AS system_id, value ->> 1 AS at, value ->> 2 AS trigger_id, value ->> 3 AS trigger_version
+    SELECT key, ${numberOf('points_systems', 'value ->> 0')} AS system_no, value ->> 1 AS at,
+      ${numberOf('points_triggers', 'value ->> 2')} AS trigger_no, value ->> 3 AS trigger_version
     FROM json_each(?3)),
   booked AS MATERIALIZED (
-    SELECT u.iid, u.seq, a.value AS award FROM json_each(?2) asked
+    SELECT ${bytesOf('u.iid')} AS iid, u.seq, a.value AS award FROM json_each(?2) asked
     CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0 AND u.iid = asked.value ->> 1
       AND u.seq = asked.value ->> 2
     CROSS JOIN json_each(asked.value, '$[3]') a)
-  INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id, trigger_version,
+  INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version,
     boosts)
-  SELECT b.iid, t.system_id, t.at, b.seq + 1, b.award ->> 1, b.award ->> 2, b.award ->> 3, b.award ->> 4, b.award ->> 5,
-    t.trigger_id, t.trigger_version, b.award ->> 6
+  SELECT b.iid, t.system_no, t.at, b.seq + 1, b.award ->> 1, ${bytesOf('b.award ->> 2')}, b.award ->> 3, b.award ->> 4, b.award ->> 5,
+    t.trigger_no, t.trigger_version, b.award ->> 6
   FROM booked b CROSS JOIN ticks t ON t.key = b.award ->> 0`
 
 // Materialised, so that each user is found by the key; else SQLite walks all of the tenant's users with the whole list for each.

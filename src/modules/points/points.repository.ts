@@ -1,18 +1,38 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
+import { bytesOf, HexId, idOf, numberOf } from '../../db/ids'
 import type { Change } from '../../engine/happen'
 import type { AwardRecord } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { PointsBoost, PointsTrigger } from './points.schemas'
 
-const BOOK = `
-  INSERT INTO awards (user_iid, seq, system_id, at, position, id, awarded, total, utc_offset, trigger_id,
-    trigger_version, boosts)
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-    value ->> 8, value ->> 9, value ->> 10, value ->> 11 FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
+/** The columns of an award, but for whose it is and of which change; `awardIn` says what stands in them. */
+export const AWARD_COLUMNS =
+  'system_no, at, position, id, awarded, total, utc_offset, trigger_no, trigger_version, boosts'
 
-/** What the ledger has of an award, but for whose it is and of which change, in the order of its columns from `system_id` on. */
+/** The SQL of what stands in `AWARD_COLUMNS`: the `awardValues` in this list, from this place of it on. */
+export function awardIn(list: string, from: number): string {
+  const value = (nth: number) => `${list} ->> ${from + nth}`
+  return [
+    numberOf('points_systems', value(0)),
+    value(1),
+    value(2),
+    bytesOf(value(3)),
+    value(4),
+    value(5),
+    value(6),
+    numberOf('points_triggers', value(7)),
+    value(8),
+    value(9),
+  ].join(', ')
+}
+
+const BOOK = `
+  INSERT INTO awards (user_iid, seq, ${AWARD_COLUMNS})
+  SELECT ${bytesOf('value ->> 0')}, value ->> 1, ${awardIn('value', 2)} FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
+
+/** What the ledger has of an award, but for whose it is and of which change, as `awardIn` takes it. */
 export const awardValues = (award: AwardRecord): (string | number | null)[] => [
   award.systemId,
   award.at,
@@ -39,13 +59,14 @@ export function bookAwards(
 }
 
 const NEWEST = `
-  SELECT id, at, awarded, total, trigger_id AS triggerId, trigger_version AS triggerVersion, boosts FROM awards
-  WHERE user_iid = ?1 AND system_id = ?2 AND seq <= ?3
+  SELECT hex(id) AS id, at, awarded, total, ${idOf('points_triggers', 'trigger_no')} AS triggerId,
+    trigger_version AS triggerVersion, boosts FROM awards
+  WHERE user_iid = ${bytesOf('?1')} AND system_no = ${numberOf('points_systems', '?2')} AND seq <= ?3
   ORDER BY at DESC, seq DESC, position DESC LIMIT ?4`
 
 /** An award as the ledger has it. */
 export const StoredAward = z.object({
-  id: z.string(),
+  id: HexId,
   at: z.number().transform(instant),
   awarded: z.number(),
   total: z.number(),
@@ -100,7 +121,7 @@ export async function triggerForms(
 
 const DAILY = `
   SELECT (at + utc_offset * 60000) / 86400000 AS day, sum(awarded) AS change FROM awards
-  WHERE user_iid = ?1 AND system_id = ?2 AND at >= ?3 AND seq <= ?4 GROUP BY day`
+  WHERE user_iid = ${bytesOf('?1')} AND system_no = ${numberOf('points_systems', '?2')} AND at >= ?3 AND seq <= ?4 GROUP BY day`
 
 /** The changes of a user's points by stored local day (days since 1970-01-01), from a moment on (P12). */
 export async function dailyAwards(

@@ -1,5 +1,14 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import {
+  blob,
+  index,
+  integer,
+  primaryKey,
+  real,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
 
 /** Points systems, such as XP or energy. */
@@ -112,31 +121,31 @@ export const pointsBoosts = sqliteTable(
   ],
 )
 
-/** The ledger: one row an award, never changed. In a system, a user's total is the sum of them (P8). WITHOUT ROWID. */
+/** The ledger: one row an award, never changed. In a system, a user's total is the sum of them (P8). Of ids see db/ids.ts. WITHOUT ROWID. */
 export const awards = sqliteTable(
   'awards',
   {
-    userIid: text('user_iid').notNull(),
-    systemId: text('system_id').notNull(),
+    userIid: blob('user_iid').notNull(),
+    systemNo: integer('system_no').notNull(),
     /** When it was made; for a time trigger, when it was due. Milliseconds. */
     at: integer('at').notNull(),
     /** The user's `seq` of the change that it is part of. */
     seq: integer('seq').notNull(),
     /** Its place among the awards of that change. */
     position: integer('position').notNull(),
-    id: text('id').notNull(),
+    id: blob('id').notNull(),
     /** What was really applied, after boosts, cap and floor (P6). */
     awarded: integer('awarded').notNull(),
     /** The user's total in the system after it. */
     total: integer('total').notNull(),
     /** Minutes ahead of UTC in the user's zone at that moment, frozen (E8). */
     utcOffset: integer('utc_offset').notNull(),
-    triggerId: text('trigger_id').notNull(),
+    triggerNo: integer('trigger_no').notNull(),
     triggerVersion: integer('trigger_version').notNull(),
     /** JSON: the boosts that applied, as they were; null where none did. */
     boosts: text('boosts'),
   },
-  (table) => [primaryKey({ columns: [table.userIid, table.systemId, table.at, table.seq, table.position] })],
+  (table) => [primaryKey({ columns: [table.userIid, table.systemNo, table.at, table.seq, table.position] })],
 )
 
 /** Points summaries that were expensive to make, kept for a minute (P11). WITHOUT ROWID. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
+import { bytesOf, idOf } from '../../db/ids'
 import type { Change } from '../../engine/happen'
 import { type Instant, instant } from '../../shared/clock'
 import type { Pause, StreakRun } from './streaks.state'
@@ -65,9 +66,12 @@ export function nextDeadline(db: TenantDatabase): D1PreparedStatement[] {
   return [db.statement(NEXT, db.tenantId), db.statement(NONE, db.tenantId)]
 }
 
+// What is sorted is the whole log, so that only what comes of it is named.
 const LOG = `
-  SELECT at, seq, metric_id AS metricId, value, (at + utc_offset * 60000) / 86400000 AS day FROM events
-  WHERE user_iid = ?1 AND seq <= ?2 AND (at, seq) > (?3, ?4) ORDER BY at, seq LIMIT ?5`
+  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, (at + utc_offset * 60000) / 86400000 AS day
+  FROM (SELECT at, seq, metric_no, value, utc_offset FROM events
+    WHERE user_iid = ${bytesOf('?1')} AND seq <= ?2 AND (at, seq) > (?3, ?4) ORDER BY at, seq LIMIT ?5) e
+  ORDER BY at, seq`
 
 const LoggedRow = z.object({
   at: z.number().transform(instant),
@@ -101,9 +105,9 @@ const LOGS_PAGE = 30_000
 
 // CROSS JOIN takes one user after another, so that the read ends with its limit; to sort would take all of it first.
 const LOGS = `
-  SELECT e.user_iid AS userIid, e.at, e.seq, e.metric_id AS metricId, e.value,
+  SELECT asked.value ->> 0 AS userIid, e.at, e.seq, ${idOf('metrics', 'e.metric_no')} AS metricId, e.value,
     (e.at + e.utc_offset * 60000) / 86400000 AS day
-  FROM json_each(?1) asked CROSS JOIN events e ON e.user_iid = asked.value ->> 0 AND e.seq <= asked.value ->> 1
+  FROM json_each(?1) asked CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.seq <= asked.value ->> 1
   LIMIT ?2`
 
 /** The whole logs of the first of these users, by our own ids and in order of time: of those that one read of a bounded length takes. */

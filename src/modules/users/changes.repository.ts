@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { bytesOf } from '../../db/ids'
 import type { Change } from '../../engine/happen'
 import { packed } from '../../shared/packed'
 import type { Configuration } from '../configuration/configuration'
 import { streakParcelsOf } from '../outbox/messages.rules'
 import { putParcelsOf } from '../outbox/outbox.repository'
-import { awardValues } from '../points/points.repository'
+import { AWARD_COLUMNS, awardIn, awardValues } from '../points/points.repository'
 import { streakJson } from '../streaks/streaks.state'
 import { completionsJson, countersJson } from './users.repository'
 
@@ -30,10 +31,8 @@ const FOUND = `FROM asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = aske
 
 const BOOK = `
   ${asked('value ->> 3 AS award')}
-  INSERT INTO awards (user_iid, seq, system_id, at, position, id, awarded, total, utc_offset, trigger_id,
-    trigger_version, boosts)
-  SELECT u.iid, u.seq + 1, award ->> 0, award ->> 1, award ->> 2, award ->> 3, award ->> 4, award ->> 5, award ->> 6,
-    award ->> 7, award ->> 8, award ->> 9 ${FOUND}`
+  INSERT INTO awards (user_iid, seq, ${AWARD_COLUMNS})
+  SELECT ${bytesOf('u.iid')}, u.seq + 1, ${awardIn('award', 0)} ${FOUND}`
 
 const FORGET_RUNS = `
   ${asked('1')}

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { bytesOf } from '../../db/ids'
 import type { Instant } from '../../shared/clock'
 
 // What is left of the user is noted with the caller's id, since the row that knows it goes in the same batch.
@@ -74,13 +75,13 @@ export async function removeUser(
 const ROWS = 5_000
 
 /** Takes some of a user's rows out of a table by its primary key. */
-const rowsOf = (table: string, key: string) =>
-  `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE user_iid = ?1 LIMIT ${ROWS})`
+const rowsOf = (table: string, key: string, iid = '?1') =>
+  `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE user_iid = ${iid} LIMIT ${ROWS})`
 
 const ROWS_OF_USER = [
-  rowsOf('events', 'user_iid, metric_id, at, seq'),
-  rowsOf('awards', 'user_iid, system_id, at, seq, position'),
-  rowsOf('idempotency_keys', 'user_iid, metric_id, key'),
+  rowsOf('events', 'user_iid, metric_no, at, seq', bytesOf('?1')),
+  rowsOf('awards', 'user_iid, system_no, at, seq, position', bytesOf('?1')),
+  rowsOf('idempotency_keys', 'user_iid, metric_no, key', bytesOf('?1')),
   rowsOf('streak_runs', 'user_iid, first'),
   rowsOf('streak_pauses', 'id'),
   rowsOf('points_boosts', 'no'),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { bytesOf, HexId, idOf } from '../../db/ids'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { micros } from '../../shared/decimal'
@@ -108,14 +109,15 @@ async function* pages<R extends { length: number }>(
 type Person = Pick<UserState, 'iid' | 'seq'>
 
 const EVENTS = `
-  SELECT id, metric_id AS metricId, at, seq, value, utc_offset AS utcOffset, coalesce(attributes, '{}') AS attributes,
-    coalesce(length(attributes), 0) AS length
-  FROM events WHERE user_iid = ?1 AND (metric_id, at, seq) > (?3, ?4, ?5) AND seq <= ?2
-  ORDER BY metric_id, at, seq LIMIT ?6`
+  SELECT hex(id) AS id, metric_no AS metricNo, ${idOf('metrics', 'metric_no')} AS metricId, at, seq, value,
+    utc_offset AS utcOffset, coalesce(attributes, '{}') AS attributes, coalesce(length(attributes), 0) AS length
+  FROM events WHERE user_iid = ${bytesOf('?1')} AND (metric_no, at, seq) > (?3, ?4, ?5) AND seq <= ?2
+  ORDER BY metric_no, at, seq LIMIT ?6`
 
 const EventRows = z.array(
   z.object({
-    id: z.string(),
+    id: HexId,
+    metricNo: z.number(),
     metricId: z.string(),
     at: moment,
     seq: z.number(),
@@ -129,20 +131,22 @@ const EventRows = z.array(
 /** A user's events, by metric and time. */
 export function eventPages(db: TenantDatabase, { iid, seq }: Person) {
   return pages<z.output<typeof EventRows>[number]>(async (after, limit) => {
-    const from = [after?.metricId ?? '', after?.at ?? 0, after?.seq ?? 0]
+    const from = [after?.metricNo ?? 0, after?.at ?? 0, after?.seq ?? 0]
     return EventRows.parse(await db.rows(db.statement(EVENTS, iid, seq, ...from, limit)))
   })
 }
 
 const AWARDS = `
-  SELECT id, system_id AS systemId, at, seq, position, awarded, total, utc_offset AS utcOffset, trigger_id AS triggerId,
+  SELECT hex(id) AS id, system_no AS systemNo, ${idOf('points_systems', 'system_no')} AS systemId, at, seq, position, awarded,
+    total, utc_offset AS utcOffset, ${idOf('points_triggers', 'trigger_no')} AS triggerId,
     coalesce(boosts, '[]') AS boosts, coalesce(length(boosts), 0) AS length
-  FROM awards WHERE user_iid = ?1 AND (system_id, at, seq, position) > (?3, ?4, ?5, ?6) AND seq <= ?2
-  ORDER BY system_id, at, seq, position LIMIT ?7`
+  FROM awards WHERE user_iid = ${bytesOf('?1')} AND (system_no, at, seq, position) > (?3, ?4, ?5, ?6) AND seq <= ?2
+  ORDER BY system_no, at, seq, position LIMIT ?7`
 
 const AwardRows = z.array(
   z.object({
-    id: z.string(),
+    id: HexId,
+    systemNo: z.number(),
     systemId: z.string(),
     at: moment,
     seq: z.number(),
@@ -159,23 +163,29 @@ const AwardRows = z.array(
 /** A user's awards, by points system and time. */
 export function awardPages(db: TenantDatabase, { iid, seq }: Person) {
   return pages<z.output<typeof AwardRows>[number]>(async (after, limit) => {
-    const from = [after?.systemId ?? '', after?.at ?? 0, after?.seq ?? 0, after?.position ?? 0]
+    const from = [after?.systemNo ?? 0, after?.at ?? 0, after?.seq ?? 0, after?.position ?? 0]
     return AwardRows.parse(await db.rows(db.statement(AWARDS, iid, seq, ...from, limit)))
   })
 }
 
 const USED_KEYS = `
-  SELECT metric_id AS metricId, key, event_id AS eventId, length(key) AS length FROM idempotency_keys
-  WHERE user_iid = ?1 AND (metric_id, key) > (?2, ?3) ORDER BY metric_id, key LIMIT ?4`
+  SELECT metric_no AS metricNo, ${idOf('metrics', 'metric_no')} AS metricId, key, hex(event_id) AS eventId, length(key) AS length
+  FROM idempotency_keys WHERE user_iid = ${bytesOf('?1')} AND (metric_no, key) > (?2, ?3) ORDER BY metric_no, key LIMIT ?4`
 
 const UsedKeyRows = z.array(
-  z.object({ metricId: z.string(), key: z.string(), eventId: z.string(), length: z.number() }),
+  z.object({
+    metricNo: z.number(),
+    metricId: z.string(),
+    key: z.string(),
+    eventId: HexId,
+    length: z.number(),
+  }),
 )
 
 /** A user's idempotency keys, by metric and key; those that are used meanwhile may be among them. */
 export function usedKeyPages(db: TenantDatabase, { iid }: Person) {
   return pages<z.output<typeof UsedKeyRows>[number]>(async (after, limit) => {
-    const from = [after?.metricId ?? '', after?.key ?? '']
+    const from = [after?.metricNo ?? 0, after?.key ?? '']
     return UsedKeyRows.parse(await db.rows(db.statement(USED_KEYS, iid, ...from, limit)))
   })
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { bytesOf, idOf } from '../../db/ids'
 import type { Instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
 import type { DueWork } from '../timekeeper/timekeeper.repository'
@@ -99,34 +100,34 @@ export function forgetBuild(db: TenantDatabase, year: number): D1PreparedStateme
 
 /** The metrics or points systems of the step's users, from one to the next by the index. */
 const used = (name: string, log: string, subject: string) => `
-  ${name}(iid, id) AS (
+  ${name}(iid, no) AS (
     SELECT iid, (SELECT min(l.${subject}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
-    UNION ALL SELECT iid, (SELECT min(l.${subject}) FROM ${log} l WHERE l.user_iid = ${name}.iid AND l.${subject} > ${name}.id)
-      FROM ${name} WHERE ${name}.id IS NOT NULL)`
+    UNION ALL SELECT iid, (SELECT min(l.${subject}) FROM ${log} l WHERE l.user_iid = ${name}.iid AND l.${subject} > ${name}.no)
+      FROM ${name} WHERE ${name}.no IS NOT NULL)`
 
 /** The users' changes by subject and period of the calendar, by stored local day (E8). */
 const changes = (usedName: string, log: string, subject: string, amount: string) => `
     SELECT d.iid, d.subject, c.period, sum(d.change) AS change
-    FROM (SELECT u.iid, u.id AS subject, (l.at + l.utc_offset * 60000) / 86400000 AS day, sum(l.${amount}) AS change
+    FROM (SELECT u.iid, u.no AS subject, (l.at + l.utc_offset * 60000) / 86400000 AS day, sum(l.${amount}) AS change
       FROM ${usedName} u CROSS JOIN ${log} l
-        ON l.user_iid = u.iid AND l.${subject} = u.id AND l.at BETWEEN ?4 AND ?5 GROUP BY 1, 2, 3) d
+        ON l.user_iid = u.iid AND l.${subject} = u.no AND l.at BETWEEN ?4 AND ?5 GROUP BY 1, 2, 3) d
     CROSS JOIN calendar c ON c.day = d.day GROUP BY 1, 2, 3`
 
 // What stands under an empty subject counts those who were active.
 const FRESH = `
   WITH RECURSIVE
-  chunk AS MATERIALIZED (SELECT iid FROM users WHERE tenant_id = ?1 AND id > ?2 AND id <= ?3),
+  chunk AS MATERIALIZED (SELECT ${bytesOf('iid')} AS iid FROM users WHERE tenant_id = ?1 AND id > ?2 AND id <= ?3),
   calendar AS MATERIALIZED (SELECT value ->> 0 AS day, value ->> 1 AS period FROM json_each(?6)),
-  ${used('metrics', 'events', 'metric_id')},
-  ${used('systems', 'awards', 'system_id')},
-  done AS MATERIALIZED (${changes('metrics', 'events', 'metric_id', 'value')}),
+  ${used('in_metrics', 'events', 'metric_no')},
+  ${used('in_systems', 'awards', 'system_no')},
+  done AS MATERIALIZED (${changes('in_metrics', 'events', 'metric_no', 'value')}),
   active AS MATERIALIZED (SELECT DISTINCT iid, period FROM done),
-  earned AS (${changes('systems', 'awards', 'system_id', 'awarded')}),
+  earned AS (${changes('in_systems', 'awards', 'system_no', 'awarded')}),
   fresh AS (
     SELECT period, '' AS subject, 0 AS change, count(*) AS users FROM active GROUP BY period
-    UNION ALL SELECT period, subject, change, count(*) FROM done GROUP BY 1, 2, 3
-    UNION ALL SELECT e.period, e.subject, e.change, count(*)
-      FROM earned e JOIN active a ON a.iid = e.iid AND a.period = e.period GROUP BY 1, 2, 3)
+    UNION ALL SELECT period, ${idOf('metrics', 'subject')}, change, count(*) FROM done GROUP BY period, subject, change
+    UNION ALL SELECT e.period, ${idOf('points_systems', 'e.subject')}, e.change, count(*)
+      FROM earned e JOIN active a ON a.iid = e.iid AND a.period = e.period GROUP BY e.period, e.subject, e.change)
   SELECT period, subject, json_group_array(json_array(change, users)) AS document FROM fresh GROUP BY 1, 2`
 const BUILT = `
   SELECT substr(period, length(?2) + 1) AS period, subject, document FROM change_spreads

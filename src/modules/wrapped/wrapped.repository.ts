@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { bytesOf, idOf, numberOf } from '../../db/ids'
 import type { UserState } from '../../engine/state'
 import type { DayChange, Days, Periods } from './wrapped.rules'
 
@@ -20,18 +21,18 @@ type Reader = Pick<UserState, 'iid' | 'seq'>
  * Changes by local day from day ?4 on, those after day ?5 as of the day after it. It goes from one metric or system of the user to
  * the next by the index, and reads of each only what happened since ?3.
  */
-const daily = (log: string, subject: string, amount: string) => `
-  WITH RECURSIVE used(id) AS (
-    SELECT min(${subject}) FROM ${log} WHERE user_iid = ?1
-    UNION ALL SELECT (SELECT min(l.${subject}) FROM ${log} l WHERE l.user_iid = ?1 AND l.${subject} > used.id)
-      FROM used WHERE used.id IS NOT NULL)
-  SELECT used.id AS subject, min((l.at + l.utc_offset * 60000) / 86400000, ?5 + 1) AS day, count(*) AS count,
-    total(l.${amount}) AS change
-  FROM used CROSS JOIN ${log} l ON l.user_iid = ?1 AND l.${subject} = used.id AND l.at >= ?3 AND l.seq <= ?2
-  GROUP BY 1, 2 HAVING day >= ?4`
+const daily = (log: string, no: string, table: 'metrics' | 'points_systems', amount: string) => `
+  WITH RECURSIVE used(no) AS (
+    SELECT min(${no}) FROM ${log} WHERE user_iid = ${bytesOf('?1')}
+    UNION ALL SELECT (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${bytesOf('?1')} AND l.${no} > used.no)
+      FROM used WHERE used.no IS NOT NULL)
+  SELECT ${idOf(table, 'd.no')} AS subject, day, count, change FROM (
+    SELECT used.no, min((l.at + l.utc_offset * 60000) / 86400000, ?5 + 1) AS day, count(*) AS count, total(l.${amount}) AS change
+    FROM used CROSS JOIN ${log} l ON l.user_iid = ${bytesOf('?1')} AND l.${no} = used.no AND l.at >= ?3 AND l.seq <= ?2
+    GROUP BY 1, 2 HAVING day >= ?4) d`
 
-const EVENTS = daily('events', 'metric_id', 'value')
-const AWARDS = daily('awards', 'system_id', 'awarded')
+const EVENTS = daily('events', 'metric_no', 'metrics', 'value')
+const AWARDS = daily('awards', 'system_no', 'points_systems', 'awarded')
 
 const DayRows = z.array(
   z.object({ subject: z.string(), day: z.number(), count: z.number(), change: z.number() }),
@@ -54,10 +55,10 @@ export async function readDays(
 // By day first, so that the periods meet days and not events. CROSS JOIN keeps SQLite's order.
 const BY_ATTRIBUTE = `
   WITH days AS MATERIALIZED (
-    SELECT e.metric_id, a.key AS attribute, a.value, (e.at + e.utc_offset * 60000) / 86400000 AS day,
+    SELECT m.value AS metric_id, a.key AS attribute, a.value, (e.at + e.utc_offset * 60000) / 86400000 AS day,
       total(e.value) AS change
-    FROM json_each(?3) m CROSS JOIN events e ON e.user_iid = ?1 AND e.metric_id = m.value AND e.at <= ?4
-      AND e.seq <= ?2 AND e.attributes IS NOT NULL
+    FROM json_each(?3) m CROSS JOIN events e ON e.user_iid = ${bytesOf('?1')} AND e.metric_no = ${numberOf('metrics', 'm.value')}
+      AND e.at <= ?4 AND e.seq <= ?2 AND e.attributes IS NOT NULL
     CROSS JOIN json_each(e.attributes) a GROUP BY 1, 2, 3, 4)
   SELECT p.value ->> 0 AS period, d.metric_id AS metricId, d.attribute, d.value,
     total(d.change) AS total, total(d.change) FILTER (WHERE d.day >= p.value ->> 1) AS change
