@@ -25,7 +25,7 @@ const completed = ({ achievements }: UserRow, id: string | undefined) =>
 const TICK = 6 * 3_600_000
 
 /** P1, P2, P4, U6: each user has just the awards of the system that the log calls for. */
-export function awardsAre({ ids, began }: World, now: number, { users, awards }: Stored): string[] {
+export function awardsAre({ ids, began }: World, now: number, { users, awards, events }: Stored): string[] {
   return users.flatMap((user) => {
     const own = (awards.get(user.iid) ?? []).filter(({ system_id }) => system_id === ids.xp)
     const by = (name: string) => own.filter(({ trigger_id }) => trigger_id === ids[name])
@@ -50,8 +50,16 @@ export function awardsAre({ ids, began }: World, now: number, { users, awards }:
     if (due.size > 0) broken.push(`${user.id}: ${due.size} ticks are missing`)
     if (ticks.length !== new Set(ticks).size) broken.push(`${user.id}: a tick was granted twice`)
     const done = new Set(user.achievements.map(([id]) => id))
+    let words = 0
+    let mostOfKind = 0
+    for (const event of events.get(user.iid) ?? []) {
+      if (event.metric_id !== ids.words || event.attributes?.[ids.kind ?? ''] !== 'a') continue
+      words += event.value
+      mostOfKind = Math.max(mostOfKind, words)
+    }
     const should = {
       far: highest('steps') >= 20e6,
+      kinds: mostOfKind >= 10e6,
       both: done.has(ids.far ?? '') && done.has(ids.hello ?? ''),
     }
     for (const [key, must] of Object.entries(should)) {

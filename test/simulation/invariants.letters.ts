@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { at } from '../worker/harness'
 import type { Hook } from '../worker/receiver'
+import { climbIs } from './invariants.levels'
 import type { Stored } from './log'
 import type { Story } from './play'
 import type { World } from './world'
@@ -94,14 +95,16 @@ async function settled(
 
 /** One letter for each completion and for each final run; and what was added to points comes to what there is. */
 function allTold(
-  { ids }: World,
+  world: World,
   letters: readonly Row[],
   { users, awards }: Stored,
   tellsAll: boolean,
 ): string[] {
+  const { ids } = world
   const broken: string[] = []
   const bySubject = Map.groupBy(letters, ({ subject }) => subject ?? '')
-  for (const { id, iid, achievements, points } of users) {
+  for (const user of users) {
+    const { id, iid, achievements, points } = user
     const own = (bySubject.get(iid) ?? []).map((letter) => ({ ...letter, json: JSON.parse(letter.body) }))
     const told = own.flatMap(({ event, json }) =>
       event === 'achievement.completed' ? [String(at(json, 'achievement', 'id'))] : [],
@@ -112,6 +115,14 @@ function allTold(
     if (wanted.toSorted().join() !== has.toSorted().join())
       broken.push(`${id}: was told of ${wanted.length} achievements, and has ${has.length}`)
     if (!tellsAll) continue
+    const levels = own.filter(({ event }) => event === 'points.level_changed')
+    broken.push(
+      ...climbIs(
+        world,
+        user,
+        levels.map(({ json }) => json),
+      ),
+    )
     for (const key of ['xp', 'gems']) {
       const changes = own.filter(
         ({ event, json }) => event === 'points.changed' && at(json, 'points', 'key') === key,

@@ -22,9 +22,10 @@ export const KEYED = 5
 /** How much happens. */
 export type Size = {
   users: number
-  /** Moves of the clock, and how long each is in minutes. */
+  /** Moves of the clock, how long each is in minutes beside the others, and all of them together. */
   steps: number
   minutes: readonly [number, number]
+  inAll: number
   /** In each step: single events sent at once, events of a batch, and how many batches. */
   live: number
   batch: number
@@ -36,11 +37,13 @@ export type Size = {
 
 export const SIZES: Record<'small' | 'full', Size> = {
   small: {
-    ...{ users: 30, steps: 7, minutes: [150, 1_080], live: 22, batch: 18, batches: 1, profiles: 6 },
+    ...{ users: 30, steps: 7, minutes: [150, 1_080], inAll: 3 * 1_440 },
+    ...{ live: 22, batch: 18, batches: 1, profiles: 6 },
     tellsAll: true,
   },
   full: {
-    ...{ users: 2_100, steps: 7, minutes: [120, 330], live: 120, batch: 1_000, batches: 1, profiles: 40 },
+    ...{ users: 2_100, steps: 7, minutes: [120, 330], inAll: 26 * 60 },
+    ...{ live: 120, batch: 1_000, batches: 1, profiles: 40 },
     tellsAll: false,
   },
 }
@@ -126,8 +129,22 @@ export function planOf(seed: number, size: Size): Plan {
     minute: random.int(0, 1_439),
     freezes: { initial: 1, max: 3, interval, amount: 1 },
     zones: new Map(maker.zones),
-    steps: random.list(size.steps, (n) => maker.step(n)),
+    steps: inAll(
+      size.inAll,
+      random.list(size.steps, (n) => maker.step(n)),
+    ),
   }
+}
+
+/** The steps, stretched so that they take so many minutes together. */
+function inAll(minutes: number, steps: readonly Step[]): Step[] {
+  const sum = steps.reduce((total, step) => total + step.minutes, 0)
+  let left = minutes
+  return steps.map((step, n) => {
+    const own = n === steps.length - 1 ? left : Math.round((step.minutes * minutes) / sum)
+    left -= own
+    return { ...step, minutes: own }
+  })
 }
 
 class Maker {

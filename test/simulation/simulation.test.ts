@@ -7,6 +7,7 @@ import { eventsOnce, totalsAdd } from './invariants'
 import { rankingsAre } from './invariants.boards'
 import { awardsAre, countsAre } from './invariants.counts'
 import { lettersSettled } from './invariants.letters'
+import { levelsAre } from './invariants.levels'
 import { streaksAre } from './invariants.streaks'
 import { storedOf } from './log'
 import { planOf, SIZES } from './plan'
@@ -51,6 +52,7 @@ async function simulate(seed: number): Promise<Outcome> {
     ...totalsAdd(world, stored),
     ...countsAre(world, stored),
     ...awardsAre(world, now, stored),
+    ...(await levelsAre(world, stored)),
     ...(await rankingsAre(world, story, now, stored, size === 'small')),
     ...(await streaksAre(world, plan, story, now, stored)),
   ]

@@ -25,6 +25,9 @@ export type World = {
 
 const DAY = 86_400_000
 
+/** What the levels of the system that only goes up take, in order. */
+export const LEVELS: readonly number[] = [60, 100, 200]
+
 /** The day before the next change of a zone's clocks, from a week on: the clock may be moved 400 days ahead. */
 function dayBeforeChange(zone: string): number {
   const from = Math.floor(Date.now() / DAY) * DAY + 7 * DAY
@@ -131,7 +134,7 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
   await trigger(xp, 'xp hours', { type: 'time', timeUnit: 'hours', timeInterval: 6, points: 1 })
   await trigger(xp, 'xp hello', { type: 'achievement', achievementId: hello, points: 30 })
   await trigger(xp, 'xp loyal', { type: 'streak', streakLength: 2, points: 20 })
-  for (const points of [60, 100, 200]) {
+  for (const points of LEVELS) {
     await create(`level ${points}`, `/points/${xp}/levels`, { key: `l${points}`, name: `L${points}`, points })
   }
   const gems = await create('gems', '/points', { key: 'gems', name: 'Gems', maxPoints: 400 })
