@@ -490,7 +490,6 @@ describe('S1–S9, U6, U7: the core against a recount of the whole history', () 
       ...(PATH !== undefined && { path: String(PATH) }),
       ...(!asked && { interruptAfterTimeLimit: 8_000 }),
     })
-    console.log(seen)
     expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0)
   }, 3_600_000)
 })
