@@ -55,7 +55,6 @@ function simulationSizes(): { from: number; seeds: number; size: 'small' | 'full
 const workers = ({
   groupOrder,
   main,
-  setups = [],
   ...files
 }: {
   name: string
@@ -64,7 +63,6 @@ const workers = ({
   groupOrder: number
   /** The module that the objects and handlers are of, where it is not the Worker itself. */
   main?: string
-  setups?: string[]
 }) => ({
   plugins: [
     cloudflareTest(async () => ({
@@ -85,7 +83,7 @@ const workers = ({
     ...files,
     // Each file has a Worker of its own, which reads every module anew: dependencies as one module each, not hundreds.
     deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
-    globalSetup: ['test/worker/receiver.setup.ts', ...setups],
+    globalSetup: ['test/worker/receiver.setup.ts', 'test/worker/quiet.setup.ts'],
     setupFiles: ['test/worker/setup.ts'],
     // The setup file keeps what is logged.
     disableConsoleIntercept: true,
@@ -138,7 +136,6 @@ export default defineConfig({
         name: 'simulation',
         include: ['test/simulation/**/*.test.ts'],
         main: 'test/simulation/worker.ts',
-        setups: ['test/simulation/quiet.setup.ts'],
         // It is one long file, which leaves a core to those over HTTP.
         groupOrder: 2,
       }),
