@@ -64,6 +64,19 @@ describe('retries (W4)', () => {
     expect(await logged(setup, one)).toMatchObject({ status: 'dead', attempts: 11 })
   })
 
+  it('C1: a clock that is taken away while it is moved lets the couriers end that were called to a later time', async () => {
+    const setup = await withHook()
+    await setup.hook.plan(FAIL)
+    await forgetTime()
+    const now = Date.now()
+    const [one, two] = [letter(now - 30 * MINUTE, 'ada'), letter(now - 29 * MINUTE, 'ada')]
+    await hand(setup.destination, now, one, two)
+    await setup.courier.tend({ now: now + 3 * HOUR, wait: true })
+    // The first at 0, 1, 6, 36 and 156 minutes, the second once that has held it up for an hour: at 30, 31, 36 and 66.
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 5 })
+    expect(await logged(setup, two)).toMatchObject({ status: 'pending', attempts: 4 })
+  })
+
   it('in real time the object carries by its own alarm, and retries are due in D1', async () => {
     await forgetTime()
     const setup = await withHook()
@@ -158,6 +171,20 @@ describe('order', () => {
     const ada = Array.from({ length: 60 }, (_, n) => letter(NOON - 100 + n, 'ada'))
     const bob = letter(NOON - 10, 'bob')
     await hand(setup.destination, NOON, ...ada, bob)
+    expect(await setup.hook.ids(2)).toEqual([ada[0]?.id, bob.id])
+    await setup.hook.release()
+    const ids = await setup.hook.ids(61)
+    expect(ids.filter((id) => id !== bob.id)).toEqual(ada.map(({ id }) => id))
+  })
+
+  it('C1: also those that have waited for a year of a set clock', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const ada = Array.from({ length: 60 }, (_, n) => letter(NOON - 100 + n, 'ada'))
+    const bob = letter(NOON - 10, 'bob')
+    await hand(setup.destination, NOON, ...ada, bob)
+    await moveTo(NOON + 365 * DAY)
+    await setup.hook.plan({ hold: true })
+    await setup.tenant.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
     expect(await setup.hook.ids(2)).toEqual([ada[0]?.id, bob.id])
     await setup.hook.release()
     const ids = await setup.hook.ids(61)

@@ -153,7 +153,9 @@ export class Courier extends DurableObject<Bindings> {
     const lastBeginning = instant(systemNow() + LONGEST_RUN)
     const round: Round = {
       until: nowOf,
-      momentOf: (dueAt) => (clock === null ? systemNow() : dueAt),
+      // Whoever is called to a moment does all at its time, also where the clock that was moved there is gone: else a letter that waits for
+      // that time would never find that it has come.
+      momentOf: (dueAt) => (to === null && clock === null ? systemNow() : dueAt),
       carrier: async () => {
         this.#pruning.inPassing(this.#store, nowOf(), this.#rounds.settled)
         const present = await this.#read(context, destination)

@@ -7,7 +7,7 @@ import { afterFailure, afterSuccess, heldSince, heldUntil, isGivenUp, retryAt } 
 const AT_ONCE = 5
 /** Letters that are looked at for the next one that may go; more than are on their way. */
 const PAGE = 20
-/** How long a letter makes way for one that is on its way at least, in milliseconds; it goes as soon as that is settled. */
+/** How long beyond the run's moment a letter makes way for one that is on its way, in milliseconds; it goes as soon as that is settled. */
 const PUT_OFF = 60_000
 
 const UNKNOWN = 'nobody knows whether it arrived'
@@ -106,7 +106,7 @@ export class CourierRounds {
           // One that is on its way is soon settled: only where a whole page waits for such does it pay to put them off.
           if (before.isUnderWay && page.length < PAGE) continue
           const until = heldUntil(before.at)
-          this.#store.wait(letter, before.isUnderWay ? instant(Math.max(until, now + PUT_OFF)) : until)
+          this.#store.wait(letter, before.isUnderWay ? instant(Math.max(until, by + PUT_OFF)) : until)
         }
         moved += 1
       }
