@@ -1,6 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Courier } from '../../src/modules/couriers/courier.object'
 import { CourierStore } from '../../src/modules/couriers/courier.store'
 import { Pruning } from '../../src/modules/couriers/prune'
 import { afterFailure } from '../../src/modules/couriers/retries.rules'
@@ -75,6 +76,34 @@ describe('retries (W4)', () => {
     // The first at 0, 1, 6, 36 and 156 minutes, the second once that has held it up for an hour: at 30, 31, 36 and 66.
     expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 5 })
     expect(await logged(setup, two)).toMatchObject({ status: 'pending', attempts: 4 })
+  })
+
+  it('C1: what a run leaves that the clock was taken away from is due again', async () => {
+    const setup = await withHook()
+    const setStatus = (status: string) =>
+      env.DB.batch([
+        env.DB.prepare('UPDATE webhooks SET status = ?2 WHERE id = ?1').bind(setup.webhookId, status),
+        env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(
+          setup.tenant.id,
+        ),
+      ])
+    // Only who is told to carries.
+    const alarm = vi.spyOn(Courier.prototype, 'alarm').mockResolvedValue()
+    onTestFinished(() => alarm.mockRestore())
+    await setStatus('inactive')
+    const [one, two] = [letter(NOON, 'ada'), letter(NOON + 1, 'ada')]
+    await hand(setup.destination, NOON + 10, one, two)
+    await setStatus('active')
+    await setup.hook.plan({ hold: true })
+    const tended = setup.courier.tend({ now: NOON + 10, wait: true })
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+    await forgetTime()
+    // Has it read anew what it believes for a second.
+    await setup.courier.refresh()
+    await setup.hook.release()
+    expect(await tended).toEqual({ dueAt: NOON + 10 + 5 * MINUTE })
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered' })
+    expect(await logged(setup, two)).toMatchObject({ status: 'pending', attempts: 0 })
   })
 
   it('in real time the object carries by its own alarm, and retries are due in D1', async () => {

@@ -120,7 +120,7 @@ export class Courier extends DurableObject<Bindings> {
     else await this.#wake()
     const isIdle = this.#present !== null && typeof this.#present.carrier === 'string'
     const next = isIdle ? null : this.#rounds.nextAt()
-    this.#calledAt = next === null || next > now ? next : wait ? null : instant(now + LOOK_AGAIN)
+    this.#calledAt = next === null || next > now ? next : instant(now + LOOK_AGAIN)
     return { dueAt: this.#calledAt }
   }
 
