@@ -1,6 +1,7 @@
 /**
  * The tables with a row for each event, award and idempotency key keep UUIDs as bytes and resources as numbers (docs/storage.md). These
- * are the same rows, with ids as everything else has them, to be put behind FROM; and back.
+ * are the same rows, with ids as everything else has them, to be put behind FROM; and back. `LIMIT -1` has SQLite read each of them first: joined to
+ * users, it would make every id anew for each user.
  */
 
 const uuid = (
@@ -9,12 +10,12 @@ const uuid = (
   substr(h, 17, 4) || '-' || substr(h, 21)) FROM (SELECT hex(${bytes}) AS h))`
 
 const EVENTS = `(SELECT ${uuid('user_iid')} AS user_iid, (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id,
-  at, seq, ${uuid('id')} AS id, value, utc_offset, attributes FROM events)`
+  at, seq, ${uuid('id')} AS id, value, utc_offset, attributes FROM events LIMIT -1)`
 const AWARDS = `(SELECT ${uuid('user_iid')} AS user_iid, (SELECT s.id FROM points_systems s WHERE s.no = system_no) AS system_id,
   at, seq, position, ${uuid('id')} AS id, awarded, total, utc_offset,
-  (SELECT t.id FROM points_triggers t WHERE t.no = trigger_no) AS trigger_id, trigger_version, boosts FROM awards)`
+  (SELECT t.id FROM points_triggers t WHERE t.no = trigger_no) AS trigger_id, trigger_version, boosts FROM awards LIMIT -1)`
 const KEYS = `(SELECT ${uuid('user_iid')} AS user_iid, (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id, key,
-  ${uuid('event_id')} AS event_id FROM idempotency_keys)`
+  ${uuid('event_id')} AS event_id FROM idempotency_keys LIMIT -1)`
 
 export const readable = { events: EVENTS, awards: AWARDS, idempotency_keys: KEYS } as const
 
