@@ -21,18 +21,13 @@ function dependencies(): string[] {
 
 /** Random worlds, and faults at each step of a write, one by one: `npm run test:long`. Of both, `npm test` has the simulation. */
 const LONG_WORKERS = [
-  'commands-faults',
-  'couriers-faults',
   'faults',
   'fuzz',
   'inbox-faults',
   'leaderboards-faults',
   'leaderboards.property',
-  'leaderboards-races',
   'outbox-faults',
-  'properties',
   'schedule.property',
-  'streaks.property',
   'timekeeper-faults',
 ].map((name) => `test/worker/${name}.test.ts`)
 
@@ -81,11 +76,13 @@ const workers = ({
   ],
   test: {
     ...files,
-    // Each file has a Worker of its own, which reads every module anew: dependencies as one module each, not hundreds.
+    // A Worker reads some hundred modules, one by one: each does so once, for all the files that it is given, and reads dependencies as one
+    // module each. The setup file takes away what was stored before.
+    isolate: false,
     deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
     globalSetup: ['test/worker/receiver.setup.ts', 'test/worker/quiet.setup.ts'],
     setupFiles: ['test/worker/setup.ts'],
-    // The setup file keeps what is logged.
+    // What is logged is kept in the Worker (lines.ts).
     disableConsoleIntercept: true,
     sequence: { groupOrder },
     testTimeout: 60_000,

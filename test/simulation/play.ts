@@ -224,9 +224,12 @@ export class Play {
     await this.moveTo(this.#now + 61 * MINUTE)
   }
 
-  /** Lets time pass until every letter has arrived or is given up (W4), with nothing else to do meanwhile. */
+  /**
+   * Lets time pass until every letter has arrived or is given up (W4), with nothing else to do meanwhile. Users who stay away are still told so,
+   * until the very end, by which the other side of each webhook has long been well.
+   */
   async wait(): Promise<void> {
-    const { client, ids } = this.#world
+    const { client, ids, hooks } = this.#world
     for (const [name, id] of Object.entries(ids)) {
       if (name.endsWith('hours')) {
         const system = name.split(' ')[0] ?? ''
@@ -236,6 +239,7 @@ export class Play {
     }
     await client.sure('PATCH', '/admin/v1/streaks/settings', { enabled: false })
     await this.moveTo(this.#now + 26 * 60 * MINUTE)
+    for (const { hook } of hooks) await hook.plan()
     await this.moveTo(this.#now + 26 * 60 * MINUTE)
   }
 }

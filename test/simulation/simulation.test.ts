@@ -20,9 +20,6 @@ import { build } from './world'
  * Whole worlds by seeds, in which whatever can fail fails, and what must hold of them in the end. docs/architecture.md says what is simulated.
  */
 
-// Some ten thousand lines a seed, which nobody reads.
-for (const level of ['log', 'warn', 'error'] as const) console[level] = () => undefined
-
 const { from, seeds, size } = inject('simulation')
 
 /** The most that is told of what is broken. */

@@ -39,7 +39,7 @@ function dayBeforeChange(zone: string): number {
 /** When a plan begins: all clocks of the zones that it names do what they do a day later. */
 export const beginningOf = ({ zone, minute }: Plan): number => dayBeforeChange(zone) + minute * 60_000
 
-/** What the other side of a webhook answers: the first fails now and then, the second mostly; in the end both are well. */
+/** What the other side of a webhook answers: the first fails now and then, the second mostly, until both are made well in the end. */
 function answersOf({ seed, size }: Plan, nth: number): Step[] {
   const count = size.tellsAll ? [1_500, 80] : [2_000, 150]
   return Array.from({ length: count[nth] ?? 0 }, (_, index) => {

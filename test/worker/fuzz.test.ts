@@ -26,8 +26,6 @@ const send: Send = async (shot) => {
 }
 
 it('G2, G3: requests made from our own documents, and spoilt, get answers that are documented', async () => {
-  // Work in the background may log when the test has ended, and nobody listens any more.
-  for (const level of ['log', 'warn'] as const) vi.spyOn(console, level).mockReturnValue()
   const errors = vi.spyOn(console, 'error').mockReturnValue()
   const report = await fuzz({
     send,

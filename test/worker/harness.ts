@@ -34,7 +34,7 @@ export function newApp(overrides: Partial<Bindings> = {}): Send {
   }
 }
 
-/** To the app that the tests of a file share. */
+/** To the app that the tests share. */
 export const toApp: Send = newApp()
 
 type Options = {
