@@ -18,10 +18,17 @@ export const HexId = z
 /** The resources that such rows refer to. */
 type Numbered = 'metrics' | 'points_systems' | 'points_triggers'
 
-/** The number of a resource, given as the SQL of its id. No row has it where there is no such resource. */
+/** The number of a resource, given as the SQL of its id, in which no `id` or `no` may stand alone. No row has it where there is no such resource. */
 export const numberOf = (table: Numbered, id: string): string =>
-  `(SELECT r.no FROM ${table} r WHERE r.id = ${id})`
+  `(SELECT r.no FROM (SELECT id, no FROM ${table}) r WHERE r.id = ${id})`
 
-/** The id of a resource, given as the SQL of its number. */
+/** The id of a resource, given as the SQL of its number, in which no `id` or `no` may stand alone. */
 export const idOf = (table: Numbered, no: string): string =>
-  `(SELECT r.id FROM ${table} r WHERE r.no = ${no})`
+  `(SELECT r.id FROM (SELECT id, no FROM ${table}) r WHERE r.no = ${no})`
+
+/** The logs of what happened to users: the column of what a row changes, whose number that is, and the column of by how much. */
+export const LOGS = {
+  events: { log: 'events', no: 'metric_no', table: 'metrics', amount: 'value' },
+  awards: { log: 'awards', no: 'system_no', table: 'points_systems', amount: 'awarded' },
+} as const
+export type Log = (typeof LOGS)[keyof typeof LOGS]

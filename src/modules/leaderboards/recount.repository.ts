@@ -76,8 +76,10 @@ const AWARDS = `
     (at + utc_offset * 60000) % 86400000 AS time FROM awards
   WHERE user_iid = ${bytesOf('u.iid')} AND system_no = ${numberOf('points_systems', '?3')} AND at >= ?5 AND at <= ?6 GROUP BY at, seq`
 
-/** `total` counts in floats, where `sum` fails beyond 64 bits: what a daily window lets in may go as far as it likes (E1). */
-/** Sums by local day (or, where ?9 is 0, under the first one) inside the dates from ?7 on and the window ?8, as `[from, to]` in ms. */
+/**
+ * Sums by local day (or, where ?9 is 0, under the first one) inside the dates from ?7 on and the window ?8, as `[from, to]` in ms.
+ * `total` counts in floats, where `sum` fails beyond 64 bits: what a daily window lets in may go as far as it likes (E1).
+ */
 const recountOf = (log: string) => `
   SELECT ${MARK}, (SELECT json_group_array(json_array(day, amount, reached)) FROM (
     SELECT CASE WHEN ?9 THEN day ELSE ?7 END AS day, total(amount) AS amount, max(CASE WHEN amount <> 0 THEN at END) AS reached

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
-import { bytesOf, numberOf } from '../../db/ids'
+import { bytesOf, LOGS, type Log, numberOf } from '../../db/ids'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { runsOfSeveral } from '../streaks/streaks.repository'
@@ -157,13 +157,13 @@ export async function activeBetween(
 
 // The dates of what is far from the period need not be looked at; all that came since is taken off the present total.
 const DATED = '(e.at + e.utc_offset * 60000) / 86400000'
-const gainsIn = (log: string, no: string, table: 'metrics' | 'points_systems', value: string) => `
-  SELECT asked.value ->> 0 AS iid, of.value AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${value} ELSE 0 END) AS change,
-    sum(CASE WHEN ${DATED} > ?4 THEN e.${value} ELSE 0 END) AS later
+const gainsIn = ({ log, no, table, amount }: Log) => `
+  SELECT asked.value ->> 0 AS iid, of.value AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${amount} ELSE 0 END) AS change,
+    sum(CASE WHEN ${DATED} > ?4 THEN e.${amount} ELSE 0 END) AS later
   FROM json_each(?1) asked CROSS JOIN json_each(asked.value -> 1) of CROSS JOIN ${log} e
     ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.${no} = ${numberOf(table, 'of.value')} AND e.at >= ?2 GROUP BY 1, 2`
-const METRIC_GAINS = gainsIn('events', 'metric_no', 'metrics', 'value')
-const POINT_GAINS = gainsIn('awards', 'system_no', 'points_systems', 'awarded')
+const METRIC_GAINS = gainsIn(LOGS.events)
+const POINT_GAINS = gainsIn(LOGS.awards)
 
 /** What a total has gained in a period, and since then. */
 type Gain = { change: number; later: number }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
-import { bytesOf, idOf } from '../../db/ids'
+import { bytesOf, idOf, LOGS, type Log } from '../../db/ids'
 import type { Instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
 import type { DueWork } from '../timekeeper/timekeeper.repository'
@@ -99,18 +99,18 @@ export function forgetBuild(db: TenantDatabase, year: number): D1PreparedStateme
 }
 
 /** The metrics or points systems of the step's users, from one to the next by the index. */
-const used = (name: string, log: string, subject: string) => `
+const used = (name: string, { log, no }: Log) => `
   ${name}(iid, no) AS (
-    SELECT iid, (SELECT min(l.${subject}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
-    UNION ALL SELECT iid, (SELECT min(l.${subject}) FROM ${log} l WHERE l.user_iid = ${name}.iid AND l.${subject} > ${name}.no)
+    SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
+    UNION ALL SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${name}.iid AND l.${no} > ${name}.no)
       FROM ${name} WHERE ${name}.no IS NOT NULL)`
 
 /** The users' changes by subject and period of the calendar, by stored local day (E8). */
-const changes = (usedName: string, log: string, subject: string, amount: string) => `
+const changes = (usedName: string, { log, no, amount }: Log) => `
     SELECT d.iid, d.subject, c.period, sum(d.change) AS change
     FROM (SELECT u.iid, u.no AS subject, (l.at + l.utc_offset * 60000) / 86400000 AS day, sum(l.${amount}) AS change
       FROM ${usedName} u CROSS JOIN ${log} l
-        ON l.user_iid = u.iid AND l.${subject} = u.no AND l.at BETWEEN ?4 AND ?5 GROUP BY 1, 2, 3) d
+        ON l.user_iid = u.iid AND l.${no} = u.no AND l.at BETWEEN ?4 AND ?5 GROUP BY 1, 2, 3) d
     CROSS JOIN calendar c ON c.day = d.day GROUP BY 1, 2, 3`
 
 // What stands under an empty subject counts those who were active.
@@ -118,11 +118,11 @@ const FRESH = `
   WITH RECURSIVE
   chunk AS MATERIALIZED (SELECT ${bytesOf('iid')} AS iid FROM users WHERE tenant_id = ?1 AND id > ?2 AND id <= ?3),
   calendar AS MATERIALIZED (SELECT value ->> 0 AS day, value ->> 1 AS period FROM json_each(?6)),
-  ${used('in_metrics', 'events', 'metric_no')},
-  ${used('in_systems', 'awards', 'system_no')},
-  done AS MATERIALIZED (${changes('in_metrics', 'events', 'metric_no', 'value')}),
+  ${used('in_metrics', LOGS.events)},
+  ${used('in_systems', LOGS.awards)},
+  done AS MATERIALIZED (${changes('in_metrics', LOGS.events)}),
   active AS MATERIALIZED (SELECT DISTINCT iid, period FROM done),
-  earned AS (${changes('in_systems', 'awards', 'system_no', 'awarded')}),
+  earned AS (${changes('in_systems', LOGS.awards)}),
   fresh AS (
     SELECT period, '' AS subject, 0 AS change, count(*) AS users FROM active GROUP BY period
     UNION ALL SELECT period, ${idOf('metrics', 'subject')}, change, count(*) FROM done GROUP BY period, subject, change

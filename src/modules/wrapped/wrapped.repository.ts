@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
-import { bytesOf, idOf, numberOf } from '../../db/ids'
+import { bytesOf, idOf, LOGS, type Log, numberOf } from '../../db/ids'
 import type { UserState } from '../../engine/state'
 import type { DayChange, Days, Periods } from './wrapped.rules'
 
@@ -21,7 +21,7 @@ type Reader = Pick<UserState, 'iid' | 'seq'>
  * Changes by local day from day ?4 on, those after day ?5 as of the day after it. It goes from one metric or system of the user to
  * the next by the index, and reads of each only what happened since ?3.
  */
-const daily = (log: string, no: string, table: 'metrics' | 'points_systems', amount: string) => `
+const daily = ({ log, no, table, amount }: Log) => `
   WITH RECURSIVE used(no) AS (
     SELECT min(${no}) FROM ${log} WHERE user_iid = ${bytesOf('?1')}
     UNION ALL SELECT (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${bytesOf('?1')} AND l.${no} > used.no)
@@ -31,8 +31,8 @@ const daily = (log: string, no: string, table: 'metrics' | 'points_systems', amo
     FROM used CROSS JOIN ${log} l ON l.user_iid = ${bytesOf('?1')} AND l.${no} = used.no AND l.at >= ?3 AND l.seq <= ?2
     GROUP BY 1, 2 HAVING day >= ?4) d`
 
-const EVENTS = daily('events', 'metric_no', 'metrics', 'value')
-const AWARDS = daily('awards', 'system_no', 'points_systems', 'awarded')
+const EVENTS = daily(LOGS.events)
+const AWARDS = daily(LOGS.awards)
 
 const DayRows = z.array(
   z.object({ subject: z.string(), day: z.number(), count: z.number(), change: z.number() }),
