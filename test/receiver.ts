@@ -1,7 +1,7 @@
 /** A receiver of webhooks: an HTTP server that keeps what it is sent, and answers by a plan. */
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listening, stop } from './listening'
 
 /** What is done with a request: it is answered, with 200 unless said, at once or when the test says so; or its connection is cut. */
 export type Step = {
@@ -42,17 +42,12 @@ export class Receiver {
   }
 
   /** Starts on a free port of this machine, and answers its address. */
-  async start(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1')
-    await once(this.#server, 'listening')
-    const address = this.#server.address()
-    if (address === null || typeof address === 'string') throw new Error('no port')
-    return `http://127.0.0.1:${address.port}`
+  start(): Promise<string> {
+    return listening(this.#server)
   }
 
   stop(): void {
-    this.#server.closeAllConnections()
-    this.#server.close()
+    stop(this.#server)
   }
 
   /** What is done with the next requests to a name, one step each. */

@@ -1,7 +1,7 @@
 /** A provider of emails with Resend's interface, which knows an email by its Idempotency-Key, and answers by a plan. */
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listening, stop } from '../listening'
 
 export type Email = { to: string[]; subject: string; html: string; headers: Record<string, string> }
 
@@ -37,17 +37,12 @@ export class Mailer {
     })
   }
 
-  async start(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1')
-    await once(this.#server, 'listening')
-    const address = this.#server.address()
-    if (address === null || typeof address === 'string') throw new Error('no port')
-    return `http://127.0.0.1:${address.port}`
+  start(): Promise<string> {
+    return listening(this.#server)
   }
 
   stop(): void {
-    this.#server.closeAllConnections()
-    this.#server.close()
+    stop(this.#server)
   }
 
   /** Waits until so many requests have come. */

@@ -10,6 +10,7 @@ import { expoPush } from '../../src/modules/notifications/push/expo'
 import { fcmPush } from '../../src/modules/notifications/push/fcm'
 import { PassCache } from '../../src/modules/notifications/push/passes'
 import { providerOf } from '../../src/modules/notifications/push/port'
+import { listening, stop } from '../listening'
 
 const LETTER = '018f0000-0000-7000-8000-000000000001'
 const PUSH = { id: LETTER, title: 'Title "1"', body: 'Bödy' }
@@ -48,16 +49,9 @@ const server = createServer(async (request: IncomingMessage, response: ServerRes
 })
 
 beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  url = `http://127.0.0.1:${address.port}`
+  url = await listening(server)
 })
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+afterAll(() => stop(server))
 beforeEach(() => {
   asked.length = 0
   answer = () => ({})
@@ -65,12 +59,11 @@ beforeEach(() => {
 
 /** An address at which nobody listens. */
 async function deadUrl(): Promise<string> {
-  const other = createServer().listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  const address = other.address()
-  other.close()
+  const other = createServer()
+  const address = await listening(other)
+  stop(other)
   await once(other, 'close')
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  return address
 }
 
 describe('Resend', () => {

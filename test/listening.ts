@@ -1,0 +1,17 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+
+/** Has a server listen at a free port of this machine, and answers its address. */
+export async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return `http://127.0.0.1:${address.port}`
+}
+
+/** Closes a server, and what is connected to it. */
+export function stop(server: Server): void {
+  server.closeAllConnections()
+  server.close()
+}
