@@ -6,10 +6,14 @@ import type { Placements } from './delivery.service'
 import type { LeaderboardResponse, MetricEventLeaderboardResponse } from './leaderboards.schemas'
 import { dateOf, statusOf } from './runs.rules'
 
-/** The fields of a leaderboard that every answer about it carries (G10). */
+/**
+ * The fields of a leaderboard that every answer about it carries (G10). One that was active when something happened on it says so, though
+ * it has become inactive since.
+ */
 export function leaderboardFields(
   config: Configuration,
   board: Leaderboard,
+  at: Instant,
 ): z.infer<typeof LeaderboardResponse> {
   const { id, name, key, rankBy, description, start, end, startTime, endTime } = board
   const metric = config.metrics.find((one) => one.id === board.metricId)
@@ -17,6 +21,7 @@ export function leaderboardFields(
   const breakdownAttributes = board.breakdown.flatMap(
     (attributeId) => config.attributes.find((one) => one.id === attributeId)?.key ?? [],
   )
+  const status = statusOf(board, at)
   return {
     id,
     name,
@@ -34,6 +39,7 @@ export function leaderboardFields(
     maxParticipants: board.maxParticipants,
     runUnit: board.runUnit,
     runInterval: board.runInterval,
+    status: status === 'inactive' ? 'active' : status,
   }
 }
 
@@ -54,10 +60,8 @@ export function leaderboardChanges(
         const value = profile.attributes.get(attributeId)
         return attribute === undefined || value === undefined ? [] : [{ key: attribute.key, value }]
       })
-      const status = statusOf(board, at)
       const answer = {
-        ...leaderboardFields(config, board),
-        status: status === 'inactive' ? ('active' as const) : status,
+        ...leaderboardFields(config, board, at),
         start: dateOf(run.start),
         end: run.end === null ? null : dateOf(run.end),
         rank,

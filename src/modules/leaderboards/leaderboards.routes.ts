@@ -67,9 +67,9 @@ export function leaderboardRoutes(app: App): void {
       subject: (_json, param) => param('id'),
       find: async (scope, param) => ({
         user: await findUser(scope, param('id')),
-        shown: await findLeaderboard(scope, param('key')),
+        board: await findLeaderboard(scope, param('key')),
       }),
     },
-    async (scope, { query }, { user, shown }) => ok(await readUserPlace(scope, shown, user, query)),
+    async (scope, { query }, { user, board }) => ok(await readUserPlace(scope, board, user, query)),
   )
 }

@@ -14,7 +14,10 @@ export const TimeOfDay = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5]
 /** The statuses in which the application interface shows a leaderboard: an inactive one is hidden from it (L7). */
 const ShownStatus = z.enum(['active', 'scheduled', 'finished'])
 
-/** A leaderboard as configured (seed 2.11); the singular `breakdownAttribute` carries the first of the plural (G10). */
+/**
+ * A leaderboard as configured (seed 2.11), and its present status (L7); the singular `breakdownAttribute` carries the first of the plural
+ * (G10).
+ */
 export const LeaderboardResponse = z
   .object({
     id: z.string(),
@@ -35,13 +38,11 @@ export const LeaderboardResponse = z
     maxParticipants: z.int32().nullable(),
     runUnit: RunUnit.nullable(),
     runInterval: z.int32().nullable(),
+    status: ShownStatus,
   })
   .meta({ id: 'LeaderboardResponse' })
 
-/** A leaderboard with its present status (L7). */
-const LeaderboardResponseWithStatus = LeaderboardResponse.extend({ status: ShownStatus })
-
-export const LeaderboardsResponse = z.array(LeaderboardResponseWithStatus)
+export const LeaderboardsResponse = z.array(LeaderboardResponse)
 
 /** A place on a leaderboard; `value` is the score, rounded down (L3, L4). */
 export const LeaderboardRanking = z
@@ -54,7 +55,7 @@ export const LeaderboardRanking = z
   .meta({ id: 'LeaderboardRanking' })
 
 /** A leaderboard with a page of the rankings of one of its runs (L9). */
-export const LeaderboardResponseWithRankings = LeaderboardResponseWithStatus.extend({
+export const LeaderboardResponseWithRankings = LeaderboardResponse.extend({
   rankings: z.array(LeaderboardRanking),
 }).meta({ id: 'LeaderboardResponseWithRankings' })
 
@@ -100,7 +101,7 @@ export const UserLeaderboardQuery = z.object({
 })
 
 /** What an event did to the user's place on a leaderboard; `start` and `end` are those of the run (L2, L5, L11). */
-export const MetricEventLeaderboardResponse = LeaderboardResponseWithStatus.extend({
+export const MetricEventLeaderboardResponse = LeaderboardResponse.extend({
   rank: z.int32().nullable(),
   previousRank: z.int32().nullable(),
   threshold: z.int32(),

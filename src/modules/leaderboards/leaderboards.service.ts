@@ -26,8 +26,6 @@ const TRIES = 3
 /** The page without a `limit` (L9). */
 const PAGE = 10
 
-type Shown = { board: Leaderboard; status: 'active' | 'finished' }
-
 /** The leaderboards that users see (L7, L9). */
 export async function listLeaderboards(
   scope: Scope,
@@ -37,24 +35,24 @@ export async function listLeaderboards(
   return config.leaderboards.flatMap((board) => {
     const status = statusOf(board, scope.now)
     const isShown = status === 'active' || (status === 'finished' && includeFinished)
-    return isShown ? [{ ...leaderboardFields(config, board), status }] : []
+    return isShown ? [leaderboardFields(config, board, scope.now)] : []
   })
 }
 
 /** The leaderboard with this key. Throws 404, also where it is inactive or scheduled (L9). */
-export async function findLeaderboard(scope: Scope, key: string): Promise<Shown> {
+export async function findLeaderboard(scope: Scope, key: string): Promise<Leaderboard> {
   const board = leaderboardByKey(await configurationOf(scope), key)
   const status = board && statusOf(board, scope.now)
   if (board === undefined || (status !== 'active' && status !== 'finished')) {
     throw refusals.notFound(`The leaderboard ${JSON.stringify(key)}`)
   }
-  return { board, status }
+  return board
 }
 
 /** A page of the ranking of a run (L2, L6, L9). Throws 404 for a date in no run, 422 for a group or page that can't be. */
 export async function readLeaderboard(
   scope: Scope,
-  { board, status }: Shown,
+  board: Leaderboard,
   query: z.output<typeof LeaderboardQuery>,
 ): Promise<z.infer<typeof LeaderboardResponseWithRankings>> {
   const config = await configurationOf(scope)
@@ -85,8 +83,7 @@ export async function readLeaderboard(
     page.map(({ userId }) => userId),
   )
   return {
-    ...leaderboardFields(config, board),
-    status,
+    ...leaderboardFields(config, board, scope.now),
     rankings: page.map(({ userId, iid, rank, value }) => ({
       userId,
       userName: names.get(iid) ?? null,
@@ -99,7 +96,7 @@ export async function readLeaderboard(
 /** A user's place in a run, and how it came about (L10). Throws 404 for a date in no run. */
 export async function readUserPlace(
   scope: Scope,
-  { board }: Shown,
+  board: Leaderboard,
   user: UserState,
   query: z.output<typeof UserLeaderboardQuery>,
 ): Promise<z.infer<typeof UserLeaderboardResponseWithHistory>> {
@@ -117,7 +114,7 @@ export async function readUserPlace(
     }),
   )
   return {
-    ...leaderboardFields(config, board),
+    ...leaderboardFields(config, board, scope.now),
     rank,
     value,
     history: history.map(({ day, ...rest }) => {

@@ -12,7 +12,7 @@ import type { WebhookUserLeaderboardResponse } from '../webhooks/payloads'
 import { leaderboardFields } from './leaderboards.answers'
 import type { LeaderboardResponseWithRankings } from './leaderboards.schemas'
 import type { Fact, NewsRow, Place } from './news.messages'
-import { dateOf, type Run, statusOf } from './runs.rules'
+import { dateOf, type Run } from './runs.rules'
 
 /**
  * Hands what a leaderboard has to tell over to the couriers, with users as they are now. Throws where a courier can't be reached: the
@@ -83,10 +83,8 @@ type WithPlace = z.infer<typeof WebhookUserLeaderboardResponse>
 
 /** The fields of a leaderboard, with the first and the last day of the run that it is about, as an event's answer has them (L11). */
 function runFields(config: Configuration, board: Leaderboard, { start, end }: Run, at: Instant) {
-  const status = statusOf(board, at)
   return {
-    ...leaderboardFields(config, board),
-    status: status === 'inactive' ? ('active' as const) : status,
+    ...leaderboardFields(config, board, at),
     start: dateOf(start),
     end: end === null ? null : dateOf(end),
   }

@@ -12,9 +12,8 @@ import type { EventType } from './events'
 
 const date = z.string().meta({ format: 'date' })
 
-/** A user's place on a leaderboard as webhooks are told of it: now, and when they were last told of it (W5). The contract requires the status here. */
+/** A user's place on a leaderboard as webhooks are told of it: now, and when they were last told of it (W5). */
 export const WebhookUserLeaderboardResponse = UserLeaderboardResponse.extend({
-  status: LeaderboardResponseWithRankings.shape.status,
   previousRank: z.int32().nullable(),
   previousValue: z.int32().nullable(),
 }).meta({ id: 'WebhookUserLeaderboardResponse' })

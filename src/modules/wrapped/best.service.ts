@@ -36,7 +36,9 @@ export async function bestPlaces(
     Object.fromEntries(
       boards.flatMap((board, index) => {
         const place = found[index]?.[nth] ?? null
-        return place === null ? [] : [[board.key, { ...leaderboardFields(config, board), ...place }]]
+        return place === null
+          ? []
+          : [[board.key, { ...leaderboardFields(config, board, scope.now), ...place }]]
       }),
     ),
   )
