@@ -74,6 +74,21 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
+  it('G2, U1: what is no UTF-8 is 400: two users whose ids an old client writes in Latin-1 do not become one', async () => {
+    const latin1 = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0))
+    const before = await everything()
+    for (const id of ['Zoë', 'Zoé']) {
+      const event = latin1(JSON.stringify({ user: { id }, value: 1 }))
+      const batch = latin1(JSON.stringify([{ key: 'words', user: { id }, value: 1 }]))
+      await refused('POST', '/v1/metrics/words/event', event, [400])
+      await refused('POST', '/admin/v1/metrics/events', batch, [400])
+    }
+    expect(await everything()).toEqual(before)
+    const marked = new TextEncoder().encode('\ufeff{"name": "Zoë\ufffd"}')
+    const read = await call(toApp, 'PUT', '/v1/users/zoe', { raw: marked, headers: headers() })
+    expect([read.status, at(read.body, 'name')]).toEqual([200, 'Zoë\ufffd'])
+  })
+
   it('G2: over 1 MiB, of a batch 4 MiB, is 413, with or without its length; exactly that is read', async () => {
     const before = await everything()
     for (const spec of WRITES) {
