@@ -51,7 +51,8 @@ export const refusals = {
       404,
       `This leaderboard has no run that holds ${date}. Name a date between its start and its end.`,
     ),
-  noSuchPath: () => new Refusal(404, 'This path does not exist. All paths are listed at /docs.'),
+  noSuchPath: () =>
+    new Refusal(404, 'This path does not exist, or not for this method. All paths are listed at /docs.'),
   invalid: (faults: readonly Fault[]) => {
     const told = faults
       .slice(0, MOST_FAULTS)

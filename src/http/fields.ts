@@ -26,6 +26,8 @@ function counted(origin: string, count: number | bigint): string | undefined {
 function faultMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
+      // JSON can say 1e400, which is a number, and read as infinite.
+      if (issue.expected === 'number' && typeof issue.input === 'number') return 'must be a finite number'
       const wanted = `must be ${KINDS.get(issue.expected) ?? `a ${issue.expected}`}`
       if (issue.input === undefined) return `${wanted}, and is missing`
       return issue.input === null ? `${wanted}, not null` : wanted
@@ -101,7 +103,7 @@ export const UserId = z
   .min(1)
   .max(255)
   .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
-  .refine((id) => id !== '.' && id !== '..', 'must not be . or ..')
+  .refine((id) => id !== '.' && id !== '..', 'must not be "." or ".."')
 
 /** The key of something configured (G5). */
 export const ConfigKey = z

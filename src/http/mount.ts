@@ -59,7 +59,8 @@ export function validated<O extends OperationSpec>(
     const result = c.get('parsed').get(target)
     if (result === undefined) return undefined
     if (result.success) return result.data
-    for (const { path, message } of result.error.issues) faults.push({ path: path.join('.'), message })
+    for (const { path, message } of result.error.issues)
+      faults.push({ path: path.join('.') || (target === 'json' ? 'body' : ''), message })
     return undefined
   }
   const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }

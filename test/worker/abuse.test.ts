@@ -89,6 +89,21 @@ describe('bodies', () => {
     expect([read.status, at(read.body, 'name')]).toEqual([200, 'Zoë\ufffd'])
   })
 
+  it('G2: what is wrong is said of something, and truly', async () => {
+    const event = '/v1/metrics/words/event'
+    const cases: [path: string, raw: string, error: string][] = [
+      [event, 'null', 'body: must be an object, not null.'],
+      [event, '[]', 'body: must be an object.'],
+      ['/admin/v1/metrics', '{}', 'body: must be an array.'],
+      ['/admin/v1/metrics', '[]', 'body: must have at least 1 item.'],
+      [event, '{"user": {"id": ".."}, "value": 1}', 'user.id: must not be "." or "..".'],
+      [event, '{"user": {"id": "ada"}, "value": 1e400}', 'value: must be a finite number.'],
+      [event, '{"user": {"id": "ada"}, "value": -1e400}', 'value: must be a finite number.'],
+    ]
+    for (const [path, raw, error] of cases)
+      expect((await refused('POST', path, raw, [422])).body).toEqual({ error })
+  })
+
   it('G2: over 1 MiB, of a batch 4 MiB, is 413, with or without its length; exactly that is read', async () => {
     const before = await everything()
     for (const spec of WRITES) {

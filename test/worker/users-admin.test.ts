@@ -84,6 +84,13 @@ describe('GET /admin/v1/users', () => {
     }
   })
 
+  it('G2: says of a search what is wrong with it', async () => {
+    const tenant = await newTenant()
+    const error = async (query: string) => at((await tenant.admin('GET', `/users?${query}`)).body, 'error')
+    expect(await error('search=')).toBe('search: must not be empty.')
+    expect(await error('search=a&search=b')).toBe('search: must be given once.')
+  })
+
   it('reads a page by the index: no more rows than it walks past, and none is sorted', async () => {
     const tenant = await newTenant()
     await env.DB.prepare(

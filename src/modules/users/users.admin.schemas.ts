@@ -7,7 +7,7 @@ const SEARCH_MAX = 255
 
 /** The page of users; `search` is a part of their id, name or email, upper and lower case alike (G7). */
 export const UserListQuery = ListQuery.extend({
-  search: z.string('must be given once').min(1).pipe(text(SEARCH_MAX)).optional(),
+  search: z.string('must be given once').min(1, 'must not be empty').pipe(text(SEARCH_MAX)).optional(),
 })
 
 export const ListUsersResponse = z.array(User).meta({ id: 'ListUsersResponse' })
