@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
@@ -17,6 +18,16 @@ function dependencies(): string[] {
     return [...imports].map(([, specifier = '']) => specifier)
   })
   return [...new Set(found)].sort()
+}
+
+/**
+ * What the developer's own `.dev.vars` names, which wrangler hands to tests as well: each empty, which is as good as none. Its PUBLIC_URL or
+ * ADMIN_HOST would have them fail.
+ */
+function noDevVars(): Record<string, string> {
+  const file = join(root, '.dev.vars')
+  const named = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {}
+  return Object.fromEntries(Object.keys(named).map((name) => [name, '']))
 }
 
 /** Random worlds, and faults at each step of a write, one by one: `npm run test:long`. Of both, `npm test` has the simulation. */
@@ -65,6 +76,7 @@ const workers = ({
       wrangler: { configPath: join(root, 'wrangler.toml') },
       miniflare: {
         bindings: {
+          ...noDevVars(),
           ADMIN_API_KEY: 'adm_test.the-key-of-the-tests-and-of-nothing-else',
           TEST_CLOCK: 'on',
           MULTI_TENANCY: 'on',
