@@ -7,6 +7,7 @@
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { demandAlone, variablesFileOf } from './lib/alone.mjs'
 import { completeDevVars, effectiveVariables, formatVariables, isDemoWanted } from './lib/dev-vars.mjs'
 import { Output } from './lib/output.mjs'
 import { demandFree, parsePort } from './lib/port.mjs'
@@ -79,6 +80,7 @@ async function start() {
   const url = `http://localhost:${port}`
   const variables = effectiveVariables(completeDevVars(inProject('.dev.vars')), process.env, url)
   const file = formatVariables(variables)
+  await demandAlone()
   await demandFree(port)
 
   process.stdout.write('Applying the migrations…\n')
@@ -89,7 +91,7 @@ async function start() {
 
   process.stdout.write('Starting the Worker…\n')
   mkdirSync(inProject('.wrangler'), { recursive: true })
-  variablesFile = inProject('.wrangler', `variables-${port}.env`)
+  variablesFile = variablesFileOf(port)
   rmSync(variablesFile, { force: true })
   writeFileSync(variablesFile, file, { mode: 0o600 })
   const wrangler = startDev({ port, variables: variablesFile })

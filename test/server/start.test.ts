@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newProject, type Server, startServer } from './harness'
+import { launch, newProject, type Server, startServer } from './harness'
 import { commandLine, descendants } from './processes'
 
 /** Everything that was started must have ended within this many milliseconds. */
@@ -119,6 +119,12 @@ describe('two projects, started at the same time', () => {
       headers: { 'X-API-KEY': custom.adminKey },
     })
     expect(await answer.text()).not.toContain('demo-')
+  })
+
+  test('another one in the same folder is refused, on whatever port: each would have a ranking of its own', async () => {
+    const another = await launch({ folder: plain.folder })
+    expect(await another.ended(), another.output()).toMatchObject({ code: 1, leftovers: [] })
+    expect(another.output()).toContain(`Laurel runs in this folder already, on port ${plain.port}.`)
   })
 
   test('nothing is made that .gitignore does not name', async () => {
