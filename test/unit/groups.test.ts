@@ -183,6 +183,24 @@ describe('users who go alone', () => {
     expect(held).toHaveLength(2)
   })
 
+  test('E3: another of a user who waits already: a batch would store both on the same state, and lose one', async () => {
+    const { submit, held, at } = scene()
+    const ends = ['0', '1', 'ada', 'ada', 'bob'].map((name) => submit(named(name)))
+    await settle()
+    expect(await ends[3]).toBeNull()
+    at(0).done()
+    await settle()
+    expect(at(2).names).toEqual(['ada', 'bob'])
+    // Of those who are on their way, the guards of D1 tell which of the two was first.
+    const later = submit(named('ada'))
+    at(1).done()
+    await settle()
+    expect(at(3).names).toEqual(['ada'])
+    for (const one of held.slice(2)) one.done()
+    const others = [ends[0], ends[1], ends[2], ends[4], later]
+    expect(await Promise.all(others)).toEqual(['0', '1', 'ada', 'bob', 'ada'].map(settled))
+  })
+
   test('who is no longer to be written', async () => {
     const { submit, at } = scene()
     let mayWrite = true

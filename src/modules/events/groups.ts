@@ -44,7 +44,8 @@ export class Groups {
 
   /**
    * Has a member committed together with others of its tenant. Answers null where it has to go alone: because somebody got in its way,
-   * the group failed, or too many wait. `waitUntil` keeps the work for others alive when the caller has gone.
+   * the group failed, too many wait, or another member of the same user does. `waitUntil` keeps the work for others alive when the caller
+   * has gone.
    */
   async submit(
     tenantId: string,
@@ -54,6 +55,8 @@ export class Groups {
   ): Promise<Settlement[] | null> {
     const line = this.#lines.get(tenantId) ?? { waiting: [], groups: new Set() }
     if (line.waiting.length >= MOST_WAITING) return null
+    // A batch decides each of its members on what it has read: two of one user would both be stored, and one of them be lost.
+    if (line.waiting.some((one) => one.member.userId === member.userId)) return null
     this.#lines.set(tenantId, line)
     const entry: Entry = { member, group: null, isLed: false, end: null, wake: () => undefined }
     line.waiting.push(entry)
