@@ -94,13 +94,16 @@ export function touch<U extends Pick<UserState, 'seq' | 'touched'>>(
     event: Pick<EventRecord, 'metricId'> | null
     awards: readonly Pick<AwardRecord, 'systemId'>[]
     growth: number
+    isExtended?: boolean
   },
 ): U {
-  const { event, awards, growth } = change
-  if (event === null && awards.length === 0 && growth === 0) return user
+  const { event, awards, growth, isExtended = false } = change
+  // One that was lost and begun anew by this very event may have the length of before, which was reached anew.
+  const hasStreak = growth !== 0 || isExtended
+  if (event === null && awards.length === 0 && !hasStreak) return user
   const touched = new Map(user.touched)
   if (event !== null) touched.set(event.metricId, user.seq)
-  if (growth !== 0) touched.set(STREAK, user.seq)
+  if (hasStreak) touched.set(STREAK, user.seq)
   for (const { systemId } of awards) touched.set(systemId, user.seq)
   return { ...user, touched: living(touched, [{ id: STREAK }, ...config.metrics, ...config.systems]) }
 }

@@ -330,7 +330,7 @@ class Play {
         if (came) seen.restored += 1
         for (const one of this.#both) {
           const restore = (streak: StreakState, today: number) =>
-            restored(streak, one.terms, today, [...one.runs.values()])
+            restored(streak, one.terms, { at: instant(at), today }, [...one.runs.values()])
           expect(one.administer(at, restore)).toBe(came)
         }
         return

@@ -93,6 +93,35 @@ describe('boards by streak (L3)', () => {
     expect(at(body, 'status')).toBe('finished')
   })
 
+  it('L4, L8: who was first by the end stays first, also where a recount finds the streak extended since', async () => {
+    await create({ end: date(1) })
+    await act('bob')
+    await act('ada')
+    await move(1, 8)
+    await act('bob')
+    await move(1, 9)
+    await act('ada')
+    await move(2, 1)
+    await tenant.through(cut()).event('steps', 'bob', 1)
+    const lengths = ['bob 2', 'ada 2']
+    expect(await page()).toEqual(lengths)
+    await move(2, 13)
+    expect(await page()).toEqual(lengths)
+  })
+
+  it('L3, L8: what extends a week’s streak after the end does not count, although the week began before', async () => {
+    const weekday = (days: number) => new Date(start + days * DAY).getUTCDay()
+    const end = [1, 2].find((days) => weekday(days) !== 0) ?? 1
+    await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    await create({ end: date(end) })
+    await act('bob')
+    await move(end + 1, 1)
+    await act('ada')
+    expect(await page()).toEqual(['bob 1'])
+    await move(end + 1, 13)
+    expect(await page()).toEqual(['bob 1'])
+  })
+
   it('L12, S9: a recount that an event has made is found within the hour', async () => {
     await create()
     for (const day of [0, 1, 2]) {
@@ -114,6 +143,38 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['ada 3', 'bob 3'])
     await move(2, 13.5)
     expect(await page()).toEqual(['bob 3', 'ada 1'])
+  })
+
+  it('L4, L12, S8: a restored length was reached when it was restored, also where a recount comes later', async () => {
+    const board = await create({ end: date(9) })
+    for (const [day, user] of [
+      [0, 'bob'],
+      [1, 'bob'],
+      [3, 'ada'],
+      [4, 'ada'],
+    ] as const) {
+      await move(day, 9)
+      await act(user)
+    }
+    await move(4, 10)
+    expect((await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'bob' }] })).status).toBe(201)
+    expect(await page()).toEqual(['ada 2', 'bob 2'])
+    await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(10) }])
+    expect(await page()).toEqual(['ada 2', 'bob 2'])
+  })
+
+  it('L4, L12: a streak that is lost and begun anew by one event reaches its length anew', async () => {
+    const board = await create({ end: date(9) })
+    await act('ada')
+    // The event is faster than the Timekeeper, which would have taken the length away at midnight.
+    await env.DB.prepare('DELETE FROM due_work').run()
+    await move(2, 8)
+    await act('bob')
+    await move(2, 9)
+    await act('ada')
+    expect(await page()).toEqual(['bob 1', 'ada 1'])
+    await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(10) }])
+    expect(await page()).toEqual(['bob 1', 'ada 1'])
   })
 
   it('L6: broken down by an attribute; whoever moves takes the length along', async () => {

@@ -45,7 +45,8 @@ export function sumsOf({ definition, isFinal, runHolding }: Frame, { input }: Sc
   for (const [at, { utcOffset, amount }] of byMoment) {
     const run = runHolding(dayCounted(definition, localDay(at, utcOffset)))
     if (run === null || isFinal(run.start)) continue
-    const counts = amount !== 0 && isInside(window, at, utcOffset)
+    // A streak that was lost and begun anew at once has reached its length anew, although that is the same.
+    const counts = (amount !== 0 || definition.rankBy === 'streak') && isInside(window, at, utcOffset)
     add(sums, run.start, counts ? { amount, reached: at } : { amount: 0, reached: 0 })
   }
   return sums
@@ -101,7 +102,10 @@ export function settled(frame: Frame, rows: readonly Row[], truth: Recounted): R
   const group = groupAfter(rows, seq, truth.group)
   const grouped = Math.max(groupedOf(rows), seq)
   return [...new Set([...sums.keys(), ...open])].map((run): Row => {
-    const { amount, reached } = sums.get(run) ?? { amount: 0, reached: 0 }
+    const { amount, reached: told } = sums.get(run) ?? { amount: 0, reached: 0 }
+    const old = rows.find((row) => row.run === run)
+    // Where only the present streak says when it was extended, what is known of the same length is better than nothing.
+    const reached = told === 0 && old?.score === amount ? old.reached : told
     return { userId, iid, run, group, score: amount, reached, cursor: cursor ?? 0, grouped }
   })
 }

@@ -32,6 +32,8 @@ export type InputChange = {
   awards: readonly AwardRecord[]
   /** By how much the length of the streak is another one. */
   growth: number
+  /** Whether an event extended it, maybe to the length of before, where it was lost first. */
+  isExtended?: boolean
 }
 
 /** What a delivery needs of a request, or of an object that acts for many. */
@@ -167,9 +169,12 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
 }
 
 /** What a leaderboard counts of a change; null where its input is not touched. */
-function amountsOf(board: Leaderboard, { event, awards, growth, after }: InputChange): Amount[] | null {
+function amountsOf(
+  board: Leaderboard,
+  { event, awards, growth, isExtended = false, after }: InputChange,
+): Amount[] | null {
   if (board.rankBy === 'streak') {
-    return growth === 0
+    return growth === 0 && !isExtended
       ? null
       : [[after.changed, offsetMinutes(after.profile.tz ?? 'UTC', after.changed), growth]]
   }

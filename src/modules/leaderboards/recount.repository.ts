@@ -4,7 +4,8 @@ import { bytesOf, numberOf } from '../../db/ids'
 import { LAST_DAY } from '../../shared/periods'
 import { lengthOn } from '../streaks/history.rules'
 import { StreakRunRow } from '../streaks/streaks.repository'
-import { parseStreak } from '../streaks/streaks.state'
+import { dayIn } from '../streaks/streaks.rules'
+import { parseStreak, type StreakRun, type StreakState } from '../streaks/streaks.state'
 import { type Definition, groupOf } from './board.messages'
 import { lastDayOf, windowOf } from './runs.rules'
 
@@ -92,7 +93,7 @@ const RECOUNT_EVENTS = recountOf(EVENTS)
 const RECOUNT_AWARDS = recountOf(AWARDS)
 
 const STREAKS = `
-  SELECT ${MARK}, u.streak, (SELECT json_object('first', first, 'last', last, 'started', started, 'marks', marks,
+  SELECT ${MARK}, u.tz, u.streak, (SELECT json_object('first', first, 'last', last, 'started', started, 'marks', marks,
       'length', length) FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC LIMIT 1) AS past
   FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
@@ -100,6 +101,7 @@ const STREAKS = `
 const Streaking = z.intersection(
   Mark,
   z.object({
+    tz: z.string().nullable(),
     streak: z
       .string()
       .nullable()
@@ -124,10 +126,29 @@ async function recountStreaks(
   return z
     .array(Streaking)
     .parse(rows)
-    .map(({ streak, past, ...mark }) => ({
+    .map(({ tz, streak, past, ...mark }) => ({
       ...mark,
-      days: [[from, lengthOn(streak, past, to), streak.run?.extended ?? null]],
+      days: [[from, ...lengthBy(streak, past, tz, to)]],
     }))
+}
+
+/**
+ * The length that a streak had by the end of a day, and when it was reached, by an event or by being restored; null where there is none, or where
+ * that can't be told any more, since the streak was extended after that day.
+ */
+function lengthBy(
+  streak: StreakState,
+  past: StreakRun | null,
+  tz: string | null,
+  day: number,
+): [length: number, reached: number | null] {
+  const { run } = streak
+  const length = lengthOn(streak, past, day)
+  if (run === null) return [length, null]
+  if (run.extended === null || dayIn(tz, run.extended) <= day)
+    return [length, Math.max(run.extended ?? 0, run.restored ?? 0)]
+  // The period in which it was extended may have begun by that day, and counts not yet.
+  return [run.last <= day ? length - 1 : length, null]
 }
 
 /** What of the log is counted. */

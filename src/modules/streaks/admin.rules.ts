@@ -1,4 +1,5 @@
 import { civilDateOfDay, dayOf, isCivilDate } from '../../shared/civil'
+import type { Instant } from '../../shared/clock'
 import { periodStart, periodsBefore } from '../../shared/periods'
 import { longestSince } from './history.rules'
 import { marked, restoredBeforeLast } from './marks'
@@ -36,13 +37,13 @@ export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequ
 }
 
 /**
- * A settled streak restored to the longest length of late; null where that is not greater than the present one (S8). What the periods
+ * A settled streak restored, at a moment, to the longest length of late; null where that is not greater than the present one (S8). What the periods
  * before were stays as it was; where the streak was lost, the previous one counts as satisfied.
  */
 export function restored(
   streak: StreakState,
   terms: Pick<Terms, 'frequency' | 'epoch'>,
-  today: number,
+  { at, today }: { at: Instant; today: number },
   past: readonly StreakRun[],
 ): StreakState | null {
   const { frequency } = terms
@@ -68,6 +69,7 @@ export function restored(
     marks,
     length: longest,
     extended: run?.extended ?? null,
+    restored: at,
   }
   return { ...streak, frequency, epoch: terms.epoch, missed: null, run: alive }
 }

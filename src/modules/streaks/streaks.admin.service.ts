@@ -165,7 +165,7 @@ export function restoreStreaks(
       }
       const { terms, today, ended } = open
       const runs = [...(past.get(open.user.iid) ?? []), ...(ended === null ? [] : [ended])]
-      const streak = terms.isOn ? restored(open.streak, terms, today, runs) : null
+      const streak = terms.isOn ? restored(open.streak, terms, { at: scope.now, today }, runs) : null
       if (streak === null) {
         const why = terms.isOn
           ? 'No streak of late is longer than the present one. Nothing was restored.'

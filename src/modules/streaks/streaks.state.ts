@@ -18,6 +18,8 @@ export type StreakRun = {
 export type LiveRun = StreakRun & {
   /** When it was last extended; null where it was restored and not extended since. */
   extended: Instant | null
+  /** When it was last restored; absent where it never was. */
+  restored?: Instant | undefined
 }
 
 /** Days from `start` to `end`, both included, on which the streak is paused. */
@@ -74,6 +76,7 @@ const Run = z.object({
   marks: z.string(),
   length: z.number(),
   extended: z.number().transform(instant).nullable(),
+  restored: z.number().transform(instant).optional(),
 })
 const Stored = z.object({
   frequency: z.enum(['daily', 'weekly', 'monthly', 'unknown']).nullable(),

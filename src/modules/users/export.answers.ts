@@ -109,7 +109,10 @@ export function streakOf(
     now,
     stored: {
       frequency,
-      run: run === null ? null : { ...runOf(run), extended: isoOrNull(run.extended) },
+      run:
+        run === null
+          ? null
+          : { ...runOf(run), extended: isoOrNull(run.extended), restored: isoOrNull(run.restored ?? null) },
       freezes,
       sums: sums.flatMap(([period, changes]) =>
         changes.map(([metricId, change]) => ({

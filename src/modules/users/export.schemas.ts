@@ -54,7 +54,10 @@ const ExportedStreak = z
     now: StreakResponse,
     stored: z.object({
       frequency: z.string().nullable(),
-      run: ExportedStreakRun.extend({ extended: Timestamp.nullable() }).nullable(),
+      run: ExportedStreakRun.extend({
+        extended: Timestamp.nullable(),
+        restored: Timestamp.nullable(),
+      }).nullable(),
       freezes: z.int(),
       sums: z.array(
         z.object({ period: DateAnswer, metricId: UuidAnswer, metricKey: Key, change: z.number() }),
