@@ -1,3 +1,4 @@
+import { packed } from '../../shared/packed'
 import type { Sql } from './board.statements'
 import type { Entry } from './ranking'
 
@@ -216,12 +217,13 @@ export class BoardStore {
       }
     }
     for (const [iid, was] of before) moved.push([iid, null, null, was.rank, was.score])
-    if (moved.length === 0) return
-    const list = JSON.stringify(moved)
-    this.sql.run(SQL.record, run, day, list)
-    this.sql.run(SQL.stand, run, list)
-    this.sql.run(SQL.leave, run, list)
-    this.sql.run(SQL.trim, run, list, MOST_DAYS - 1)
+    // Of many groups, tens of thousands may have moved: more than one parameter takes.
+    for (const list of packed(moved.map((one) => JSON.stringify(one)))) {
+      this.sql.run(SQL.record, run, day, list)
+      this.sql.run(SQL.stand, run, list)
+      this.sql.run(SQL.leave, run, list)
+      this.sql.run(SQL.trim, run, list, MOST_DAYS - 1)
+    }
   }
 
   /** Where a user stood when that was last written down. */
