@@ -177,6 +177,28 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['bob 1', 'ada 1'])
   })
 
+  it('L4, L12, S9: a length that was counted anew was reached when the log says, also where a recount comes later', async () => {
+    const isSunday = new Date(start).getUTCDay() === 0
+    const monday = isSunday ? 1 : 0
+    const board = await create({ end: date(9) })
+    for (const [day, hours, user] of [
+      [0, 9, 'zoe'],
+      [0, 9.5, 'abe'],
+      [1, 8, 'abe'],
+      [1, 9, 'zoe'],
+    ] as const) {
+      await move(monday + day, hours)
+      await act(user)
+    }
+    expect(await page()).toEqual(['abe 2', 'zoe 2'])
+    await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    await move(monday + 1, 9.1)
+    const inTheirWeek = ['zoe 1', 'abe 1']
+    expect(await page()).toEqual(inTheirWeek)
+    await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(10) }])
+    expect(await page()).toEqual(inTheirWeek)
+  })
+
   it('L6: broken down by an attribute; whoever moves takes the length along', async () => {
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await create({ breakdownAttributes: [plan] })

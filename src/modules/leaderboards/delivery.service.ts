@@ -22,6 +22,9 @@ const PATIENCE = 3_000
 /** Users to one message of the queue, which takes 128 KB. */
 const MOST_REPAIRED = 100
 
+/** No change has this `seq`: what is said to follow it has a leaderboard count the user anew. */
+const NO_CHANGE = -2
+
 type Attributes = { profile: Pick<Profile, 'attributes' | 'tz'> }
 
 /** What of a user's change leaderboards may follow. */
@@ -32,8 +35,10 @@ export type InputChange = {
   awards: readonly AwardRecord[]
   /** By how much the length of the streak is another one. */
   growth: number
-  /** Whether an event extended it, maybe to the length of before, where it was lost first. */
+  /** Whether it was extended, maybe to the length of before: where it was lost first, or counted anew. */
   isExtended?: boolean
+  /** Whether the streak was counted anew, so that what was known of it is not what it grew from (S9). */
+  replacesRuns?: boolean
 }
 
 /** What a delivery needs of a request, or of an object that acts for many. */
@@ -158,7 +163,8 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
     before !== null &&
     board.breakdown.some((id) => before.profile.attributes.get(id) !== after.profile.attributes.get(id))
   if (amounts === null && !hasMoved) return null
-  const previous = before?.touched.get(inputOf(board) ?? '') ?? null
+  const isRecounted = board.rankBy === 'streak' && change.replacesRuns === true
+  const previous = isRecounted ? NO_CHANGE : (before?.touched.get(inputOf(board) ?? '') ?? null)
   return {
     userId: after.id,
     iid: after.iid,

@@ -57,7 +57,13 @@ export async function recountChanges(
       ? []
       : [
           {
-            ...streakOnly(config, user, streak, { ended: runs, notices: NO_NOTICES }, now),
+            ...streakOnly(
+              config,
+              user,
+              streak,
+              { ended: runs, notices: NO_NOTICES, isExtended: streak.run !== null },
+              now,
+            ),
             replacesRuns: true,
           },
         ]

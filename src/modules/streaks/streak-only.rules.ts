@@ -11,11 +11,15 @@ export function streakOnly(
   config: Configuration,
   before: UserState,
   streak: StreakState,
-  { ended, notices }: { ended: readonly StreakRun[]; notices: readonly StreakNotice[] },
+  {
+    ended,
+    notices,
+    isExtended = false,
+  }: { ended: readonly StreakRun[]; notices: readonly StreakNotice[]; isExtended?: boolean },
   at: Instant,
 ): BulkChange {
   const growth = (streak.run?.length ?? 0) - (before.streak.run?.length ?? 0)
-  const change = { before, event: null, awards: [], completed: [], isExtended: false, growth, ended, notices }
+  const change = { before, event: null, awards: [], completed: [], isExtended, growth, ended, notices }
   const changed = instant(Math.max(before.changed, at))
   const after = touch(config, { ...before, seq: before.seq + 1, changed, streak }, change)
   return { ...change, after, onlyStreak: true }
