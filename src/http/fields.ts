@@ -112,7 +112,9 @@ export const ConfigKey = z
   .regex(/^[a-zA-Z0-9_-]+$/, 'must consist of letters, digits, _ and -')
 
 /** An id of ours, read in either case (G4). */
-export const Uuid = z.guid('must be a UUID').toLowerCase()
+export const Uuid = z
+  .guid({ error: ({ input }) => (input === undefined ? 'must be a UUID, and is missing' : 'must be a UUID') })
+  .toLowerCase()
 
 /** The display name of something configured. */
 export const Name = z

@@ -102,6 +102,8 @@ describe('bodies', () => {
     ]
     for (const [path, raw, error] of cases)
       expect((await refused('POST', path, raw, [422])).body).toEqual({ error })
+    const change = await refused('PATCH', '/admin/v1/metrics', '[{"name": "Words"}]', [422])
+    expect(change.body).toEqual({ error: '0.id: must be a UUID, and is missing.' })
   })
 
   it('G2: over 1 MiB, of a batch 4 MiB, is 413, with or without its length; exactly that is read', async () => {
