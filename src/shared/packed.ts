@@ -10,16 +10,21 @@ export function packed(items: readonly string[]): string[] {
 export const listOf = (items: readonly string[]): string => `[${items.join(',')}]`
 
 /** Items of JSON in packs, as few as the length of a parameter allows. */
-export function packs(items: readonly string[]): string[][] {
-  const lists: string[][] = []
-  let size = MOST_CHARACTERS
+export const packs = (items: readonly string[]): string[][] =>
+  packsOf(items, MOST_CHARACTERS, ({ length }) => length + 1)
+
+/** Items in packs, in their order, each as heavy as may be; one that is heavier alone is a pack of its own. */
+export function packsOf<T>(items: readonly T[], most: number, weightOf: (item: T) => number): T[][] {
+  const all: T[][] = []
+  let weight = most
   for (const item of items) {
-    if (size + item.length >= MOST_CHARACTERS) {
-      lists.push([])
-      size = 0
+    const own = weightOf(item)
+    if (weight + own > most || all.length === 0) {
+      all.push([])
+      weight = 0
     }
-    lists.at(-1)?.push(item)
-    size += item.length + 1
+    all.at(-1)?.push(item)
+    weight += own
   }
-  return lists
+  return all
 }

@@ -1,6 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Board } from '../../src/modules/leaderboards/board'
 import {
   agrees,
   arrive,
@@ -19,6 +20,7 @@ import {
 } from './boards'
 
 afterEach(forgetTime)
+afterEach(() => vi.restoreAllMocks())
 
 const OFF = { status: 'inactive' }
 const ON = { status: 'active' }
@@ -47,6 +49,18 @@ describe('a message under an older configuration', () => {
     await patch(setup, ON)
     expect(await agrees(setup)).toEqual(['cai 9', 'ada 6', 'bob 5'])
     expect(await events(setup.tenant, ['bob', 2])).toMatchObject([{ rank: 2, previousRank: 3 }])
+  })
+
+  it('L7: those with very many events are counted a few at a time, which no statement takes too long for', async () => {
+    const setup = await withBoard(OFF)
+    await events(setup.tenant, ['ada', 4], ['bob', 5], ['cai', 7], ['dee', 1])
+    await env.DB.prepare("UPDATE users SET seq = 600000 WHERE tenant_id = ? AND id IN ('ada', 'bob')")
+      .bind(setup.tenant.id)
+      .run()
+    const counted = vi.spyOn(Board.prototype, 'recount')
+    await patch(setup, ON)
+    expect(counted.mock.calls).toEqual([[['ada']], [['bob', 'cai', 'dee']]])
+    expect(await agrees(setup)).toEqual(['cai 7', 'bob 5', 'ada 4', 'dee 1'])
   })
 
   it('L7: arrives after another metric is counted', async () => {

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { type Instant, instant } from '../../shared/clock'
+import { packsOf } from '../../shared/packed'
 import { LAST_DAY } from '../../shared/periods'
 import type { Board } from './board'
 import type { TendRequest } from './board.messages'
@@ -15,10 +16,12 @@ type Moments = Omit<z.output<typeof TendRequest>, 'definition'> & {
   mayRewind: boolean
 }
 
-/** Users that are compared, or counted anew, at once; those that are walked past in search of who has changed; ranges to one call. */
+/** Users that are compared at once; those that are walked past in search of who has changed; ranges to one call. */
 const CHUNK = 1_000
 const WALK = 20_000
 const CHUNKS = 10
+/** Changes of users who are counted anew at once: D1 ends a statement after 30 seconds, and reads about a million rows in one or two. */
+const COUNTED = 1_000_000
 /** By how much clocks and the ends of changes may differ: users who changed so long before a comparison are in the next one too. */
 const MARGIN = 10 * 60_000
 
@@ -104,9 +107,10 @@ async function compareRange(
   const { marks, last } =
     board.definition.input === null ? { marks: [], last: null } : await board.marksAfter(after, since, walked)
   if (since === 0) eraseGone(board, after, last, marks, moved)
-  const behind = marks.filter((mark) => isBehind(board, mark)).map(({ userId }) => userId)
-  for (let from = 0; from < behind.length; from += CHUNK) {
-    for (const truth of await board.recount(behind.slice(from, from + CHUNK))) board.settle(truth)
+  const behind = marks.filter((mark) => isBehind(board, mark))
+  // Whoever has no event is still a row to read.
+  for (const some of packsOf(behind, COUNTED, ({ seq }) => Math.max(seq, COUNTED / CHUNK))) {
+    for (const truth of await board.recount(some.map(({ userId }) => userId))) board.settle(truth)
   }
   return last
 }
