@@ -32,3 +32,6 @@ export const LOGS = {
   awards: { log: 'awards', no: 'system_no', table: 'points_systems', amount: 'awarded' },
 } as const
 export type Log = (typeof LOGS)[keyof typeof LOGS]
+
+/** Rows of a log that one statement is to read, at most, where that can be told: D1 ends it after 30 seconds, and reads so many in one or two. */
+export const MOST_READ = 1_000_000

@@ -1,4 +1,7 @@
+import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { sumsOf } from '../../src/modules/achievements/backdate.repository'
+import { contextOf } from './contexts'
 import { at, everything, newTenant, type TestTenant } from './harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
@@ -350,6 +353,29 @@ describe('backdating', () => {
     expect(await had('ben')).toEqual(['made'])
     await patch({ id: moved, status: 'active' })
     expect(await had('ben')).toEqual(['made', 'moved'])
+  })
+
+  it('A4: of those with very many events a few are counted at a time, which no statement takes too long for', async () => {
+    for (const [user, value] of [
+      ['ada', 4],
+      ['ben', 10],
+      ['cai', 12],
+    ] as const)
+      await s.tenant.event('words', user, value, { attributes: { page: 'x' } })
+    const { results } = await env.DB.prepare('SELECT id, iid, seq FROM users WHERE tenant_id = ? ORDER BY id')
+      .bind(s.tenant.id)
+      .all<{ id: string; iid: string; seq: number }>()
+    const eventAttributes = filter(s.page)
+    const sumsBy = async (more: number) => {
+      const { db, cost } = contextOf(s.tenant.id)
+      const users = results.map(({ iid, seq }) => ({ iid, seq: seq + more }))
+      const sums = await sumsOf(db, { metricId: s.metric, eventAttributes }, users)
+      return [results.map(({ iid }) => sums.get(iid)), cost.roundTrips]
+    }
+    const counted = [4_000_000, 10_000_000, 12_000_000]
+    expect(await sumsBy(0)).toEqual([counted, 1])
+    expect(await sumsBy(400_000)).toEqual([counted, 2])
+    expect(await sumsBy(4_000_000)).toEqual([counted, 3])
   })
 
   it('A4: an active one that asks for something else is completed for those who qualify by that', async () => {

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
-import { bytesOf, numberOf } from '../../db/ids'
+import { bytesOf, MOST_READ, numberOf } from '../../db/ids'
 import { type Micros, micros } from '../../shared/decimal'
+import { packsOf } from '../../shared/packed'
 import type { Achievement } from '../configuration/configuration'
 import { raiseVersion } from '../configuration/configuration.service'
 
@@ -14,23 +15,25 @@ const SUMS = `
     WHERE (e.attributes ->> ('$."' || (f.value ->> 0) || '"')) IS NOT f.value ->> 1)
   GROUP BY 1`
 
+const SumRows = z.array(z.object({ iid: z.string(), sum: z.number() }))
+
 /** The most that a counter holds, in millionths (E1). */
 const MOST = 9_007_199_254_000_000
 
 /** Sums of the events that an achievement counts, by our own ids of users; those that the users as read have counted (A2). */
 export async function sumsOf(
   db: TenantDatabase,
-  { metricId, eventAttributes }: Achievement,
+  { metricId, eventAttributes }: Pick<Achievement, 'metricId' | 'eventAttributes'>,
   users: readonly { iid: string; seq: number }[],
 ): Promise<ReadonlyMap<string, Micros>> {
-  if (users.length === 0) return new Map()
-  const asked = JSON.stringify(users.map(({ iid, seq }) => [iid, seq]))
   const filters = JSON.stringify(
     eventAttributes.map(({ attributeId, attributeValue }) => [attributeId, attributeValue]),
   )
-  const rows = z
-    .array(z.object({ iid: z.string(), sum: z.number() }))
-    .parse(await db.rows(db.statement(SUMS, asked, metricId, filters)))
+  const rows: z.output<typeof SumRows> = []
+  for (const some of packsOf(users, MOST_READ, ({ seq }) => seq)) {
+    const asked = JSON.stringify(some.map(({ iid, seq }) => [iid, seq]))
+    rows.push(...SumRows.parse(await db.rows(db.statement(SUMS, asked, metricId, filters))))
+  }
   return new Map(rows.map(({ iid, sum }) => [iid, micros(Math.max(-MOST, Math.min(sum, MOST)))]))
 }
 

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { MOST_READ } from '../../db/ids'
 import { type Instant, instant } from '../../shared/clock'
 import { packsOf } from '../../shared/packed'
 import { LAST_DAY } from '../../shared/periods'
@@ -20,8 +21,6 @@ type Moments = Omit<z.output<typeof TendRequest>, 'definition'> & {
 const CHUNK = 1_000
 const WALK = 20_000
 const CHUNKS = 10
-/** Changes of users who are counted anew at once: D1 ends a statement after 30 seconds, and reads about a million rows in one or two. */
-const COUNTED = 1_000_000
 /** By how much clocks and the ends of changes may differ: users who changed so long before a comparison are in the next one too. */
 const MARGIN = 10 * 60_000
 
@@ -108,8 +107,8 @@ async function compareRange(
     board.definition.input === null ? { marks: [], last: null } : await board.marksAfter(after, since, walked)
   if (since === 0) eraseGone(board, after, last, marks, moved)
   const behind = marks.filter((mark) => isBehind(board, mark))
-  // Whoever has no event is still a row to read.
-  for (const some of packsOf(behind, COUNTED, ({ seq }) => Math.max(seq, COUNTED / CHUNK))) {
+  // A user has as many rows as changes, more or less, and is one to the parameters.
+  for (const some of packsOf(behind, MOST_READ, ({ seq }) => Math.max(seq, MOST_READ / CHUNK))) {
     for (const truth of await board.recount(some.map(({ userId }) => userId))) board.settle(truth)
   }
   return last
