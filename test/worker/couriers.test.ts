@@ -5,9 +5,12 @@ import { Courier } from '../../src/modules/couriers/courier.object'
 import { CourierStore } from '../../src/modules/couriers/courier.store'
 import { Pruning } from '../../src/modules/couriers/prune'
 import { afterFailure } from '../../src/modules/couriers/retries.rules'
+import { workOff } from '../../src/modules/timekeeper/work.service'
 import { instant } from '../../src/shared/clock'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
+import { contextOf } from './contexts'
 import { due, hand, letter, log, logged, MINUTE, withHook } from './couriers'
+import { newApp } from './harness'
 import { Hook } from './receiver'
 
 beforeEach(() => moveTo(NOON))
@@ -505,4 +508,40 @@ describe('an erased user (U8)', () => {
     await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 10)
     expect(await log(setup)).toEqual([])
   })
+})
+
+it('C1: what is told in the end of a move has been carried when that has ended', async () => {
+  const setup = await withHook({ events: ['achievement.completed'] })
+  const { tenant, hook } = setup
+  await tenant.create('/achievements', { key: 'hello', name: 'Hello', trigger: 'api', status: 'active' })
+  // Without the queue, only whoever moves the clock tells of it.
+  const unheard = tenant.through(
+    newApp({ OUTBOX: new Proxy(env.OUTBOX, { get: () => () => Promise.resolve() }) }),
+  )
+  // It happens when no more work was found.
+  let hasLooked = false
+  let hasHappened = false
+  const DB = new Proxy(env.DB, {
+    get: (target, name) => {
+      if (name === 'prepare')
+        return (sql: string) => {
+          hasLooked ||= /SELECT kind, .* FROM due_work/.test(sql)
+          return target.prepare(sql)
+        }
+      return async (statements: D1PreparedStatement[]) => {
+        const results = await target.batch(statements)
+        if (!hasLooked || hasHappened) return results
+        hasHappened = true
+        const done = await unheard.app('POST', '/achievements/hello/complete', { user: { id: 'ada' } })
+        expect(done.status).toBe(201)
+        return results
+      }
+    },
+  })
+  const [from, to] = [instant(NOON - MINUTE), instant(NOON)]
+  const grace = { ticks: 0, finals: 0 }
+  await workOff(contextOf(tenant.id, DB), { from, to, steps: 20, mustAll: true, grace })
+  expect(hasHappened).toBe(true)
+  expect(await due(setup)).toEqual([])
+  expect(await hook.ids()).toHaveLength(1)
 })
