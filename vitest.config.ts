@@ -109,7 +109,15 @@ export default defineConfig({
     maxWorkers: '100%',
     provide: { simulation: simulationSizes() },
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          testTimeout: 60_000,
+          // The checker of regular expressions runs in this process, without a binary of its own.
+          env: { RECHECK_BACKEND: 'pure' },
+        },
+      },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
       workers({
         name: 'worker',

@@ -1,19 +1,26 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { checkSync } from 'recheck'
 import { describe, expect, it } from 'vitest'
-import { ConfigKey, DateField, Email, TimeZone, UserId, Uuid } from '../../src/http/fields'
-import { integerQuery, UserAttributesQuery } from '../../src/http/queries'
-import { splitKey } from '../../src/modules/keys/keys.rules'
-import { parseLiquid } from '../../src/modules/notifications/liquid'
-import { providerOf } from '../../src/modules/notifications/push/port'
-import { textOfHtml } from '../../src/modules/notifications/text'
-import { targetOf } from '../../src/modules/webhooks/targets.rules'
+import { stepCounter } from '../steps'
+
+// What is imported from here on is counted.
+const { stepsOf } = stepCounter()
+const { ConfigKey, DateField, Email, TimeZone, UserId, Uuid } = await import('../../src/http/fields')
+const { integerQuery, UserAttributesQuery } = await import('../../src/http/queries')
+const { splitKey } = await import('../../src/modules/keys/keys.rules')
+const { parseLiquid } = await import('../../src/modules/notifications/liquid')
+const { providerOf } = await import('../../src/modules/notifications/push/port')
+const { textOfHtml } = await import('../../src/modules/notifications/text')
+const { targetOf } = await import('../../src/modules/webhooks/targets.rules')
 
 const integer = integerQuery({ min: 0, max: 9, fallback: 0 })
 
-/** What reads texts of others by regular expressions, or by hand. */
+/** Functions that read texts of callers. */
 const READERS: readonly [name: string, read: (text: string) => unknown][] = [
   ['an email address', (text) => Email.safeParse(text)],
   ['a user id', (text) => UserId.safeParse(text)],
-  ['a key of a configuration', (text) => ConfigKey.safeParse(text)],
+  ['a configuration key', (text) => ConfigKey.safeParse(text)],
   ['a UUID', (text) => Uuid.safeParse(text)],
   ['a time zone', (text) => TimeZone.safeParse(text)],
   ['a date', (text) => DateField.safeParse(text)],
@@ -32,31 +39,52 @@ const PARTS = [
   ...['{{', '{%', '{{ "', '{{ a |', '{% raw %}', '{% if a %}', '{% comment %}', '{{- -}}'],
 ]
 
-/** The least of three measurements, in milliseconds; a long one is not repeated. */
-function timed(read: (text: string) => unknown, text: string): number {
-  const once = () => {
-    const began = performance.now()
-    read(text)
-    return performance.now() - began
-  }
-  const first = once()
-  return first > 200 ? first : Math.min(first, once(), once())
+/** A text of about `length` characters: the same part again and again, and an end that fits nothing. */
+const textOf = (part: string, length: number) => `${part.repeat(Math.floor(length / part.length))}!`
+
+/** Looks for an end from each beginning. */
+function readInTheSquare(text: string): void {
+  for (let at = 0; at < text.length; at++) text.indexOf('>', at)
 }
 
-describe('ReDoS', () => {
-  it.each(READERS)(
-    'reading %s takes time that grows with its length, not with the square of it',
-    (_name, read) => {
-      const slow = PARTS.flatMap((part) => {
-        const text = (length: number) => `${part.repeat(Math.floor(length / part.length))}!`
-        const long = timed(read, text(40_000))
-        // Less than this tells nothing; the square would be a second or so.
-        if (long < 30) return []
-        const growth = long / timed(read, text(5_000))
-        // Eight times the text: 8 where it is read once, 64 where each character is read as often as there are others.
-        return growth < 30 ? [] : [{ part, long, growth }]
-      })
-      expect(slow).toEqual([])
-    },
-  )
+describe('[G2] texts of callers', () => {
+  it('notices a reader that takes the square of the length', () => {
+    const steps = (length: number) => stepsOf(() => readInTheSquare(textOf('<', length)))
+    expect(steps(16_000)).toBeGreaterThan(200 * steps(1_000))
+  })
+
+  it.each(READERS)('reading %s takes steps in proportion to its length', (_name, read) => {
+    const slow = PARTS.flatMap((part) => {
+      const steps = (length: number) => stepsOf(() => read(textOf(part, length)))
+      // The first time is not counted: some things are made only once.
+      const [, short = 0, long = 0] = [steps(1_000), steps(1_000), steps(16_000)]
+      // Sixteen times the text: 16 times the steps, or 256 times if each character is read once for each other one.
+      return long < 64 * short ? [] : [{ part, short, long }]
+    })
+    expect(slow).toEqual([])
+  })
+})
+
+const SOURCE = join(import.meta.dirname, '../../src')
+
+/** Files whose expressions read only our own text or the operator's, never a caller's. */
+const TRUSTED = ['env.ts', 'modules/notifications/email/cloudflare.ts', 'modules/streaks/marks.ts']
+
+/** A regular expression in TypeScript, with its source and its flags. What comes before tells it from a division. */
+const LITERAL =
+  /(?<=(?:^|[(=,:[!&|?{;>]|return)\s*)\/(?![*/])((?:[^\\/[\n]|\\.|\[(?:[^\\\]\n]|\\.)*\])+)\/([dgimsuvy]*)/gm
+
+const literals = globSync('**/*.ts', { cwd: SOURCE, exclude: TRUSTED }).flatMap((file) => {
+  const code = readFileSync(join(SOURCE, file), 'utf8').replaceAll(/^\s*(?:\/\/|\*|\/\*\*).*$/gm, '')
+  return [...code.matchAll(LITERAL)].map(([, source = '', flags = '']) => ({ file, source, flags }))
+})
+
+describe('[G2] regular expressions', () => {
+  it('finds those of the source', () => expect(literals.length).toBeGreaterThan(20))
+
+  it.each(literals)('$file: /$source/$flags takes time in proportion to the text', ({ source, flags }) => {
+    expect(checkSync(source, flags, { timeout: null }).status).toBe('safe')
+  })
+
+  it('notices one that does not', () => expect(checkSync('\\s+$', '').status).toBe('vulnerable'))
 })
