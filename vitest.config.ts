@@ -97,7 +97,8 @@ const workers = ({
     // What is logged is kept in the Worker (lines.ts).
     disableConsoleIntercept: true,
     sequence: { groupOrder },
-    testTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 })
 
@@ -113,7 +114,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           // The checker of regular expressions runs in this process, without a binary of its own.
           env: { RECHECK_BACKEND: 'pure' },
         },

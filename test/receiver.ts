@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listening, stop } from './listening'
+import { PATIENCE } from './patience'
 
 /** What is done with a request: it is answered, with 200 unless said, at once or when the test says so; or its connection is cut. */
 export type Step = {
@@ -21,9 +22,6 @@ export type Step = {
 
 /** A request as it came. */
 export type Seen = { headers: Record<string, string>; body: string; at: number; method: string }
-
-/** How long somebody waits for requests that don't come, in milliseconds. */
-const PATIENCE = 20_000
 
 export class Receiver {
   readonly #server: Server

@@ -5,11 +5,8 @@ import { writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fuzz, neverDone, type Send, told } from '../fuzz/fuzz'
+import { PATIENCE } from '../patience'
 import { type Server, startServer } from './harness'
-
-/** How long an answer may take, and a move of the clock, which does all that falls due, in milliseconds. */
-const PATIENCE = 20_000
-const CLOCK_PATIENCE = 60_000
 
 /** What the log says of an export that was cut off since the user was erased meanwhile. */
 const ERASED = 'cut short: Error: the user was erased meanwhile'
@@ -36,8 +33,7 @@ afterAll(async () => {
 const send: Send = ({ method, path, headers, body }) => {
   const once = () =>
     new Promise<Awaited<ReturnType<Send>>>((resolve, reject) => {
-      const patience = path.startsWith('/admin/v1/test-clock') ? CLOCK_PATIENCE : PATIENCE
-      const signal = AbortSignal.timeout(patience)
+      const signal = AbortSignal.timeout(PATIENCE)
       // Node leaves the length out where a method has no body as a rule, and then the body is read as another request.
       const sized = body === null ? headers : { ...headers, 'content-length': body.length }
       const to = { host: '127.0.0.1', port: server.port, agent, signal }

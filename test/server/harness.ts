@@ -8,6 +8,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PATIENCE } from '../patience'
 import { descendants, stillRunning } from './processes'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -31,9 +32,6 @@ const OURS = [
 /** The same of providers, which tests must not reach. */
 const PROVIDERS = /^(EMAIL|RESEND|EXPO|APNS|FCM)_/
 
-/** How long a start may take on a slow machine, in milliseconds. */
-const PATIENCE = 90_000
-
 export type StartOptions = {
   env?: Record<string, string>
   /** A project's folder to start in, which stays when the server stops; without one a fresh one is made, and removed. */
@@ -45,7 +43,7 @@ export type StartOptions = {
   ownGroup?: boolean
 }
 
-export type Ending = { code: number | null; milliseconds: number; leftovers: string[] }
+export type Ending = { code: number | null; leftovers: string[] }
 
 /** A start script that runs, ready or not. */
 export type Starting = {
@@ -126,13 +124,12 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
 
   const ended = async () => {
     const started = descendants(pid)
-    const began = performance.now()
+    const deadline = performance.now() + PATIENCE
     await Promise.race([closed, sleep(PATIENCE, undefined, { ref: false })])
     // Under npm the processes may end a moment after npm itself.
-    while (stillRunning(started).length > 0 && performance.now() - began < 8000) await sleep(25)
-    const milliseconds = performance.now() - began
+    while (stillRunning(started).length > 0 && performance.now() < deadline) await sleep(25)
     if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
-    return { code: child.exitCode, milliseconds, leftovers: stillRunning(started) }
+    return { code: child.exitCode, leftovers: stillRunning(started) }
   }
   return {
     folder,

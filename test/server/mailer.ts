@@ -2,13 +2,12 @@
 import { createServer, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listening, stop } from '../listening'
+import { PATIENCE } from '../patience'
 
 export type Email = { to: string[]; subject: string; html: string; headers: Record<string, string> }
 
 /** What is done with a request: refused before anything is sent, or sent, and answered later or never. */
 export type Answer = { status?: number; delay?: number; silent?: boolean }
-
-const PATIENCE = 30_000
 
 export class Mailer {
   readonly #server: Server

@@ -4,13 +4,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { PATIENCE } from '../patience'
 import { newProject, type Server, startServer } from './harness'
 
 type Place = { userId: string; value: number }
 
 const HOUR = 3_600_000
-/** How long overdue work may take after the start, in milliseconds. */
-const PATIENCE = 60_000
 
 async function send(server: Server, method: string, path: string, body?: unknown): Promise<unknown> {
   const answer = await fetch(`${server.url}${path}`, {

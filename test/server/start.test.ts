@@ -5,9 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { launch, newProject, type Server, startServer } from './harness'
 import { commandLine, descendants } from './processes'
 
-/** Everything that was started must have ended within this many milliseconds. */
-const FIVE_SECONDS = 5000
-
 const SLOW = 120_000
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
@@ -134,16 +131,14 @@ describe('two projects, started at the same time', () => {
     expect(made.filter((name) => !ignored.includes(name))).toEqual([])
   })
 
-  test('SIGTERM ends everything within five seconds', async () => {
+  test('SIGTERM ends everything', async () => {
     const ending = await custom.stop('SIGTERM')
     expect(ending).toMatchObject({ code: 0, leftovers: [] })
-    expect(ending.milliseconds).toBeLessThan(FIVE_SECONDS)
   })
 
-  test('SIGINT, sent to npm, ends everything within five seconds', async () => {
+  test('SIGINT, sent to npm, ends everything', async () => {
     const ending = await plain.stop('SIGINT')
     expect(ending).toMatchObject({ code: 0, leftovers: [] })
-    expect(ending.milliseconds).toBeLessThan(FIVE_SECONDS)
     expect(await readdir(join(plain.folder, '.wrangler'))).not.toContain(`variables-${plain.port}.env`)
   })
 

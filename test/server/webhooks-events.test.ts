@@ -7,6 +7,7 @@ import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
+import { PATIENCE } from '../patience'
 import { Receiver, type Seen, type Step } from '../receiver'
 import { freePort, newProject, type Server, startServer } from './harness'
 import { Mailer } from './mailer'
@@ -249,8 +250,8 @@ async function configure(): Promise<void> {
 
 /** Waits until something is so, without moving the clock. */
 async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 30_000; !isSo(); await sleep(20)) {
-    if (Date.now() > deadline) throw new Error(`Not in 30 seconds: ${what}; ${requests.length} requests`)
+  for (const deadline = Date.now() + PATIENCE; !isSo(); await sleep(20)) {
+    if (Date.now() > deadline) throw new Error(`Not in time: ${what}; ${requests.length} requests`)
   }
 }
 

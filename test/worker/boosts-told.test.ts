@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import * as z from 'zod'
 import { boostStep } from '../../src/modules/points/boosts.told.service'
 import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
@@ -7,7 +7,7 @@ import { instant } from '../../src/shared/clock'
 import { DAY, dateAt, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
-import { at, newTenant, type TestTenant } from './harness'
+import { at, newTenant, type TestTenant, untilHeld } from './harness'
 import { lettersOf } from './letters'
 import { Hook } from './receiver'
 import { keepTold, toldOf } from './told'
@@ -199,8 +199,5 @@ it('W6: what is past when it is made is handed over at once, without the clock b
     .parse((await setup.tenant.admin('GET', '/webhooks')).body)
   await setup.tenant.create(setup.path, boost('past', -3, null))
   const handedOver = async () => (await lettersOf(webhook?.id ?? '')).map(({ event }) => event)
-  await vi.waitFor(async () => expect(await handedOver()).toEqual(['points.boost_started']), {
-    timeout: 20_000,
-    interval: 50,
-  })
+  await untilHeld(async () => expect(await handedOver()).toEqual(['points.boost_started']))
 })

@@ -7,6 +7,7 @@ import { Pruning } from '../../src/modules/couriers/prune'
 import { instant } from '../../src/shared/clock'
 import { DAY, forgetTime, moveTo, NOON } from './boards'
 import { hand, letter, log, logged, withHook } from './couriers'
+import { until } from './harness'
 
 beforeEach(() => moveTo(NOON))
 afterEach(async () => {
@@ -28,7 +29,7 @@ it('W4: a run begins 500 attempts at most, and has its alarm go on with the rest
     expect(await storage.getAlarm()).not.toBeNull()
   })
   expect(run).toHaveBeenCalledTimes(1)
-  await vi.waitUntil(async () => (await log({ courier }, 600)).every(({ status }) => status === 'delivered'))
+  await until(async () => (await log({ courier }, 600)).every(({ status }) => status === 'delivered'))
 })
 
 it('one slow answer keeps no letters waiting that come after it', async () => {
@@ -55,7 +56,7 @@ it('C1: a destination that rested in the future of a clock that was taken away i
   const now = Date.now()
   const one = letter(now)
   await hand(setup.destination, now, one)
-  await vi.waitUntil(async () => (await logged(setup, one))?.status === 'delivered')
+  await until(async () => (await logged(setup, one))?.status === 'delivered')
 })
 
 it('W4, U8: what a leaderboard tells goes in its order, and no user’s erasure takes it along', async () => {

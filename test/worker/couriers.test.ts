@@ -10,7 +10,7 @@ import { instant } from '../../src/shared/clock'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { contextOf } from './contexts'
 import { due, hand, letter, log, logged, MINUTE, withHook } from './couriers'
-import { newApp } from './harness'
+import { newApp, until } from './harness'
 import { Hook } from './receiver'
 
 beforeEach(() => moveTo(NOON))
@@ -117,11 +117,11 @@ describe('retries (W4)', () => {
     const one = letter(now)
     await hand(setup.destination, now, one)
     await setup.hook.seen(1)
-    await vi.waitUntil(async () => (await due(setup)).length > 0)
+    await until(async () => (await due(setup)).length > 0)
     const [[name, at] = ['', 0]] = await due(setup)
     expect(name).toBe(`webhook:${setup.webhookId}`)
     expect(at).toBeGreaterThanOrEqual(now + MINUTE)
-    expect(at).toBeLessThan(Date.now() + MINUTE)
+    expect(at).toBeLessThanOrEqual(Date.now() + MINUTE)
     expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 1, nextAttempt: at })
     // Too early: nothing goes.
     await setup.courier.tend({ now, wait: false })
@@ -290,7 +290,7 @@ describe('the object', () => {
   it('writes three rows a delivery, and one more when it is dropped from the log', async () => {
     const setup = await withHook()
     await hand(setup.destination, NOON, letter(NOON))
-    await vi.waitUntil(async () => (await log(setup))[0]?.status === 'delivered')
+    await until(async () => (await log(setup))[0]?.status === 'delivered')
     await runInDurableObject(setup.courier, async (_, { storage }) => {
       const store = new CourierStore(storage.sql)
       const start = store.rowsWritten

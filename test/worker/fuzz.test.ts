@@ -3,10 +3,10 @@
  */
 import { expect, it, vi } from 'vitest'
 import { fuzz, type Send, told } from '../fuzz/fuzz'
+import { PATIENCE } from '../patience'
 import { ADMIN_KEY, toApp } from './harness'
 
 /** How long an answer may take, in milliseconds. */
-const PATIENCE = 20_000
 
 function requestOf({ method, path, headers, body }: Parameters<Send>[0]): Request | null {
   try {

@@ -1,9 +1,11 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { expect, vi } from 'vitest'
 import { createApp } from '../../src/app'
 import type { Bindings } from '../../src/env'
 import { Instance } from '../../src/instance'
 import { conforming } from '../conformance'
+import { PATIENCE } from '../patience'
 import { readableTable } from '../readable'
 
 /** The admin key of the tests, as vitest.config.ts sets it. */
@@ -190,6 +192,28 @@ export async function everything(): Promise<Record<string, string[]>> {
     all[name] = results.map((row) => JSON.stringify(row)).sort()
   }
   return all
+}
+
+/** Waits until something is so, which comes about by itself. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  await vi.waitUntil(isSo, { timeout: PATIENCE, interval: 20 })
+}
+
+/** Waits until assertions hold, which come about by themselves. */
+export async function untilHeld(assertions: () => void | Promise<void>): Promise<void> {
+  await vi.waitFor(assertions, { timeout: PATIENCE, interval: 20 })
+}
+
+/** Waits until the machine's clock shows another millisecond. */
+export async function untilTheClockMoves(): Promise<void> {
+  const before = Date.now()
+  await until(() => Date.now() > before)
+}
+
+/** Holds that a moment is not before the first of two others, nor after the last. In milliseconds. */
+export function expectBetween(first: number, moment: number, last: number): void {
+  expect(moment).toBeGreaterThanOrEqual(first)
+  expect(moment).toBeLessThanOrEqual(last)
 }
 
 /** What stands at a path inside JSON; undefined where the path leads nowhere. */

@@ -6,6 +6,7 @@ import { inboxStep } from '../../src/modules/inbox/process.service'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { workOff } from '../../src/modules/timekeeper/work.service'
 import { instant, systemNow } from '../../src/shared/clock'
+import { PATIENCE } from '../patience'
 import { number, readable } from '../readable'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
 import { contextOf } from './contexts'
@@ -463,7 +464,7 @@ describe('live events between a step’s read and its write', () => {
       answers.push(...(await Promise.all(burst)).map(({ status }) => status))
     }
     await expect
-      .poll(async () => at(await counts(tenant, id), 'status'), { timeout: 20_000, interval: 20 })
+      .poll(async () => at(await counts(tenant, id), 'status'), { timeout: PATIENCE, interval: 20 })
       .toBe('done')
     expect(new Set(answers)).toEqual(new Set([201]))
     expect(await counts(tenant, id)).toMatchObject(done(600))
@@ -913,7 +914,7 @@ describe('a leaderboard that can’t be reached during a step', () => {
     const expected = Object.entries(afterTurns(300, 3))
       .map(([userId, values]) => ({ userId, value: values.reduce((sum, value) => sum + value, 0) }))
       .sort((a, b) => b.value - a.value)
-    await expect.poll(rankings, { timeout: 20_000, interval: 50 }).toEqual(expected)
+    await expect.poll(rankings, { timeout: PATIENCE, interval: 50 }).toEqual(expected)
   })
 
   it('L12: what a step told nobody of, since its answer was lost, is right again with the user’s next change', async () => {

@@ -9,6 +9,7 @@ import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { workOff } from '../../src/modules/timekeeper/work.service'
 import { instant, systemNow } from '../../src/shared/clock'
 import { type Entry, type OracleSystem, recount } from '../oracle/points.oracle'
+import { PATIENCE } from '../patience'
 import { readable, readableTable } from '../readable'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { contextOf } from './contexts'
@@ -40,7 +41,7 @@ async function send(tenant: TestTenant, events: readonly unknown[]): Promise<str
 /** Waits until a batch is done; its counts. */
 async function done(tenant: TestTenant, id: string): Promise<unknown> {
   await expect
-    .poll(async () => at((await read(tenant, id)).body, 'status'), { timeout: 30_000, interval: 20 })
+    .poll(async () => at((await read(tenant, id)).body, 'status'), { timeout: PATIENCE, interval: 20 })
     .toBe('done')
   const { id: own, status, ...counts } = z.looseObject({}).parse((await read(tenant, id)).body)
   expect([own, status]).toEqual([id, 'done'])

@@ -6,7 +6,7 @@ import {
   runInDurableObject,
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import worker from '../../src/index'
 import type { Repair } from '../../src/modules/leaderboards/delivery.service'
 import {
@@ -27,7 +27,7 @@ import {
   through,
   withBoard,
 } from './boards'
-import { at, newApp } from './harness'
+import { at, newApp, untilHeld } from './harness'
 
 afterEach(forgetTime)
 
@@ -103,7 +103,7 @@ describe('a leaderboard that can’t be reached', () => {
     const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
     const tenant = setup.tenant.through(newApp({ LEADERBOARD }))
     await events(tenant, ['ada', 4], ['bob', 5])
-    await vi.waitFor(async () => expect(await ranking(setup)).toHaveLength(2), { timeout: 20_000 })
+    await untilHeld(async () => expect(await ranking(setup)).toHaveLength(2))
     await agrees(setup)
   })
 
@@ -194,12 +194,10 @@ describe('a call whose answer is lost', () => {
       arrived.push(work)
       return work
     })
-    const began = Date.now()
     const slow = events(tenant, ['ada', 4])
     await called.opened
     expect(await events(setup.tenant, ['bob', 3])).toMatchObject([{ rank: 1 }])
     expect(await slow).toEqual([undefined])
-    expect(Date.now() - began).toBeLessThan(6_000)
     expect(repairs).toHaveLength(1)
     expect(await ranking(setup)).toHaveLength(1)
     mayGo.open()

@@ -28,7 +28,7 @@ import {
   through,
   withBoard,
 } from './boards'
-import { ADMIN_KEY, at, newTenant } from './harness'
+import { ADMIN_KEY, at, newTenant, untilHeld } from './harness'
 
 beforeEach(async () => {
   recordCouriers()
@@ -98,7 +98,7 @@ describe('what changes (W5)', () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5])
-    await vi.waitFor(() => expect(sent).toHaveLength(1), { timeout: 20_000 })
+    await untilHeld(() => expect(sent).toHaveLength(1))
     expect(news(hook, NOON)).toEqual([`0 rank_changed ${TODAY}: ada null→1 null→5`])
   })
 
@@ -109,7 +109,7 @@ describe('what changes (W5)', () => {
     await subscribe(setup.tenant, CHANGED)
     const began = Date.now()
     await events(setup.tenant, ['ada', 5])
-    await vi.waitFor(() => expect(sent).toHaveLength(1), { timeout: 20_000 })
+    await untilHeld(() => expect(sent).toHaveLength(1))
     expect(sent[0]?.at).toBeGreaterThanOrEqual(began)
     expect(sent[0]?.at).toBeLessThanOrEqual(Date.now())
   })
@@ -680,9 +680,7 @@ describe('when something fails', () => {
     sent.length = 0
     expect((await setup.tenant.admin('DELETE', '/test-clock')).status).toBe(200)
     await events(setup.tenant, ['cai', 6])
-    await vi.waitFor(() => expect(sent.map(({ body }) => at(body, 'user', 'id'))).toContain('cai'), {
-      timeout: 20_000,
-    })
+    await untilHeld(() => expect(sent.map(({ body }) => at(body, 'user', 'id'))).toContain('cai'))
   })
 })
 

@@ -17,7 +17,7 @@ import { parseUser, userStatement } from '../../src/modules/users/users.reposito
 import { instant, systemNow } from '../../src/shared/clock'
 import { newId } from '../../src/shared/ids'
 import { contextOf } from './contexts'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { at, newApp, newTenant, type TestTenant, untilHeld } from './harness'
 
 const EXPO = 'https://expo.example'
 const FCM = JSON.stringify({ client_email: 'a@b.example', private_key: 'none', project_id: 'p' })
@@ -459,7 +459,7 @@ describe('the log (N4)', () => {
     await told('email', [{ at: systemNow(), notification: email() }])
     expect(await read()).toHaveLength(1)
     await tenant.admin('DELETE', '/users/ada')
-    await vi.waitFor(async () => expect(await read()).toEqual([]), { timeout: 20_000, interval: 100 })
+    await untilHeld(async () => expect(await read()).toEqual([]))
   })
 
   it('N4: is empty where nobody was told anything, and a page has its limits', async () => {

@@ -1,6 +1,6 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import worker from '../../src/index'
 import { drain } from '../../src/modules/outbox/drain.service'
@@ -8,7 +8,7 @@ import type { Outgoing } from '../../src/modules/outbox/outbox'
 import { wakeAll } from '../../src/modules/timekeeper/timekeeper.service'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { at, newApp, newTenant, type TestTenant, untilHeld } from './harness'
 import { lettersOf, subscribe } from './letters'
 
 let tenant: TestTenant
@@ -59,7 +59,7 @@ describe('between the commit and the drain (W2)', () => {
     expect((await tenant.event('steps', 'ada', 1)).status).toBe(201)
     expect(await waiting()).toBe(2)
     await wakeAll(contextOf(tenant.id))
-    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 20_000, interval: 50 })
+    await untilHeld(async () => expect(await waiting()).toBe(0))
     expect((await told()).toSorted()).toEqual([
       ['points.changed', 10],
       ['streak.started', undefined],
@@ -238,6 +238,6 @@ describe('in the middle of a drain (W2, W5)', () => {
       .run()
     expect(await consume({ tenantId: tenant.id })).toEqual(['m0'])
     expect(await waiting()).toBe(300)
-    await vi.waitFor(async () => expect(await waiting()).toBe(0), { timeout: 20_000, interval: 50 })
+    await untilHeld(async () => expect(await waiting()).toBe(0))
   })
 })

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anotherUuid } from '../readable'
+import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { at, everything, newApp, newTenant, type TestTenant } from './harness'
 
 const list = (body: unknown): unknown[] => [body].flat()
@@ -46,8 +47,12 @@ async function send(
 const read = async (tenant: TestTenant, user = 'ada', query = '') =>
   Object((await tenant.app('GET', `/users/${user}/points/xp${query}`)).body)
 
-const today = new Date().toISOString().slice(0, 10)
-const daysFrom = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+// At a noon the dates of these tests are the same from the first to the last, in all zones.
+beforeAll(() => moveTo(NOON))
+afterAll(forgetTime)
+
+const today = dateAt(NOON)
+const daysFrom = (days: number) => dateAt(NOON + days * DAY)
 
 describe('metric triggers (P1)', () => {
   it('P1: fires once for each multiple of the threshold that the highest total passes', async () => {
@@ -299,8 +304,7 @@ describe('boosts (P5)', () => {
       ['Etc/GMT+12', -12],
       ['UTC', 0],
     ] as const) {
-      const local = new Date(Date.now() + offset * 3_600_000)
-      const date = (days: number) => new Date(local.getTime() + days * 86_400_000).toISOString().slice(0, 10)
+      const date = (days: number) => dateAt(NOON + offset * HOUR + days * DAY)
       for (const [start, end, added] of [
         [0, 0, 20],
         [-3, 0, 20],
@@ -751,9 +755,7 @@ describe('event summaries (P12)', () => {
     const { tenant } = await setup([{ points: 2 }])
     await send(tenant, 3)
     await send(tenant, -1.5)
-    const monday = new Date(Date.now() - ((new Date().getUTCDay() + 6) % 7) * 86_400_000)
-      .toISOString()
-      .slice(0, 10)
+    const monday = daysFrom(-((new Date(NOON).getUTCDay() + 6) % 7))
     for (const [path, total, change] of [
       ['metrics/words', 1.5, 1.5],
       ['points/xp', 6, 6],

@@ -2,7 +2,16 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { instant } from '../../src/shared/clock'
 import { isZone, offsetMinutes } from '../../src/shared/zone'
-import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant } from './harness'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  everything,
+  newApp,
+  newTenant,
+  type TestTenant,
+  untilTheClockMoves,
+} from './harness'
 
 const ODD = [
   'a/b',
@@ -385,7 +394,7 @@ describe('what changes of a user', () => {
       { attributes: {} },
       { deviceTokens: ['t'] },
     ]) {
-      await new Promise((resolve) => setTimeout(resolve, 3))
+      await untilTheClockMoves()
       expect((await put(tenant, 'ada', same)).body).toEqual(user)
       expect((await tenant.app('PATCH', '/users/ada', same)).body).toEqual(user)
       expect((await tenant.app('POST', '/users', { id: 'ada', ...same })).body).toEqual(user)
@@ -404,13 +413,13 @@ describe('what changes of a user', () => {
       { attributes: { plan: 'x' } },
       { attributes: { plan: null } },
     ]) {
-      await new Promise((resolve) => setTimeout(resolve, 3))
+      await untilTheClockMoves()
       const next = Object((await put(tenant, 'ada', change)).body)
       expect(Date.parse(next.updated)).toBeGreaterThan(Date.parse(last.updated))
       expect(next.created).toBe(user.created)
       last = next
     }
-    await new Promise((resolve) => setTimeout(resolve, 3))
+    await untilTheClockMoves()
     await tenant.event('words', { id: 'ada', name: 'C' }, 1)
     expect(Date.parse((await get(tenant, 'ada')).updated)).toBeGreaterThan(Date.parse(last.updated))
   })
