@@ -775,14 +775,16 @@ async function play(world: World): Promise<void> {
 }
 
 it('E9: events in batches leave what the same ones leave that are sent one after another', async () => {
-  const property = fc.asyncProperty(world, (given) => play(given).finally(forgetTime))
-  await fc.assert(property, {
-    numRuns: Number(WORLDS ?? 2),
+  const playAndForget = (given: World) => play(given).finally(forgetTime)
+  // This one is the same in each run: it has everything that this is about.
+  for (const given of fc.sample(world, { numRuns: 1, seed: 1 })) await playAndForget(given)
+  expect(Math.min(seen.batches, seen.events, seen.dropped), JSON.stringify(seen)).toBeGreaterThan(0)
+  await fc.assert(fc.asyncProperty(world, playAndForget), {
+    numRuns: Number(WORLDS ?? 1),
     // A world takes seconds: only who asks for one waits for a smaller one that fails too.
     endOnFailure: WORLDS === undefined,
     ...(SEED !== undefined && { seed: Number(SEED) }),
     ...(PATH !== undefined && { path: String(PATH) }),
   })
   console.log(seen)
-  expect(seen.batches).toBeGreaterThan(2)
 }, 3_600_000)

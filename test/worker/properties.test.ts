@@ -225,24 +225,24 @@ async function holds(setup: Setup, user: string, answers: readonly Answered[]): 
 
 it('E2–E4, P: bursts of parallel events from two isolates leave what a recount of the log gives', async () => {
   const seen = { events: 0, replays: 0, refused: 0 }
-  await fc.assert(
-    fc.asyncProperty(plans, async (plan) => {
-      const setup = await configure()
-      const answered = await play(setup, plan)
-      for (const user of USERS) {
-        await holds(
-          setup,
-          user,
-          answered.filter(({ asked }) => asked.user === user),
-        )
-      }
-      seen.events += answered.filter(({ status }) => status === 201).length
-      seen.replays += answered.filter(({ status }) => status === 202).length
-      seen.refused += answered.filter(({ status }) => status === 422).length
-    }),
-    { numRuns: 8, interruptAfterTimeLimit: 40_000, markInterruptAsFailure: true },
-  )
+  const playAndHold = async (plan: Plan) => {
+    const setup = await configure()
+    const answered = await play(setup, plan)
+    for (const user of USERS) {
+      await holds(
+        setup,
+        user,
+        answered.filter(({ asked }) => asked.user === user),
+      )
+    }
+    seen.events += answered.filter(({ status }) => status === 201).length
+    seen.replays += answered.filter(({ status }) => status === 202).length
+    seen.refused += answered.filter(({ status }) => status === 422).length
+  }
+  // These are the same in each run: they have everything that this is about.
+  for (const plan of fc.sample(plans, { numRuns: 3, seed: 1 })) await playAndHold(plan)
   expect(seen.events).toBeGreaterThan(20)
   expect(seen.replays).toBeGreaterThan(0)
   expect(seen.refused).toBeGreaterThan(0)
+  await fc.assert(fc.asyncProperty(plans, playAndHold), { numRuns: 5 })
 })

@@ -171,13 +171,16 @@ function awaited(occasion: OracleOccasion): unknown[] {
 
 it('N2: users are told what is due at the times of their days, each once', async () => {
   const asked = WORLDS !== undefined || PATH !== undefined
+  // These are the same in each run: they have everything that this is about.
+  for (const world of fc.sample(worlds, { numRuns: 3, seed: 1 })) await holds(world)
+  const { recap, reactivation, streak_reminder, moved } = seen
+  expect(Math.min(recap, reactivation, streak_reminder, moved), JSON.stringify(seen)).toBeGreaterThan(0)
   await fc.assert(fc.asyncProperty(worlds, holds), {
-    numRuns: Number(WORLDS ?? 3),
+    numRuns: Number(WORLDS ?? 1),
     ...(SEED !== undefined && { seed: Number(SEED) }),
     ...(PATH !== undefined && { path: String(PATH) }),
     // Slow machines play fewer of them.
     ...(!asked && { interruptAfterTimeLimit: 20_000 }),
   })
   console.log(seen)
-  expect(seen.reactivation, JSON.stringify(seen)).toBeGreaterThan(0)
 }, 3_600_000)
