@@ -1,0 +1,59 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, test } from 'vitest'
+import { citedIn } from '../citations'
+
+const root = join(import.meta.dirname, '..', '..')
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+/** The rule book, and the heading of a rule in it: its anchor, its code and its name. */
+const RULES = 'docs/rules.md'
+const HEADING = /^### <a id="([^"]*)"><\/a>([A-Z][1-9]\d?) \S.*$/
+
+const lines = read(RULES).split('\n')
+const headings = lines.filter((line) => line.startsWith('### '))
+const codes = headings.map((line) => HEADING.exec(line)?.[2] ?? '')
+const sections = new Set(codes.map((code) => code.charAt(0)))
+
+/** Where rules are cited. The examples of citations.test.ts are no rules. */
+const files = globSync(['{src,test,bench,scripts}/**/*.{ts,mjs,js}', '{docs,bench}/**/*.md', '*.{md,ts}'], {
+  cwd: root,
+  exclude: ['**/node_modules/**', 'test/unit/citations.test.ts'],
+}).sort()
+
+describe('the rule book', () => {
+  it('gives each rule an anchor, a code and a name, once and in order', () => {
+    expect(headings.filter((line) => !HEADING.test(line))).toEqual([])
+    expect(headings.map((line) => HEADING.exec(line)?.[1])).toEqual(codes.map((code) => code.toLowerCase()))
+    const inOrder = [...sections].flatMap((letter) => {
+      const numbers = codes.filter((code) => code.startsWith(letter)).map((code) => Number(code.slice(1)))
+      return [...new Set(numbers)].sort((a, b) => a - b).map((number) => `${letter}${number}`)
+    })
+    expect(codes).toEqual(inOrder)
+  })
+
+  it('says something under each heading', () => {
+    const text = lines.filter((line) => line !== '')
+    expect(
+      text.filter((line, index) => HEADING.test(line) && text[index + 1]?.startsWith('#') !== false),
+    ).toEqual([])
+  })
+
+  it('is where links to rules lead', () => {
+    const broken = files.flatMap((file) =>
+      [...read(file).matchAll(/\]\(([^)#\s]*)#([a-z]\d+)\)/g)].flatMap(([link, page = '', anchor = '']) => {
+        const isToRules = page === '' ? file === RULES : page.endsWith('rules.md')
+        return isToRules && !codes.includes(anchor.toUpperCase()) ? [`${file}: ${link}`] : []
+      }),
+    )
+    expect(broken).toEqual([])
+  })
+})
+
+test('every code that is cited is that of a rule', () => {
+  const unknown = files.flatMap((file) => {
+    const cited = citedIn(read(file), { isMarkdown: file.endsWith('.md'), sections })
+    return [...cited].filter((code) => !codes.includes(code)).map((code) => `${file} cites ${code}`)
+  })
+  expect(unknown).toEqual([])
+})
