@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -5,6 +6,9 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
 const root = import.meta.dirname
+
+// The Worker's assets, as wrangler makes them before it starts or deploys.
+execFileSync(process.execPath, ['scripts/assets.mjs'], { cwd: root, stdio: 'inherit' })
 
 /** All that src imports from packages, types aside. */
 function dependencies(): string[] {

@@ -1,12 +1,13 @@
 import { devDependencies } from '../../package.json'
 import type { App } from './app'
+import { readAsset } from './assets'
 import { isByAdminHost } from './host'
 
 /** Where the page's own parts are; the address names the viewer's version, so that its files may be kept for good. */
 const VIEWER = `/docs/${devDependencies['swagger-ui-dist']}`
 const START = '/docs/start.js'
 
-/** What the viewer consists of. Of the folder that wrangler.toml names as assets, nothing else is handed out. */
+/** The files of the viewer, each an asset of the same name. */
 const FILES = [
   { name: 'swagger-ui.css', type: 'text/css; charset=utf-8' },
   { name: 'swagger-ui-bundle.js', type: 'text/javascript; charset=utf-8' },
@@ -67,8 +68,7 @@ export function docsRoutes(app: App): void {
   )
   for (const { name, type } of FILES) {
     app.get(`${VIEWER}/${name}`, async (c) => {
-      const asset = await c.env.ASSETS.fetch(new URL(`/${name}`, c.req.url))
-      if (!asset.ok) throw new Error(`The asset ${name} was answered ${asset.status}.`)
+      const asset = await readAsset(c.env, name)
       return new Response(asset.body, { headers: headers(type, 'public, max-age=31536000, immutable') })
     })
   }

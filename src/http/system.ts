@@ -7,10 +7,8 @@ import {
   standingStatement,
   type Tenant,
 } from '../modules/tenants/tenants.repository'
-import { WEBHOOKS } from '../modules/webhooks/payloads'
-import { adminOperations, applicationOperations } from '../operations'
 import { type App, answer } from './app'
-import { openApiDocument } from './openapi'
+import { readAsset } from './assets'
 
 /** The paths that need no key: health, and what the interfaces look like (G1). */
 export function systemRoutes(app: App): void {
@@ -20,16 +18,13 @@ export function systemRoutes(app: App): void {
       ? answer(c, 200, { status: 'ok' })
       : answer(c, 503, { error: 'Starting. Ask again in a moment.' })
   })
-  const title = 'Laurel'
-  const version = '1.21.1'
-  const documents = {
-    application: lazily(() =>
-      openApiDocument(applicationOperations, { title, version, base: '/v1', webhooks: WEBHOOKS }),
-    ),
-    admin: lazily(() => openApiDocument(adminOperations, { title, version, base: '/admin/v1' })),
+  for (const name of ['application', 'admin'] as const) {
+    const path = name === 'admin' ? '/admin/v1/openapi.json' : '/v1/openapi.json'
+    app.get(path, async (c) => {
+      const asset = await readAsset(c.env, `${name}.json`)
+      return new Response(asset.body, { headers: { 'content-type': 'application/json' } })
+    })
   }
-  app.get('/v1/openapi.json', (c) => answer(c, 200, documents.application()))
-  app.get('/admin/v1/openapi.json', (c) => answer(c, 200, documents.admin()))
 }
 
 /** Whether the database answers and holds all that was asked for, the demo included. */
@@ -43,12 +38,3 @@ async function isReady(ctx: Context): Promise<boolean> {
 
 const configurationOfTenant = ({ db, instance }: Context, { id, configVersion }: Tenant) =>
   configurationAt({ db: db.of(id), configurations: instance.configurations }, configVersion)
-
-/** A value that is made when it is first asked for, once. */
-function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
-}

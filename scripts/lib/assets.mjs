@@ -1,0 +1,91 @@
+/**
+ * The files that the Worker serves as assets: the viewer of `GET /docs` and the two OpenAPI documents. They are made from the sources,
+ * so they are never committed and never stale: `wrangler.toml` has them made before each `wrangler dev` and `wrangler deploy`,
+ * `vitest.config.ts` before the tests.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+
+/** The parts of swagger-ui-dist that the page loads. */
+const VIEWER = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js']
+
+/** Modules of the Workers runtime don't exist in Node. The documents need only their names. */
+const runtime = {
+  name: 'runtime',
+  setup(/** @type {import('esbuild').PluginBuild} */ plugin) {
+    plugin.onResolve({ filter: /^cloudflare:/ }, ({ path }) => ({ path, namespace: 'runtime' }))
+    plugin.onLoad({ filter: /.*/, namespace: 'runtime' }, () => ({
+      contents: 'export class DurableObject {}; export class WorkerEntrypoint {}; export const env = {}',
+    }))
+  },
+}
+
+/**
+ * Writes the assets of a project to its `.wrangler/assets`. Files that are as they should be are not touched, so that a server
+ * that runs does not start again.
+ *
+ * @param {string} folder of the project
+ * @returns {Promise<void>}
+ */
+export async function buildAssets(folder) {
+  const target = join(folder, '.wrangler', 'assets')
+  mkdirSync(target, { recursive: true })
+  const files = new Map(await documents(folder))
+  for (const name of VIEWER)
+    files.set(name, readFileSync(join(folder, 'node_modules', 'swagger-ui-dist', name)))
+  for (const name of readdirSync(target))
+    if (!files.has(name)) rmSync(join(target, name), { recursive: true, force: true })
+  for (const [name, content] of files) {
+    const path = join(target, name)
+    if (existsSync(path) && readFileSync(path).equals(content)) continue
+    // Whoever reads it meanwhile reads the old file or the new one, never half of it.
+    const draft = join(folder, '.wrangler', `${name}-${process.pid}`)
+    writeFileSync(draft, content)
+    renameSync(draft, path)
+  }
+}
+
+/**
+ * The OpenAPI documents of the project's sources.
+ *
+ * @param {string} folder of the project
+ * @returns {Promise<[name: string, content: Buffer][]>}
+ */
+async function documents(folder) {
+  const workshop = mkdtempSync(join(tmpdir(), 'laurel-assets-'))
+  const bundle = join(workshop, 'documents.mjs')
+  try {
+    await build({
+      absWorkingDir: folder,
+      entryPoints: ['src/reference/documents.ts'],
+      outfile: bundle,
+      bundle: true,
+      format: 'esm',
+      // As wrangler bundles: what a package has for Workers, nothing of Node's.
+      platform: 'browser',
+      conditions: ['workerd', 'worker', 'browser'],
+      mainFields: ['browser', 'module', 'main'],
+      logLevel: 'error',
+      plugins: [runtime],
+    })
+    const { application, admin } = await import(pathToFileURL(bundle).href)
+    return [
+      ['application.json', Buffer.from(JSON.stringify(application))],
+      ['admin.json', Buffer.from(JSON.stringify(admin))],
+    ]
+  } finally {
+    rmSync(workshop, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,8 @@
+import type { Bindings } from '../env'
+
+/** One of the Worker's assets (`scripts/lib/assets.mjs`), by its name. Throws if it is missing, so that no cache keeps the failure. */
+export async function readAsset({ ASSETS }: Pick<Bindings, 'ASSETS'>, name: string): Promise<Response> {
+  const asset = await ASSETS.fetch(`http://assets/${name}`)
+  if (!asset.ok) throw new Error(`The asset ${name} was answered ${asset.status}.`)
+  return asset
+}
