@@ -1,12 +1,10 @@
 import { createApp, newContext } from './app'
 import type { Bindings } from './env'
-import { enter } from './http/access'
 import { Instance } from './instance'
-import { loadDemo } from './modules/configuration/demo'
+import { enterDemo, hasDemo, loadDemo } from './modules/demo/demo.service'
 import { repair } from './modules/leaderboards/repair.service'
 import { drainAll } from './modules/outbox/drain.service'
 import { Outgoing } from './modules/outbox/outbox'
-import { IMPLICIT_TENANT_ID } from './modules/tenants/tenants.repository'
 import { wakeAll } from './modules/timekeeper/timekeeper.service'
 
 export { Courier } from './modules/couriers/courier.object'
@@ -24,16 +22,7 @@ export default {
   async scheduled(_controller, env, ctx) {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
     await wakeAll(context)
-    if (context.variables.DEMO === 'on' && context.variables.MULTI_TENANCY === 'off') {
-      const claim = {
-        access: { kind: 'admin' },
-        prefix: null,
-        tenantId: IMPLICIT_TENANT_ID,
-        tenantName: null,
-        keyTenantId: null,
-      } as const
-      await loadDemo(await enter(context, 'admin', claim))
-    }
+    if (hasDemo(context)) await loadDemo(await enterDemo(context))
   },
 
   async queue(batch, env, ctx) {

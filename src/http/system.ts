@@ -1,6 +1,7 @@
 import type { Context } from '../context'
 import { configurationAt } from '../modules/configuration/configuration.repository'
-import { isDemoDue } from '../modules/configuration/demo'
+import { filledExamples } from '../modules/demo/demo.examples'
+import { hasDemo, isDemoDue } from '../modules/demo/demo.service'
 import {
   IMPLICIT_TENANT_ID,
   parseStanding,
@@ -22,7 +23,8 @@ export function systemRoutes(app: App): void {
     const path = name === 'admin' ? '/admin/v1/openapi.json' : '/v1/openapi.json'
     app.get(path, async (c) => {
       const asset = await readAsset(c.env, `${name}.json`)
-      return new Response(asset.body, { headers: { 'content-type': 'application/json' } })
+      const document = await filledExamples(c.get('ctx'), await asset.text())
+      return c.body(document, 200, { 'content-type': 'application/json' })
     })
   }
 }
@@ -32,8 +34,7 @@ async function isReady(ctx: Context): Promise<boolean> {
   const [result] = await ctx.db.batch([standingStatement(ctx.db, IMPLICIT_TENANT_ID, [])])
   const { tenant } = parseStanding(result)
   if (tenant === null) return false
-  const { DEMO, MULTI_TENANCY } = ctx.variables
-  return DEMO === 'off' || MULTI_TENANCY === 'on' || !isDemoDue(ctx, await configurationOfTenant(ctx, tenant))
+  return !hasDemo(ctx) || !isDemoDue(ctx, await configurationOfTenant(ctx, tenant))
 }
 
 const configurationOfTenant = ({ db, instance }: Context, { id, configVersion }: Tenant) =>

@@ -197,7 +197,7 @@ describe('the demo', () => {
   it('is not loaded with MULTI_TENANCY=on, nor with DEMO=off; once loaded, not again; its keys begin with demo-', async () => {
     expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'on' })).toBe(0)
     expect(await demo({ DEMO: 'off', MULTI_TENANCY: 'off' })).toBe(0)
-    expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(2)
+    expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(3)
     expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(0)
     const implicit = '00000000-0000-7000-8000-000000000000'
     const keys = await env.DB.prepare(
@@ -206,12 +206,18 @@ describe('the demo', () => {
     )
       .bind(implicit)
       .all()
-    expect(keys.results).toHaveLength(6)
+    expect(keys.results).toHaveLength(10)
     for (const { key } of keys.results) expect(key).toMatch(/^demo-/)
     const types = await env.DB.prepare('SELECT DISTINCT type FROM points_triggers WHERE tenant_id = ?1')
       .bind(implicit)
       .all()
-    expect(types.results.map(({ type }) => type)).not.toContain('user_creation')
+    expect(types.results.map(({ type }) => type).sort()).toEqual([
+      'achievement',
+      'metric',
+      'streak',
+      'time',
+      'user_creation',
+    ])
   })
 })
 

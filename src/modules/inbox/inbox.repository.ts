@@ -59,6 +59,16 @@ export async function findBatch(db: TenantDatabase, id: string): Promise<z.infer
   return BatchRow.nullable().parse(row ?? null)
 }
 
+const FIRST_BATCH = 'SELECT id FROM event_batches WHERE tenant_id = ?1 ORDER BY id LIMIT 1'
+
+/** The id of the tenant's first batch; null if there is none. */
+export async function firstBatch(db: TenantDatabase): Promise<string | null> {
+  const rows = z
+    .array(z.object({ id: z.string() }))
+    .parse(await db.rows(db.statement(FIRST_BATCH, db.tenantId)))
+  return rows[0]?.id ?? null
+}
+
 // The long column is read only of the rows that are taken.
 const NEXT = `
   WITH ahead AS MATERIALIZED (

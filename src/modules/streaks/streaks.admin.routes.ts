@@ -75,7 +75,7 @@ const adminStreaksRestore = operation({
   surface: 'admin',
   method: 'post',
   path: '/streaks/restore',
-  summary: "Restore users' streaks to their longest length of late",
+  summary: 'Give users back their longest recent streak',
   body: schemas.RestoreStreaksRequest,
   answers: {
     200: { description: NONE, body: schemas.RestoreStreaksResponse },
