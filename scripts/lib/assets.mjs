@@ -82,8 +82,8 @@ async function documents(folder) {
     })
     const { application, admin } = await import(pathToFileURL(bundle).href)
     return [
-      ['application.json', Buffer.from(JSON.stringify(application))],
-      ['admin.json', Buffer.from(JSON.stringify(admin))],
+      ['application.json', Buffer.from(JSON.stringify(application.document))],
+      ['admin.json', Buffer.from(JSON.stringify(admin.document))],
     ]
   } finally {
     rmSync(workshop, { recursive: true, force: true })

@@ -3,11 +3,13 @@ import { ErrorBody, type OperationSpec, refusalsOf } from './operation'
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
 
+type Place = 'path' | 'query' | 'header'
+
 type Parameter =
   | { $ref: string }
-  | { name: string; in: string; required: boolean; description?: string; schema: unknown }
+  | { name: string; in: Place; required: boolean; description?: string; schema: unknown; example?: unknown }
 
-type Content = { 'application/json': { schema: unknown } }
+type Content = { 'application/json': { schema: unknown; example?: unknown } }
 type Answer = { description: string; headers?: Record<string, unknown>; content: Content }
 
 /** One operation of the document. */
@@ -26,6 +28,8 @@ export type OperationObject = {
 export type WebhookObject = {
   operationId: string
   tags: string[]
+  summary?: string
+  description?: string
   requestBody: { required: true; content: Content }
   responses: Record<string, { description: string }>
 }
@@ -33,7 +37,7 @@ export type WebhookObject = {
 /** The parts of an OpenAPI 3.1 document that ours has. */
 export type OpenApiDocument = {
   openapi: '3.1.0'
-  info: { title: string; version: string }
+  info: { title: string; version: string; description?: string }
   servers: { url: string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, OperationObject>>
@@ -57,13 +61,16 @@ const REFUSALS = {
   500: 'Something went wrong on the side of the service.',
 } as const
 
-const TENANT_ID = {
+const TENANT_ID: Parameter = {
   name: 'Tenant-ID',
   in: 'header',
   required: false,
-  description: 'The tenant that the call is for, where multi-tenancy is on.',
+  description:
+    'The tenant that the call is for, if multi-tenancy is on: its UUID, or your own identifier of it.',
   schema: { type: 'string' },
 }
+
+const RETRY_AFTER = { description: 'In how many seconds to try again.', schema: { type: 'integer' } }
 
 /** The value with its references to zod's definitions turned into references to components. */
 function withComponents(value: unknown, nameOf: (definition: string) => string): unknown {
@@ -149,7 +156,7 @@ function answersOf(
 const headerName = (name: string) => name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())
 
 /** The fields of an object that is sent outside the body, as parameters. */
-function parametersIn(place: 'path' | 'query' | 'header', object: JsonSchema): Parameter[] {
+function parametersIn(place: Place, object: JsonSchema): Parameter[] {
   return Object.entries(object.properties ?? {}).map(([field, described]) => {
     const { description, ...schema } = typeof described === 'object' ? described : {}
     return {
@@ -167,7 +174,7 @@ function undescribed(path: string, described: readonly Parameter[]): Parameter[]
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   return names
     .filter((name) => !described.some((parameter) => 'name' in parameter && parameter.name === name))
-    .map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+    .map((name) => ({ name, in: 'path' as const, required: true, schema: { type: 'string' } }))
 }
 
 const json = (schema: unknown): Content => ({ 'application/json': { schema } })
@@ -182,11 +189,13 @@ export function openApiDocument(
     title,
     version,
     base,
+    description,
     webhooks = {},
   }: {
     title: string
     version: string
     base: string
+    description?: string
     /** By type: the body that is sent. */
     webhooks?: Readonly<Record<string, z.ZodType>>
   },
@@ -228,7 +237,7 @@ export function openApiDocument(
       responses[status] = { description: REFUSALS[status], content: error }
     }
     const tooMany = responses[429]
-    if (tooMany) tooMany.headers = { 'Retry-After': { schema: { type: 'integer' } } }
+    if (tooMany) tooMany.headers = { 'Retry-After': RETRY_AFTER }
     return {
       operationId: spec.id,
       tags: [spec.path.split('/')[1] ?? ''],
@@ -261,7 +270,7 @@ export function openApiDocument(
   for (const [name, schema] of answers.named) schemas[name] = answered(schema)
   return {
     openapi: '3.1.0',
-    info: { title, version },
+    info: { title, version, ...(description !== undefined && { description }) },
     servers: [{ url: base }],
     security: [{ apiKey: [] }],
     paths,
@@ -271,7 +280,14 @@ export function openApiDocument(
     components: {
       schemas,
       parameters: { TenantId: TENANT_ID },
-      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' } },
+      securitySchemes: {
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-API-KEY',
+          description: 'An admin key, such as the one that `npm start` prints, or an application key.',
+        },
+      },
     },
   }
 }

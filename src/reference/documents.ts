@@ -3,16 +3,30 @@
  * built (`scripts/lib/assets.mjs`); the Worker imports nothing of this folder, so that descriptions and examples cost it nothing.
  */
 import { version } from '../../package.json'
-import { openApiDocument } from '../http/openapi'
+import { type OpenApiDocument, openApiDocument } from '../http/openapi'
 import { WEBHOOKS } from '../modules/webhooks/payloads'
 import { adminOperations, applicationOperations } from '../operations'
+import { CHAPTERS } from './chapters'
+import { describe } from './describe'
 
-const title = 'Laurel'
+const FORM = 'Bodies are JSON. An error is `{"error": "…"}`: what is wrong and how to fix it.'
 
-export const application = openApiDocument(applicationOperations, {
-  title,
-  version,
-  base: '/v1',
-  webhooks: WEBHOOKS,
-})
-export const admin = openApiDocument(adminOperations, { title, version, base: '/admin/v1' })
+/** The documents without what the chapters say. */
+export const bare: Readonly<Record<'application' | 'admin', OpenApiDocument>> = {
+  application: openApiDocument(applicationOperations, {
+    title: 'Laurel: application interface',
+    version,
+    base: '/v1',
+    webhooks: WEBHOOKS,
+    description: `Events, users, and what they have. It takes admin keys, and application keys, which speak for one user and may live in a browser. ${FORM}`,
+  }),
+  admin: openApiDocument(adminOperations, {
+    title: 'Laurel: admin interface',
+    version,
+    base: '/admin/v1',
+    description: `Configuration, keys, batches, and everything about all users. It takes admin keys only, which belong on servers. ${FORM}`,
+  }),
+}
+
+export const application = describe(bare.application, CHAPTERS)
+export const admin = describe(bare.admin, CHAPTERS)

@@ -1,0 +1,76 @@
+import { type Chapter, moment, resource } from './chapter'
+import { CHANGED_ID, CREATED, UPDATED } from './common'
+
+/** A tenant that does not exist. */
+const NO_TENANT = '00000000-0000-7000-8000-00000000abcd'
+const IMPLICIT_TENANT = '00000000-0000-7000-8000-000000000000'
+
+const NEEDS_TENANCY = 'Needs `MULTI_TENANCY=on`; else it is 422.'
+
+const tenantNotes = resource({
+  id: 'admin_tenants',
+  one: 'tenant',
+  many: 'tenants',
+  about: 'A tenant keeps the users, configuration and keys of one of your customers apart from all others.',
+  create: { body: [{ customerId: 'demo-school', name: 'Demo school' }] },
+  update: { body: [{ id: IMPLICIT_TENANT, name: 'The first tenant' }] },
+  delete: { note: 'A deleted tenant is archived: its calls are 404 from then on.', id: NO_TENANT },
+})
+
+/** What belongs to the whole account or to a tenant, and the test clock. */
+export const account: Chapter = {
+  operations: {
+    ...Object.fromEntries(
+      Object.entries(tenantNotes).map(([id, note]) => [
+        id,
+        { ...note, description: `${NEEDS_TENANCY} ${note.description}` },
+      ]),
+    ),
+    admin_settings_get: { description: 'The settings of the tenant.', example: {} },
+    admin_settings_update: {
+      description: 'Changes the passed settings of the tenant; the others stay.',
+      example: { body: { recapFrequency: 'weekly' } },
+    },
+    admin_test_clock_get: {
+      description: 'The time of the service. For development: without `TEST_CLOCK=on` it is 404.',
+      example: {},
+    },
+    admin_test_clock_set: {
+      description:
+        'Moves the time of the service forward, at most 400 days at once, and answers when everything is done that falls due on the way: ticks of time triggers, ends of streaks and runs, deliveries, notifications. From then on the clock stands still until it is moved again. For development: without `TEST_CLOCK=on` it is 404.',
+      example: { body: { now: moment(1) } },
+    },
+    admin_test_clock_reset: {
+      description:
+        'Returns to real time. What was recorded under the set clock keeps its dates. For development: without `TEST_CLOCK=on` it is 404.',
+      example: {},
+    },
+  },
+  fields: [
+    {
+      of: ['CreateTenantRequestItem', 'UpdateTenantRequestItem', 'AdminTenant'],
+      fields: {
+        id: 'The UUID of the tenant.',
+        customerId: 'Your own identifier of the tenant, for the `Tenant-ID` header.',
+        name: 'The display name.',
+        status: '`active`, or `archived` once deleted.',
+        ...CREATED,
+        ...UPDATED,
+      },
+    },
+    { of: ['UpdateTenantRequestItem'], fields: CHANGED_ID },
+    {
+      of: ['UpdateSettingsRequest', 'Settings'],
+      fields: {
+        controlRatio:
+          'How many per cent of the users who are created later are in the control group, who get no notifications.',
+        recapFrequency: 'How often users get a recap.',
+      },
+    },
+    {
+      of: ['MoveClockRequest'],
+      fields: { now: 'The moment to move to: ISO 8601 with an offset, such as `2026-01-31T09:00:00Z`.' },
+    },
+    { of: ['ClockResponse'], fields: { now: 'The time of the service.' } },
+  ],
+}

@@ -1,0 +1,30 @@
+import { account } from './account'
+import { achievements } from './achievements'
+import type { Chapter } from './chapter'
+import { common } from './common'
+import { events } from './events'
+import { leaderboards } from './leaderboards'
+import { notifications } from './notifications'
+import { points, pointsAdmin } from './points'
+import { streaks } from './streaks'
+import { keys, userExport, users } from './users'
+import { webhooks } from './webhooks'
+import { wrapped } from './wrapped'
+
+/** All chapters; of notes that fit the same field, those of a later chapter count. */
+export const CHAPTERS: readonly Chapter[] = [
+  common,
+  events,
+  users,
+  userExport,
+  keys,
+  points,
+  pointsAdmin,
+  achievements,
+  leaderboards,
+  streaks,
+  wrapped,
+  webhooks,
+  notifications,
+  account,
+]

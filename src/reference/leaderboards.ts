@@ -1,0 +1,187 @@
+import { type Chapter, demo, resource } from './chapter'
+import { CHANGED_ID, ID } from './common'
+
+const RANK =
+  'The rank, from 1. No two users share one: of equal scores, the one that was reached first ranks higher, then the smaller user id.'
+
+const SHOWN = {
+  ...ID,
+  name: 'The display name.',
+  key: 'The key.',
+  rankBy: 'What it ranks by: a metric, points, or the length of the streak.',
+  breakdownAttribute: 'The first of `breakdownAttributes`, or `null`. An older spelling.',
+  breakdownAttributes:
+    'The keys of the user attributes that divide users into groups. Each group has a ranking of its own. Empty: one ranking for all.',
+  metricKey: 'The key of the metric that it ranks by.',
+  metricName: 'The name of that metric.',
+  pointsSystemKey: 'The key of the points system that it ranks by.',
+  pointsSystemName: 'The name of that points system.',
+  description: 'The description, or `null`.',
+  start: 'The first date on which events count, by the local date of each user.',
+  end: 'The last date on which events count. `null`: it has no end.',
+  startTime: 'The local time of day from which events count, or `null`.',
+  endTime: 'The local time of day until which events count, or `null`.',
+  maxParticipants: 'How many users are ranked at most, in each group.',
+  runUnit: 'The unit of the length of a run. `null`: the leaderboard never resets.',
+  runInterval: 'How many units a run lasts, or `null`.',
+  status: 'The status now.',
+}
+
+const PLACE = {
+  rank: `${RANK} \`null\` if the user is not ranked.`,
+  value: 'The score, rounded down. `null` if the user is not ranked.',
+}
+
+const CONFIGURED = {
+  name: 'The display name.',
+  key: 'The key: letters, digits, `_` and `-`.',
+  description: 'The description, at most 2,000 characters.',
+  status:
+    '`inactive`: hidden. `scheduled`: becomes active by itself on its start date. `active`: ranks users. `finished`: final, for good.',
+  rankBy: 'What it ranks by: a `metric`, `points`, or the length of the `streak`.',
+  metricId: 'Of `rankBy: metric`: the id of the metric.',
+  pointsSystemId: 'Of `rankBy: points`: the id of the points system.',
+  maxParticipants: 'How many users are ranked at most, in each group: 1 to 1,000. `null`: 1,000.',
+  start: 'The first date on which events count, by the local date of each user. Today (UTC) unless set.',
+  end: 'The last date on which events count. Without one it goes on until it is finished by hand.',
+  startTime: 'The local time of day from which events count, `HH:MM`.',
+  endTime:
+    'The local time of day until which events count, `HH:MM`. Before `startTime`: the window crosses midnight.',
+  breakdownAttributes:
+    'The ids of up to 10 user attributes that divide users into groups. Each group has a ranking of its own.',
+  runUnit: 'The unit of the length of a run. Without one the leaderboard never resets.',
+  runInterval: 'How many units a run lasts. 7 days, say, make a weekly leaderboard.',
+}
+
+/** Leaderboards, as users see them and as they are configured. */
+export const leaderboards: Chapter = {
+  operations: {
+    leaderboards_all: {
+      description: 'The active leaderboards, without their rankings, in order of creation.',
+      parameters: { includeFinished: 'Whether finished leaderboards are listed too.' },
+      example: {},
+    },
+    leaderboards_get: {
+      description:
+        'A leaderboard with a page of the rankings of one run. Users with equal scores are ordered by who reached the score first, then by user id. With `userId` the page begins at the place of that user, and is empty if the user is not ranked. A leaderboard with breakdown attributes needs `userAttributes`. An application key sees the ids and names of all users in the rankings.',
+      parameters: {
+        offset: 'How many places to skip, from the top or, with `userId`, from the place of that user.',
+        limit:
+          'How many places to answer. 10 unless set, or `maxParticipants` if that is less. More than `maxParticipants` is 422.',
+        run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the run of today.',
+        userId: 'Begins the page at the place of this user.',
+        userAttributes:
+          'The group to read, as `key:value` between commas. If it names only some of the breakdown attributes, all groups that match are ranked together.',
+      },
+      example: { query: { limit: 10 } },
+    },
+    users_leaderboard: {
+      description:
+        'The rank and score of a user in one run of a leaderboard, and the days on which they changed. Both are `null` if the user is not ranked.',
+      parameters: {
+        run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the run of today, by the local date of the user.',
+        numEvents: 'How many entries of the history to answer.',
+      },
+      example: {},
+    },
+    ...resource({
+      id: 'admin_leaderboards',
+      one: 'leaderboard',
+      many: 'leaderboards',
+      about: 'A leaderboard ranks users by a metric, by points or by the length of their streaks.',
+      create: {
+        note: 'It is inactive unless `status` says otherwise. One that becomes active counts what happened since its start.',
+        body: [
+          {
+            key: 'demo-minutes-today',
+            name: 'Minutes today',
+            rankBy: 'metric',
+            metricId: demo('metric', 'demo-minutes'),
+            runUnit: 'day',
+            runInterval: 1,
+            maxParticipants: 100,
+            status: 'active',
+          },
+        ],
+      },
+      update: {
+        note: 'What it ranks by, its key, dates, window and breakdown can be changed only while it is inactive.',
+        body: [{ id: demo('leaderboard', 'demo-weekly-xp'), name: 'XP this week' }],
+      },
+      delete: { note: 'Its rankings are gone at once.', id: demo('leaderboard', 'demo-sprint') },
+    }),
+  },
+  fields: [
+    {
+      of: [
+        'LeaderboardResponse',
+        'LeaderboardResponseWithRankings',
+        'UserLeaderboardResponse',
+        'UserLeaderboardResponseWithHistory',
+        'WebhookUserLeaderboardResponse',
+        'MetricEventLeaderboardResponse',
+      ],
+      fields: { ...SHOWN, ...PLACE },
+    },
+    {
+      of: ['LeaderboardResponseWithRankings'],
+      fields: { rankings: 'The places of the page, best first. In webhooks, the first ten.' },
+    },
+    {
+      of: ['UserLeaderboardResponseWithHistory'],
+      fields: { history: 'The days on which rank or score changed, oldest first.' },
+    },
+    {
+      of: ['WebhookUserLeaderboardResponse'],
+      fields: {
+        previousRank: 'The rank that the last webhook had. `null` if the user was not ranked.',
+        previousValue: 'The score that the last webhook had. `null` if the user was not ranked.',
+      },
+    },
+    {
+      of: ['MetricEventLeaderboardResponse'],
+      fields: {
+        start: 'The first date of the run.',
+        end: 'The last date of the run. `null`: it has no end.',
+        previousRank: 'The rank before this event. `null` if the user was not ranked.',
+        threshold: 'The last score of a full ranking, which newcomers have to exceed. 0 while there is room.',
+        breakdownAttributeValue: 'The first of `breakdownAttributeValues`. An older spelling.',
+        breakdownAttributeValues: 'The group of the user. Only there with a breakdown.',
+        'breakdownAttributeValues.key': 'The key of the breakdown attribute.',
+        'breakdownAttributeValues.value': 'The value that the user has.',
+      },
+    },
+    {
+      of: ['LeaderboardRanking'],
+      fields: {
+        userId: 'The id of the user.',
+        userName: 'The display name of the user, or `null`.',
+        rank: RANK,
+        value: 'The score, rounded down.',
+      },
+    },
+    {
+      of: ['LeaderboardEvent'],
+      fields: {
+        date: 'The UTC date.',
+        timestamp: 'The same date as a moment, at 00:00 UTC.',
+        rank: 'The rank at the end of that date. `null` if the user was not ranked.',
+        previousRank: 'The rank in the entry before.',
+        value: 'The score at the end of that date. `null` if the user was not ranked.',
+        previousValue: 'The score in the entry before.',
+      },
+    },
+    { of: ['CreateLeaderboardRequestItem', 'AdminLeaderboard'], fields: { ...ID, ...CONFIGURED } },
+    {
+      of: ['UpdateLeaderboardRequestItem'],
+      fields: {
+        ...CONFIGURED,
+        ...CHANGED_ID,
+        end: 'The last date on which events count. `null` removes it.',
+        startTime: 'The local time of day from which events count, `HH:MM`. `null` removes it.',
+        endTime: 'The local time of day until which events count, `HH:MM`. `null` removes it.',
+        runUnit: 'The unit of the length of a run. `null`: the leaderboard never resets.',
+      },
+    },
+  ],
+}

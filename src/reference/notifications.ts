@@ -1,0 +1,78 @@
+import { type Chapter, demo, resource } from './chapter'
+import { CHANGED_ID, CREATED, ID, UPDATED, USER_FILTERS } from './common'
+
+const TEMPLATE = {
+  type: 'What the message is about.',
+  channel: 'Whether it is an email or a push message.',
+  subject: 'The subject of an email: Liquid, at most 1,000 characters.',
+  title: 'The title of a push message: Liquid, at most 1,000 characters.',
+  body: 'The HTML of an email, or the text of a push message: Liquid, at most 65,536 characters.',
+  ...USER_FILTERS,
+  status: 'Only active templates are sent. A new one is `inactive` unless you say otherwise.',
+}
+
+/** Emails and push messages. */
+export const notifications: Chapter = {
+  operations: {
+    ...resource({
+      id: 'admin_notification_templates',
+      one: 'template',
+      many: 'templates',
+      about:
+        'A template is the text of an email or a push message, in Liquid. Of several that fit a user, the oldest is used.',
+      create: {
+        note: 'An email needs a `subject`, a push message a `title`.',
+        body: [
+          {
+            type: 'recap',
+            channel: 'email',
+            subject: 'Your week, {{ user.name }}',
+            body: '<p>You have {{ points["demo-xp"] }} XP.</p>',
+          },
+        ],
+      },
+      update: {
+        body: [{ id: demo('template', 'email'), subject: 'Keep your streak, {{ user.name }}' }],
+      },
+      delete: { note: 'What it was to send is not sent any more.', id: demo('template', 'push') },
+    }),
+    admin_notification_templates_preview: {
+      description:
+        'Renders a template for a user as things are now, and sends nothing. What the user does not have, such as an achievement, is made up.',
+      example: { body: { userId: 'demo-ada' } },
+    },
+    admin_notifications_log: {
+      description:
+        'The emails and push messages that were sent, or would have been, newest first. Without a provider they are kept here with the status `unsent: no provider`. The log keeps 30 days, and the newest 20,000 of each channel.',
+      example: {},
+    },
+  },
+  fields: [
+    {
+      of: ['CreateTemplateRequestItem', 'AdminNotificationTemplate'],
+      fields: { ...ID, ...TEMPLATE, ...CREATED, ...UPDATED },
+    },
+    { of: ['UpdateTemplateRequestItem'], fields: { ...TEMPLATE, ...CHANGED_ID } },
+    { of: ['PreviewTemplateRequest'], fields: { userId: 'The user to render it for.' } },
+    {
+      of: ['PreviewTemplateResponse', 'NotificationLogEntry'],
+      fields: {
+        ...ID,
+        userId: 'The user whom it is for.',
+        type: 'What the message is about.',
+        channel: 'Whether it is an email or a push message.',
+        subject: 'The subject of the email.',
+        title: 'The title of the push message, or the subject of the email.',
+        body: 'The HTML of the email, or the text of the push message.',
+        text: 'The same email as plain text, which is sent beside the HTML.',
+        headers: 'Headers of the email, for one-click unsubscribing.',
+        status: 'What became of it.',
+        created: 'When it was due.',
+      },
+    },
+    {
+      of: ['PreviewTemplateResponse'],
+      fields: { title: 'The title of the push message.' },
+    },
+  ],
+}

@@ -1,0 +1,148 @@
+/**
+ * The OpenAPI documents tell a newcomer everything: what an operation does, what to send, what each field means. Whoever adds an
+ * operation or a field finds here what is missing; it belongs into a chapter in src/reference.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { OpenApiDocument, OperationObject } from '../../src/http/openapi'
+import { CHAPTERS } from '../../src/reference/chapters'
+import { admin, application } from '../../src/reference/documents'
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** For whoever reads a failure. */
+const WHERE = 'add what is missing to a chapter in src/reference'
+
+/** Whether something is a sentence that a reader can do something with. */
+const isSentence = (text: unknown) => typeof text === 'string' && /^\S.*[.)]$/s.test(text)
+
+function operationsOf(document: OpenApiDocument): OperationObject[] {
+  return Object.values(document.paths).flatMap((item) => Object.values(item))
+}
+
+/** Every field below a part of the document, by where it is. */
+function fieldsIn(part: unknown, place: string): [place: string, field: unknown][] {
+  if (Array.isArray(part)) return part.flatMap((one) => fieldsIn(one, place))
+  if (!isObject(part)) return []
+  return Object.entries(part).flatMap(([key, value]) => {
+    // What examples hold are values.
+    if (key === 'example') return []
+    if (key !== 'properties' || !isObject(value)) return fieldsIn(value, `${place} ${key}`)
+    return Object.entries(value).flatMap(([name, field]): [string, unknown][] => [
+      [`${place}.${name}`, field],
+      ...fieldsIn(field, `${place}.${name}`),
+    ])
+  })
+}
+
+describe.each([
+  ['application', application.document],
+  ['admin', admin.document],
+])('the document of the %s interface', (_name, document) => {
+  const operations = operationsOf(document)
+
+  test('has operations', () => expect(operations.length).toBeGreaterThan(20))
+
+  test('says of each operation what it does', () => {
+    const silent = operations.filter(
+      ({ summary, description }) => summary === '' || summary.endsWith('.') || !isSentence(description),
+    )
+    expect(
+      silent.map(({ operationId }) => operationId),
+      WHERE,
+    ).toEqual([])
+  })
+
+  test('has an example for each operation: a value for each parameter that is needed, and a body', () => {
+    const noted = new Map(CHAPTERS.flatMap(({ operations: notes = {} }) => Object.entries(notes)))
+    const lacking = operations.flatMap(({ operationId, parameters, requestBody }) => [
+      ...(noted.get(operationId)?.example === undefined ? [operationId] : []),
+      ...parameters.flatMap((parameter) =>
+        'name' in parameter && parameter.required && parameter.example === undefined
+          ? [`${operationId} ${parameter.name}`]
+          : [],
+      ),
+      ...(requestBody !== undefined && requestBody.content['application/json'].example === undefined
+        ? [`${operationId} body`]
+        : []),
+    ])
+    expect(lacking, WHERE).toEqual([])
+  })
+
+  test('says of each parameter and each header what it means', () => {
+    const silent = operations.flatMap(({ operationId, parameters, responses }) => {
+      const headers = Object.values(responses).flatMap((answer) => Object.entries(answer.headers ?? {}))
+      return [
+        ...parameters.flatMap((one) =>
+          'name' in one && !isSentence(one.description) ? [`${operationId} ${one.name}`] : [],
+        ),
+        ...headers.flatMap(([name, header]) =>
+          isObject(header) && isSentence(header.description) ? [] : [`${operationId} ${name}`],
+        ),
+      ]
+    })
+    expect(silent, WHERE).toEqual([])
+    for (const parameter of Object.values(document.components.parameters)) {
+      expect(parameter).toMatchObject({ description: expect.stringMatching(/\.$/) })
+    }
+  })
+
+  test('says of each field of requests, answers and webhooks what it means', () => {
+    const { paths, webhooks, components } = document
+    const fields = [
+      ...fieldsIn(components.schemas, ''),
+      ...operationsOf({ ...document, paths }).flatMap((one) => fieldsIn(one, one.operationId)),
+      ...fieldsIn(webhooks, 'webhook'),
+    ]
+    expect(fields.length).toBeGreaterThan(400)
+    const silent = fields.filter(([, field]) => !isObject(field) || !isSentence(field.description))
+    expect(
+      silent.map(([place]) => place),
+      WHERE,
+    ).toEqual([])
+  })
+
+  test('says of each webhook when it is sent', () => {
+    const silent = Object.entries(document.webhooks ?? {}).filter(
+      ([, { post }]) => post.summary === undefined || !isSentence(post.description),
+    )
+    expect(
+      silent.map(([type]) => type),
+      WHERE,
+    ).toEqual([])
+  })
+})
+
+test('the chapters say nothing of what is not there', () => {
+  const used = new Set([...application.used, ...admin.used])
+  const isUsed = (of: readonly (string | RegExp)[], path: string) =>
+    [...used].some((note) =>
+      of.some((one) => {
+        const name = note.slice(0, note.length - path.length - 1)
+        return note.endsWith(`.${path}`) && (typeof one === 'string' ? one === name : one.test(name))
+      }),
+    )
+  const idle = CHAPTERS.flatMap(({ operations = {}, webhooks = {}, fields = [] }) => [
+    ...Object.keys(operations).filter((id) => !used.has(id)),
+    ...Object.keys(webhooks).filter((type) => !used.has(`webhook ${type}`)),
+    ...fields.flatMap(({ of, fields: notes }) =>
+      Object.keys(notes).flatMap((path) => (isUsed(of, path) ? [] : [`${String(of[0])}.${path}`])),
+    ),
+  ])
+  expect(idle).toEqual([])
+})
+
+test('the Worker carries none of it: nothing outside of src/reference imports it', () => {
+  const source = join(import.meta.dirname, '..', '..', 'src')
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.startsWith('reference'),
+  )
+  const importing = files.filter((name) =>
+    /from '[./]*(reference\/|http\/openapi'|openapi')/.test(readFileSync(join(source, name), 'utf8')),
+  )
+  expect(importing).toEqual([])
+})
