@@ -77,6 +77,9 @@ export function docsRoutes(app: App): void {
 /**
  * Starts the viewer, without its validator, which would send the document to its makers. On the admin host
  * `/v1/openapi.json` is the admin interface's (G1), so that the page shows that one alone.
+ *
+ * The viewer forgets the key when another document is chosen, by "restoring" none. A plugin keeps that from happening: the key is of both
+ * documents. It stays in the page's memory, and goes with the page.
  */
 function startScript(isAdminHost: boolean): string {
   const documents = isAdminHost ? [ADMIN] : [APPLICATION, ADMIN]
@@ -84,6 +87,7 @@ function startScript(isAdminHost: boolean): string {
   dom_id: '#reference',
   urls: ${JSON.stringify(documents)},
   presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
+  plugins: [{ statePlugins: { auth: { wrapActions: { restoreAuthorization: () => () => {} } } } }],
   layout: 'StandaloneLayout',
   validatorUrl: null,
   deepLinking: true,
