@@ -1,28 +1,156 @@
-/** What the pages of docs/ show is run as it stands there, against a server. */
+/** What the README and the pages of docs/ show is run as it stands there, in a fresh shell, against a server. */
 import { spawnSync } from 'node:child_process'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Example, examplesOf, expectation, filesOf, Shell } from './examples'
+import { scripts } from '../../package.json'
+import { blocksOf, type Example, examplesOf, expectation, filesOf, isShell, variablesOf } from './examples'
 import { freePort, newProject, type Server, startServer } from './harness'
-import { commandLine, descendants } from './processes'
+import { commandLine } from './processes'
+import { type RecordingProxy, Shell, startProxy } from './shell'
 
-/** How long what is said to be so "a moment later" may take, in milliseconds. */
+const root = join(import.meta.dirname, '..', '..')
+
+/** Every page of the project. */
+const PAGES = [
+  'README.md',
+  'SECURITY.md',
+  'bench/README.md',
+  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+]
+const pageOf = (name: string) => readFileSync(join(root, name), 'utf8')
+
+/** The pages whose examples begin with an empty service. The README's begin with the demo. */
+const FROM_NOTHING = ['api', 'migrating', 'notifications', 'webhooks'].map((name) => `docs/${name}.md`)
+
+/** How long what is said to be so "a moment later" may take, and what was told to end, in milliseconds. */
 const PATIENCE = 10_000
+
+/** How long a page may take on a slow machine, in milliseconds. */
+const MINUTES = 240_000
 
 const hasShell = ['curl', 'bash'].every((command) => spawnSync(command, ['--version']).status === 0)
 
-describe.skipIf(!hasShell)('the examples of the documents', () => {
+describe.each(PAGES)('%s', (name) => {
+  const page = pageOf(name)
+  const blocks = blocksOf(page)
+
+  test('shows nothing that no test runs, unless a comment above says why', () => {
+    const examples = examplesOf(page)
+    const isRun = ['README.md', ...FROM_NOTHING].includes(name)
+    const answers = examples.filter(({ expected }) => expected?.body !== undefined)
+    const files = filesOf(page).filter(([file]) =>
+      examples.some(({ commands }) => commands.includes(`node ${file}`)),
+    )
+    const isTested = ({ language, code }: (typeof blocks)[number]) =>
+      language === 'text' ||
+      (language === 'toml' && readFileSync(join(root, 'wrangler.toml'), 'utf8').includes(code)) ||
+      (language === 'js' && files.some(([, one]) => one === code)) ||
+      (isRun && ['bash', 'sh', 'json'].includes(language))
+    const shown = blocks.filter(({ reason }) => reason === null)
+    expect(
+      shown.filter((block) => !isTested(block)).map(({ line, language }) => `${name}:${line} ${language}`),
+    ).toEqual([])
+    // Each block of commands is an example, and each answer is compared.
+    if (isRun) {
+      expect(examples.map(({ commands }) => commands)).toEqual(shown.filter(isShell).map(({ code }) => code))
+      expect(answers).toHaveLength(shown.filter(({ language }) => language === 'json').length)
+    }
+    // There is no other fence than those that were found.
+    expect(page.match(/^ *```/gm) ?? []).toHaveLength(2 * blocks.length)
+  })
+
+  test('names only scripts that there are', () => {
+    const named = [...page.matchAll(/npm run ([\w:]+)|npm (start|test)\b/g)].map(
+      ([, script, short]) => script ?? short ?? '',
+    )
+    expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([])
+  })
+})
+
+/** Runs the examples of a page, one after another, and holds that they come to what the page says. */
+async function holdsPage(
+  name: string,
+  folder: string,
+  proxy: RecordingProxy,
+  tenant: string | null,
+): Promise<void> {
+  const page = pageOf(name)
+  for (const [file, code] of filesOf(page)) await writeFile(join(folder, file), code)
+  const shell = new Shell(folder, { PORT: String(proxy.port), RECEIVER: String(await freePort()) })
+  try {
+    for (const example of examplesOf(page)) {
+      // Only what is said of tenants shows that there are several.
+      proxy.tenant = example.heading === 'Tenants' ? null : tenant
+      await holds(shell, proxy, variablesOf(page), example, `${name}:${example.line}`)
+    }
+    const started = () => shell.started().map(commandLine)
+    await expect.poll(started, { message: `${name} ends what it has started`, timeout: PATIENCE }).toEqual([])
+  } finally {
+    for (const { id } of shell.started()) process.kill(id)
+    await shell.end()
+  }
+}
+
+/** Runs an example, and holds that it comes to what the page says; what is so a moment later is asked for until it is. */
+async function holds(
+  shell: Shell,
+  proxy: RecordingProxy,
+  names: readonly string[],
+  { commands, expected, isLate }: Example,
+  place: string,
+): Promise<void> {
+  const deadline = performance.now() + PATIENCE
+  for (;;) {
+    proxy.take()
+    const { code, stdout, stderr } = await shell.run(commands)
+    const exchanges = proxy.take()
+    const last = exchanges.at(-1)
+    expect(code, `${place}\n${stderr}`).toBe(0)
+    const checked = expected?.status == null ? exchanges : exchanges.slice(0, -1)
+    expect(
+      checked.filter(({ status }) => status < 200 || status > 299),
+      place,
+    ).toEqual([])
+    if (expected === null) return
+    const before = await shell.read(names)
+    const variables = new Map(before)
+    const named = Object.entries(last?.headers ?? {}).filter(([header]) => header in expected.headers)
+    const came =
+      expected.status === null
+        ? { status: null, headers: {}, body: JSON.parse(stdout) }
+        : { status: last?.status, headers: Object.fromEntries(named), body: last?.body }
+    const body = expected.body === undefined ? came.body : expected.body
+    const wanted = expectation({ ...expected, body }, came, variables)
+    if (isLate && !isDeepStrictEqual(came, wanted) && performance.now() < deadline) {
+      await sleep(100)
+      continue
+    }
+    expect(came, place).toStrictEqual(wanted)
+    await shell.set(new Map([...variables].filter(([variable]) => !before.has(variable))))
+    return
+  }
+}
+
+describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
   let server: Server
+  let proxy: RecordingProxy
   let folder: string
 
   beforeAll(async () => {
     folder = await newProject()
-    server = await startServer({ folder, env: { MULTI_TENANCY: 'on' } })
+    proxy = await startProxy(await freePort(), () => server.port)
+    // Each page has a tenant of its own, which is as empty as a new service; the proxy names it, so that the page need not.
+    server = await startServer({
+      folder,
+      env: { MULTI_TENANCY: 'on', PUBLIC_URL: `http://localhost:${proxy.port}` },
+    })
   })
   afterAll(async () => {
+    await proxy?.close()
     await server?.stop()
     await rm(folder, { recursive: true, force: true })
   })
@@ -35,91 +163,44 @@ describe.skipIf(!hasShell)('the examples of the documents', () => {
     })
   })
 
-  test.each(['api.md', 'migrating.md', 'notifications.md', 'webhooks.md'])(
-    '%s says what is answered',
-    async (name) => {
-      const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', name), 'utf8')
-      const examples = examplesOf(page)
-      // Each block of the page is among them, so that none can lie.
-      const blocksOf = (language: string) => page.split(`\`\`\`${language}\n`).length - 1
-      expect(examples).toHaveLength(blocksOf('bash'))
-      expect(examples.filter(({ expected }) => expected?.body !== undefined)).toHaveLength(blocksOf('json'))
-
-      for (const [file, code] of filesOf(page)) await writeFile(join(folder, file), code)
-      const tenant = await newTenant(name)
-      const shell = new Shell(folder, {
-        PORT: String(server.port),
-        RECEIVER: String(await freePort()),
-        NODE_OPTIONS: optionFor(tenant),
-      })
-      try {
-        for (const example of examples) {
-          // Only what is said of tenants shows that there are several.
-          shell.curlOptions = example.heading === 'Tenants' ? [] : ['-H', `Tenant-ID: ${tenant}`]
-          await holds(shell, example, `docs/${name}:${example.line}`)
-        }
-        await expect
-          .poll(() => receiverOf(shell), { message: `${name} ends what it has started` })
-          .toBeUndefined()
-      } finally {
-        const receiver = receiverOf(shell)
-        if (receiver !== undefined) process.kill(receiver.id)
-      }
-    },
-  )
-
-  /** Creates a tenant, which answers to the name. */
-  async function newTenant(customerId: string): Promise<string> {
+  test.each(FROM_NOTHING)('%s', { timeout: MINUTES }, async (name) => {
     const response = await fetch(`${server.url}/admin/v1/tenants`, {
       method: 'POST',
       headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
-      body: JSON.stringify([{ customerId, name: customerId }]),
+      body: JSON.stringify([{ customerId: name, name }]),
     })
     expect(response.status).toBe(201)
-    return customerId
-  }
+    await holdsPage(name, folder, proxy, name)
+  })
 })
 
-/** The receiver that the examples have started last, while it runs. */
-function receiverOf({ variables }: Shell) {
-  const [found] = descendants(Number(variables.get('RECEIVER_PID') ?? Number.NaN))
-  return found !== undefined && commandLine(found).includes('.mjs') ? found : undefined
-}
+describe.skipIf(!hasShell)('the examples of the README, on a fresh demo', () => {
+  let server: Server
+  let proxy: RecordingProxy
+  let folder: string
 
-/** An option for Node by which every fetch of a script names the tenant. */
-function optionFor(tenant: string): string {
-  const code = `const send = fetch
-globalThis.fetch = (input, init) => {
-  const request = new Request(input, init)
-  request.headers.set('tenant-id', '${tenant}')
-  return send(request)
-}`
-  return `--import=data:text/javascript,${encodeURIComponent(code)}`
-}
+  beforeAll(async () => {
+    folder = await newProject()
+    // As the README says.
+    server = await startServer({ folder, by: 'npm' })
+    proxy = await startProxy(await freePort(), () => server.port)
+  })
+  afterAll(async () => {
+    await proxy?.close()
+    await server?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
 
-/** Runs an example, and holds that it comes to what the page says; what is so a moment later is asked for until it is. */
-async function holds(shell: Shell, { commands, expected, isLate }: Example, place: string): Promise<void> {
-  const deadline = performance.now() + PATIENCE
-  for (;;) {
-    const { status, headers, body } = await shell.run(commands)
-    if (expected === null) {
-      expect([null, 200, 201, 202], place).toContain(status)
-      return
-    }
-    const named = Object.entries(headers).filter(([name]) => name in expected.headers)
-    const came = { status, headers: Object.fromEntries(named), body }
-    const variables = new Map(shell.variables)
-    const wanted = expectation(
-      expected.body === undefined ? { ...expected, body } : expected,
-      came,
-      variables,
-    )
-    if (isLate && !isDeepStrictEqual(came, wanted) && performance.now() < deadline) {
-      await sleep(100)
-      continue
-    }
-    expect(came, place).toStrictEqual(wanted)
-    shell.variables = variables
-    return
-  }
-}
+  test('run as they stand', () => holdsPage('README.md', folder, proxy, null), MINUTES)
+
+  test('leave a demo that can be started over, as the README says', async () => {
+    await server.stop()
+    const startOver = /`(rm -r [^`]+)`/.exec(pageOf('README.md'))?.[1]
+    expect(startOver).toBeDefined()
+    expect(existsSync(join(folder, '.wrangler', 'state'))).toBe(true)
+    const shell = new Shell(folder, {})
+    expect(await shell.run(startOver ?? '')).toMatchObject({ code: 0 })
+    await shell.end()
+    expect(existsSync(join(folder, '.wrangler', 'state'))).toBe(false)
+  })
+})

@@ -1,12 +1,18 @@
 /**
- * The examples of a page of docs/: each is a block of `bash`, a line with the status of the answer, and a block of `json` with its body;
- * of an answer that is no JSON only the status is told.
- * They run in bash as they stand, one after another, and what one sets the next ones find.
+ * The examples of a page: each is a block of `bash`, a line with the status of the answer, and a block of `json` with its body; of an answer
+ * that is no JSON only the status is told. They run as they stand, one after another, in one shell: what one sets the next ones find.
  */
-import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+
+/** A fenced block of a page. */
+export type Block = {
+  line: number
+  heading: string
+  /** After the fence, such as `bash`; empty if there is none. */
+  language: string
+  code: string
+  /** Why no test runs it, from a comment `<!-- not run: … -->` above it; null if it is to be run. */
+  reason: string | null
+}
 
 /** A block of commands, and what the page says that they come to; null where it says nothing. */
 export type Example = {
@@ -19,21 +25,40 @@ export type Example = {
 }
 
 /**
- * What the last curl of a block was answered, with no status and no headers what the commands printed. A body that is no JSON is its text;
+ * What the last request of a block was answered, with no status and no headers what the commands printed. A body that is no JSON is its text;
  * undefined, where a page says nothing of it.
  */
 export type Answer = { status: number | null; headers: Record<string, string>; body: unknown }
 
-const BLOCKS =
-  /^## (?<heading>.+)$|^```bash\n(?<commands>[\s\S]*?)^```$(?:\s+^`(?<status>\d{3})`(?<rest>.*)$)?(?:\s+^```json\n(?<body>[\s\S]*?)^```$)?/gm
+const FENCE =
+  /^#{2,3} (?<heading>.+)$|(?:^ *<!-- not run: (?<reason>.+) -->\n+)?^(?<indent> *)```(?<language>\w*)\n(?<code>[\s\S]*?)^ *```$/gm
 
-/** The examples of a page, in order. Throws where an answer is no JSON. */
+/** The fenced blocks of a page, in order. */
+export function blocksOf(page: string): Block[] {
+  let heading = ''
+  return [...page.matchAll(FENCE)].flatMap(({ index, groups = {} }) => {
+    heading = groups.heading ?? heading
+    const { language, code, indent = '', reason = null } = groups
+    if (code === undefined || language === undefined) return []
+    const line = page.slice(0, index).split('\n').length
+    const lines = code.split('\n').map((one) => one.replace(new RegExp(`^${indent}`), ''))
+    return [{ line, heading, language, code: lines.join('\n'), reason }]
+  })
+}
+
+/** Whether a block is for a shell. */
+export const isShell = ({ language }: Block): boolean => ['bash', 'sh'].includes(language)
+
+const EXAMPLE =
+  /^#{2,3} (?<heading>.+)$|(?<mark>^<!-- not run: .+ -->\n+)?^```(?:bash|sh)\n(?<commands>[\s\S]*?)^```$(?:\s+^`(?<status>\d{3})`(?<rest>.*)$)?(?:\s+^```json\n(?<body>[\s\S]*?)^```$)?/gm
+
+/** The examples of a page that are to be run, in order. Throws where an answer is no JSON. */
 export function examplesOf(page: string): Example[] {
   let heading = ''
-  return [...page.matchAll(BLOCKS)].flatMap(({ index, groups = {} }) => {
+  return [...page.matchAll(EXAMPLE)].flatMap(({ index, groups = {} }) => {
     heading = groups.heading ?? heading
-    const { commands, status, rest = '', body } = groups
-    if (commands === undefined) return []
+    const { commands, status, rest = '', body, mark } = groups
+    if (commands === undefined || mark !== undefined) return []
     const named = [...rest.matchAll(/`([\w-]+): ([^`]+)`/g)]
     const expected =
       body === undefined && status === undefined
@@ -75,6 +100,11 @@ const VARIABLE = /\$\{?(\w+)\}?/g
 /** The variables of a shell session. */
 export type Variables = Map<string, string>
 
+/** The names of the variables that the answers of a page mention. */
+export const variablesOf = (page: string): string[] => [
+  ...new Set([...page.matchAll(/\$\{?([A-Z][A-Z_]*)\b/g)].map(([, name = '']) => name)),
+]
+
 /**
  * What the page expects, to be compared with what came: a placeholder is replaced by the value that stands there if that is of its kind, a
  * variable by its value. One that isn't set yet is set to what stands there; amid other text, to as much as an address may have.
@@ -111,50 +141,3 @@ function setAmid(expected: string, actual: string, variables: Variables): void {
 
 const filledIn = (text: string, variables: Variables) =>
   text.replaceAll(VARIABLE, (whole, name) => variables.get(name) ?? whole)
-
-/** How long the commands of a block may take, in milliseconds. */
-const PATIENCE = 90_000
-
-/** A shell in a folder, whose variables outlive each command; `curlOptions` are added to every call of curl. */
-export class Shell {
-  readonly folder: string
-  variables: Variables
-  curlOptions: readonly string[] = []
-
-  constructor(folder: string, variables: Record<string, string>) {
-    this.folder = folder
-    this.variables = new Map(Object.entries(variables))
-  }
-
-  /** Runs commands. Throws where one of them fails, or where a curl before the last one is refused. */
-  async run(commands: string): Promise<Answer> {
-    const file = (name: string) => join(this.folder, `.example-${name}`)
-    const options = this.curlOptions.map((option) => `'${option}'`).join(' ')
-    const script = `set -ea
-curl() { command curl --max-time 60 -D '${file('head')}' -o '${file('body')}' -w '%{http_code}\\n' ${options} "$@"; }
-${commands}
-env -0 > '${file('env')}'`
-    const { stdout } = await promisify(execFile)('bash', ['-c', script], {
-      cwd: this.folder,
-      timeout: PATIENCE,
-      env: { PATH: process.env.PATH, ...Object.fromEntries(this.variables) },
-    })
-    for (const entry of (await readFile(file('env'), 'utf8')).split('\0')) {
-      const [, name, value] = /^([A-Z_]+)=([\s\S]*)$/.exec(entry) ?? []
-      if (name !== undefined && value !== undefined) this.variables.set(name, value)
-    }
-    const statuses = stdout.match(/^\d{3}$/gm) ?? []
-    const status = statuses.pop()
-    if (statuses.some((earlier) => !earlier.startsWith('2'))) throw new Error(`${statuses}: ${commands}`)
-    if (status === undefined) {
-      return { status: null, headers: {}, body: stdout === '' ? null : JSON.parse(stdout) }
-    }
-    const head = await readFile(file('head'), 'utf8')
-    const lines = [...head.matchAll(/^([\w-]+): *(.*?)\r?$/gm)]
-    const headers = Object.fromEntries(lines.map(([, name = '', value = '']) => [name.toLowerCase(), value]))
-    // With `curl -i` the headers stand before the body.
-    const text = (await readFile(file('body'), 'utf8')).replace(/^HTTP\/[\s\S]*?\r?\n\r?\n/, '')
-    const isJson = headers['content-type']?.includes('json') === true
-    return { status: Number(status), headers, body: isJson ? JSON.parse(text) : text }
-  }
-}

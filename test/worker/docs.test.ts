@@ -46,7 +46,14 @@ describe('the reference page', () => {
       ...['', '/', '/index.html', '/package.json', '/swagger-ui.js', '/../package.json'].map(
         (name) => folder + name,
       ),
-      ...['/', '/index.html', '/package.json', '/swagger-ui-bundle.js', '/docs/0.0.0/swagger-ui-bundle.js'],
+      ...[
+        '/',
+        '/index.html',
+        '/package.json',
+        '/admin.json',
+        '/swagger-ui-bundle.js',
+        '/docs/0.0.0/swagger-ui-bundle.js',
+      ],
     ]) {
       expect([path, (await get(path)).status]).toEqual([path, 404])
     }
