@@ -80,7 +80,7 @@ export const webhooks: Chapter = {
     'points.changed': {
       summary: 'The points of a user changed',
       description:
-        'At most once per 15 minutes for each user and points system, with all awards since the one before. Points that a user gets because an achievement became active are in `total`, but not in `added` or `awards`.',
+        'At most once per 15 minutes for each user and points system, with all awards since the one before. Points for an achievement that users qualified for before it became active cause no message: they are in `total`, but not in `added` and `awards`, except of a message that was already waiting.',
     },
     'points.level_changed': {
       summary: 'Points took a user to another level',
