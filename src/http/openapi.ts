@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { INT32_MAX } from './fields'
 import { ErrorBody, type OperationSpec, refusalsOf } from './operation'
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
@@ -87,6 +88,14 @@ function withComponents(value: unknown, nameOf: (definition: string) => string):
 function leaveOpen({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   delete jsonSchema.propertyNames
+  // The bounds of the type itself: without them a viewer's made-up example is not the smallest of all numbers.
+  const { minimum, maximum } = jsonSchema
+  const isInt32 = minimum === -INT32_MAX - 1 && maximum === INT32_MAX
+  if (isInt32 || (minimum === Number.MIN_SAFE_INTEGER && maximum === Number.MAX_SAFE_INTEGER)) {
+    delete jsonSchema.minimum
+    delete jsonSchema.maximum
+    if (isInt32) jsonSchema.format = 'int32'
+  }
 }
 
 /** The JSON schemas of one direction: what was asked for, by its label, and the named schemas that it refers to. */

@@ -1,4 +1,5 @@
 import type { Context, Scope } from '../../context'
+import { Refusal } from '../../errors'
 import { addDays } from '../../shared/civil'
 import { type Instant, instant, iso, systemNow } from '../../shared/clock'
 import { civilDateAt } from '../../shared/zone'
@@ -66,7 +67,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
   const page = { limit: 100, skip: 0 }
   const [batch, paused, applicationKeys, adminKeys, deliveries] = await Promise.all([
     firstBatch(scope.db),
-    findUser(scope, 'demo-grace').catch(() => null),
+    findUser(scope, 'demo-grace').catch(nobody),
     listApplicationKeys(scope, page),
     listAdminKeys(scope, page),
     webhook === undefined ? [] : listDeliveries(scope, webhook.id, page),
@@ -79,6 +80,12 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
     adminKey: (name) => adminKeys.find((key) => key.name === name)?.id,
     delivery: () => deliveries.at(-1)?.id,
   }
+}
+
+/** In place of a user who was erased. */
+function nobody(error: unknown): null {
+  if (error instanceof Refusal && error.status === 404) return null
+  throw error
 }
 
 /** What is configured, by its key or by the way in which the demo tells it apart. */
