@@ -1,12 +1,11 @@
 import { cors } from 'hono/cors'
-import { getPath } from 'hono/utils/url'
 import type { Context } from './context'
 import { AccountDatabase, noCost } from './db/database'
 import { variables } from './env'
 import { Refusal, refusals } from './errors'
 import { type App, newApp } from './http/app'
 import { docsRoutes } from './http/docs'
-import { isByAdminHost } from './http/host'
+import { routedPath } from './http/host'
 import { logLine } from './http/log'
 import { systemRoutes } from './http/system'
 import type { Instance } from './instance'
@@ -67,13 +66,7 @@ const MODULES = [
 
 /** The Worker's HTTP side, over what one isolate remembers. Two apps share nothing but the database. */
 export function createApp(instance: Instance): App {
-  const app = newApp({
-    // On the admin host, /v1 is the admin interface (G1).
-    getPath: (request, options) => {
-      const path = getPath(request)
-      return path.startsWith('/v1/') && isByAdminHost(request, options?.env) ? `/admin${path}` : path
-    },
-  })
+  const app = newApp({ getPath: (request, options) => routedPath(request, options?.env) })
 
   app.use(async (c, next) => {
     const began = systemNow()
@@ -93,7 +86,6 @@ export function createApp(instance: Instance): App {
     maxAge: 86_400,
   })
   app.use('/v1/*', openCors)
-  app.use('/api/*', openCors)
 
   for (const mountModule of MODULES) mountModule(app)
 

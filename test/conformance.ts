@@ -7,6 +7,7 @@ import * as z from 'zod'
 import { refusals } from '../src/errors'
 import { type AnswerSpec, ErrorBody, type OperationSpec, refusalsOf } from '../src/http/operation'
 import { adminOperations, applicationOperations } from '../src/operations'
+import { basesOf } from './walk'
 
 /** An answer, and the request that it answers. */
 export type Answered = {
@@ -41,6 +42,7 @@ const OpenApi = z.looseObject({ openapi: z.string() })
 const SYSTEM = new Map<string, Record<number, Pick<AnswerSpec, 'body' | 'headers'>>>([
   ['/health', { 200: { body: z.object({ status: z.literal('ok') }) }, 503: { body: ErrorBody } }],
   ['/v1/openapi.json', { 200: { body: OpenApi } }],
+  ['/api/openapi.json', { 200: { body: OpenApi } }],
   ['/admin/v1/openapi.json', { 200: { body: OpenApi } }],
 ])
 
@@ -133,9 +135,8 @@ function operationAt(
   let best: { spec: OperationSpec; parameters: number } | undefined
   for (const spec of operations) {
     if (spec.method.toUpperCase() !== method) continue
-    const base = spec.surface === 'admin' ? '/admin/v1' : '/v1'
-    for (const pattern of [base + spec.path, ...(spec.aliases ?? [])]) {
-      const parameters = filled(pattern.split('/'), parts)
+    for (const base of basesOf(spec)) {
+      const parameters = filled((base + spec.path).split('/'), parts)
       if (parameters !== null && (best === undefined || parameters < best.parameters))
         best = { spec, parameters }
     }

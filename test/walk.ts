@@ -47,6 +47,10 @@ export type World = {
 
 /* Asking */
 
+/** The bases under which an operation is served; the first is the one that the document leads with (G1). */
+export const basesOf = ({ surface }: OperationSpec): readonly [string, ...string[]] =>
+  surface === 'admin' ? ['/admin/v1'] : ['/v1', '/api']
+
 /** The request line of a call, below the origin. */
 export function pathOf(spec: OperationSpec, { params = {}, query = {} }: Call): string {
   const path = spec.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ''))
@@ -54,7 +58,7 @@ export function pathOf(spec: OperationSpec, { params = {}, query = {} }: Call): 
     [value].flat().map((one): [string, string] => [name, one]),
   )
   const search = new URLSearchParams(entries).toString()
-  return `${spec.surface === 'admin' ? '/admin/v1' : '/v1'}${path}${search && `?${search}`}`
+  return `${basesOf(spec)[0]}${path}${search && `?${search}`}`
 }
 
 /** Calls an operation in a world. */

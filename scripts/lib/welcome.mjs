@@ -30,7 +30,7 @@ export function welcome({ url, adminKey, hasDemo, hasTenants = false }) {
 Laurel is ready.
 
   Application interface  ${url}/v1
-  Events                 ${url}/api
+  For older clients      ${url}/api
   Admin interface        ${url}/admin/v1
   Reference              ${url}/docs
   Admin key              ${adminKey}

@@ -1,7 +1,18 @@
+import { getPath } from 'hono/utils/url'
 import type { Bindings } from '../env'
 
 /** Whether a request came by the host on which `/v1/…` is the admin interface (G1). */
 export function isByAdminHost(request: Request, env: Bindings | undefined): boolean {
   const host = env?.ADMIN_HOST
   return host !== undefined && new URL(request.url).host === host.toLowerCase()
+}
+
+/**
+ * The path that a request is routed by (G1). `/api/…` is the application interface under its older base, on every host. On the admin host
+ * `/v1/…` is the admin interface.
+ */
+export function routedPath(request: Request, env: Bindings | undefined): string {
+  const path = getPath(request)
+  if (/^\/api(\/|$)/.test(path)) return `/v1${path.slice('/api'.length)}`
+  return path.startsWith('/v1/') && isByAdminHost(request, env) ? `/admin${path}` : path
 }

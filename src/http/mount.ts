@@ -126,10 +126,10 @@ export function stages<F, S>(
   return [...list, ...validators(spec)]
 }
 
-/** The paths under which an operation is served, as Hono writes them. */
-export function pathsOf(spec: OperationSpec): string[] {
-  const base = spec.surface === 'admin' ? '/admin/v1' : '/v1'
-  return [base + spec.path, ...(spec.aliases ?? [])].map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
+/** The path by which an operation is routed, as Hono writes it. */
+export function routeOf({ surface, path }: OperationSpec): string {
+  const base = surface === 'admin' ? '/admin/v1' : '/v1'
+  return base + path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 /** What does an operation's work once everything is valid. */
@@ -171,5 +171,5 @@ function serve<O extends OperationSpec, F, S>(
     return answer(c, status, body, headers)
   }
   const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const
-  for (const path of pathsOf(spec)) app.on([spec.method.toUpperCase()], [path], ...handlers)
+  app.on([spec.method.toUpperCase()], [routeOf(spec)], ...handlers)
 }

@@ -39,7 +39,7 @@ export type WebhookObject = {
 export type OpenApiDocument = {
   openapi: '3.1.0'
   info: { title: string; version: string; description?: string }
-  servers: { url: string }[]
+  servers: { url: string; description?: string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, OperationObject>>
   /** What the service sends by itself, by type. */
@@ -199,12 +199,15 @@ export function openApiDocument(
     version,
     base,
     description,
+    olderBases = [],
     webhooks = {},
   }: {
     title: string
     version: string
     base: string
     description?: string
+    /** Further bases under which all of the operations are served. */
+    olderBases?: OpenApiDocument['servers']
     /** By type: the body that is sent. */
     webhooks?: Readonly<Record<string, z.ZodType>>
   },
@@ -251,7 +254,6 @@ export function openApiDocument(
       operationId: spec.id,
       tags: [spec.path.split('/')[1] ?? ''],
       summary: spec.summary,
-      ...(spec.aliases?.length && { description: `Also served at ${spec.aliases.join(' and ')}.` }),
       parameters,
       ...(spec.body && { requestBody: { required: true, content: json(sent(fields('body'))) } }),
       responses,
@@ -280,7 +282,7 @@ export function openApiDocument(
   return {
     openapi: '3.1.0',
     info: { title, version, ...(description !== undefined && { description }) },
-    servers: [{ url: base }],
+    servers: [{ url: base }, ...olderBases],
     security: [{ apiKey: [] }],
     paths,
     ...(Object.keys(webhooks).length > 0 && {

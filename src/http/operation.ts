@@ -20,8 +20,6 @@ export type OperationSpec = {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Below the interface's base, with `{name}` for parameters. */
   path: string
-  /** Further full paths that serve it, such as `/api/metrics/{key}/event` (G1). */
-  aliases?: readonly string[]
   summary: string
   params?: z.ZodObject
   /** Its input must be an object; that input's fields are the documented parameters. */

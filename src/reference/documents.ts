@@ -17,6 +17,7 @@ export const bare: Readonly<Record<'application' | 'admin', OpenApiDocument>> = 
     title: 'Laurel: application interface',
     version,
     base: '/v1',
+    olderBases: [{ url: '/api', description: 'The same operations, for clients before 1.0.28.' }],
     webhooks: WEBHOOKS,
     description: `Events, users, and what they have. It takes admin keys, and application keys, which speak for one user and may live in a browser. ${FORM}`,
   }),

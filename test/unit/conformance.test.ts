@@ -17,7 +17,6 @@ const thingsGet = operation({
   account: true,
   method: 'get',
   path: '/things/{key}',
-  aliases: ['/api/things/{key}/read'],
   summary: 'Get a thing',
   answers: { 200: { description: 'The thing.', body: Thing } },
   refuses: [403, 404],
@@ -72,7 +71,7 @@ describe('what is documented', () => {
   })
 
   test('passes under every path that serves it, whatever the query, and however the path is encoded', () => {
-    for (const path of ['/v1/things/a?x=1', '/v1/things/a%2Fb', '/v1/th%69ngs/%zz', '/api/things/a/read'])
+    for (const path of ['/v1/things/a?x=1', '/v1/things/a%2Fb', '/v1/th%69ngs/%zz', '/api/things/a'])
       expect(found({ path })).toEqual([])
     expect(found({ path: '/admin/v1/things', body: [THING] })).toEqual([])
     expect(found({ path: '/v1/things', body: [THING] }, { toAdminHost: true })).toEqual([])

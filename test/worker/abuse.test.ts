@@ -473,7 +473,7 @@ describe('log lines', () => {
             body: { user: { id: 'ada' }, value: 1 },
             headers: headers(),
           }),
-        'POST /api/metrics/:key/event',
+        'POST /v1/metrics/:key/event',
         201,
       ],
       [() => tenant.app('GET', '/users/ada/points/xp?awards=5'), 'GET /v1/users/:id/points/:key', 200],

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { OperationSpec } from '../../src/http/operation'
 import { adminOperations, applicationOperations } from '../../src/operations'
+import { basesOf } from '../walk'
 import {
   ADMIN_KEY,
   at,
@@ -19,9 +20,8 @@ const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
 /** Every path under which an operation is served, of somebody and something that need not exist. */
 function routesOf(spec: OperationSpec, user = 'nobody'): string[] {
-  const base = spec.surface === 'admin' ? '/admin/v1' : '/v1'
-  return [base + spec.path, ...(spec.aliases ?? [])].map((path) =>
-    path
+  return basesOf(spec).map((base) =>
+    (base + spec.path)
       .replaceAll('{systemId}', NOBODY)
       .replaceAll('{id}', spec.surface === 'admin' ? NOBODY : user)
       .replaceAll('{key}', 'nothing'),
@@ -338,7 +338,7 @@ describe('what every response carries', () => {
 
   it('G1: health and the documents need no key', async () => {
     expect(await call(toApp, 'GET', '/health')).toMatchObject({ status: 200, body: { status: 'ok' } })
-    for (const path of ['/v1/openapi.json', '/admin/v1/openapi.json']) {
+    for (const path of ['/v1/openapi.json', '/api/openapi.json', '/admin/v1/openapi.json']) {
       const { status, body, headers } = await call(toApp, 'GET', path)
       expect([status, at(body, 'openapi')]).toEqual([200, '3.1.0'])
       expect(headers.get('x-request-id')).toMatch(UUID)
@@ -348,6 +348,8 @@ describe('what every response carries', () => {
   it('G1: on ADMIN_HOST, /v1 is the admin interface, without CORS; on others it is not', async () => {
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id, origin: 'https://example.com' }
     const own = newApp({ ADMIN_HOST: 'laurel.test' })
+    const eve = await shared.key('eve')
+    expect((await shared.as(eve, 'PUT', '/users/eve', {})).status).toBe(200)
     const list = await call(own, 'GET', '/v1/metrics', { headers })
     expect([list.status, at(list.body, 0, 'key')]).toEqual([200, 'words'])
     expect([...list.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
@@ -358,6 +360,16 @@ describe('what every response carries', () => {
     // The operation of the application interface is not there: its users are 404, also with a key that fits.
     const users = await own(new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': key } }))
     expect(users.status).toBe(404)
+    // At /api it is, with CORS: only /v1 has another meaning on this host.
+    const asEve = { 'x-api-key': eve, origin: 'https://example.com' }
+    const older = await call(own, 'GET', '/api/users/eve', { headers: asEve })
+    expect([older.status, at(older.body, 'id')]).toEqual([200, 'eve'])
+    expect(older.headers.get('access-control-allow-origin')).toBe('*')
+    expect((await call(own, 'GET', '/api/metrics', { headers })).status).toBe(404)
+    expect(at((await call(own, 'GET', '/api/openapi.json')).body, 'servers')).toMatchObject([
+      { url: '/v1' },
+      { url: '/api' },
+    ])
     const elsewhere = newApp({ ADMIN_HOST: 'admin.laurel.test' })
     expect((await call(elsewhere, 'GET', '/v1/metrics', { headers })).status).toBe(404)
     expect((await call(elsewhere, 'GET', '/v1/points/none', { headers })).status).toBe(404)

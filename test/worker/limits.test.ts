@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { basesOf, operations } from '../walk'
 import { ADMIN_KEY, type Answer, at, call, countedD1, newApp, newTenant, type Send } from './harness'
 
 /** With limits on: the tests run without, as `npm start` does. */
@@ -132,17 +133,13 @@ describe('rate limits (G2)', () => {
     const limits = refusing()
     const send = newApp({ RATE_LIMITS: 'on', ADMIN_LIMIT: limits.limiter, ADMIN_HOST: 'admin.laurel.test' })
     const headers = { 'x-api-key': ADMIN_KEY }
-    const paths = [
-      ['POST', '/api/metrics/none/event'],
-      ['PUT', '/api/users/ada'],
-      ['GET', '/admin/v1/tenants'],
-      ['GET', '/admin/v1/admin-api-keys'],
-      ['POST', '/admin/v1/metrics/events'],
-      ['DELETE', '/admin/v1/users/ada'],
-    ] as const
-    for (const [method, path] of paths) {
-      const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} }
-      expect((await call(send, method, path, { headers, ...body })).status).toBe(429)
+    const paths = operations.flatMap((spec) =>
+      basesOf(spec).map((base) => ({ spec, path: base + spec.path.replaceAll(/[{}]/g, '') })),
+    )
+    for (const { spec, path } of paths) {
+      const body = spec.body ? { body: {} } : {}
+      const { status } = await call(send, spec.method.toUpperCase(), path, { headers, ...body })
+      expect(`${spec.method} ${path} ${status}`).toBe(`${spec.method} ${path} 429`)
     }
     const byHost = new Request('http://admin.laurel.test/v1/metrics', { headers })
     expect((await send(byHost)).status).toBe(429)

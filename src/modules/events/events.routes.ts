@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { Refusal, refusals } from '../../errors'
 import { byPresentName, enter, readClaim } from '../../http/access'
 import { type App, type AppEnv, answer } from '../../http/app'
-import { paramOf, pathsOf, stages, validated } from '../../http/mount'
+import { paramOf, routeOf, stages, validated } from '../../http/mount'
 import { operation } from '../../http/operation'
 import { metricByKey } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
@@ -16,7 +16,6 @@ export const metricsEvent = operation({
   surface: 'application',
   method: 'post',
   path: '/metrics/{key}/event',
-  aliases: ['/api/metrics/{key}/event'],
   summary: 'Record an event of a user, and learn everything that it changed',
   params: z.object({ key: z.string() }),
   headers: EventHeaders,
@@ -59,12 +58,11 @@ const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
   }
 }
 
-/** Serves the event operation, under both of its paths (G1). */
+/** Serves the event operation. */
 export function eventRoutes(app: App): void {
   const subject = (json: unknown) => EventSubject.safeParse(json).data?.user.id
-  for (const path of pathsOf(metricsEvent)) {
-    app.on(['POST'], [path], claimed, ...stages(metricsEvent, { subject }, (c) => c.get('scope')), handle)
-  }
+  const route = routeOf(metricsEvent)
+  app.on(['POST'], [route], claimed, ...stages(metricsEvent, { subject }, (c) => c.get('scope')), handle)
 }
 
 const EventSubject = z.object({ user: z.object({ id: z.unknown() }) })

@@ -38,7 +38,6 @@ export const usersIdentify = operation({
   surface: 'application',
   method: 'put',
   path: '/users/{id}',
-  aliases: ['/api/users/{id}'],
   summary: 'Create a user, or update the passed fields of one who exists',
   params,
   body: UpdatedUser,
