@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Ask, callsOf, carryOn, fault, operations, send as sendTo, settle, specOf } from '../walk'
+import { testCrossOrigin } from './cross-origin'
 import { newProject, type Server, startServer } from './harness'
 import { testReferencePage } from './reference-page'
 
@@ -355,6 +356,7 @@ describe('the npm client, day by day', () => {
 })
 
 testReferencePage(() => server)
+testCrossOrigin(() => server)
 
 describe('every operation, over HTTP', () => {
   const DAY = 86_400_000

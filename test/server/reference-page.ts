@@ -5,17 +5,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { version } from '../../package.json'
 import type { Server } from './harness'
 
-const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+/** The browser of the tests. */
+export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
+/** Whether it is there. */
+export const hasBrowser = existsSync(executablePath)
 /** How long one thing may take to appear on the page, in milliseconds. */
 const PATIENCE = 15_000
 
 /** Declares the tests of the reference page of a server that runs by then; they are skipped, and say so, where there is no browser. */
 export function testReferencePage(server: () => Server): void {
-  const hasBrowser = existsSync(executablePath)
   if (!hasBrowser) {
     // Not by the console, which vitest keeps to itself unless a test fails.
     process.stderr.write(
-      `\nThe tests of the reference page (test/server/reference-page.ts) are skipped: no browser at ${executablePath} (apt-get install chromium, or set CHROMIUM_PATH).\n`,
+      `\nThe tests in a browser (test/server/reference-page.ts, cross-origin.ts) are skipped: no browser at ${executablePath} (apt-get install chromium, or set CHROMIUM_PATH).\n`,
     )
   }
 

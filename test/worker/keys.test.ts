@@ -45,6 +45,10 @@ const kvDown = () =>
     },
   })
 
+const d1Down = async () => {
+  throw new Error('D1 is out of reach')
+}
+
 let shared: TestTenant
 let key: string
 beforeAll(async () => {
@@ -259,22 +263,27 @@ describe('the order of refusals (G2)', () => {
 })
 
 describe('what every response carries', () => {
-  it('G8: preflights on application routes are answered without a key, for any origin', async () => {
+  const EXPOSED = ['X-Request-Id', 'Retry-After', 'Link', 'X-Laurel-Warning']
+
+  it('G8: preflights on application routes allow the headers asked for, without a key, for any origin', async () => {
+    const asked = [
+      ...['x-api-key', 'tenant-id', 'idempotency-key', 'content-type'],
+      // The npm client sends these.
+      ...['x-fern-language', 'x-fern-runtime', 'x-fern-runtime-version', 'x-trace'],
+    ]
     for (const { path, method } of APPLICATION) {
       const { status, headers } = await call(toApp, 'OPTIONS', path, {
         headers: {
           origin: 'https://example.com',
           'access-control-request-method': method,
-          'access-control-request-headers': 'x-api-key, tenant-id, idempotency-key, content-type',
+          'access-control-request-headers': asked.join(', '),
         },
       })
       expect(status).toBe(204)
       expect(headers.get('access-control-allow-origin')).toBe('*')
       expect(headers.get('access-control-allow-methods')?.split(/, ?/)).toContain(method)
       const allowed = headers.get('access-control-allow-headers')?.toLowerCase().split(/, ?/)
-      expect(allowed).toEqual(
-        expect.arrayContaining(['x-api-key', 'tenant-id', 'idempotency-key', 'content-type']),
-      )
+      expect(allowed).toEqual(asked)
       expect(headers.get('x-request-id')).toMatch(UUID)
     }
   })
@@ -284,7 +293,7 @@ describe('what every response carries', () => {
     for (const { path, method } of APPLICATION) {
       const { headers } = await call(toApp, method, path, { headers: origin })
       expect(headers.get('access-control-allow-origin')).toBe('*')
-      expect(headers.get('access-control-expose-headers')).toContain('X-Request-Id')
+      expect(headers.get('access-control-expose-headers')?.split(',')).toEqual(EXPOSED)
     }
     const cors = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control'))
     for (const { path, method } of ADMIN) {
@@ -304,6 +313,30 @@ describe('what every response carries', () => {
     ] as const) {
       const answer = await call(toApp, 'GET', path, asKey)
       expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([status, '*'])
+    }
+  })
+
+  it('G8: a 413, a 429 and a 500 can be read by pages of any origin too', async () => {
+    const refusing: RateLimit = { limit: async () => ({ success: false }) }
+    const DB = new Proxy(env.DB, {
+      get: (target, name) => (name === 'prepare' ? target.prepare.bind(target) : d1Down),
+    })
+    const headers = { 'x-api-key': key, 'content-type': 'application/json', origin: 'https://example.com' }
+    const put = { method: 'PUT', headers, body: ' '.repeat(1_048_577) }
+    for (const base of ['/v1', '/api']) {
+      const url = `http://laurel.test${base}/users/ada`
+      for (const [status, response] of [
+        [413, await toApp(new Request(url, put))],
+        [
+          429,
+          await newApp({ RATE_LIMITS: 'on', APPLICATION_LIMIT: refusing })(new Request(url, { headers })),
+        ],
+        [500, await newApp({ DB })(new Request(url, { headers }))],
+      ] as const) {
+        expect([url, response.status]).toEqual([url, status])
+        expect(response.headers.get('access-control-allow-origin')).toBe('*')
+        expect(response.headers.get('access-control-expose-headers')?.split(',')).toEqual(EXPOSED)
+      }
     }
   })
 

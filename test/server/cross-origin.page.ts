@@ -1,0 +1,35 @@
+/** What a page of another origin does with the npm client. It is bundled, and runs in the browser (cross-origin.ts). */
+import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
+
+/** Sends an event of the key's own user, reads the user back, and makes mistakes; `apis` are bases of the application interface. */
+export async function visit({ apis, key, userId }: { apis: string[]; key: string; userId: string }) {
+  const visits = apis.map(async (api) => {
+    const client = new TrophyApiClient({ apiKey: key, environment: { api, admin: api } })
+    const request = { user: { id: userId }, value: 2, idempotencyKey: api }
+    const first = await client.metrics.event('demo-lessons', request)
+    const again = await client.metrics.event('demo-lessons', request)
+    const user = await client.users.get(userId)
+    return {
+      replayed: [first.idempotentReplayed, again.idempotentReplayed],
+      isSameEvent: first.eventId === again.eventId,
+      userId: user.id,
+      refusals: [
+        await refusalOf(client.users.identify(userId, { tz: 'nowhere' })),
+        await refusalOf(client.users.get('somebody-else')),
+        await refusalOf(client.metrics.event('no-such-metric', request)),
+      ],
+      hasRequestId: (await fetch(`${api}/achievements`)).headers.has('x-request-id'),
+    }
+  })
+  return Promise.all(visits)
+}
+
+/** The status of an error and the sentence in its body. */
+async function refusalOf(call: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    return await call
+  } catch (error) {
+    if (!(error instanceof TrophyApiError)) throw error
+    return [error.statusCode, Object(error.body).error]
+  }
+}

@@ -1,0 +1,70 @@
+/** The npm client in a real browser, on a page of another origin (G8). */
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { chromium } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { listening, stop } from '../listening'
+import type { Server } from './harness'
+import { executablePath, hasBrowser } from './reference-page'
+
+/** The script of the page with the client in it. The client takes `node-fetch` only if there is no `fetch`, as there is in browsers. */
+async function bundledPage(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, 'cross-origin.page.ts')],
+    bundle: true,
+    platform: 'browser',
+    format: 'iife',
+    globalName: 'laurelPage',
+    external: ['node-fetch'],
+    write: false,
+  })
+  const [script] = outputFiles
+  if (script === undefined) throw new Error('esbuild made no script')
+  return script.text
+}
+
+/** Declares the test of a server that runs by then; it is skipped if there is no browser, as reference-page.ts says. */
+export function testCrossOrigin(server: () => Server): void {
+  describe.skipIf(!hasBrowser)('a page of another origin', () => {
+    it('G8: uses the npm client with an application key, and reads answers, errors and request ids', async () => {
+      const userId = 'page-visitor'
+      const made = await fetch(`${server().url}/admin/v1/application-api-keys`, {
+        method: 'POST',
+        headers: { 'x-api-key': server().adminKey, 'content-type': 'application/json' },
+        body: JSON.stringify([{ userId }]),
+      })
+      const { key } = Object(await made.json()).created[0]
+      const script = await bundledPage()
+      const pages = createServer((_request, response) => {
+        response
+          .setHeader('content-type', 'text/html; charset=utf-8')
+          .end('<!doctype html><title>Page</title>')
+      })
+      const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+      try {
+        const page = await browser.newPage()
+        await page.goto(await listening(pages))
+        await page.addScriptTag({ content: script })
+        const apis = ['/v1', '/api'].map((base) => server().url + base)
+        const visits = await page.evaluate(`laurelPage.visit(${JSON.stringify({ apis, key, userId })})`)
+        const refusals = [
+          [422, expect.stringContaining('tz: must be an IANA time zone')],
+          [403, expect.stringContaining('another user')],
+          [404, expect.stringContaining('no-such-metric')],
+        ]
+        const visit = {
+          replayed: [false, true],
+          isSameEvent: true,
+          userId,
+          refusals,
+          hasRequestId: true,
+        }
+        expect(visits).toEqual([visit, visit])
+      } finally {
+        stop(pages)
+        await browser.close()
+      }
+    })
+  })
+}
