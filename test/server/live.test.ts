@@ -79,6 +79,44 @@ function leadAndHangUp(user: string, milliseconds: number): Promise<void> {
   })
 }
 
+describe('idempotency keys, as bytes', () => {
+  /** Sends an event whose key is these bytes. Node writes a header as Latin-1, one byte a character, if the body is no string. */
+  const eventOf = (user: string, key: Buffer): Promise<Reply> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        ...{ 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+        'idempotency-key': key.toString('latin1'),
+      }
+      const sent = request(`${server.url}/v1/metrics/demo-lessons/event`, { method: 'POST', headers })
+      sent.on('error', reject).on('response', async (response) => {
+        const text = (await response.toArray()).join('')
+        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) })
+      })
+      sent.end(Buffer.from(JSON.stringify({ user: { id: user }, value: 1 })))
+    })
+
+  it('E4: a key that is no UTF-8 is 422, and one that is counts', async () => {
+    const broken = [
+      Buffer.from([0x6b, 0xe9]),
+      Buffer.from([0x6b, 0xff]),
+      Buffer.from([0xc3]),
+      Buffer.from('k\uFFFD'),
+    ]
+    const refused = await Promise.all(broken.map((key) => eventOf('bytes', key)))
+    for (const { status, body } of refused) {
+      expect([status, body.error]).toEqual([
+        422,
+        expect.stringContaining('idempotency-key: must not hold U+FFFD'),
+      ])
+    }
+    const replies = await Promise.all(
+      ['k\u00E9', 'k\u00FF', '\u{1F511}'].map((key) => eventOf('bytes', Buffer.from(key))),
+    )
+    expect(replies.map(({ status }) => status)).toEqual([201, 201, 201])
+    expect(replies.map(({ body }) => body.idempotencyKey)).toEqual(['k\u00E9', 'k\u00FF', '\u{1F511}'])
+  })
+})
+
 /** The methods of the npm client that were called, such as `users.get`. */
 const called = new Set<string>()
 

@@ -18,8 +18,18 @@ export const EventRequest = z
   })
   .meta({ id: 'EventRequest' })
 
-/** The key that makes an event count once (E4). */
-export const EventHeaders = z.object({ 'idempotency-key': z.string().min(1).max(255).optional() })
+/** The key that makes an event count once (E4). Bytes that are not UTF-8 arrive as U+FFFD, so different keys would become the same one. */
+export const IdempotencyKey = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine(
+    (key) => !key.includes('\uFFFD'),
+    'must not hold U+FFFD, which replaces bytes that are not UTF-8. Send the key in UTF-8',
+  )
+
+/** The headers of an event. */
+export const EventHeaders = z.object({ 'idempotency-key': IdempotencyKey.optional() })
 
 /** Everything that an event changed; the maps are by key of the points system or leaderboard (E2, E4). */
 export const EventResponse = z

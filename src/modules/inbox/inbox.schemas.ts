@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { optional, UuidAnswer } from '../../http/fields'
-import { EventHeaders, EventRequest } from '../events/events.schemas'
+import { EventRequest, IdempotencyKey } from '../events/events.schemas'
 
 /** The most events of a batch. */
 export const EVENTS_MAX = 1_000
@@ -9,8 +9,7 @@ export const EVENTS_MAX = 1_000
 export const BatchMetricEvent = EventRequest.extend({
   key: z.string(),
   idempotencyKey: optional(
-    EventHeaders.shape['idempotency-key']
-      .unwrap()
+    IdempotencyKey
       // No header can hold one, and D1 gives it back as something else, so that a repeat would not be known.
       .refine((key) => key.isWellFormed(), 'must have no unpaired surrogates'),
   ),
