@@ -458,7 +458,7 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
     ({ day }) => [
       ...['words', 'daily', 'streaks'].map((key) => ({ params: { key } })),
       { params: { key: 'daily' }, query: { run: day(0) } },
-      { params: { key: 'words' }, query: { userId: 'bob' } },
+      { params: { key: 'words' }, query: { userId: 'bob', offset: '-1' } },
     ],
   ],
   ['users_get_preferences', ofAda],

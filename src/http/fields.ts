@@ -159,7 +159,7 @@ export const UuidAnswer = z.string().meta({ format: 'uuid' })
 
 const JsonObject = z.custom<object>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object of attribute keys and values',
+  { error: 'must be an object of attribute keys and values', abort: false },
 )
 
 /** Reads an object as a map, since `__proto__` and `constructor` are keys like any other (G5). */

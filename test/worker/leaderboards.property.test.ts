@@ -73,8 +73,11 @@ async function looks(tenant: TestTenant, play: Play, board: WorldBoard, look: nu
   )
   const { id } = play.userAt(look)
   const place = all.findIndex(({ userId }) => userId === id)
-  const from = await read(tenant, board, { wanted, userId: id, offset, limit: max })
-  expect([id, from.rankings]).toEqual([id, place < 0 ? [] : all.slice(place + offset, place + offset + max)])
+  for (const shift of [offset, -offset]) {
+    const from = await read(tenant, board, { wanted, userId: id, offset: shift, limit: max })
+    const first = Math.max(0, place + shift)
+    expect([id, shift, from.rankings]).toEqual([id, shift, place < 0 ? [] : all.slice(first, first + max)])
+  }
   // Seldom, since they don't depend on what happened.
   if (look % 8 === 0) await refuses(tenant, board, wanted, max)
   await placed(tenant, play, board, id, look)

@@ -315,7 +315,10 @@ describe('reading', () => {
     expect(await ranked('?limit=12')).toHaveLength(12)
     expect(await ranked('?limit=0')).toEqual([])
     expect((await get('?limit=13')).status).toBe(422)
-    expect((await get('?offset=-1')).status).toBe(422)
+    const { body: negative } = await get('?offset=-1&limit=x')
+    for (const field of ['offset: must not be negative without userId', 'limit']) {
+      expect(at(negative, 'error')).toContain(field)
+    }
     expect(await ranked('?offset=11')).toEqual([['u3', 12, 3]])
     expect(await ranked('?offset=12')).toEqual([])
     expect(await ranked('?userId=u10&limit=2')).toEqual([
@@ -323,6 +326,19 @@ describe('reading', () => {
       ['u9', 6, 9],
     ])
     expect(await ranked('?userId=u10&offset=2&limit=1')).toEqual([['u8', 7, 8]])
+    // With a user, a negative offset starts the page before them, and at rank 1 at the earliest.
+    expect(await ranked('?userId=u10&offset=-2&limit=4')).toEqual([
+      ['u12', 3, 12],
+      ['u11', 4, 11],
+      ['u10', 5, 10],
+      ['u9', 6, 9],
+    ])
+    expect(await ranked('?userId=u10&offset=-4&limit=5')).toEqual(await ranked('?limit=5'))
+    for (const offset of [-5, -2_147_483_647]) {
+      expect(await ranked(`?userId=u10&offset=${offset}`)).toEqual(await ranked())
+    }
+    expect(await ranked('?userId=u1&offset=-3')).toEqual([])
+    expect((await get('?userId=u10&offset=-2147483648')).status).toBe(422)
     expect(await ranked('?userId=u1')).toEqual([])
     expect(await ranked('?userId=nobody')).toEqual([])
     expect(at((await get('?limit=1')).body, 'rankings')).toEqual([

@@ -27,7 +27,7 @@ export function readPage(
   const ranked = board.isFinal(request.run) ? finals(board, request) : live(board, request)
   const place = userId === null ? 0 : ranked.findIndex((one) => one.userId === userId)
   if (place < 0) return []
-  const first = place + offset
+  const first = Math.max(0, place + offset)
   return ranked.slice(first, first + limit).map((one, index) => ({
     userId: one.userId,
     iid: one.iid,
