@@ -55,17 +55,39 @@ export const ListQuery = z.object({
   skip: integerQuery({ min: 0, max: INT32_MAX, fallback: 0 }),
 })
 
-/** The parameter `userAttributes`: `key:value` pairs between commas; a value may hold colons. */
-export const UserAttributesQuery = z.string('must be given once').transform((text, context) => {
-  const filters = new Map<string, string>()
-  for (const pair of text.split(',')) {
-    const colon = pair.indexOf(':')
-    const key = pair.slice(0, colon)
-    if (colon < 1) context.addIssue(`must be key:value pairs between commas, and "${pair}" is none`)
-    else if (filters.has(key)) context.addIssue(`must name each attribute once, and names ${key} again`)
-    else filters.set(key, pair.slice(colon + 1))
-  }
-  return filters
+/** The end of one `key:value` pair in a list, and the key (G5) and colon with which the next one begins (G6). */
+const BETWEEN_PAIRS = /, *(?=[a-zA-Z0-9_-]{1,255}:)/
+const PAIR = /^([a-zA-Z0-9_-]{1,255}):(.*)$/s
+
+const isText = (given: unknown) => typeof given === 'string'
+
+/**
+ * A list of `key:value` pairs as a map (G6). A parameter that is given once is a list between commas; one that is repeated is a pair each
+ * time, and never split. The same pair twice counts as one.
+ */
+const PairsQuery = z
+  .custom<string | string[]>(
+    (given) => isText(given) || (Array.isArray(given) && given.every(isText)),
+    fault('must be key:value pairs'),
+  )
+  .transform((given, context) => {
+    const values = new Map<string, string>()
+    for (const pair of isText(given) ? given.split(BETWEEN_PAIRS) : given) {
+      const [, key, value] = PAIR.exec(pair) ?? []
+      if (key === undefined || value === undefined) {
+        context.addIssue(`must be key:value pairs between commas, and ${JSON.stringify(pair)} is none`)
+      } else if ((values.get(key) ?? value) !== value) {
+        context.addIssue(`must give each attribute one value, and gives ${key} two`)
+      } else values.set(key, value)
+    }
+    return values
+  })
+
+/** The parameter `userAttributes`: values of user attributes by key (G6). */
+export const UserAttributesQuery = PairsQuery.meta({
+  type: 'string',
+  description:
+    'Pairs of the key of a user attribute and a value, such as `plan:pro,city:Washington, DC`. A comma separates two pairs only if a key and a colon follow. The parameter may be repeated: each one is then a single pair, whatever its value holds. To send one such pair alone, give it twice.',
 })
 
 /** Gives the dates of a query their camel-case names (G6); where both spellings are given, camel case counts. */

@@ -120,6 +120,8 @@ describe('GET /achievements', () => {
       ['?userAttributes=team:red', ['everyone']],
       ['?userAttributes=plan:pro', ['everyone', 'pro']],
       ['?userAttributes=team:red,plan:pro', ['everyone', 'pro', 'red']],
+      ['?userAttributes=plan:pro, team:red', ['everyone', 'pro', 'red']],
+      ['?userAttributes=team:red, green&userAttributes=plan:pro', ['everyone', 'pro']],
     ] as const) {
       expect([query, pick(await open(query), 'key')]).toEqual([query, keys])
     }

@@ -709,6 +709,8 @@ describe('summaries of a system (P11)', () => {
       ['a:b', 'red'],
       ['', 'red'],
       ['pro', null],
+      ['Washington, DC', 'x, y'],
+      ['a, team:red', 'blue'],
     ] as const
     for (const [n, [plan, team]] of people.entries())
       await send(tenant, 1, { id: `u${n}`, attributes: { plan, team } })
@@ -727,14 +729,23 @@ describe('summaries of a system (P11)', () => {
       expect(await users('plan:a:b')).toBe(1)
       expect(await users('plan:')).toBe(1)
       expect(await users('plan:Pro')).toBe(0)
+      // A comma separates only if a key and a colon follow; a repeated parameter is one pair each time (G6).
+      expect(await users('plan:Washington, DC')).toBe(1)
+      expect(await users('plan:Washington, DC,  team:x, y')).toBe(1)
+      expect(await users('plan:pro,')).toBe(0)
+      expect(await users('plan:pro&userAttributes=team:red')).toBe(1)
+      expect(await users('plan:a, team:red')).toBe(0)
+      expect(await users('plan:a, team:red&userAttributes=plan:a, team:red')).toBe(1)
+      expect(await users('plan:pro,plan:pro')).toBe(3)
       expect(await users(`plan:${encodeURIComponent("' OR 1=1 --")}`)).toBe(0)
       for (const wrong of [
         '',
         'plan',
         ':pro',
-        'plan:pro,',
+        'my plan:pro',
         'plan:pro,plan:free',
-        'plan:pro&userAttributes=team:red',
+        'plan:pro&userAttributes=plan:free',
+        'plan:pro&userAttributes=team',
       ]) {
         expect([wrong, [await users(wrong)].flat()[0]]).toEqual([wrong, 422])
       }

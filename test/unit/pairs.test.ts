@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { UserAttributesQuery } from '../../src/http/queries'
+import { pairs } from '../oracle/pairs.oracle'
+
+const read = (given: string | string[]) => {
+  const { success, data } = UserAttributesQuery.safeParse(given)
+  return success ? [...data] : null
+}
+
+describe('G6: lists of key:value pairs', () => {
+  test.each<[string | string[], [string, string][] | null]>([
+    ['city:Washington, DC', [['city', 'Washington, DC']]],
+    [
+      'city:Washington, DC, plan:pro',
+      [
+        ['city', 'Washington, DC'],
+        ['plan', 'pro'],
+      ],
+    ],
+    [
+      'plan:pro,   city:',
+      [
+        ['plan', 'pro'],
+        ['city', ''],
+      ],
+    ],
+    [
+      'at:12:30,13:45',
+      [
+        ['at', '12:30'],
+        ['13', '45'],
+      ],
+    ],
+    ['plan:pro,', [['plan', 'pro,']]],
+    ['note:see, é: this', [['note', 'see, é: this']]],
+    ['note:see,\tplan:pro', [['note', 'see,\tplan:pro']]],
+    [
+      `plan:pro,${'k'.repeat(255)}:x`,
+      [
+        ['plan', 'pro'],
+        ['k'.repeat(255), 'x'],
+      ],
+    ],
+    [`plan:pro,${'k'.repeat(256)}:x`, [['plan', `pro,${'k'.repeat(256)}:x`]]],
+    [
+      ['note:see, also: this', 'plan:pro'],
+      [
+        ['note', 'see, also: this'],
+        ['plan', 'pro'],
+      ],
+    ],
+    [['note:see, also: this', 'note:see, also: this'], [['note', 'see, also: this']]],
+    ['plan:pro,plan:pro', [['plan', 'pro']]],
+    ['plan:pro,plan:free', null],
+    [['plan:pro', 'plan:free'], null],
+    ['plan', null],
+    ['', null],
+    [' plan:pro', null],
+    [`${'k'.repeat(256)}:x`, null],
+    [['plan:pro', 'free'], null],
+  ])('%j', (given, expected) => {
+    expect(read(given)).toEqual(expected)
+    expect(pairs(given)).toEqual(expected)
+  })
+
+  const letter = fc.constantFrom(...'ab7_-,,,::  .é\n')
+  const text = fc.string({ unit: letter, maxLength: 30 })
+  const key = fc.string({ unit: fc.constantFrom(...'abZ7_-'), minLength: 1, maxLength: 4 })
+  const list = fc.array(
+    fc.tuple(key, text).map((pair) => pair.join(':')),
+    { minLength: 1, maxLength: 4 },
+  )
+  const joined = fc.tuple(list, fc.constantFrom(',', ', ', ',  ')).map(([parts, comma]) => parts.join(comma))
+
+  test('any text, list and repetition is read as the rule says', () => {
+    fc.assert(
+      fc.property(fc.oneof(text, joined, list), (given) => {
+        expect(read(given)).toEqual(pairs(given))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('any values arrive as they are when each pair is a parameter, and a lone one is given twice', () => {
+    const values = fc.uniqueArray(fc.tuple(key, fc.string({ unit: 'binary' })), {
+      selector: ([name]) => name,
+      minLength: 1,
+      maxLength: 4,
+    })
+    fc.assert(
+      fc.property(values, (sent) => {
+        const parameters = sent.map((pair) => pair.join(':'))
+        expect(read(parameters.length === 1 ? [...parameters, ...parameters] : parameters)).toEqual(sent)
+      }),
+    )
+  })
+})
