@@ -123,6 +123,70 @@ describe('the test clock (C1)', () => {
     await move(tenant, iso(start + 400 * 86_400_000))
   })
 
+  it('C1: advances by an ISO 8601 duration, counted in UTC from the present time of the clock', async () => {
+    const tenant = await newTenant()
+    // A leap year, and then a February of 28 days.
+    const leap = Y + 4 - (Y % 4)
+    await move(tenant, `${leap - 1}-01-31T12:00:00Z`)
+    for (const [advance, now] of [
+      ['P1M', `${leap - 1}-02-28T12:00:00.000Z`],
+      ['P1D', `${leap - 1}-03-01T12:00:00.000Z`],
+      ['P1Y', `${leap}-03-01T12:00:00.000Z`],
+      ['P2W', `${leap}-03-15T12:00:00.000Z`],
+      ['PT36H', `${leap}-03-17T00:00:00.000Z`],
+      ['P1M2DT3H4M5S', `${leap}-04-19T03:04:05.000Z`],
+      ['PT1.5H', `${leap}-04-19T04:34:05.000Z`],
+      ['PT0,25S', `${leap}-04-19T04:34:05.250Z`],
+      ['PT0.0009S', `${leap}-04-19T04:34:05.250Z`],
+      ['PT0S', `${leap}-04-19T04:34:05.250Z`],
+      ['P400D', new Date(Date.UTC(leap, 3, 19 + 400, 4, 34, 5, 250)).toISOString()],
+    ]) {
+      const { status, body } = await clock(tenant, 'PUT', { advance })
+      expect([advance, status, at(body, 'now')]).toEqual([advance, 200, now])
+    }
+  })
+
+  it('C1: without a clock set, a duration counts from real time', async () => {
+    const tenant = await newTenant()
+    const before = Date.now()
+    const { body } = await clock(tenant, 'PUT', { now: null, advance: 'P1D' })
+    const moved = Date.parse(String(at(body, 'now'))) - 86_400_000
+    expect(moved).toBeGreaterThanOrEqual(before)
+    expect(moved).toBeLessThanOrEqual(Date.now())
+  })
+
+  it('C1: no duration, one that is negative or over 400 days, or both fields are 422, and move nothing', async () => {
+    const tenant = await newTenant()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    const now = `${Y}-03-10T12:00:00.000Z`
+    const shape = 'advance: must be an ISO 8601 duration, such as P1D or PT1H30M'
+    const tooFar = 'advance: must be at most 400 days ahead'
+    for (const [body, ...faults] of [
+      [{ advance: '' }, shape],
+      [{ advance: 'P' }, shape],
+      [{ advance: 'PT' }, shape],
+      [{ advance: '1 day' }, shape],
+      [{ advance: 'P1DT' }, shape],
+      [{ advance: 'P1.5D' }, shape],
+      [{ advance: ' P1D' }, shape],
+      [{ advance: `P${'1'.repeat(99)}D` }, 'advance: must have at most 100 characters'],
+      [{ advance: 86_400 }, 'advance: must be a string'],
+      [{ advance: '-P1D' }, 'advance: must not be negative'],
+      [{ advance: '-PT0.001S' }, 'advance: must not be negative'],
+      [{ advance: 'P401D' }, tooFar],
+      [{ advance: 'P400DT0.001S' }, tooFar],
+      [{ advance: 'P4000000000Y' }, tooFar],
+      [{ advance: 'P1D', now }, 'advance: must not be passed together with now'],
+      [{ advance: 'x', now: 'x' }, shape, 'now: must be', 'advance: must not be passed together with now'],
+      [{}, 'now: must be an ISO 8601 timestamp, and is missing'],
+    ] as const) {
+      const answer = await clock(tenant, 'PUT', body)
+      expect([body, answer.status]).toEqual([body, 422])
+      for (const fault of faults) expect(at(answer.body, 'error')).toContain(fault)
+      expect((await clock(tenant, 'GET')).body).toEqual({ now })
+    }
+  })
+
   it('C1: with TEST_CLOCK off, its paths are 404, and a clock that was left set counts for nothing', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)

@@ -21,7 +21,8 @@ export const adminTestClockSet = operation({
   account: true,
   method: 'put',
   path: '/test-clock',
-  summary: 'Move the clock forward, and do everything that falls due on the way (development only)',
+  summary:
+    'Move the clock forward, to a moment or by a duration, and do everything that falls due on the way (development only)',
   body: MoveClockRequest,
   answers: { 200: { description: 'The time, once all of that is done.', body: ClockResponse } },
   refuses: [400, 403, 404, 413, 422],
@@ -42,8 +43,6 @@ export const adminTestClockReset = operation({
 export function clockRoutes(app: App): void {
   const stage = { find: requireTestClock }
   mountForAccount(app, adminTestClockGet, stage, async (scope) => ok(readClock(scope)))
-  mountForAccount(app, adminTestClockSet, stage, async (scope, { body }) =>
-    ok(await moveClock(scope, body.now)),
-  )
+  mountForAccount(app, adminTestClockSet, stage, async (scope, { body }) => ok(await moveClock(scope, body)))
   mountForAccount(app, adminTestClockReset, stage, async (scope) => ok(await resetClock(scope)))
 }

@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { Timestamp } from '../../http/fields'
+import { optional, rule, Timestamp } from '../../http/fields'
 import { isCivilDate } from '../../shared/civil'
 import { type Instant, parseIso } from '../../shared/clock'
+import { type Duration, parseDuration } from '../../shared/durations'
 
 const ISO = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
@@ -17,8 +18,44 @@ const Moment = z
     return z.NEVER
   })
 
-/** Where to move the test clock (C1). */
-export const MoveClockRequest = z.object({ now: Moment }).meta({ id: 'MoveClockRequest' })
+/** Longer than any duration that is of use. */
+const DURATION_LENGTH_MAX = 100
+
+/** An ISO 8601 duration that does not lead back. */
+const Advance = z
+  .string()
+  .max(DURATION_LENGTH_MAX)
+  .meta({ format: 'duration' })
+  .transform((text, context): Duration => {
+    const duration = parseDuration(text)
+    if (duration !== null && duration.sign >= 0) return duration
+    context.addIssue(
+      duration === null
+        ? 'must be an ISO 8601 duration, such as P1D or PT1H30M'
+        : 'must not be negative, since the clock only moves forward',
+    )
+    return z.NEVER
+  })
+
+const isGiven = (field: unknown) => field !== undefined && field !== null
+
+/** Where to move the test clock: to a moment, or by a duration (C1). */
+export const MoveClockRequest = z
+  .object({
+    now: optional(Moment).meta({ description: 'The moment to move to. Pass this or `advance`.' }),
+    advance: optional(Advance).meta({
+      description: 'How far to move, counted in UTC from the present time of the clock. Pass this or `now`.',
+    }),
+  })
+  .refine(
+    ({ now, advance }) => isGiven(now) || isGiven(advance),
+    rule('now', 'must be an ISO 8601 timestamp, and is missing. Pass it, or advance instead'),
+  )
+  .refine(
+    ({ now, advance }) => !isGiven(now) || !isGiven(advance),
+    rule('advance', 'must not be passed together with now. Pass one of the two'),
+  )
+  .meta({ id: 'MoveClockRequest' })
 
 /** The service's time (C1). */
 export const ClockResponse = z.object({ now: Timestamp }).meta({ id: 'ClockResponse' })

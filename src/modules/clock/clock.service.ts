@@ -2,12 +2,13 @@ import type * as z from 'zod'
 import type { AccountScope } from '../../context'
 import { refusals } from '../../errors'
 import { type Instant, iso, systemNow } from '../../shared/clock'
+import { later } from '../../shared/durations'
 import { shortenQuiet } from '../outbox/points-told.repository'
 import { restartTicks } from '../points/ticks.repository'
 import { hasten } from '../timekeeper/timekeeper.repository'
 import { catchUpAll, wakeAll } from '../timekeeper/timekeeper.service'
 import { moveTestClock, removeTestClock } from './clock.repository'
-import type { ClockResponse } from './clock.schemas'
+import type { ClockResponse, MoveClockRequest } from './clock.schemas'
 
 const DAY = 86_400_000
 const MOST_DAYS_AHEAD = 400
@@ -25,19 +26,24 @@ export function readClock({ now }: AccountScope): Clock {
 }
 
 /**
- * Moves the test clock forward, and answers when everything is done that falls due on the way (C1). Throws 422 where the
- * move is backward, also as seen after a parallel one, or too far.
+ * Moves the test clock forward, to a moment or by a duration, and answers when everything is done that falls due on the way (C1). Throws 422
+ * if the move is backward, also as seen after a parallel one, or too far.
  */
-export async function moveClock(scope: AccountScope, to: Instant): Promise<Clock> {
+export async function moveClock(
+  scope: AccountScope,
+  { now: moment, advance }: z.output<typeof MoveClockRequest>,
+): Promise<Clock> {
   const { db, now } = scope
-  if (to < now) throw backward(now)
-  if (to - now > MOST_DAYS_AHEAD * DAY) {
+  const field = advance === undefined ? 'now' : 'advance'
+  const to = advance === undefined ? (moment ?? now) : later(now, advance)
+  if (to === null || to - now > MOST_DAYS_AHEAD * DAY) {
     throw refusals.unprocessable(
-      `now: must be at most ${MOST_DAYS_AHEAD} days ahead of the present ${iso(now)}. Move in smaller steps.`,
+      `${field}: must be at most ${MOST_DAYS_AHEAD} days ahead of the present ${iso(now)}. Move in smaller steps.`,
     )
   }
+  if (to < now) throw backward(field, now)
   const present = await moveTestClock(db, to)
-  if (present > to) throw backward(present)
+  if (present > to) throw backward(field, present)
   await catchUpAll(scope, now, to)
   return { now: iso(to) }
 }
@@ -51,7 +57,7 @@ export async function resetClock(scope: AccountScope): Promise<Clock> {
   return { now: iso(systemNow()) }
 }
 
-const backward = (present: Instant) =>
+const backward = (field: string, present: Instant) =>
   refusals.unprocessable(
-    `now: must not be before the present, ${iso(present)}. The clock only moves forward; DELETE returns to real time.`,
+    `${field}: must not be before the present, ${iso(present)}. The clock only moves forward; DELETE returns to real time.`,
   )

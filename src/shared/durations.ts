@@ -1,0 +1,29 @@
+import { Temporal } from 'temporal-polyfill'
+import { type Instant, instant } from './clock'
+
+/** A length of time by the calendar, such as a month and two hours. */
+export type Duration = Temporal.Duration
+
+/** Reads an ISO 8601 duration, such as `P1M` or `PT1.5H`; null if it is none. It may be negative. */
+export function parseDuration(text: string): Duration | null {
+  try {
+    return Temporal.Duration.from(text)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+/**
+ * The moment so much later, counted in UTC: a month ends on the same day of the next month, or on its last day. Fractions of a millisecond
+ * are left out. Null if it is beyond what a moment can say.
+ */
+export function later(at: Instant, duration: Duration): Instant | null {
+  try {
+    const start = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO('UTC')
+    return instant(start.add(duration).epochMilliseconds)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
