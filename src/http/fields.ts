@@ -129,14 +129,19 @@ export const Description = text(2_000)
 /** The badge of something configured. */
 export const Badge = z.object({ url: text(2_048).refine((url) => url !== '', 'must not be empty') })
 
-/** Whatever looks like an address; delivery is the only real test of one (U1). */
+/** Whatever looks like an address; delivery is the only real test of one (U1). `""` is allowed, and means none. */
 export const Email = z
   .string()
   .max(320)
-  .regex(/^[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+$/u, 'must be an email address, such as ada@example.com')
+  .regex(
+    /^(?:[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+)?$/u,
+    'must be an email address, such as ada@example.com',
+  )
 
-/** An IANA time zone (U1). */
-export const TimeZone = z.string().refine(isZone, 'must be an IANA time zone, such as Europe/Paris')
+/** An IANA time zone (U1). `""` is allowed, and means none. */
+export const TimeZone = z
+  .string()
+  .refine((name) => name === '' || isZone(name), 'must be an IANA time zone, such as Europe/Paris')
 
 /** A date in a request (G4). */
 export const DateField = z
@@ -162,37 +167,49 @@ const JsonObject = z.custom<object>(
   { error: 'must be an object of attribute keys and values', abort: false },
 )
 
-/** Reads an object as a map, since `__proto__` and `constructor` are keys like any other (G5). */
+/**
+ * Reads an object as a map, since `__proto__` and `constructor` are keys like any other (G5). Numbers and booleans are taken as their
+ * text (U1).
+ */
 function attributeMap<V extends string | null>(type: unknown, accepts: (value: unknown) => value is V) {
   const additionalProperties = { type, maxLength: ATTRIBUTE_VALUE_MAX }
-  return JsonObject.meta({ type: 'object', additionalProperties }).transform((object, context) => {
-    const map = new Map<string, V>()
-    const entries = Object.entries(object)
-    // More can't be configured, so some of them aren't; and each may be a fault of its own.
-    if (entries.length > ATTRIBUTES_MAX) {
-      context.addIssue(`must have at most ${ATTRIBUTES_MAX} attributes`)
-      return map
-    }
-    for (const [key, value] of entries) {
-      if (accepts(value)) map.set(key, value)
-      else {
-        const message = `must be a string of at most ${ATTRIBUTE_VALUE_MAX} characters, without unpaired surrogates`
-        context.addIssue({ code: 'custom', path: [key], message, input: value })
+  const description =
+    'Values by attribute key. A number or a boolean is stored as its text, such as `12.5` or `true`.'
+  return JsonObject.meta({ type: 'object', additionalProperties, description }).transform(
+    (object, context) => {
+      const map = new Map<string, V>()
+      const entries = Object.entries(object)
+      // More can't be configured, so some of them aren't; and each may be a fault of its own.
+      if (entries.length > ATTRIBUTES_MAX) {
+        context.addIssue(`must have at most ${ATTRIBUTES_MAX} attributes`)
+        return map
       }
-    }
-    return map
-  })
+      for (const [key, given] of entries) {
+        const value = isPlain(given) ? String(given) : given
+        if (accepts(value)) map.set(key, value)
+        else {
+          const message = `must be a string of at most ${ATTRIBUTE_VALUE_MAX} characters, without unpaired surrogates, a finite number, true or false`
+          context.addIssue({ code: 'custom', path: [key], message, input: value })
+        }
+      }
+      return map
+    },
+  )
 }
+
+/** JSON can say 1e400, which is read as infinite, and has no text of its own. */
+const isPlain = (value: unknown) =>
+  typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 
 const isAttributeValue = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= ATTRIBUTE_VALUE_MAX && value.isWellFormed()
 
 /** The attributes of an event, by key (E6). */
-export const AttributeMap = attributeMap('string', isAttributeValue)
+export const AttributeMap = attributeMap(['string', 'number', 'boolean'], isAttributeValue)
 
 /** Changes to a user's attributes, by key; null removes one (U2). */
 export const NullableAttributeMap = attributeMap(
-  ['string', 'null'],
+  ['string', 'number', 'boolean', 'null'],
   (value): value is string | null => value === null || isAttributeValue(value),
 )
 

@@ -400,7 +400,7 @@ describe('the rest of an event', () => {
       'x',
       [],
       5,
-      { page: 5 },
+      { page: [5] },
       { page: null },
       { page: {} },
       { page: 'x'.repeat(1_001) },
@@ -422,6 +422,18 @@ describe('the rest of an event', () => {
           .status,
       ).toBe(201)
     }
+  })
+
+  it('U1, E6: numbers and booleans are the text of an event attribute', async () => {
+    for (const page of [5, true, 'x'])
+      await shared.app('POST', '/metrics/words/event', {
+        user: { id: 'plain' },
+        value: 1,
+        attributes: { page },
+      })
+    const { body } = await shared.admin('GET', '/users/plain/export')
+    const events = at(body, 'events')
+    expect([0, 1, 2].map((n) => at(events, n, 'attributes', 0, 'value')).sort()).toEqual(['5', 'true', 'x'])
   })
 
   it('E7: an unknown metric is 404, also by a key that is only odd', async () => {

@@ -136,8 +136,11 @@ describe('a batch that is refused', () => {
       [event('ada', 1, { idempotencyKey: 'k'.repeat(256) }), '12.idempotencyKey: must have at most 255'],
       [event('ada', 1, { idempotencyKey: 5 }), '13.idempotencyKey: must be a string'],
       [event('ada', 1, { attributes: [] }), '14.attributes: must be an object'],
-      [event('ada', 1, { attributes: { kind: 5 } }), '15.attributes.kind: must be a string'],
-      [event('ada', 1, { user: { id: 'ada', attributes: { plan: 5 } } }), '16.user.attributes.plan: must be'],
+      [event('ada', 1, { attributes: { kind: [] } }), '15.attributes.kind: must be a string'],
+      [
+        event('ada', 1, { user: { id: 'ada', attributes: { plan: {} } } }),
+        '16.user.attributes.plan: must be',
+      ],
       [event('ada', 1, { user: { id: 'ada', subscribeToEmails: 'no' } }), '17.user.subscribeToEmails: must'],
       [event('ada', 1, { user: { id: 'ada', deviceTokens: 'x' } }), '18.user.deviceTokens: must be an array'],
       [event('ada', 1, { key: 5 }), '19.key: must be a string'],
@@ -265,6 +268,26 @@ describe('a batch that is accepted', () => {
       tz: null,
       attributes: {},
     })
+  })
+
+  it('U1: counts an empty email or tz as absent, and takes numbers and booleans as the text of attributes', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    const known = { id: 'ada', email: 'a@example.com', tz: 'Europe/Paris' }
+    const empty = { id: 'ada', email: '', tz: '', attributes: { plan: 7 } }
+    const id = await send(tenant, [
+      event('ada', 1, { user: known }),
+      event('ada', 2, { user: empty, attributes: { kind: true } }),
+    ])
+    expect(await done(tenant, id)).toEqual(processed(2))
+    const { body } = await tenant.admin('GET', '/users/ada/export')
+    expect(at(body, 'user')).toMatchObject({ ...known, attributes: { plan: '7' } })
+    expect(at(body, 'events', 1, 'attributes', 0)).toMatchObject({ value: 'true' })
+    const subscribing = { id: 'bob', email: '', subscribeToEmails: true }
+    const { status } = await post(tenant, [event('bob', 1, { user: subscribing })])
+    expect(status).toBe(422)
   })
 
   it('G2: may be of 3.9 MiB, and all of it is processed', async () => {

@@ -10,6 +10,7 @@ import {
   newApp,
   newTenant,
   type TestTenant,
+  toApp,
   untilTheClockMoves,
 } from './harness'
 
@@ -239,14 +240,14 @@ describe('the fields of a user', () => {
     await put(tenant, 'ada', {})
     const before = await everything()
     const wrong = [
-      ...['x', '@', 'a@', '@b', 'a b@c', 'a@b@c', '', 5, {}].map((email) => ({ email })),
+      ...['x', '@', 'a@', '@b', 'a b@c', 'a@b@c', ' ', 5, {}].map((email) => ({ email })),
       ...[
         'Nowhere/Else',
         '+02:00',
         '-05:00',
         'UTC+2',
         'Z',
-        '',
+        ' ',
         'Europe/Paris ',
         'x'.repeat(300),
         5,
@@ -255,7 +256,7 @@ describe('the fields of a user', () => {
       ].map((tz) => ({ tz })),
       ...['yes', 0, 1, []].map((subscribeToEmails) => ({ subscribeToEmails })),
       ...['t', {}, [5], [null]].map((deviceTokens) => ({ deviceTokens })),
-      ...['x', [], 5, { plan: 5 }, { plan: {} }, { plan: ['x'] }, { plan: true }].map((attributes) => ({
+      ...['x', [], 5, { plan: {} }, { plan: ['x'] }, { plan: 'x'.repeat(1_001) }].map((attributes) => ({
         attributes,
       })),
       ...[5, {}, [], true].map((name) => ({ name })),
@@ -279,7 +280,7 @@ describe('the fields of a user', () => {
         name: 5,
         subscribeToEmails: 'x',
         deviceTokens: 'x',
-        attributes: { plan: 5 },
+        attributes: { plan: {} },
       },
       value: 'x',
       attributes: 5,
@@ -302,6 +303,65 @@ describe('the fields of a user', () => {
       expect((await tenant.app('POST', '/users', body)).status).toBe(422)
     }
     expect(await everything()).toEqual(before)
+  })
+
+  it('U1: an empty email or tz counts as absent, and numbers and booleans are the text of an attribute', async () => {
+    const tenant = await withPlan()
+    const first = { email: 'ada@example.com', tz: 'Europe/Paris' }
+    const calls = {
+      event: (user: object) =>
+        tenant.app('POST', '/metrics/words/event', { user: { id: 'ada', ...user }, value: 1 }),
+      identify: (user: object) => put(tenant, 'ada', user),
+      create: (user: object) => tenant.app('POST', '/users', { id: 'ada', ...user }),
+      update: (user: object) => tenant.app('PATCH', '/users/ada', user),
+    }
+    await tenant.create('/achievements', { key: 'profile', name: 'P', status: 'active', trigger: 'api' })
+    await put(tenant, 'ada', first)
+    for (const [name, send] of Object.entries(calls)) {
+      for (const [value, text] of [
+        [12.5, '12.5'],
+        [true, 'true'],
+        [-0, '0'],
+        [false, 'false'],
+        [1e21, '1e+21'],
+        [name, name],
+      ]) {
+        const { status } = await send({ email: '', tz: '', attributes: { plan: value } })
+        expect([name, value, status < 300]).toEqual([name, value, true])
+        expect(await get(tenant, 'ada')).toMatchObject({ ...first, attributes: { plan: text } })
+      }
+      // Nobody is subscribed without an address.
+      const unknown = { id: `new-${name}`, email: '', subscribeToEmails: true }
+      const refused = name === 'identify' ? await put(tenant, unknown.id, unknown) : await send(unknown)
+      expect([name, refused.status]).toEqual([name, name === 'update' ? 200 : 422])
+    }
+    const bob = { id: 'bob', email: '', tz: '', attributes: { plan: 5 } }
+    expect((await tenant.app('POST', '/achievements/profile/complete', { user: bob })).status).toBe(201)
+    expect(await get(tenant, 'bob')).toMatchObject({ email: null, tz: null, attributes: { plan: '5' } })
+    // JSON can say a number that is none.
+    const infinite = await call(tenant.send, 'PUT', '/v1/users/ada', {
+      raw: '{"attributes": {"plan": 1e400}}',
+      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
+    })
+    expect([infinite.status, at(infinite.body, 'error')]).toEqual([
+      422,
+      expect.stringContaining('attributes.plan: must be a string'),
+    ])
+  })
+
+  it('U1: the document says so', async () => {
+    const { body } = await call(toApp, 'GET', '/v1/openapi.json')
+    const schemas = at(body, 'components', 'schemas')
+    for (const name of ['UpdatedUser', 'UpsertedUser']) {
+      const fields = at(schemas, name, 'properties')
+      const pattern = new RegExp(String(at(fields, 'email', 'anyOf', 0, 'pattern')), 'u')
+      expect(['', 'ada@example.com', 'ada'].map((email) => pattern.test(email))).toEqual([true, true, false])
+      expect(at(fields, 'attributes', 'anyOf', 0, 'additionalProperties', 'type')).toEqual([
+        ...['string', 'number', 'boolean', 'null'],
+      ])
+    }
+    const ofEvent = at(schemas, 'EventRequest', 'properties', 'attributes', 'anyOf', 0)
+    expect(at(ofEvent, 'additionalProperties', 'type')).toEqual(['string', 'number', 'boolean'])
   })
 
   it('U1: every zone that the platform names works, and so do older names', async () => {
