@@ -10,7 +10,10 @@ export class Refusal extends Error {
   }
 }
 
-/** One fault of a request's content: where it is, and what is wrong there. */
+/**
+ * One fault of a request's content: where it is, and what is wrong there. The message has no full stop at its end. If the path is empty, the
+ * message is a sentence by itself.
+ */
 export type Fault = { path: string; message: string }
 
 /** The most faults that one answer names: a batch may have some in each of its events. */
@@ -54,11 +57,13 @@ export const refusals = {
   noSuchPath: () =>
     new Refusal(404, 'This path does not exist, or not for this method. All paths are listed at /docs.'),
   invalid: (faults: readonly Fault[]) => {
-    const told = faults
-      .slice(0, MOST_FAULTS)
-      .map(({ path, message }) => (path ? `${path}: ${message}` : message))
+    const told = faults.slice(0, MOST_FAULTS)
     const more = faults.length - told.length
-    return new Refusal(422, `${[...told, ...(more > 0 ? [`and ${more} more faults`] : [])].join('; ')}.`)
+    const fields = told.filter(({ path }) => path !== '').map(({ path, message }) => `${path}: ${message}`)
+    if (more > 0) fields.push(`and ${more} more faults`)
+    const sentences = told.filter(({ path }) => path === '').map(({ message }) => message)
+    const parts = fields.length > 0 ? [fields.join('; '), ...sentences] : sentences
+    return new Refusal(422, parts.map((part) => `${part}.`).join(' '))
   },
   unprocessable: (sentence: string) => new Refusal(422, sentence),
   tooMany: (seconds: number) =>
@@ -69,3 +74,8 @@ export const refusals = {
       `Something went wrong on our side. Try again; if it stays, report request ${requestId}.`,
     ),
 } as const
+
+/** Throws a 422 that names every fault, if there is one (G3). */
+export function refuse(faults: readonly Fault[]): void {
+  if (faults.length > 0) throw refusals.invalid(faults)
+}

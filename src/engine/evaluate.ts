@@ -1,4 +1,5 @@
-import { Refusal, refusals } from '../errors'
+import { Refusal, refusals, refuse } from '../errors'
+import { completionFaults } from '../modules/achievements/achievements.rules'
 import {
   type Achievement,
   achievementByKey,
@@ -9,7 +10,13 @@ import {
 } from '../modules/configuration/configuration'
 import { addToMetric } from '../modules/metrics/metrics.rules'
 import { type PreferencesChange, withPreferences } from '../modules/preferences/preferences.rules'
-import { applyProfile, type ProfileChange, refuse, resolveAttributes } from '../modules/users/users.rules'
+import {
+  applyProfile,
+  type ProfileChange,
+  profileFaults,
+  resolveAttributes,
+  unknownAttributes,
+} from '../modules/users/users.rules'
 import type { Instant } from '../shared/clock'
 import type { Micros } from '../shared/decimal'
 import { type Change, happen } from './happen'
@@ -99,10 +106,9 @@ function evaluateUser(
   given: Given,
 ): Decision {
   if (command.kind === 'update' && state === null) throw refusals.notFound('This user')
+  refuse(profileFaults(config, state, command.user, ''))
   const at = momentOf(state, given)
-  const faults: string[] = []
-  const user = applyProfile(config, state, command.user, { ...given, at }, faults)
-  refuse(faults)
+  const user = applyProfile(config, state, command.user, { ...given, at })
   if (user === state) return { kind: 'unchanged', state }
   const happening = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
   return { kind: 'changed', change: happen(config, happening), metric: null }
@@ -116,17 +122,19 @@ function evaluateEvent(
 ): Decision {
   const metric = metricByKey(config, command.metricKey)
   if (metric === undefined) throw refusals.notFound(`The metric ${JSON.stringify(command.metricKey)}`)
-  const faults: string[] = []
-  const attributes = resolveAttributes(config, 'event', command.attributes, faults)
+  // A replay's body is still validated (E4).
+  refuse([
+    ...unknownAttributes(config, 'event', command.attributes),
+    ...profileFaults(config, state, command.user, 'user.'),
+  ])
+  const attributes = resolveAttributes(config, 'event', command.attributes)
   const at = momentOf(state, given)
-  // A replay's body is still validated, so the profile is applied before the key is looked up, and then let go (E4).
-  const user = applyProfile(config, state, command.user, { ...given, at }, faults)
-  refuse(faults)
   const first = command.idempotencyKey === null ? undefined : given.usedKey(metric.id, command.idempotencyKey)
   if (first !== undefined && state !== null) {
     return { kind: 'replayed', eventId: first, metric, state, at }
   }
 
+  const user = applyProfile(config, state, command.user, { ...given, at })
   const { before, after: total } = addToMetric(user, metric, command.value)
   const metrics = living(new Map(user.metrics).set(metric.id, total), config.metrics)
   const event = { metricId: metric.id, value: command.value, attributes, before, after: total }
@@ -152,20 +160,11 @@ function evaluateCompletion(
   if (achievement === undefined || achievement.status === 'inactive') {
     throw refusals.notFound(`The achievement ${JSON.stringify(achievementKey)}`)
   }
-  const at = momentOf(state, given)
-  const faults: string[] = []
-  const user = applyProfile(config, state, command.user, { ...given, at }, faults)
-  refuse(faults)
-  if (achievement.trigger !== 'api') {
-    throw refusals.unprocessable(
-      `This achievement is completed by its trigger, which is "${achievement.trigger}", not by this call. Send what triggers it.`,
-    )
-  }
+  refuse([...completionFaults(achievement, state), ...profileFaults(config, state, command.user, 'user.')])
   const had = state?.achievements.get(achievement.id)
   if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
-  if (achievement.status === 'locked') {
-    throw refusals.unprocessable('This achievement is locked, so nobody new gets it. Activate it first.')
-  }
+  const at = momentOf(state, given)
+  const user = applyProfile(config, state, command.user, { ...given, at })
   const isTried = (one: Achievement) => one.id === achievement.id
   const change = happen(config, { before: state, user, at, id, event: null, isTried })
   if (!change.completed.includes(achievement.id)) {

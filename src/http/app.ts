@@ -6,6 +6,9 @@ import type { Bindings } from '../env'
 import type { Claim } from './access'
 import { Streamed, streamOf } from './stream'
 
+/** A part of a request as it was sent, and what its schema made of it. */
+export type Parsed = { given: unknown; result: z.ZodSafeParseResult<unknown> }
+
 /** What the stages of a request hand on to each other. */
 export type Stages = {
   ctx: Context
@@ -18,7 +21,7 @@ export type Stages = {
   /** The body as JSON; undefined where the operation takes none. */
   json: unknown
   /** What the validators made of each part of the request. */
-  parsed: Map<string, z.ZodSafeParseResult<unknown>>
+  parsed: Map<string, Parsed>
   /** What the operation's path was found to name. */
   found: unknown
 }

@@ -77,6 +77,17 @@ export function rule(path: string, error: string) {
   }
 }
 
+const isRecord = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Reads a part of a request whose shape is wrong, as far as it can be read, so that its other faults can be found too (G3). Each field must
+ * bear any value, and none. What is no object has no fields.
+ */
+export function readable<F extends z.ZodRawShape>(fields: F) {
+  return z.preprocess((given) => (isRecord(given) ? given : {}), z.object(fields))
+}
+
 /**
  * A whole number of a request, at least `min` and at most `max`. Not zod's own, whose fault would keep the rules between an
  * object's fields from being tested (G3).
@@ -162,10 +173,10 @@ export const Timestamp = z.string().meta({ format: 'date-time' })
 /** An id of ours in an answer (G4). */
 export const UuidAnswer = z.string().meta({ format: 'uuid' })
 
-const JsonObject = z.custom<object>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  { error: 'must be an object of attribute keys and values', abort: false },
-)
+const JsonObject = z.custom<object>(isRecord, {
+  error: 'must be an object of attribute keys and values',
+  abort: false,
+})
 
 /**
  * Reads an object as a map, since `__proto__` and `constructor` are keys like any other (G5). Numbers and booleans are taken as their
@@ -212,6 +223,15 @@ export const NullableAttributeMap = attributeMap(
   ['string', 'number', 'boolean', 'null'],
   (value): value is string | null => value === null || isAttributeValue(value),
 )
+
+/** The attributes of an object that is read as far as it can be, whatever their values are; none if there are too many (G3). */
+export const ReadableAttributes = z
+  .unknown()
+  .optional()
+  .transform((given): ReadonlyMap<string, unknown> => {
+    const entries = isRecord(given) ? Object.entries(given) : []
+    return new Map(entries.length > ATTRIBUTES_MAX ? [] : entries)
+  })
 
 /** The value of an attribute in a filter. */
 export const AttributeValue = text(ATTRIBUTE_VALUE_MAX)

@@ -2,14 +2,20 @@ import { zValidator } from '@hono/zod-validator'
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import type { AccountScope, Scope } from '../context'
-import { type Fault, refusals } from '../errors'
+import { type Fault, refusals, refuse } from '../errors'
 import { enter, enterAccount, readClaim } from './access'
-import { type App, type AppEnv, answer } from './app'
+import { type App, type AppEnv, answer, type Parsed } from './app'
 import { readBody } from './body'
 import type { Input, OperationSpec, Reply } from './operation'
 
 type Handler = MiddlewareHandler<AppEnv>
 type Target = 'param' | 'query' | 'header' | 'json'
+
+/** A request as it was sent, whatever its shape: the query, the body, and the parameters of the path. */
+export type Given = { query: unknown; json: unknown; param: (name: string) => string }
+
+/** Finds faults of a request that the schemas can't find. */
+type Check = (given: Given) => Fault[] | Promise<Fault[]>
 
 /** What an operation adds to the stages that all have. */
 export type Stage<F, S = Scope> = {
@@ -17,20 +23,26 @@ export type Stage<F, S = Scope> = {
   subject?: (json: unknown, param: (name: string) => string) => unknown
   /** Finds what the path names, or throws 404. It runs before the validators, as G2's order has it; `json` is the body, unchecked. */
   find?: (scope: S, param: (name: string) => string, json: unknown) => Promise<F> | F
-  /** Finds what only the deployment's variables show to be wrong with the body, unchecked; told with what the schemas find (G3). */
-  check?: (scope: S, json: unknown) => Fault[]
+  /**
+   * Finds the faults that the schemas can't: those by the configuration, by what is stored, or by the deployment. It is called only if the
+   * schemas have found faults, so that one answer names all of them (G3), and reads what it is given as far as that can be read. In a
+   * request of the right shape, the verb finds these faults itself.
+   */
+  check?: (scope: S, given: Given, found: F) => Fault[] | Promise<Fault[]>
 }
 
 /** A schema that never fails, but hands on what the given one makes of the value, so that faults can be gathered (G3). */
-const gathered = (schema: z.ZodType) => z.unknown().transform((value) => schema.safeParse(value))
+const gathered = (schema: z.ZodType) =>
+  z.unknown().transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
 /** The same for the parts of a request that are objects always. */
-const gatheredObject = (schema: z.ZodType) => z.looseObject({}).transform((value) => schema.safeParse(value))
+const gatheredObject = (schema: z.ZodType) =>
+  z.looseObject({}).transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
 
 /** Validates each part of the request that the operation describes, and stops at none. */
 function validators(spec: OperationSpec): Handler[] {
   const keep = (target: Target) => (result: { data: unknown }, c: HonoContext<AppEnv>) => {
     const parsed = result.data
-    if (isParseResult(parsed)) c.get('parsed').set(target, parsed)
+    if (isParsed(parsed)) c.get('parsed').set(target, parsed)
   }
   const begin: Handler = async (c, next) => {
     c.set('parsed', new Map())
@@ -44,19 +56,20 @@ function validators(spec: OperationSpec): Handler[] {
   return all
 }
 
-function isParseResult(value: unknown): value is z.ZodSafeParseResult<unknown> {
-  return typeof value === 'object' && value !== null && 'success' in value
+function isParsed(value: unknown): value is Parsed {
+  return typeof value === 'object' && value !== null && 'given' in value && 'result' in value
 }
 
-/** The request as the operation's schemas made it. Throws a 422 that names every fault of every part, and those found before (G3). */
-export function validated<O extends OperationSpec>(
+/** The request as the operation's schemas made it. Throws a 422 that names every fault of every part, and those that the check finds (G3). */
+export async function validated<O extends OperationSpec>(
   _spec: O,
   c: HonoContext<AppEnv>,
-  found: readonly Fault[] = [],
-): Input<O> {
+  check: Check = () => [],
+): Promise<Input<O>> {
   const faults: Fault[] = []
+  const parsed = c.get('parsed')
   const part = (target: Target): unknown => {
-    const result = c.get('parsed').get(target)
+    const result = parsed.get(target)?.result
     if (result === undefined) return undefined
     if (result.success) return result.data
     for (const { path, message } of result.error.issues)
@@ -64,8 +77,10 @@ export function validated<O extends OperationSpec>(
     return undefined
   }
   const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }
-  faults.push(...found)
-  if (faults.length > 0) throw refusals.invalid(faults)
+  if (faults.length > 0) {
+    const [query, json] = [parsed.get('query')?.given, parsed.get('json')?.given]
+    refuse([...faults, ...(await check({ query, json, param: paramOf(c) }))])
+  }
   // biome-ignore lint/plugin: each part is what this very spec's schema put out, which is what Input<O> says.
   return input as Input<O>
 }
@@ -166,7 +181,7 @@ function serve<O extends OperationSpec, F, S>(
     // biome-ignore lint/plugin: `find` of this very operation put it there; without one F is undefined.
     const found = c.get('found') as F
     const scope = scopeOf(c)
-    const input = validated(spec, c, stage.check?.(scope, c.get('json')))
+    const input = await validated(spec, c, (given) => stage.check?.(scope, given, found) ?? [])
     const { status, body, headers } = await handle(scope, input, found)
     return answer(c, status, body, headers)
   }

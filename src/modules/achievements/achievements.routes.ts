@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import type { App } from '../../http/app'
-import { UserId } from '../../http/fields'
+import { readable, UserId } from '../../http/fields'
 import { mount } from '../../http/mount'
 import { created, ok, operation } from '../../http/operation'
-import { findUser } from '../users/users.service'
+import { ReadableUser } from '../users/users.schemas'
+import { findUser, furtherUserFaults, stateOf } from '../users/users.service'
+import { completionFaults } from './achievements.rules'
 import {
   AchievementCompletionRequest,
   AchievementCompletionResponse,
@@ -59,6 +61,9 @@ export const usersAchievements = operation({
   refuses: [403, 404, 422],
 })
 
+/** A completion of the wrong shape, as far as it can be read (G3). */
+const ReadableCompletion = readable({ user: ReadableUser })
+
 const CompletionSubject = z.object({ user: z.object({ id: z.unknown() }) })
 
 /** Serves the achievements to users. */
@@ -72,6 +77,12 @@ export function achievementRoutes(app: App): void {
     {
       subject: (json) => CompletionSubject.safeParse(json).data?.user.id,
       find: (scope, param) => findCompletable(scope, param('key')),
+      check: async (scope, { json }, found) => {
+        const { user } = ReadableCompletion.parse(json)
+        const state =
+          found.status === 'locked' && user.id !== undefined ? await stateOf(scope, user.id) : null
+        return [...completionFaults(found, state), ...(await furtherUserFaults(scope, user, 'user.'))]
+      },
     },
     async (scope, { body }, found) => created(await completeFor(scope, found, body)),
   )

@@ -1,4 +1,5 @@
 import type { Completion, Counter, LocalTime, UserState } from '../../engine/state'
+import type { Fault } from '../../errors'
 import { toMicros } from '../../shared/decimal'
 import { type Achievement, type Configuration, meets } from '../configuration/configuration'
 import { count, NEW_COUNTER } from '../metrics/metrics.rules'
@@ -16,6 +17,18 @@ export type Deed = {
 /** Whether an achievement counts matching events on its own (A2). */
 export const countsItself = ({ trigger, eventAttributes }: Achievement): boolean =>
   trigger === 'metric' && eventAttributes.length > 0
+
+/** Why a call can't complete an achievement, for anybody or for this user; `state` is null if there is no such user (A3). */
+export function completionFaults({ id, trigger, status }: Achievement, state: UserState | null): Fault[] {
+  const sentence = (message: string) => [{ path: '', message }]
+  if (trigger !== 'api') {
+    return sentence(
+      `This achievement is completed by its trigger, which is "${trigger}", not by this call. Send what triggers it`,
+    )
+  }
+  if (status !== 'locked' || state?.achievements.has(id)) return []
+  return sentence('This achievement is locked, so nobody new gets it. Activate it first')
+}
 
 /** An event as achievements see it. */
 type Counted = { metricId: string; value: Counter['total']; attributes: ReadonlyMap<string, string> }

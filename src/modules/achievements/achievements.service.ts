@@ -1,12 +1,12 @@
 import type * as z from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
-import { refusals } from '../../errors'
+import { refusals, refuse } from '../../errors'
 import { type Achievement, achievementByKey, type Configuration, meets } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { completeAchievement, ownSender } from '../events/events.service'
 import { completionReply } from '../events/settlement'
-import { refuse, resolveAttributes } from '../users/users.rules'
+import { resolveAttributes, unknownAttributes } from '../users/users.rules'
 import { achievementAnswer, userAchievementAnswer } from './achievements.answers'
 import type {
   AchievementCompletionRequest,
@@ -22,9 +22,8 @@ export async function listActive(
   attributes: ReadonlyMap<string, string> | undefined,
 ): Promise<z.input<typeof AchievementsResponse>> {
   const config = await configurationOf(scope)
-  const faults: string[] = []
-  const values = attributes && resolveAttributes(config, 'user', attributes, faults)
-  refuse(faults)
+  refuse(unknownAttributes(config, 'user', attributes))
+  const values = attributes && resolveAttributes(config, 'user', attributes)
   const statsOf = await readStats(scope)
   return config.achievements
     .filter((one) => isOpen(config, one) && (values === undefined || meets(one.userAttributes, values)))

@@ -1,13 +1,16 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
-import { Refusal, refusals } from '../../errors'
+import type { Scope } from '../../context'
+import { type Fault, Refusal, refusals } from '../../errors'
 import { byPresentName, enter, readClaim } from '../../http/access'
 import { type App, type AppEnv, answer } from '../../http/app'
 import { paramOf, routeOf, stages, validated } from '../../http/mount'
 import { operation } from '../../http/operation'
 import { metricByKey } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
-import { EventHeaders, EventRequest, EventResponse } from './events.schemas'
+import { unknownAttributes } from '../users/users.rules'
+import { furtherUserFaults } from '../users/users.service'
+import { EventHeaders, EventRequest, EventResponse, ReadableEvent } from './events.schemas'
 import { recordEvent, senderOf } from './events.service'
 import { eventReply } from './settlement'
 
@@ -28,7 +31,7 @@ export const metricsEvent = operation({
 })
 
 const handle = async (c: HonoContext<AppEnv>) => {
-  const { params, headers, body } = validated(metricsEvent, c)
+  const { params, headers, body } = await validated(metricsEvent, c, ({ json }) => check(c, json))
   const ctx = c.get('ctx')
   const input = { metricKey: params.key, idempotencyKey: headers['idempotency-key'] ?? null, body }
   const { status, body: event } = await byPresentName(ctx, c.get('claim'), async (claim) => {
@@ -37,6 +40,27 @@ const handle = async (c: HonoContext<AppEnv>) => {
     return eventReply(settlement)
   })
   return answer(c, status, event)
+}
+
+/** The scope of an event that is refused, once its key is confirmed and its metric is known to exist (G2). */
+async function enterRefused(c: HonoContext<AppEnv>): Promise<Scope> {
+  c.set('confirmed', true)
+  const scope = await enter(c.get('ctx'), metricsEvent.surface, c.get('claim'))
+  const key = paramOf(c)('key')
+  if (metricByKey(await configurationOf(scope), key) === undefined) {
+    throw refusals.notFound(`The metric ${JSON.stringify(key)}`)
+  }
+  return scope
+}
+
+/** What else is wrong with an event whose shape is wrong (G3). */
+async function check(c: HonoContext<AppEnv>, json: unknown): Promise<Fault[]> {
+  const scope = await enterRefused(c)
+  const { user, attributes } = ReadableEvent.parse(json)
+  return [
+    ...unknownAttributes(await configurationOf(scope), 'event', attributes),
+    ...(await furtherUserFaults(scope, user, 'user.')),
+  ]
 }
 
 /**
@@ -50,12 +74,8 @@ const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next()
   const refusal = c.error
   if (!(refusal instanceof Refusal) || c.get('confirmed')) return
-  const scope = await enter(ctx, metricsEvent.surface, claim)
-  if (refusal.status !== 422) return
-  const key = paramOf(c)('key')
-  if (metricByKey(await configurationOf(scope), key) === undefined) {
-    throw refusals.notFound(`The metric ${JSON.stringify(key)}`)
-  }
+  if (refusal.status === 422) await enterRefused(c)
+  else await enter(ctx, metricsEvent.surface, claim)
 }
 
 /** Serves the event operation. */

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { AttributeMap, optional } from '../../http/fields'
+import { AttributeMap, optional, ReadableAttributes, readable } from '../../http/fields'
 import { UserAchievementResponse } from '../achievements/achievements.schemas'
 import { MetricEventLeaderboardResponse } from '../leaderboards/leaderboards.schemas'
 import { MetricEventPointsResponse } from '../points/points.schemas'
 import { MetricEventStreakResponse } from '../streaks/streaks.schemas'
-import { UpsertedUser } from '../users/users.schemas'
+import { ReadableUser, UpsertedUser } from '../users/users.schemas'
 
 /** The largest size of an event's value (E1). */
 const VALUE_MAX = 1_000_000_000
@@ -17,6 +17,9 @@ export const EventRequest = z
     attributes: optional(AttributeMap),
   })
   .meta({ id: 'EventRequest' })
+
+/** An event of the wrong shape, as far as it can be read (G3). */
+export const ReadableEvent = readable({ user: ReadableUser, attributes: ReadableAttributes })
 
 /** The key that makes an event count once (E4). Bytes that are not UTF-8 arrive as U+FFFD, so different keys would become the same one. */
 export const IdempotencyKey = z

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import type { Scope } from '../../context'
 import type { App } from '../../http/app'
 import { Uuid } from '../../http/fields'
-import { mount } from '../../http/mount'
+import { type Given, mount } from '../../http/mount'
 import { accepted, ok, operation } from '../../http/operation'
 import { BatchEventsRequest, BatchEventsResponse, EventBatch } from './inbox.schemas'
-import { acceptBatch, readBatch, requireMetrics } from './inbox.service'
+import { acceptBatch, furtherBatchFaults, readBatch, requireMetrics } from './inbox.service'
 
 /** The largest body of a batch, in bytes (G2). */
 const BODY_MAX = 4 * 1_048_576
@@ -42,7 +42,8 @@ export const adminMetricsBatchGet = operation({
 /** Serves batches of events (E9). */
 export function inboxRoutes(app: App): void {
   const find = (scope: Scope, _param: unknown, json: unknown) => requireMetrics(scope, json)
-  mount(app, adminMetricsBatchEvents, { find }, async (scope, { body }) => {
+  const check = (scope: Scope, { json }: Given) => furtherBatchFaults(scope, json)
+  mount(app, adminMetricsBatchEvents, { find, check }, async (scope, { body }) => {
     const { id, accepted: count } = await acceptBatch(scope, body)
     return accepted({ accepted: count }, { 'X-Batch-Id': id })
   })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { optional, UuidAnswer } from '../../http/fields'
-import { EventRequest, IdempotencyKey } from '../events/events.schemas'
+import { EventRequest, IdempotencyKey, ReadableEvent } from '../events/events.schemas'
 
 /** The most events of a batch. */
 export const EVENTS_MAX = 1_000
@@ -21,6 +21,9 @@ export const BatchEventsRequest = z
   .min(1)
   .max(EVENTS_MAX)
   .meta({ id: 'BatchEventsRequest' })
+
+/** A batch of the wrong shape, as far as it can be read; without events if it is no list, or too long (G3). */
+export const ReadableBatch = z.array(ReadableEvent).max(EVENTS_MAX).catch([])
 
 /** How many events were accepted: all of them (E9). */
 export const BatchEventsResponse = z.object({ accepted: z.int32() }).meta({ id: 'BatchEventsResponse' })

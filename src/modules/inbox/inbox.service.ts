@@ -1,21 +1,27 @@
 import type * as z from 'zod'
 import type { Scope } from '../../context'
-import { type Fault, refusals } from '../../errors'
+import { type Fault, refusals, refuse } from '../../errors'
 import { systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
-import { type Configuration, metricByKey } from '../configuration/configuration'
+import { metricByKey } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { eventCommand, messageOf } from '../events/commands'
 import { arm } from '../timekeeper/timekeeper.service'
 import { withEmail } from '../users/users.repository'
-import { resolveAttributes } from '../users/users.rules'
+import { type ProfileCheck, subscriptionFault, unknownAttributes } from '../users/users.rules'
 import { findBatch, receive } from './inbox.repository'
-import { type BatchEventsRequest, EVENTS_MAX, type EventBatch } from './inbox.schemas'
+import { type BatchEventsRequest, EVENTS_MAX, type EventBatch, ReadableBatch } from './inbox.schemas'
 
 /** How often D1 is asked to store a batch. */
 const TRIES = 3
 
 type Events = z.output<typeof BatchEventsRequest>
+
+/** What of an event may be wrong although its shape is right. */
+type EventCheck = {
+  user: ProfileCheck & { id?: string | undefined }
+  attributes?: ReadonlyMap<string, unknown> | undefined
+}
 
 const keyOf = (event: unknown) =>
   typeof event === 'object' && event !== null && 'key' in event && typeof event.key === 'string'
@@ -40,9 +46,7 @@ export async function requireMetrics(scope: Scope, json: unknown): Promise<void>
  */
 export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: string; accepted: number }> {
   const { db, now } = scope
-  const config = await configurationOf(scope)
-  const faults = [...attributeFaults(config, events), ...(await subscriptionFaults(scope, events))]
-  if (faults.length > 0) throw refusals.invalid(faults)
+  refuse(await faultsOf(scope, events))
   const id = newId(now)
   const arrived = systemNow()
   const messages = events.map(({ key: metricKey, idempotencyKey = null, ...body }) => {
@@ -71,33 +75,40 @@ async function stored({ db }: Scope, id: string, statements: readonly D1Prepared
   }
 }
 
-/** The attributes of events and their users that aren't configured (U4, E6). */
-function attributeFaults(config: Configuration, events: Events): Fault[] {
-  return events.flatMap(({ attributes, user }, index) => {
-    const faults: string[] = []
-    resolveAttributes(config, 'event', attributes ?? new Map(), faults)
-    resolveAttributes(config, 'user', user.attributes ?? new Map(), faults)
-    return faults.map((message) => ({ path: String(index), message: message.replace(/\.$/, '') }))
-  })
+/** What else is wrong with a batch of the wrong shape, as far as it can be read (G3). */
+export async function furtherBatchFaults(scope: Scope, json: unknown): Promise<Fault[]> {
+  return faultsOf(scope, ReadableBatch.parse(json))
+}
+
+/** The faults of events that their shapes don't show: attributes that aren't configured, and subscriptions without an address (U4, E6). */
+async function faultsOf(scope: Scope, events: readonly EventCheck[]): Promise<Fault[]> {
+  const config = await configurationOf(scope)
+  const ofAttributes = events.flatMap(({ attributes, user }, index) =>
+    [
+      ...unknownAttributes(config, 'event', attributes),
+      ...unknownAttributes(config, 'user', user.attributes),
+    ].map(({ message }) => ({ path: String(index), message })),
+  )
+  return [...ofAttributes, ...(await subscriptionFaults(scope, events))]
 }
 
 /** The events that subscribe a user of whom no email address is known, not even by an event before them (U4). */
-async function subscriptionFaults({ db }: Scope, events: Events): Promise<Fault[]> {
+async function subscriptionFaults({ db }: Scope, events: readonly EventCheck[]): Promise<Fault[]> {
   const passed = new Set<string>()
   const doubtful: { index: number; userId: string }[] = []
   for (const [index, { user }] of events.entries()) {
-    if (user.email !== undefined) passed.add(user.id)
-    if (user.subscribeToEmails === true && !passed.has(user.id)) doubtful.push({ index, userId: user.id })
+    // An id that can't be read is that of nobody who is known.
+    const { id = '', email } = user
+    if (email !== undefined) passed.add(id)
+    if (user.subscribeToEmails === true && email === undefined && !passed.has(id))
+      doubtful.push({ index, userId: id })
   }
   if (doubtful.length === 0) return []
   const ids = [...new Set(doubtful.map(({ userId }) => userId))]
   const known = await withEmail(db, ids)
   return doubtful
     .filter(({ userId }) => !known.has(userId))
-    .map(({ index }) => ({
-      path: `${index}.user.subscribeToEmails`,
-      message: 'this user has no email address to subscribe. Pass email too, or leave this out',
-    }))
+    .map(({ index }) => subscriptionFault(`${index}.user.`))
 }
 
 /** What has become of a batch (E9). Throws 404 where there is none of this id. */

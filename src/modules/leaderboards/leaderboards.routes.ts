@@ -12,7 +12,13 @@ import {
   UserLeaderboardQuery,
   UserLeaderboardResponseWithHistory,
 } from './leaderboards.schemas'
-import { findLeaderboard, listLeaderboards, readLeaderboard, readUserPlace } from './leaderboards.service'
+import {
+  findLeaderboard,
+  furtherPageFaults,
+  listLeaderboards,
+  readLeaderboard,
+  readUserPlace,
+} from './leaderboards.service'
 
 export const leaderboardsAll = operation({
   id: 'leaderboards_all',
@@ -57,7 +63,10 @@ export function leaderboardRoutes(app: App): void {
   mount(
     app,
     leaderboardsGet,
-    { find: (scope, param) => findLeaderboard(scope, param('key')) },
+    {
+      find: (scope, param) => findLeaderboard(scope, param('key')),
+      check: (scope, { query }, found) => furtherPageFaults(scope, found, query),
+    },
     async (scope, { query }, found) => ok(await readLeaderboard(scope, found, query)),
   )
   mount(

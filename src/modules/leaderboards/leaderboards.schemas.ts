@@ -104,6 +104,12 @@ export const LeaderboardQuery = z
     rule('offset', 'must not be negative without userId. Pass userId too, or count from rank 1'),
   )
 
+/** A query of the wrong shape, as far as it can be read; the attributes are null if they can't (G3). */
+export const ReadableLeaderboardQuery = z.object({
+  limit: LeaderboardQuery.shape.limit.catch(undefined),
+  userAttributes: LeaderboardQuery.shape.userAttributes.nullable().catch(null),
+})
+
 /** The run, and how much of the user's history (L2, L10). */
 export const UserLeaderboardQuery = z.object({
   run: DateField.optional(),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
-import { type Fault, Refusal, refusals } from '../../errors'
+import { type Fault, Refusal, refusals, refuse } from '../../errors'
 import { type CivilDate, dayOf, utcMidnight } from '../../shared/civil'
 import { iso } from '../../shared/clock'
 import { offsetMinutes } from '../../shared/zone'
@@ -12,12 +12,13 @@ import { definitionOf, PageReply, PlaceReply } from './board.messages'
 import type { LeaderboardObject } from './board.object'
 import { boardObject } from './delivery.service'
 import { leaderboardFields } from './leaderboards.answers'
-import type {
-  LeaderboardQuery,
-  LeaderboardResponseWithRankings,
-  LeaderboardsResponse,
-  UserLeaderboardQuery,
-  UserLeaderboardResponseWithHistory,
+import {
+  type LeaderboardQuery,
+  type LeaderboardResponseWithRankings,
+  type LeaderboardsResponse,
+  ReadableLeaderboardQuery,
+  type UserLeaderboardQuery,
+  type UserLeaderboardResponseWithHistory,
 } from './leaderboards.schemas'
 import { dateOf, localDay, nearestRun, type Run, runHolding, statusOf } from './runs.rules'
 
@@ -60,13 +61,7 @@ export async function readLeaderboard(
   const limit = query.limit ?? Math.min(PAGE, maxParticipants)
   const run = runAsked(board, query.run, localDay(scope.now, 0))
   const { group, faults } = groupAsked(config, board, query.userAttributes)
-  if (limit > maxParticipants) {
-    faults.push({
-      path: 'limit',
-      message: `must be at most ${maxParticipants}, the most participants of this leaderboard`,
-    })
-  }
-  if (faults.length > 0) throw refusals.invalid(faults)
+  refuse([...limitFaults(board, limit), ...faults])
   const page = await asked(scope, board, PageReply, (object) =>
     object.page({
       definition: definitionOf(config, board),
@@ -91,6 +86,25 @@ export async function readLeaderboard(
       value,
     })),
   }
+}
+
+/** A page that is longer than a leaderboard can be, as a fault; undefined is no length (L9). */
+const limitFaults = ({ maxParticipants }: Leaderboard, limit: number | undefined): Fault[] =>
+  limit === undefined || limit <= maxParticipants
+    ? []
+    : [
+        {
+          path: 'limit',
+          message: `must be at most ${maxParticipants}, the most participants of this leaderboard`,
+        },
+      ]
+
+/** What else is wrong with a query of the wrong shape, as far as it can be read (G3, L6, L9). */
+export async function furtherPageFaults(scope: Scope, board: Leaderboard, query: unknown): Promise<Fault[]> {
+  const { limit, userAttributes } = ReadableLeaderboardQuery.parse(query)
+  if (userAttributes === null) return limitFaults(board, limit)
+  const { faults } = groupAsked(await configurationOf(scope), board, userAttributes)
+  return [...limitFaults(board, limit), ...faults]
 }
 
 /** A user's place in a run, and how it came about (L10). Throws 404 for a date in no run. */

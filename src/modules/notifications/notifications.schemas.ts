@@ -31,7 +31,7 @@ const Status = z.enum(['active', 'inactive'])
 /** A text in Liquid, whose first fault is told with its place. */
 const liquid = (form: Form, max: number) =>
   text(max)
-    .refine((given) => given.trim() !== '', { error: 'must not be empty', abort: true })
+    .refine((given) => given.trim() !== '', 'must not be empty')
     .superRefine((given, context) => {
       const parsed = given.length > max ? null : parseLiquid(form, given)
       if (parsed !== null && 'fault' in parsed) context.addIssue(`is not Liquid: ${parsed.fault}`)

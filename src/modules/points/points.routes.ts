@@ -5,6 +5,7 @@ import { UserId } from '../../http/fields'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import { SummaryQuery } from '../../http/queries'
+import type { System } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { EventSummaryResponse } from '../metrics/metrics.schemas'
 import { findUser } from '../users/users.service'
@@ -23,6 +24,7 @@ import {
   PointsSystemResponse,
 } from './points.schemas'
 import {
+  levelFaults,
   levelSummary,
   pointsEventSummary,
   pointsSummary,
@@ -172,7 +174,8 @@ export function pointsRoutes(app: App): void {
   mount(app, pointsSummaryOperation, ofSystem, async (scope, { query }, { config, system }) =>
     ok(await pointsSummary(scope, config, system, query.userAttributes ?? new Map())),
   )
-  mount(app, pointsLevelSummary, ofSystem, async (scope, { query }, { config, system }) =>
+  const check = (_scope: Scope, _given: unknown, { system }: { system: System }) => levelFaults(system)
+  mount(app, pointsLevelSummary, { ...ofSystem, check }, async (scope, { query }, { config, system }) =>
     ok(await levelSummary(scope, config, system, query.userAttributes ?? new Map())),
   )
 }

@@ -1,12 +1,12 @@
 import type * as z from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
-import { refusals } from '../../errors'
+import { type Fault, refuse } from '../../errors'
 import { INT32_MAX } from '../../http/fields'
 import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
 import { civilDateAt, offsetMinutes } from '../../shared/zone'
 import type { Configuration, Filter, System } from '../configuration/configuration'
-import { refuse, resolveAttributes } from '../users/users.rules'
+import { resolveAttributes, unknownAttributes } from '../users/users.rules'
 import { boostStatus, boostsFor, shown } from './boosts.rules'
 import { levelAnswer, storedAwardAnswer, systemFields, triggerAnswer } from './points.answers'
 import { dailyAwards, newestAwards, triggerForms } from './points.repository'
@@ -97,9 +97,7 @@ export async function levelSummary(
   system: System,
   attributes: ReadonlyMap<string, string>,
 ): Promise<z.input<typeof PointsLevelSummaryResponse>> {
-  if (system.levels.length === 0) {
-    throw refusals.unprocessable('This points system has no levels. Create levels first.')
-  }
+  refuse([...levelFaults(system), ...unknownAttributes(config, 'user', attributes)])
   const levels = ladder(system)
   const places = await countLevels(scope, system.id, filtersFrom(config, attributes), levels)
   return levels.map((level, index) => ({
@@ -108,10 +106,13 @@ export async function levelSummary(
   }))
 }
 
+/** Why a system has no level summary (P11). */
+export const levelFaults = ({ levels }: System): Fault[] =>
+  levels.length > 0 ? [] : [{ path: '', message: 'This points system has no levels. Create levels first' }]
+
 /** Filters by attribute id from values by key. Throws 422 on unknown keys. */
 function filtersFrom(config: Configuration, attributes: ReadonlyMap<string, string>): Filter[] {
-  const faults: string[] = []
-  const values = resolveAttributes(config, 'user', attributes, faults)
-  refuse(faults)
+  refuse(unknownAttributes(config, 'user', attributes))
+  const values = resolveAttributes(config, 'user', attributes)
   return [...values].map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
 }

@@ -2,14 +2,19 @@ import * as z from 'zod'
 import type { Scope } from '../../context'
 import type { App } from '../../http/app'
 import { UserId } from '../../http/fields'
-import { mount } from '../../http/mount'
+import { type Given, mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import { configurationOf } from '../configuration/configuration.service'
 import { changePreferences, ownSender } from '../events/events.service'
 import { preferencesReply } from '../events/settlement'
 import { findUser } from '../users/users.service'
 import { preferencesAnswer } from './preferences.answers'
-import { UpdateUserPreferencesRequest, UserPreferencesResponse } from './preferences.schemas'
+import { streakFaults } from './preferences.rules'
+import {
+  ReadablePreferences,
+  UpdateUserPreferencesRequest,
+  UserPreferencesResponse,
+} from './preferences.schemas'
 
 const params = z.object({ id: UserId })
 
@@ -45,7 +50,9 @@ export function preferenceRoutes(app: App): void {
   mount(app, usersGetPreferences, stage, async (scope, _input, { preferences }) =>
     ok(preferencesAnswer(await configurationOf(scope), preferences)),
   )
-  mount(app, usersUpdatePreferences, stage, async (scope, { params, body }) => {
+  const check = async (scope: Scope, { json }: Given) =>
+    streakFaults(await configurationOf(scope), ReadablePreferences.parse(json).streak)
+  mount(app, usersUpdatePreferences, { ...stage, check }, async (scope, { params, body }) => {
     const sender = ownSender(scope, params.id)
     return ok(preferencesReply(await changePreferences(scope, sender, body)))
   })

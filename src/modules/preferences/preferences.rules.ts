@@ -1,5 +1,5 @@
 import type { UserState } from '../../engine/state'
-import { Refusal, refusals } from '../../errors'
+import { type Fault, Refusal, refuse } from '../../errors'
 import type { Micros } from '../../shared/decimal'
 import { type Configuration, metricByKey } from '../configuration/configuration'
 import type { Preferences } from './preferences'
@@ -39,32 +39,41 @@ type StreakChange = NonNullable<PreferencesChange['streak']>
 
 function streakChange(config: Configuration, change: StreakChange): Partial<Preferences['streak']> {
   const { enabled, evaluationMode, metrics } = change
+  refuse(streakFaults(config, { evaluationMode, metrics: metrics?.map(({ key }) => key) }))
+  const found = metrics?.flatMap(({ key, threshold }) => {
+    const metric = metricByKey(config, key)
+    return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
+  })
+  return {
+    ...(enabled !== undefined && { enabled }),
+    ...(evaluationMode !== undefined && { evaluationMode }),
+    ...(found !== undefined && { metrics: found }),
+  }
+}
+
+/**
+ * The metrics among these, by their keys, that streaks don't count; undefined keys are passed over. Throws 403 for what only personalisation
+ * allows while it is off (U7).
+ */
+export function streakFaults(
+  config: Configuration,
+  {
+    evaluationMode,
+    metrics,
+  }: { evaluationMode?: unknown; metrics?: readonly (string | undefined)[] | undefined },
+): Fault[] {
   if (!config.streaks.personalisation && (evaluationMode !== undefined || metrics !== undefined)) {
     throw new Refusal(
       403,
       "Streaks can't be personalised: leave out metrics and evaluationMode, or switch personalisation on in the streak settings.",
     )
   }
-  return {
-    ...(enabled !== undefined && { enabled }),
-    ...(evaluationMode !== undefined && { evaluationMode }),
-    ...(metrics !== undefined && { metrics: metricsChange(config, metrics) }),
-  }
-}
-
-function metricsChange(config: Configuration, metrics: NonNullable<StreakChange['metrics']>) {
   const counting = new Set(config.streaks.metrics.map(({ metricId }) => metricId))
   const isAny = !config.metrics.some(({ id }) => counting.has(id))
-  const faults: string[] = []
-  const found = metrics.flatMap(({ key, threshold }, index) => {
-    const metric = metricByKey(config, key)
-    if (metric !== undefined && (isAny || counting.has(metric.id)))
-      return [{ metricId: metric.id, threshold }]
-    faults.push(
-      `streak.metrics.${index}.key: ${JSON.stringify(key)} is not a metric that streaks count. Take one of the streak settings' metrics.`,
-    )
-    return []
+  return (metrics ?? []).flatMap((key, index) => {
+    const metric = key === undefined ? undefined : metricByKey(config, key)
+    if (key === undefined || (metric !== undefined && (isAny || counting.has(metric.id)))) return []
+    const message = `${JSON.stringify(key)} is not a metric that streaks count. Take one of the streak settings' metrics`
+    return [{ path: `streak.metrics.${index}.key`, message }]
   })
-  if (faults.length > 0) throw refusals.unprocessable(faults.join(' '))
-  return found
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { optional } from '../../http/fields'
+import { optional, readable } from '../../http/fields'
 import { micros, toMicros } from '../../shared/decimal'
 import { NOTIFICATION_TYPES, Preferences } from './preferences'
 
@@ -40,11 +40,32 @@ const Threshold = z
     return z.NEVER
   })
 
+const Keyed = z.object({ key: z.string() })
+
+/** The key of a metric in a list that may be of the wrong shape; undefined if it has none. */
+function keyIn(item: unknown): string | undefined {
+  const { success, data } = Keyed.safeParse(item)
+  return success ? data.key : undefined
+}
+
 /** Metrics that count for streaks, each once, with what a period needs of them. */
 export const StreakMetrics = z
   .array(z.object({ key: z.string(), threshold: Threshold }))
   .max(METRICS_MAX)
-  .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, 'must name each metric once')
+  .refine((list) => new Set(list.map(keyIn)).size === list.length, {
+    error: 'must name each metric once',
+    // Also if one of them has another fault (G3).
+    when: ({ value }) => Array.isArray(value) && value.every((item) => keyIn(item) !== undefined),
+  })
+
+/** The keys of a list of metrics of the wrong shape, at their places, as far as they can be read; undefined if there is no list (G3). */
+export const ReadableMetrics = z
+  .unknown()
+  .optional()
+  .transform((given) => {
+    if (given === undefined || given === null) return undefined
+    return Array.isArray(given) && given.length <= METRICS_MAX ? given.map(keyIn) : []
+  })
 
 const StreakPreferences = z.object({
   enabled: optional(z.boolean()),
@@ -57,6 +78,17 @@ const StreakPreferences = z.object({
 export const UpdateUserPreferencesRequest = z
   .object({ notifications: optional(NotificationPreferences), streak: optional(StreakPreferences) })
   .meta({ id: 'UpdateUserPreferencesRequest' })
+
+/** A change of the wrong shape, as far as it can be read (G3). */
+export const ReadablePreferences = readable({
+  streak: readable({
+    evaluationMode: z
+      .unknown()
+      .optional()
+      .transform((mode) => mode ?? undefined),
+    metrics: ReadableMetrics,
+  }),
+})
 
 const ChannelsAnswer = z.array(NotificationChannel).optional()
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { optional, wholeNumber } from '../../http/fields'
-import { StreakMetrics } from '../preferences/preferences.schemas'
+import { optional, readable, wholeNumber } from '../../http/fields'
+import { ReadableMetrics, StreakMetrics } from '../preferences/preferences.schemas'
 import { StreakFrequency } from './streaks.schemas'
 
 /** The most freezes that a user may have (S1), and the most days between two that are earned. */
@@ -27,6 +27,12 @@ export const UpdateStreakSettingsRequest = z
     freezes: FreezesChange.nullish(),
   })
   .meta({ id: 'UpdateStreakSettingsRequest' })
+
+/** A change of the wrong shape, as far as it can be read; `freezes` is undefined if it can't be (G3). */
+export const ReadableStreakSettings = readable({
+  metrics: ReadableMetrics,
+  freezes: FreezesChange.pick({ initial: true, max: true }).nullish().catch(undefined),
+})
 
 /** How a tenant's streaks are counted (S1); without metrics, any positive event counts. */
 export const StreakSettingsAnswer = z

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import type * as z from 'zod'
 import type { Scope, TenantContext } from '../../context'
 import type { UserState } from '../../engine/state'
+import { type Fault, refuse } from '../../errors'
 import type { Instant } from '../../shared/clock'
 import { fromMicros, micros } from '../../shared/decimal'
 import { type Configuration, metricByKey } from '../configuration/configuration'
@@ -10,15 +11,19 @@ import { heedListeners } from '../notifications/listening.service'
 import { tenants } from '../tenants/tenants.table'
 import { beginWalk, type DueWork } from '../timekeeper/timekeeper.repository'
 import { wake } from '../timekeeper/timekeeper.service'
-import { refuse } from '../users/users.rules'
 import { type WalkStep, walkStep } from '../users/walk.service'
 import { judged } from './deadlines.service'
 import { recountChanges } from './recount.service'
-import type { StreakSettingsAnswer, UpdateStreakSettingsRequest } from './settings.schemas'
+import {
+  ReadableStreakSettings,
+  type StreakSettingsAnswer,
+  type UpdateStreakSettingsRequest,
+} from './settings.schemas'
 import { isStale } from './streaks.rules'
 import type { FreezeSettings, StreakSettings } from './streaks.settings'
 
 type Update = z.output<typeof UpdateStreakSettingsRequest>
+type ReadableChange = Pick<z.output<typeof ReadableStreakSettings>, 'metrics' | 'freezes'>
 
 /** Times when streaks were off that are remembered: whoever is judged later than so many is judged by these. */
 const MOST_OFF = 20
@@ -85,21 +90,15 @@ const basisOf = ({ enabled, frequency, freezes }: StreakSettings) => ({ enabled,
 /** The settings after a change. Throws 422 that names every fault (G3). */
 function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
   const before = config.streaks
-  const faults: string[] = []
-  const metrics = change.metrics?.flatMap(({ key, threshold }, index) => {
+  refuse(settingsFaults(config, { ...change, metrics: change.metrics?.map(({ key }) => key) }, now))
+  const metrics = change.metrics?.flatMap(({ key, threshold }) => {
     const metric = metricByKey(config, key)
-    if (metric !== undefined) return [{ metricId: metric.id, threshold }]
-    faults.push(`metrics.${index}.key: there is no metric ${JSON.stringify(key)}. Create it first.`)
-    return []
+    return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
   })
   const enabled = change.enabled ?? before.enabled
   const frequency = change.frequency ?? before.frequency
   const freezes =
     change.freezes === undefined ? before.freezes : freezesAfter(before.freezes, change.freezes, now)
-  if (freezes !== null && freezes.initial > freezes.max) {
-    faults.push(`freezes.initial: must not be above freezes.max, which is ${freezes.max}.`)
-  }
-  refuse(faults)
   return {
     enabled,
     off: offAfter(before, enabled, now),
@@ -112,6 +111,24 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
   }
 }
 
+/** What else is wrong with a change of the wrong shape, as far as it can be read (G3). */
+export async function furtherSettingsFaults(scope: Scope, json: unknown): Promise<Fault[]> {
+  return settingsFaults(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
+}
+
+/** Metrics that don't exist, by their keys, and more freezes to begin with than a user may have; undefined keys are passed over (S1). */
+function settingsFaults(config: Configuration, change: ReadableChange, now: Instant): Fault[] {
+  const unknown = (change.metrics ?? []).flatMap((key, index) => {
+    if (key === undefined || metricByKey(config, key) !== undefined) return []
+    const message = `there is no metric ${JSON.stringify(key)}. Create it first`
+    return [{ path: `metrics.${index}.key`, message }]
+  })
+  const freezes = change.freezes ? freezesAfter(config.streaks.freezes, change.freezes, now) : null
+  if (freezes === null || freezes.initial <= freezes.max) return unknown
+  const message = `must not be above freezes.max, which is ${freezes.max}`
+  return [...unknown, { path: 'freezes.initial', message }]
+}
+
 function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: Instant) {
   if (was && !enabled) return [...off, { from: now, to: null }].slice(-MOST_OFF)
   return !was && enabled ? off.map(({ from, to }) => ({ from, to: to ?? now })) : off
@@ -120,7 +137,7 @@ function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: 
 /** Freezes that are earned otherwise are earned so from now on. */
 function freezesAfter(
   before: FreezeSettings | null,
-  change: NonNullable<Update['freezes']> | null,
+  change: Partial<NonNullable<Update['freezes']>> | null,
   now: Instant,
 ): FreezeSettings | null {
   if (change === null) return null

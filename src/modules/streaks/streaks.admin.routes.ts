@@ -1,10 +1,11 @@
 import * as z from 'zod'
+import type { Scope } from '../../context'
 import type { App } from '../../http/app'
-import { mount } from '../../http/mount'
+import { type Given, mount } from '../../http/mount'
 import { created, createdSome, type OperationSpec, ok, operation } from '../../http/operation'
 import { IdsQuery } from '../../http/queries'
 import { StreakSettingsAnswer, UpdateStreakSettingsRequest } from './settings.schemas'
-import { readStreakSettings, updateStreakSettings } from './settings.service'
+import { furtherSettingsFaults, readStreakSettings, updateStreakSettings } from './settings.service'
 import * as schemas from './streaks.admin.schemas'
 import { createPauses, grantFreezes, removePauses, restoreStreaks } from './streaks.admin.service'
 
@@ -97,7 +98,8 @@ export const streakAdminOperations: readonly OperationSpec[] = [
 /** Serves the management of streaks. */
 export function streakAdminRoutes(app: App): void {
   mount(app, adminStreaksSettingsGet, {}, async (scope) => ok(await readStreakSettings(scope)))
-  mount(app, adminStreaksSettingsUpdate, {}, async (scope, { body }) =>
+  const check = (scope: Scope, { json }: Given) => furtherSettingsFaults(scope, json)
+  mount(app, adminStreaksSettingsUpdate, { check }, async (scope, { body }) =>
     ok(await updateStreakSettings(scope, body)),
   )
   mount(app, adminStreaksFreezesCreate, {}, async (scope, { body }) => {

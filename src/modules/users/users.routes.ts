@@ -2,12 +2,12 @@ import * as z from 'zod'
 import type { Scope } from '../../context'
 import type { App } from '../../http/app'
 import { UserId } from '../../http/fields'
-import { mount } from '../../http/mount'
+import { type Given, mount } from '../../http/mount'
 import { created, ok, operation } from '../../http/operation'
 import { configurationOf } from '../configuration/configuration.service'
 import { userAnswer } from './users.answers'
-import { UpdatedUser, UpsertedUser, User } from './users.schemas'
-import { findUser, identifyUser, updateUser } from './users.service'
+import { ReadableUser, UpdatedUser, UpsertedUser, User } from './users.schemas'
+import { findUser, furtherUserFaults, identifyUser, updateUser } from './users.service'
 
 const params = z.object({ id: UserId })
 
@@ -63,14 +63,17 @@ const inBody = (json: unknown) => z.object({ id: z.unknown() }).safeParse(json).
 /** Serves users: create, identify, update, get. */
 export function userRoutes(app: App): void {
   const find = (scope: Scope, param: (name: string) => string) => findUser(scope, param('id'))
-  mount(app, usersCreate, { subject: inBody }, async (scope, { body }) => {
+  const checkBody = (scope: Scope, { json }: Given) => furtherUserFaults(scope, ReadableUser.parse(json), '')
+  const check = (scope: Scope, { json, param }: Given) =>
+    furtherUserFaults(scope, { ...ReadableUser.parse(json), id: param('id') }, '')
+  mount(app, usersCreate, { subject: inBody, check: checkBody }, async (scope, { body }) => {
     const { id, ...change } = body
     return created(await identifyUser(scope, id, change))
   })
-  mount(app, usersIdentify, { subject: inPath }, async (scope, { params, body }) =>
+  mount(app, usersIdentify, { subject: inPath, check }, async (scope, { params, body }) =>
     ok(await identifyUser(scope, params.id, body)),
   )
-  mount(app, usersUpdate, { subject: inPath, find }, async (scope, { params, body }) =>
+  mount(app, usersUpdate, { subject: inPath, find, check }, async (scope, { params, body }) =>
     ok(await updateUser(scope, params.id, body)),
   )
   mount(app, usersGet, { subject: inPath, find }, async (scope, _input, user) =>

@@ -1,5 +1,5 @@
 import type { Profile, UserState } from '../../engine/state'
-import { refusals } from '../../errors'
+import type { Fault } from '../../errors'
 import type { Instant } from '../../shared/clock'
 import { type Attribute, attributeByKey, type Configuration, living } from '../configuration/configuration'
 import { NO_PREFERENCES } from '../preferences/preferences'
@@ -16,6 +16,11 @@ export type ProfileChange = {
   attributes?: ReadonlyMap<string, string | null> | undefined
 }
 
+/** What of a user's fields may be wrong although their shapes are right; the values of attributes don't matter. */
+export type ProfileCheck = Pick<ProfileChange, 'email' | 'subscribeToEmails'> & {
+  attributes?: ReadonlyMap<string, unknown> | undefined
+}
+
 const NOBODY: Profile = {
   email: null,
   name: null,
@@ -25,54 +30,68 @@ const NOBODY: Profile = {
   attributes: new Map(),
 }
 
-/**
- * Values by attribute id, from values by key. Keys that are no configured attribute of that type become one fault (U4, E6).
- */
+/** The values of configured attributes by attribute id, from values by key. */
 export function resolveAttributes<V>(
   config: Configuration,
   type: Attribute['type'],
   values: ReadonlyMap<string, V>,
-  faults: string[],
 ): ReadonlyMap<string, V> {
   const resolved = new Map<string, V>()
-  const unknown: string[] = []
   for (const [key, value] of values) {
     const attribute = attributeByKey(config, type, key)
-    if (attribute === undefined) unknown.push(key)
-    else resolved.set(attribute.id, value)
-  }
-  if (unknown.length > 0) {
-    faults.push(
-      `Invalid attribute keys: ${unknown.join(', ')}. Attribute keys must match those configured for ${type}s.`,
-    )
+    if (attribute !== undefined) resolved.set(attribute.id, value)
   }
   return resolved
 }
 
-/** Throws a 422 that names every fault there is (G3). */
-export function refuse(faults: readonly string[]): void {
-  if (faults.length > 0) throw refusals.unprocessable(faults.join(' '))
+/** The keys among these that are no configured attribute of that type, as one fault (U4, E6). */
+export function unknownAttributes(
+  config: Configuration,
+  type: Attribute['type'],
+  values: ReadonlyMap<string, unknown> | undefined,
+): Fault[] {
+  const unknown = [...(values?.keys() ?? [])].filter((key) => attributeByKey(config, type, key) === undefined)
+  if (unknown.length === 0) return []
+  const message = `Invalid attribute keys: ${unknown.join(', ')}. Attribute keys must match those configured for ${type}s`
+  return [{ path: '', message }]
+}
+
+/** A subscription of a user of whom no email address is known, as a fault; `at` is where the profile is in the body, such as `user.` (U4). */
+export const subscriptionFault = (at: string): Fault => ({
+  path: `${at}subscribeToEmails`,
+  message: 'this user has no email address to subscribe. Pass email too, or leave this out',
+})
+
+/**
+ * What is wrong with the fields that a call passes of a user, besides their shapes: unknown attributes, and a subscription without an address
+ * (U4). `state` is null if there is no such user.
+ */
+export function profileFaults(
+  config: Configuration,
+  state: UserState | null,
+  passed: ProfileCheck,
+  at: string,
+): Fault[] {
+  const email = passed.email ?? state?.profile.email ?? null
+  return [
+    ...unknownAttributes(config, 'user', passed.attributes),
+    ...(passed.subscribeToEmails === true && email === null ? [subscriptionFault(at)] : []),
+  ]
 }
 
 /**
- * The user after a call has passed these fields: a new one where there was none (U6), the very same object where
- * nothing would change (U3). Unknown attributes, and a subscription without an address, become faults (U4).
+ * The user after a call has passed these fields, which are without faults: a new one where there was none (U6), the very same object where
+ * nothing would change (U3).
  */
 export function applyProfile(
   config: Configuration,
   state: UserState | null,
   passed: ProfileChange,
   { userId, at, newId }: { userId: string; at: Instant; newId: (at: Instant) => string },
-  faults: string[],
 ): UserState {
   const given = passed.attributes ?? new Map<string, string | null>()
-  const attributes = resolveAttributes(config, 'user', given, faults)
+  const attributes = resolveAttributes(config, 'user', given)
   const profile = merge(state?.profile ?? NOBODY, passed, attributes, config.attributes)
-  if (passed.subscribeToEmails === true && profile.email === null) {
-    faults.push(
-      'subscribeToEmails: this user has no email address to subscribe. Pass email too, or leave this out.',
-    )
-  }
   if (state !== null) return sameProfile(state.profile, profile) ? state : { ...state, profile, updated: at }
   return {
     id: userId,

@@ -1,5 +1,15 @@
 import * as z from 'zod'
-import { Email, NullableAttributeMap, optional, Timestamp, TimeZone, text, UserId } from '../../http/fields'
+import {
+  Email,
+  NullableAttributeMap,
+  optional,
+  ReadableAttributes,
+  readable,
+  Timestamp,
+  TimeZone,
+  text,
+  UserId,
+} from '../../http/fields'
 
 const DEVICE_TOKENS_MAX = 25
 const DEVICE_TOKEN_LENGTH_MAX = 2_048
@@ -43,3 +53,15 @@ export const User = z
     updated: Timestamp,
   })
   .meta({ id: 'User' })
+
+/** A user of the wrong shape, as far as it can be read (G3). */
+export const ReadableUser = readable({
+  id: UserId.optional().catch(undefined),
+  email: z
+    .string()
+    .optional()
+    .catch(undefined)
+    .transform((email) => email || undefined),
+  subscribeToEmails: z.boolean().optional().catch(undefined),
+  attributes: ReadableAttributes,
+})

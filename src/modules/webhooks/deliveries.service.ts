@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Scope } from '../../context'
-import { refusals } from '../../errors'
+import { type Fault, refusals, refuse } from '../../errors'
 import { type Instant, iso } from '../../shared/clock'
 import { newId } from '../../shared/ids'
 import { configurationOf } from '../configuration/configuration.service'
@@ -64,12 +64,16 @@ function existing(reply: unknown): Delivery {
   return delivery
 }
 
+/** Why a webhook is sent no sample. */
+export const sampleFaults = ({ status }: { status: string }): Fault[] =>
+  status === 'active'
+    ? []
+    : [{ path: '', message: 'The webhook is inactive, and is sent nothing. Activate it first' }]
+
 /** Sends a webhook a sample of a type, whether it is told of that type or not. Throws 422 where it is inactive. */
 export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
   const { db, now } = scope
-  const { status } = byId((await configurationOf(scope)).webhooks, webhookId, 'This webhook')
-  if (status !== 'active')
-    throw refusals.unprocessable('The webhook is inactive, and is sent nothing. Activate it first.')
+  refuse(sampleFaults(byId((await configurationOf(scope)).webhooks, webhookId, 'This webhook')))
   const id = newId(now)
   const body = JSON.stringify(sampleOf(type, now))
   const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId } as const

@@ -1,12 +1,13 @@
 import * as z from 'zod'
+import type { Scope } from '../../context'
 import type { App } from '../../http/app'
 import { Uuid } from '../../http/fields'
-import { mount } from '../../http/mount'
+import { type Given, mount } from '../../http/mount'
 import { accepted, createdSome, ok, operation } from '../../http/operation'
 import { ListQuery } from '../../http/queries'
 import { operationsOf, resourceOperations } from '../../http/resource'
 import * as deliveries from './deliveries.schemas'
-import { findDelivery, listDeliveries, redeliver, sendSample } from './deliveries.service'
+import { findDelivery, listDeliveries, redeliver, sampleFaults, sendSample } from './deliveries.service'
 import * as schemas from './webhooks.schemas'
 import {
   createWebhooks,
@@ -96,12 +97,11 @@ export const webhookOperations = [
 /** Serves the management of webhooks (W1). */
 export function webhookRoutes(app: App): void {
   mount(app, operations.list, {}, async (scope, { query }) => ok(await listWebhooks(scope, query)))
-  mount(app, operations.create, { check: targetFaults }, async (scope, { body }) =>
+  const check = (scope: Scope, { json }: Given) => targetFaults(scope, json)
+  mount(app, operations.create, { check }, async (scope, { body }) =>
     createdSome(await createWebhooks(scope, body)),
   )
-  mount(app, operations.update, { check: targetFaults }, async (scope, { body }) =>
-    ok(await updateWebhooks(scope, body)),
-  )
+  mount(app, operations.update, { check }, async (scope, { body }) => ok(await updateWebhooks(scope, body)))
   mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteWebhooks(scope, query.ids)))
   mount(
     app,
@@ -130,7 +130,10 @@ export function webhookRoutes(app: App): void {
   mount(
     app,
     test,
-    { find: (scope, param) => findWebhook(scope, param('id')) },
+    {
+      find: (scope, param) => findWebhook(scope, param('id')),
+      check: (_scope, _given, webhook) => sampleFaults(webhook),
+    },
     async (scope, { body }, { id }) => accepted(await sendSample(scope, id, body.type), {}),
   )
 }

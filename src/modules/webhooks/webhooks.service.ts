@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Scope } from '../../context'
-import { type Fault, refusals } from '../../errors'
+import { type Fault, refusals, refuse } from '../../errors'
 import { instant, iso } from '../../shared/clock'
 import { newId } from '../../shared/ids'
 import { type Configuration, MOST_WEBHOOKS, type Webhook } from '../configuration/configuration'
@@ -50,7 +50,7 @@ function targetIn({ variables }: Scope, url: string): Target {
 const GivenItems = z.array(z.unknown()).max(100).catch([])
 const GivenUrl = z.object({ url: z.string().max(TARGET_MAX) })
 
-/** What is wrong with the targets in the body of a create or an update, as it was sent: every one that is not allowed (G3, W1). */
+/** What is wrong with the targets in the body of a create or an update, whatever its shape: every one that is not allowed (G3, W1). */
 export function targetFaults(scope: Scope, json: unknown): Fault[] {
   return GivenItems.parse(json).flatMap((item, index) => {
     const given = GivenUrl.safeParse(item)
@@ -61,7 +61,7 @@ export function targetFaults(scope: Scope, json: unknown): Fault[] {
   })
 }
 
-/** The target as it is stored. Throws 422 where it is none, which `targetFaults` has told before. */
+/** The target as it is stored. Throws 422 if it is none, which `targetFaults` finds before. */
 function stored(scope: Scope, url: string): string {
   const target = targetIn(scope, url)
   if ('refused' in target) throw refusals.invalid([{ path: 'url', message: target.refused }])
@@ -92,7 +92,11 @@ export async function findWebhook(scope: Scope, id: string) {
 }
 
 /** Creates webhooks, and shows the secret of each; one beyond the most is an issue (G7, W1). */
-export function createWebhooks(scope: Scope, items: readonly z.output<typeof CreateWebhookRequestItem>[]) {
+export async function createWebhooks(
+  scope: Scope,
+  items: readonly z.output<typeof CreateWebhookRequestItem>[],
+) {
+  refuse(targetFaults(scope, items))
   const { now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
@@ -130,6 +134,7 @@ export async function updateWebhooks(
   scope: Scope,
   items: readonly z.output<typeof UpdateWebhookRequestItem>[],
 ) {
+  refuse(targetFaults(scope, items))
   const { changed, ...result } = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
     const { updated, issues } = updateEach(draft, items, WHAT, (before, { url, events, status }) =>

@@ -1,0 +1,288 @@
+/** A 422 names every fault (G3): those of the shape, and those that only the configuration or what is stored shows. */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { callsOf, operations, pathOf, settle, type World } from '../walk'
+import { ADMIN_KEY, at, call, everything, newTenant, type TestTenant } from './harness'
+
+const ofUsers = (keys: string) =>
+  `Invalid attribute keys: ${keys}. Attribute keys must match those configured for users.`
+const ofEvents = (keys: string) =>
+  `Invalid attribute keys: ${keys}. Attribute keys must match those configured for events.`
+const NO_ADDRESS = 'subscribeToEmails: this user has no email address to subscribe'
+
+let tenant: TestTenant
+/** Another one, with streaks that can't be personalised. */
+let other: TestTenant
+let webhook: string
+let stored: Awaited<ReturnType<typeof everything>>
+beforeAll(async () => {
+  tenant = await newTenant()
+  await tenant.metric('words')
+  await tenant.metric('pages')
+  const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+  await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
+  await tenant.create('/achievements', { key: 'profile', name: 'P', status: 'active', trigger: 'api' })
+  const streak = { key: 'streak', name: 'S', status: 'active', trigger: 'streak', streakLength: 2 }
+  await tenant.create('/achievements', streak)
+  const locked = await tenant.create('/achievements', {
+    ...{ key: 'locked', name: 'L', status: 'active', trigger: 'api' },
+  })
+  await tenant.app('POST', '/achievements/locked/complete', { user: { id: 'had' } })
+  await tenant.admin('PATCH', '/achievements', [{ id: locked, status: 'locked' }])
+  await tenant.create('/points', { key: 'xp', name: 'XP' })
+  const board = { name: 'B', rankBy: 'streak', status: 'active', start: '2020-01-01', maxParticipants: 5 }
+  await tenant.create('/leaderboards', { ...board, key: 'plain' })
+  await tenant.create('/leaderboards', { ...board, key: 'groups', breakdownAttributes: [plan] })
+  await tenant.app('PUT', '/users/ada', { email: 'ada@example.com' })
+  await tenant.app('PUT', '/users/bob', {})
+  await tenant.admin('PATCH', '/streaks/settings', {
+    ...{ personalisation: true, metrics: [{ key: 'words', threshold: 1 }], freezes: { initial: 2, max: 3 } },
+  })
+  const target = { url: 'https://example.com/hooks', events: ['*'], status: 'inactive' }
+  webhook = await tenant.create('/webhooks', target)
+  other = await newTenant()
+  await other.app('PUT', '/users/bob', {})
+  stored = await everything()
+})
+
+/** Holds that a request is 422, and that the error says all of this and nothing of that. */
+async function refused(
+  [method, path, body, headers = {}]: [string, string, unknown?, Record<string, string>?],
+  faults: readonly string[],
+  without: readonly string[] = [],
+): Promise<void> {
+  const answer = await call(tenant.send, method, path, {
+    ...(body !== undefined && { body }),
+    headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id, ...headers },
+  })
+  const error = String(at(answer.body, 'error'))
+  expect([path, answer.status, error]).toEqual([path, 422, error])
+  for (const fault of faults) expect(error).toContain(fault)
+  for (const fault of without) expect(error).not.toContain(fault)
+  expect(error).not.toMatch(/\.\.|;\.|\.;/)
+}
+
+describe('G3: a 422 names what the shape shows and what it does not', () => {
+  const profile = { tz: '+02:00', subscribeToEmails: true, attributes: { pln: 'a', x: {}, plan: 'b' } }
+
+  it.each([
+    ['POST', '/v1/users', { id: 'bob', ...profile }],
+    ['PUT', '/v1/users/bob', profile],
+    ['PUT', '/v1/users/nobody', profile],
+    ['PATCH', '/v1/users/bob', profile],
+  ])('U4: of a user: %s %s', async (method, path, body) => {
+    const faults = ['tz: must be an IANA', 'attributes.x: must be a string', NO_ADDRESS, ofUsers('pln, x')]
+    await refused([method, path, body], faults)
+    await refused(
+      [method, path, { ...body, email: 'x' }],
+      ['email: must be', ofUsers('pln, x')],
+      [NO_ADDRESS],
+    )
+  })
+
+  it('U4: of a user whose address is stored, who may subscribe', async () => {
+    await refused(['PUT', '/v1/users/ada', profile], ['tz: must be', ofUsers('pln, x')], [NO_ADDRESS])
+  })
+
+  it.each([
+    {},
+    null,
+    [[]],
+    'x',
+    5,
+    { attributes: [] },
+    { attributes: 'pln' },
+    { email: '', attributes: null },
+  ])('of a user that can hardly be read: %j', async (user) => {
+    const event = { user, value: 'x', attributes: { pge: 1 } }
+    const faults = ['value: must be a number', ofEvents('pge')]
+    await refused(['POST', '/v1/metrics/words/event', event], faults, ['for users'])
+  })
+
+  it('E6, U4: of an event, its user, its attributes and its idempotency key', async () => {
+    const event = (user: object) => ({ user: { ...profile, ...user }, value: '12', attributes: { pge: 1 } })
+    const headers = { 'idempotency-key': 'k'.repeat(256) }
+    const faults = [
+      ...['user.tz: must be', 'value: must be a number', 'idempotency-key: must have at most 255'],
+      ...[`user.${NO_ADDRESS}`, ofUsers('pln, x'), ofEvents('pge')],
+    ]
+    await refused(['POST', '/v1/metrics/words/event', event({ id: 'bob' }), headers], faults)
+    await refused(['POST', '/v1/metrics/words/event', event({ id: '' })], [`user.${NO_ADDRESS}`, 'user.id'])
+    await refused(
+      ['POST', '/v1/metrics/words/event', event({ id: 'ada' })],
+      [ofUsers('pln, x')],
+      [NO_ADDRESS],
+    )
+    // Only keys at fault: the sentences alone, as ever.
+    const unknown = {
+      user: { id: 'bob', attributes: { pln: 'a', x: 'b' } },
+      value: 1,
+      attributes: { pge: 'a' },
+    }
+    const { body } = await tenant.app('POST', '/metrics/words/event', unknown)
+    expect(at(body, 'error')).toBe(`${ofEvents('pge')} ${ofUsers('pln, x')}`)
+  })
+
+  it('G2: of an event of an unknown metric, nothing but that', async () => {
+    const { status, body } = await tenant.app('POST', '/metrics/none/event', { value: 'x', user: profile })
+    expect([status, at(body, 'error')]).toEqual([404, expect.stringContaining('"none"')])
+  })
+
+  it('A3: of a completion', async () => {
+    const user = { id: 'bob', ...profile }
+    const faults = ['user.tz: must be', `user.${NO_ADDRESS}`, ofUsers('pln, x')]
+    const complete = (key: string) => `/v1/achievements/${key}/complete`
+    await refused(['POST', complete('profile'), { user }], faults)
+    await refused(['POST', complete('streak'), { user }], [...faults, 'its trigger, which is "streak"'])
+    await refused(['POST', complete('locked'), { user }], [...faults, 'This achievement is locked'])
+    // Whoever has it may complete it again.
+    await refused(['POST', complete('locked'), { user: { ...user, id: 'had' } }], faults, ['locked'])
+    const known = { user: { id: 'bob', attributes: { pln: 'a' } } }
+    await refused(['POST', complete('locked'), known], ['This achievement is locked', ofUsers('pln')])
+  })
+
+  it('E9: of every event of a batch', async () => {
+    const event = (user: object, more = {}) => ({ key: 'words', user, value: 1, ...more })
+    const batch = [
+      event({ id: 'bob', tz: 'x', attributes: { pln: 'a' } }, { attributes: { pge: 'a' } }),
+      event({ id: 'bob', subscribeToEmails: true }),
+      event({ id: 'ada', subscribeToEmails: true }),
+      null,
+      event({ id: 'new', email: 'x' }),
+      event({ id: 'new', subscribeToEmails: true }),
+    ]
+    const faults = [
+      ...['0.user.tz: must be', '3: must be an object', '4.user.email: must be'],
+      '0: Invalid attribute keys: pge. Attribute keys must match those configured for events',
+      '0: Invalid attribute keys: pln. Attribute keys must match those configured for users',
+      `1.user.${NO_ADDRESS}`,
+    ]
+    await refused(['POST', '/admin/v1/metrics/events', batch], faults, ['2.user', '5.user'])
+  })
+
+  it('U7: of preferences, after 403 for what is not allowed', async () => {
+    const streak = { evaluationMode: 'x', metrics: [{ key: 'pages', threshold: 0 }, 5, { key: 'none' }] }
+    const body = { notifications: { recap: 'x' }, streak }
+    const faults = [
+      ...['notifications.recap: must be', 'streak.evaluationMode: must be', 'streak.metrics.0.threshold'],
+      ...['streak.metrics.1: must be', 'streak.metrics.0.key: "pages"', 'streak.metrics.2.key: "none"'],
+    ]
+    await refused(['PATCH', '/v1/users/bob/preferences', body], faults)
+    for (const own of [streak, { metrics: 'x' }, { evaluationMode: 5 }])
+      expect((await other.app('PATCH', '/users/bob/preferences', { streak: own })).status).toBe(403)
+    const allowed = { streak: { enabled: 'x', metrics: null } }
+    expect((await other.app('PATCH', '/users/bob/preferences', allowed)).status).toBe(422)
+  })
+
+  it('S1: of streak settings', async () => {
+    const metrics = [{ key: 'none', threshold: 'x' }, { key: 'words', threshold: 1 }, null]
+    const path = '/admin/v1/streaks/settings'
+    const faults = ['metrics.0.key: there is no metric "none"', 'metrics.0.threshold', 'metrics.2: must be']
+    const initial = 'freezes.initial: must not be above freezes.max, which is'
+    await refused(
+      ['PATCH', path, { frequency: 'x', metrics, freezes: { initial: 5 } }],
+      [...[...faults, 'frequency: must be', `${initial} 3`]],
+    )
+    await refused(['PATCH', path, { metrics, freezes: { initial: 5, max: 4 } }], [...faults, `${initial} 4`])
+    await refused(['PATCH', path, { freezes: { initial: 5, max: 'x' } }], ['freezes.max: must'], [initial])
+    const twice = [...metrics.slice(0, 2), { key: 'words', threshold: 1 }]
+    await refused(
+      ['PATCH', path, { metrics: twice }],
+      ['metrics: must name each metric once', faults[0] ?? ''],
+    )
+  })
+
+  it('L6, L9: of a page of a leaderboard', async () => {
+    const board = (key: string, query: string) =>
+      ['GET', `/v1/leaderboards/${key}?${query}`] as [string, string]
+    const tooLong = 'limit: must be at most 5'
+    await refused(board('plain', 'offset=x&limit=6&userAttributes=plan:a'), [
+      ...['offset: must be one whole number', tooLong, 'userAttributes: this leaderboard has no breakdown'],
+    ])
+    await refused(board('groups', 'offset=-1&limit=6'), [
+      ...['offset: must not be negative without userId', tooLong, 'userAttributes: must name a group'],
+    ])
+    await refused(board('groups', 'run=x&userAttributes=tm:a'), ['run: must be a date', 'must not name tm'])
+    const unreadable = ['userAttributes: must be key:value pairs', tooLong]
+    await refused(board('groups', 'limit=6&userAttributes=x'), unreadable, ['must name a group'])
+  })
+
+  it('P11: of a level summary', async () => {
+    const path = '/v1/points/xp/level-summary?userAttributes='
+    await refused(['GET', `${path}x`], ['userAttributes: must be key:value', 'has no levels'])
+    await refused(['GET', `${path}pln:x`], ['has no levels', ofUsers('pln')])
+  })
+
+  it('W1: of a sample for an inactive webhook', async () => {
+    const faults = ['type: must be', 'The webhook is inactive']
+    await refused(['POST', `/admin/v1/webhooks/${webhook}/test`, { type: 'x' }], faults)
+  })
+
+  it('N3: of a template without its title, whose body is empty', async () => {
+    const template = { type: 'recap', channel: 'email', body: ' ' }
+    const faults = ['0.body: must not be empty', '0.subject: must be a string, and is missing']
+    await refused(['POST', '/admin/v1/notifications/templates', [template]], faults)
+  })
+
+  it('stores nothing of all that', async () => {
+    expect(await everything()).toEqual(stored)
+  })
+})
+
+describe('G3: every operation with a body', () => {
+  /** The fields of a body, as paths: each that holds no object, and each object. */
+  function fieldsOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+    if (typeof value !== 'object' || value === null) return []
+    return Object.entries(value).flatMap(([name, inner]) => {
+      const own = [...path, name]
+      const within = fieldsOf(inner, own)
+      return within.length > 0 ? within : [own]
+    })
+  }
+
+  /** The body with what no field takes in these places. */
+  function spoilt(value: unknown, fields: readonly (readonly string[])[]): unknown {
+    if (fields.some((field) => field.length === 0)) return { spoilt: { spoilt: true } }
+    if (fields.length === 0 || typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(([name, inner]) => {
+      const within = fields.filter(([first]) => first === name).map((field) => field.slice(1))
+      return [name, spoilt(inner, within)]
+    })
+    return Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries)
+  }
+
+  it('names what is wrong with any field, however many others are wrong too', async () => {
+    const own = await newTenant()
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': own.id }
+    const ask: World['ask'] = (method, path, more, body) =>
+      call(own.send, method, path, { body, headers: { ...headers, ...more } })
+    const today = new Date().toISOString().slice(0, 10)
+    const world = await settle({ ask, mark: 'faults', factor: 2, day: (days) => plus(today, days) })
+    let fields = 0
+    for (const spec of operations) {
+      if (spec.account || !spec.body) continue
+      for (const one of callsOf(spec, world)) {
+        const errorOf = async (body: unknown) => {
+          const answer = await ask(spec.method.toUpperCase(), pathOf(spec, one), one.headers ?? {}, body)
+          return answer.status === 422 ? String(at(answer.body, 'error')).replace(/\.$/, '') : null
+        }
+        const alone: [readonly string[], string][] = []
+        for (const field of fieldsOf(one.body)) {
+          const error = await errorOf(spoilt(one.body, [field]))
+          if (error !== null) alone.push([field, error])
+        }
+        const all = spoilt(
+          one.body,
+          alone.map(([field]) => field),
+        )
+        const together = await errorOf(all)
+        for (const [field, error] of alone)
+          expect([spec.id, field, together]).toEqual([spec.id, field, expect.stringContaining(error)])
+        fields += alone.length
+      }
+    }
+    expect(fields).toBeGreaterThan(100)
+  })
+})
+
+const plus = (date: string, days: number) =>
+  new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10)
