@@ -238,6 +238,29 @@ describe('what changes (W5)', () => {
     ])
   })
 
+  it('S10: everybody leaves a streak board when the tenant’s streaks are switched off, and is back when they are on', async () => {
+    const setup = await withBoard({ rankBy: 'streak' })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    const streaks = (enabled: boolean) => setup.tenant.admin('PATCH', '/streaks/settings', { enabled })
+    await events(setup.tenant, ['ada', 1], ['bob', 1])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await streaks(false)
+    await minutes(NOON, 40)
+    expect(news(hook, NOON)).toEqual([
+      `20 changed ${TODAY}`,
+      `20 rank_changed ${TODAY}: ada 1→null 1→null`,
+      `20 rank_changed ${TODAY}: bob 2→null 1→null`,
+    ])
+    await streaks(true)
+    await minutes(NOON, 60)
+    expect(news(hook, NOON)).toEqual([
+      `40 changed ${TODAY}: ada 1 1, bob 2 1`,
+      `40 rank_changed ${TODAY}: ada null→1 null→1`,
+      `40 rank_changed ${TODAY}: bob null→2 null→1`,
+    ])
+  })
+
   it('more than is handed out at once', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, RANK_CHANGED)

@@ -228,3 +228,99 @@ describe('boards by streak (L3)', () => {
     ])
   })
 })
+
+describe('while streaks are off for the tenant (S10)', () => {
+  const streaks = async (enabled: boolean) =>
+    expect((await tenant.admin('PATCH', '/streaks/settings', { enabled })).status).toBe(200)
+  const place = async (user: string, key = 'flames') =>
+    (await tenant.app('GET', `/users/${user}/leaderboards/${key}`)).body
+  const ALL = ['bob 2', 'ada 2', 'cai 1']
+
+  /** A board on which bob was first to reach a length of 2, then ada; cai has 1. */
+  async function ranked(more: object = {}): Promise<string> {
+    const board = await create(more)
+    await act('ada')
+    await act('bob')
+    await move(1, 8)
+    await act('bob')
+    await move(1, 9)
+    await act('ada')
+    await act('cai')
+    expect(await page()).toEqual(ALL)
+    return board
+  }
+
+  it('streak boards rank nobody, and everybody again when streaks are on', async () => {
+    await ranked()
+    await streaks(false)
+    expect(await page()).toEqual([])
+    expect(await page('?userId=ada')).toEqual([])
+    expect(await place('ada')).toMatchObject({ rank: null, value: null })
+    await streaks(true)
+    expect(await page()).toEqual(ALL)
+    expect(await place('ada')).toMatchObject({ rank: 2, value: 2 })
+  })
+
+  it('comparisons, recounts and another maximum bring nobody back, nor does a board that is activated meanwhile', async () => {
+    const board = await ranked({ end: date(9) })
+    await streaks(false)
+    await move(1, 12.5)
+    await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(10), maxParticipants: 2 }])
+    await create({ key: 'later' })
+    await move(1, 13)
+    expect(await page()).toEqual([])
+    expect(await place('ada', 'later')).toMatchObject({ rank: null, value: null })
+    await streaks(true)
+    expect(await page()).toEqual(ALL.slice(0, 2))
+    expect(await place('ada', 'later')).toMatchObject({ rank: 2, value: 2 })
+  })
+
+  it('groups are empty, and other boards go on', async () => {
+    const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    const groups = [plan, await tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })]
+    const metricId = at((await tenant.admin('GET', '/metrics')).body, '0', 'id')
+    await create({ breakdownAttributes: groups })
+    await create({ key: 'steps', rankBy: 'metric', metricId })
+    const user = { id: 'ada', attributes: { plan: 'pro', team: 'x' } }
+    await tenant.event('steps', user, 1)
+    await streaks(false)
+    const [group, several] = ['?userAttributes=plan:pro,team:x', '?userAttributes=plan:pro']
+    expect([await page(group), await page(several)]).toEqual([[], []])
+    expect(await place('ada', 'steps')).toMatchObject({ rank: 1 })
+    await streaks(true)
+    expect([await page(group), await page(several)]).toEqual([['ada 1'], ['ada 1']])
+  })
+
+  it('L10: the history of a place tells when it was taken away and given back', async () => {
+    await ranked()
+    await streaks(false)
+    await move(3, 9)
+    expect(at(await place('ada'), 'history')).toMatchObject([
+      { date: date(0), rank: 1, value: 1 },
+      { date: date(1), rank: null, value: null, previousRank: 1, previousValue: 1 },
+    ])
+    await streaks(true)
+    await move(3, 10)
+    expect(at(await place('ada'), 'history')).toMatchObject([
+      { date: date(0) },
+      { date: date(1), rank: null },
+      { date: date(3), rank: 2, value: 2, previousRank: null, previousValue: null },
+    ])
+  })
+
+  it('L8: the same on boards that are final, or become so meanwhile', async () => {
+    await ranked({ end: date(1) })
+    await create({ key: 'longer', end: date(3) })
+    await move(2, 13)
+    await streaks(false)
+    await move(4, 13)
+    expect([await page(), await page('?userId=ada')]).toEqual([[], []])
+    for (const key of ['flames', 'longer'])
+      expect(await place('ada', key)).toMatchObject({ rank: null, value: null, status: 'finished' })
+    await streaks(true)
+    await move(4, 14)
+    expect(await page()).toEqual(ALL)
+    expect(await place('ada')).toMatchObject({ rank: 2, value: 2 })
+    expect(await place('ada', 'longer')).toMatchObject({ rank: 2, value: 2 })
+  })
+})

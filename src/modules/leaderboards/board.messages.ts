@@ -19,6 +19,8 @@ export const Definition = z.object({
   /** The id of the metric or points system that is counted, or `streak`: under which name users' rows note its last change. */
   input: z.string().nullable(),
   maxParticipants: z.number(),
+  /** Whether it ranks nobody at present, although it keeps its scores: it ranks by streak, and the tenant's streaks are off (S10). */
+  isHidden: z.boolean().default(false),
   start: date,
   end: date.nullable(),
   startTime: z.string().nullable(),
@@ -49,6 +51,7 @@ export function definitionOf(config: Configuration, board: Leaderboard): Told {
     rankBy,
     input: inputOf(board),
     maxParticipants,
+    isHidden: rankBy === 'streak' && !config.streaks.enabled,
     start,
     end,
     startTime,

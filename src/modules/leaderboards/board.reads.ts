@@ -43,12 +43,13 @@ type Asked = Pick<z.output<typeof PageRequest>, 'run' | 'group'>
 function live(board: Board, { run, group }: Asked): readonly Ranked[] {
   const whole = groupOf(group)
   return whole === null
-    ? board.store.bestMatching(run, group, board.definition.maxParticipants)
+    ? board.store.bestMatching(run, group, board.places)
     : board.rankings.of(run, whole).entries
 }
 
-/** A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). */
-function finals({ store }: Board, { run, group }: Asked): Ranked[] {
+/** A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). Nobody while the board is hidden (S10). */
+function finals({ store, definition }: Board, { run, group }: Asked): Ranked[] {
+  if (definition.isHidden) return []
   const whole = groupOf(group)
   const entries =
     whole === null ? store.finalsMatching(run, group, store.maxOf(run)) : store.finalGroup(run, whole)
@@ -75,7 +76,7 @@ export function readPlace(
     previousValue: value(previousScore),
   }))
   if (board.isFinal(run)) {
-    const end = store.finalOf(run, iid)
+    const end = board.definition.isHidden ? undefined : store.finalOf(run, iid)
     return { rank: end?.rank ?? null, value: value(end?.score ?? null), history: past.reverse() }
   }
   const row = store.ofUser(userId, iid).find((one) => one.run === run) ?? null

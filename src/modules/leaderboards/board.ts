@@ -32,7 +32,7 @@ export class Board {
   /** Opens what the store holds; `definition` is taken where it holds nothing yet. */
   constructor(store: BoardStore, source: Source, definition: Definition) {
     this.store = store
-    this.rankings = new Rankings(store, () => this.#definition.maxParticipants)
+    this.rankings = new Rankings(store, () => this.places)
     this.news = new News(this, new NewsStore(store.sql))
     this.#source = source
     this.#definition = definition
@@ -58,6 +58,11 @@ export class Board {
 
   get definition(): Definition {
     return this.#definition
+  }
+
+  /** How many users may be ranked in a group at present: nobody while the board is hidden (L5, S10). */
+  get places(): number {
+    return this.#definition.isHidden ? 0 : this.#definition.maxParticipants
   }
 
   get progress(): Progress {
@@ -141,7 +146,7 @@ export class Board {
 
   /** Writes down where everyone stands in a run at the end of a day. */
   snapshot(run: number, day: number): void {
-    this.store.snapshot(run, day, this.#definition.maxParticipants, (score) => this.served(score))
+    this.store.snapshot(run, day, this.places, (score) => this.served(score))
   }
 
   /**

@@ -17,11 +17,11 @@ import { compareEntries } from './ranking'
 import type { Run } from './runs.rules'
 
 /** The first of a run, all groups together, in L4's order (W6). */
-export function topOf({ store, rankings, definition, served }: Board, run: number): Place[] {
+export function topOf({ store, rankings, places, served }: Board, run: number): Place[] {
   const first = store.groups(run).flatMap((group) => rankings.of(run, group).entries.slice(0, TOP))
   return first
     .toSorted(compareEntries)
-    .slice(0, Math.min(TOP, definition.maxParticipants))
+    .slice(0, Math.min(TOP, places))
     .map(({ userId, iid, score }, index) => [userId, iid, index + 1, served(score)])
 }
 

@@ -1,4 +1,6 @@
 import type { Scope } from '../../context'
+import type { TenantDatabase } from '../../db/database'
+import type { Instant } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { configure, type Decision } from '../configuration/configuration.service'
 import { makeDue } from '../timekeeper/timekeeper.repository'
@@ -27,4 +29,18 @@ export async function configureWithUpkeep<T>(
   })
   if (isDue) await wake(scope)
   return result
+}
+
+/**
+ * Makes the upkeep of the boards that rank by streak due: part of the batch that switches the tenant's streaks on or off, so that they learn of
+ * it and tell what it changes (S10, W5).
+ */
+export function streakBoardsDue(
+  db: TenantDatabase,
+  { leaderboards }: Pick<Configuration, 'leaderboards'>,
+  now: Instant,
+): D1PreparedStatement[] {
+  return leaderboards
+    .filter(({ rankBy, status }) => rankBy === 'streak' && (status === 'active' || status === 'scheduled'))
+    .map(({ id }) => makeDue(db, 'leaderboard', id, now))
 }

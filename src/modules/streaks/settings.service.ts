@@ -7,6 +7,7 @@ import type { Instant } from '../../shared/clock'
 import { fromMicros, micros } from '../../shared/decimal'
 import { type Configuration, metricByKey } from '../configuration/configuration'
 import { configurationOf, configure } from '../configuration/configuration.service'
+import { streakBoardsDue } from '../leaderboards/upkeep.service'
 import { heedListeners } from '../notifications/listening.service'
 import { tenants } from '../tenants/tenants.table'
 import { beginWalk, type DueWork } from '../timekeeper/timekeeper.repository'
@@ -77,8 +78,9 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
       .set({ streaks: JSON.stringify(after) })
       .where(eq(tenants.id, tenant.id))
     const walk = mustWalk ? [beginWalk(db, 'recount', '', now)] : []
+    const boards = before.enabled === after.enabled ? [] : streakBoardsDue(db, config, now)
     const beside = heedListeners(db, config, { ...config, streaks: after }, now)
-    return { statements: [db.built(update), ...walk], beside, result: { result, mustWalk } }
+    return { statements: [db.built(update), ...walk, ...boards], beside, result: { result, mustWalk } }
   })
   if (mustWalk) await wake(scope)
   return result
