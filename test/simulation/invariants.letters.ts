@@ -148,7 +148,11 @@ function allTold(
   const finals = letters.flatMap(({ event, body }) => {
     const json: unknown = JSON.parse(body)
     return event === 'leaderboard.finished'
-      ? [`${at(json, 'leaderboard', 'key')} ${at(json, 'leaderboard', 'start')}`]
+      ? [
+          ['key', 'start', 'userAttributes']
+            .map((name) => JSON.stringify(at(json, 'leaderboard', name)))
+            .join(' '),
+        ]
       : []
   })
   if (new Set(finals).size !== finals.length) broken.push(`a run was told twice to be over: ${finals.join()}`)

@@ -62,12 +62,15 @@ export const ALL = ['started', 'changed', 'finished', 'rank_changed'].map((type)
 
 const short = (one: unknown) => [at(one, 'userId'), at(one, 'rank'), at(one, 'value')].join(' ')
 
-/** One letter in a line: when (minutes after `from`), what, which run, and whom it names. */
+const values = (group: unknown) =>
+  Array.isArray(group) ? ` [${group.map((one) => `${at(one, 'key')}:${at(one, 'value')}`).join(', ')}]` : ''
+
+/** One letter in a line: when (minutes after `from`), what, which run and group, and whom it names. */
 function line({ at: when, event, body }: Sent, from: number): string {
   const board = at(body, 'leaderboard')
   const rankings = at(board, 'rankings')
   const what = event.slice('leaderboard.'.length)
-  const run = `${String(at(board, 'start')).slice(5)}`
+  const run = `${String(at(board, 'start')).slice(5)}${values(at(board, 'userAttributes'))}`
   const rest = Array.isArray(rankings)
     ? rankings.map(short).join(', ')
     : `${at(body, 'user', 'id')} ${at(board, 'previousRank')}→${at(board, 'rank')} ${at(board, 'previousValue')}→${at(board, 'value')}`

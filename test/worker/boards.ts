@@ -147,7 +147,7 @@ export async function patch({ tenant, board }: Setup, ...changes: Record<string,
 /** Records events that nobody refuses, one after another; answers what they tell of the leaderboard. */
 export async function events(
   tenant: TestTenant,
-  ...asked: [user: string, value: number, attributes?: Record<string, string>][]
+  ...asked: [user: string, value: number, attributes?: Record<string, string> | undefined][]
 ): Promise<unknown[]> {
   const told: unknown[] = []
   for (const [id, value, attributes] of asked) {

@@ -1,4 +1,4 @@
-import { evictDurableObject } from 'cloudflare:test'
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Sql } from '../../src/modules/leaderboards/board.statements'
@@ -181,35 +181,6 @@ describe('what changes (W5)', () => {
       `60 changed ${TODAY}: ada 1 5`,
       `60 rank_changed ${TODAY}: ada null→1 null→5`,
       `60 rank_changed ${TODAY}: cai 1→null 9→null`,
-    ])
-  })
-
-  it('L6: groups: ranks within each, the first of all together; a move to another is a change of rank, or none', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
-    const [x, y] = [{ team: 'x' }, { team: 'y' }]
-    await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x], ['dov', 9])
-    await minutes(NOON, 16)
-    expect(news(hook, NOON)).toEqual([
-      `0 changed ${TODAY}: ada 1 5, bob 2 4, cai 3 3`,
-      `0 rank_changed ${TODAY}: ada null→1 null→5`,
-      `0 rank_changed ${TODAY}: cai null→2 null→3`,
-      `0 rank_changed ${TODAY}: bob null→1 null→4`,
-    ])
-    await minutes(NOON, 40)
-    // First there as he was first here: only cai has moved.
-    await events(setup.tenant, ['bob', 2, x], ['ada', 1, y])
-    await minutes(NOON, 60)
-    expect(news(hook, NOON)).toEqual([`40 changed ${TODAY}: ada 1 6, bob 2 6, cai 3 3`])
-    await events(setup.tenant, ['cai', 1, y])
-    await minutes(NOON, 80)
-    expect(news(hook, NOON)).toEqual([`60 changed ${TODAY}: ada 1 6, bob 2 6, cai 3 4`])
-    await events(setup.tenant, ['cai', 5, y])
-    await minutes(NOON, 100)
-    expect(news(hook, NOON)).toEqual([
-      `80 changed ${TODAY}: cai 1 9, ada 2 6, bob 3 6`,
-      `80 rank_changed ${TODAY}: cai 2→1 3→9`,
-      `80 rank_changed ${TODAY}: ada 1→2 5→6`,
     ])
   })
 
@@ -544,7 +515,7 @@ describe('which runs begin and end (W6)', () => {
     expect(news(hook, NOON)).toEqual([])
   })
 
-  it('of a finished one the status says so, of a run that is followed by another one not', async () => {
+  it('a run that is final is finished, although others follow', async () => {
     const once = await withBoard({ end: dateAt(NOON) })
     const more = { name: 'More', key: 'more', status: 'active', rankBy: 'metric', metricId: once.metric }
     await once.tenant.create('/leaderboards', { ...more, ...DAILY })
@@ -556,7 +527,7 @@ describe('which runs begin and end (W6)', () => {
     ])
     expect(statuses.toSorted()).toEqual([
       ['board', 'finished'],
-      ['more', 'active'],
+      ['more', 'finished'],
     ])
   })
 
@@ -763,44 +734,307 @@ async function iidOf({ tenant }: Setup, id: string): Promise<string> {
   return (await env.DB.prepare(sql).bind(tenant.id, id).first<string>('iid')) ?? ''
 }
 
-describe('whoever believes all that is told', () => {
-  it('W5: knows the ranking in the end, hears of each user and of the whole once in fifteen minutes, and of no gap', async () => {
-    const seed = Math.floor(Math.random() * 2 ** 31)
-    let state = seed
-    const random = (below: number) => {
-      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff
-      return Math.floor((state / 0x8000_0000) * below)
-    }
-    const setup = await withBoard({ maxParticipants: 6 })
-    await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
-    for (let minute = 0; minute < 150; minute += 1 + random(9)) {
-      await minutes(NOON, minute)
-      await events(setup.tenant, [`u${random(9)}`, random(9) - 3])
-      if (random(12) === 0) await evictDurableObject(env.LEADERBOARD.getByName(setup.board))
-    }
-    await hours(NOON, 3)
-    const told = new Map<unknown, { rank: unknown; at: number }>()
-    let top: { at: number; rankings: unknown } | undefined
-    for (const { at: when, event, body } of sent) {
-      const board = at(body, 'leaderboard')
-      if (event === CHANGED) {
-        if (top !== undefined) expect(when - top.at, `seed ${seed}`).toBeGreaterThanOrEqual(15 * 60_000)
-        top = { at: when, rankings: at(board, 'rankings') }
-        continue
-      }
-      const user = at(body, 'user', 'id')
-      const before = told.get(user)
-      expect([user, before?.rank ?? null], `seed ${seed}`).toEqual([user, at(board, 'previousRank')])
-      if (before !== undefined) expect(when - before.at, `seed ${seed}`).toBeGreaterThanOrEqual(15 * 60_000)
-      told.set(user, { rank: at(board, 'rank'), at: when })
-    }
-    const served = await tenantRanking(setup)
-    expect(top?.rankings, `seed ${seed}`).toMatchObject(served)
-    const ranked = [...told].filter(([, { rank }]) => rank !== null)
-    expect(Object.fromEntries(ranked.map(([user, { rank }]) => [user, rank])), `seed ${seed}`).toEqual(
-      Object.fromEntries(served.map(({ userId, rank }) => [userId, rank])),
+/** Asks for the ranking of a group, as lines have it. */
+async function groupOf(setup: Setup, team: string): Promise<string> {
+  const ranked = await ranking(setup, { userAttributes: `team:${team}`, limit: '10' })
+  return ranked.map(({ userId, rank, value }) => `${userId} ${rank} ${value}`).join(', ')
+}
+
+describe('a board with breakdown (L6)', () => {
+  const [x, y] = [{ team: 'x' }, { team: 'y' }]
+  const [X, Y] = ['[team:x]', '[team:y]']
+
+  it('W5: each group that has changed is told, with the ranks that the group shows', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x], ['dov', 9])
+    await minutes(NOON, 16)
+    expect(news(hook, NOON)).toEqual([
+      `0 changed ${TODAY} ${X}: ${await groupOf(setup, 'x')}`,
+      `0 changed ${TODAY} ${Y}: bob 1 4`,
+      `0 rank_changed ${TODAY} ${X}: ada null→1 null→5`,
+      `0 rank_changed ${TODAY} ${X}: cai null→2 null→3`,
+      `0 rank_changed ${TODAY} ${Y}: bob null→1 null→4`,
+    ])
+    expect(await groupOf(setup, 'x')).toBe('ada 1 5, cai 2 3')
+    await events(setup.tenant, ['eve', 1, y])
+    await minutes(NOON, 40)
+    expect(news(hook, NOON)).toEqual([
+      `16 changed ${TODAY} ${Y}: bob 1 4, eve 2 1`,
+      `16 rank_changed ${TODAY} ${Y}: eve null→2 null→1`,
+    ])
+  })
+
+  it('W5: several attributes name a group together, in the order of the breakdown', async () => {
+    const setup = await withBoard({ breakdown: ['plan', 'team'] })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5, { ...x, plan: 'a, "b": c' }], ['bob', 4, y])
+    await minutes(NOON, 16)
+    expect(news(hook, NOON)).toEqual([
+      `0 changed ${TODAY} [plan:a, "b": c, team:x]: ada 1 5`,
+      `0 rank_changed ${TODAY} [plan:a, "b": c, team:x]: ada null→1 null→5`,
+    ])
+  })
+
+  it('W5: who moves to another group is told once, in the new one; the old one is told without', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await events(setup.tenant, ['cai', 3, y])
+    await minutes(NOON, 40)
+    expect(news(hook, NOON)).toEqual([
+      `20 changed ${TODAY} ${X}: ada 1 5`,
+      `20 changed ${TODAY} ${Y}: cai 1 6, bob 2 4`,
+      `20 rank_changed ${TODAY} ${Y}: cai 2→1 3→6`,
+      `20 rank_changed ${TODAY} ${Y}: bob 1→2 4→4`,
+    ])
+    // First there as here; and x is empty then.
+    await events(setup.tenant, ['ada', 4, y])
+    await minutes(NOON, 60)
+    expect(news(hook, NOON)).toEqual([
+      `40 changed ${TODAY} ${X}`,
+      `40 changed ${TODAY} ${Y}: ada 1 9, cai 2 6, bob 3 4`,
+      `40 rank_changed ${TODAY} ${Y}: ada 1→1 5→9`,
+      `40 rank_changed ${TODAY} ${Y}: cai 1→2 6→6`,
+      `40 rank_changed ${TODAY} ${Y}: bob 2→3 4→4`,
+    ])
+    await setup.tenant.app('PATCH', '/users/bob', { attributes: { team: null } })
+    await minutes(NOON, 80)
+    expect(news(hook, NOON)).toEqual([
+      `60 changed ${TODAY} ${Y}: ada 1 9, cai 2 6`,
+      `60 rank_changed ${TODAY} ${Y}: bob 3→null 4→null`,
+    ])
+  })
+
+  it('W5, L5: a smaller maximum is told of each group that it shortens', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await patch(setup, { maxParticipants: 1 })
+    await minutes(NOON, 40)
+    expect(news(hook, NOON)).toEqual([
+      `20 changed ${TODAY} ${X}: ada 1 5`,
+      `20 rank_changed ${TODAY} ${X}: cai 2→null 3→null`,
+    ])
+  })
+
+  it('W6: a run ends once in each group with ranks; one without any ranks ends once', async () => {
+    const setup = await withBoard({ breakdown: ['team'], ...DAILY })
+    const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
+    await events(
+      setup.tenant,
+      ['ada', 5, x],
+      ['bob', 4, y],
+      ['cai', 6, x],
+      ['dov', 9],
+      ['eve', 1, { team: 'z' }],
     )
+    await events(setup.tenant, ['eve', -1])
+    await minutes(NOON, FINAL + DAY / 60_000)
+    expect(news(hook, NOON)).toEqual([
+      `${begins(2)} started ${day(2)}`,
+      `${FINAL} finished ${TODAY} ${X}: cai 1 6, ada 2 5`,
+      `${FINAL} finished ${TODAY} ${Y}: bob 1 4`,
+      `${begins(3)} started ${day(3)}`,
+      `${FINAL + DAY / 60_000} finished ${day(1)}`,
+    ])
+  })
+
+  it('L6: with other breakdown attributes its groups are others, and nothing is told of the old ones', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5, { ...x, plan: 'pro' }])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await patch(setup, { status: 'inactive' }, { breakdownAttributes: [setup.plan] }, { status: 'active' })
+    await minutes(NOON, 40)
+    expect(news(hook, NOON)).toEqual([
+      `20 changed ${TODAY} [plan:pro]: ada 1 5`,
+      `20 rank_changed ${TODAY} [plan:pro]: ada null→1 null→5`,
+    ])
+  })
+
+  it('U8: an erased user leaves the group, and an empty one is told', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await erase(setup, 'ada')
+    await minutes(NOON, 40)
+    expect(news(hook, NOON)).toEqual([
+      `20 changed ${TODAY} ${X}: cai 1 3`,
+      `20 rank_changed ${TODAY} ${X}: cai 2→1 3→3`,
+    ])
+    await erase(setup, 'bob')
+    await minutes(NOON, 60)
+    expect(news(hook, NOON)).toEqual([`40 changed ${TODAY} ${Y}`])
+    expect(JSON.stringify(await kept(setup.board))).not.toMatch(/\b(ada|bob|y)\b/)
+  })
+
+  it('a flush writes a row for the first places and one for the ranks of each group that has changed, and none for others', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    await subscribe(setup.tenant, ...ALL)
+    await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, { team: 'z' }])
+    await minutes(NOON, 30)
+    const written: string[] = []
+    const { rows } = Sql.prototype
+    vi.spyOn(Sql.prototype, 'rows').mockImplementation(function (this: Sql, statement, ...values) {
+      const before = this.rowsWritten
+      const found = rows.call(this, statement, ...values)
+      const [, table = ''] = /(told|outbox)/.exec(statement) ?? []
+      if (table !== '') written.push(...Array.from({ length: this.rowsWritten - before }, () => table))
+      return found
+    })
+    await events(setup.tenant, ['dov', 1, x], ['eve', 1, y])
+    await minutes(NOON, 59)
+    expect(written.toSorted()).toEqual(['outbox', 'outbox', 'told', 'told', 'told', 'told'])
   })
 })
 
-const tenantRanking = (setup: Setup) => ranking(setup, { limit: '6' })
+describe('a board that an earlier version has kept', () => {
+  /** Has its object keep what it told as that version did, by all groups together, and forget all that is in memory. */
+  async function asBefore({ board }: Setup): Promise<void> {
+    const object = env.LEADERBOARD.getByName(board)
+    await runInDurableObject(object, (_, { storage: { sql } }) => {
+      const [top] = sql.exec("SELECT run, list FROM told WHERE grp LIKE 'top:%' ORDER BY grp").toArray()
+      sql.exec("DELETE FROM told WHERE grp LIKE 'top:%'")
+      sql.exec("INSERT INTO told (run, grp, list) VALUES (?, '', ?)", top?.run ?? 0, top?.list ?? '[]')
+      sql.exec("UPDATE notes SET value = json_remove(value, '$.isByGroup') WHERE name = 'news'")
+    })
+    await evictDurableObject(object)
+  }
+  const tops = async ({ board }: Setup) =>
+    (await kept(board)).told
+      .filter((row) => !row.includes('"grp":"['))
+      .map((row) => at(JSON.parse(row), 'grp'))
+
+  it('goes on as it was', async () => {
+    const setup = await withBoard()
+    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+    await events(setup.tenant, ['ada', 5], ['bob', 4])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await asBefore(setup)
+    expect(await tops(setup)).toEqual([''])
+    await minutes(NOON, 100)
+    expect(await tops(setup)).toEqual(['top:[]'])
+    await events(setup.tenant, ['bob', 2])
+    await minutes(NOON, 120)
+    expect(news(hook, NOON)).toEqual([
+      `100 changed ${TODAY}: bob 1 6, ada 2 5`,
+      `100 rank_changed ${TODAY}: bob 2→1 4→6`,
+      `100 rank_changed ${TODAY}: ada 1→2 5→5`,
+    ])
+  })
+
+  it('L6: tells groups that change from then on, and those alone', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const hook = await subscribe(setup.tenant, CHANGED)
+    await events(setup.tenant, ['ada', 5, { team: 'x' }], ['bob', 4, { team: 'y' }])
+    await minutes(NOON, 20)
+    news(hook, NOON)
+    await asBefore(setup)
+    await minutes(NOON, 100)
+    expect(news(hook, NOON)).toEqual([])
+    expect(await tops(setup)).toEqual(['top:["x"]', 'top:["y"]'])
+    await events(setup.tenant, ['bob', 2])
+    await minutes(NOON, 120)
+    expect(news(hook, NOON)).toEqual([`100 changed ${TODAY} [team:y]: bob 1 6`])
+  })
+
+  it('L6: tells all groups once if one of them may have changed before', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const hook = await subscribe(setup.tenant, CHANGED)
+    await events(setup.tenant, ['ada', 5, { team: 'x' }], ['bob', 4, { team: 'y' }])
+    await minutes(NOON, 10)
+    news(hook, NOON)
+    await events(setup.tenant, ['bob', 2])
+    await asBefore(setup)
+    await minutes(NOON, 120)
+    expect(news(hook, NOON)).toEqual([
+      `15 changed ${TODAY} [team:x]: ada 1 5`,
+      `15 changed ${TODAY} [team:y]: bob 1 6`,
+    ])
+  })
+
+  it('sends what waits in its outbox as it was made', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const hook = await subscribe(setup.tenant, CHANGED)
+    await events(setup.tenant, ['ada', 5, { team: 'x' }])
+    const { tenant, calls } = through(setup.tenant)
+    await events(tenant, ['zoe', 1])
+    const definition = calls[0]?.definition
+    if (definition === undefined) throw new Error('no message')
+    const object = env.LEADERBOARD.getByName(setup.board)
+    await object.tend({ definition, now: NOON, until: NOON, grace: 0 })
+    await runInDurableObject(object, (_, { storage: { sql } }) =>
+      sql.exec("UPDATE outbox SET facts = json_remove(facts, '$[0].group')"),
+    )
+    await minutes(NOON, 1)
+    expect(news(hook, NOON)).toEqual([`0 changed ${TODAY}: ada 1 5`])
+  })
+})
+
+describe('whoever believes all that is told', () => {
+  it.each([
+    ['one ranking', [undefined]],
+    ['groups', ['x', 'y', 'z']],
+  ])(
+    'W5: knows %s in the end, hears of each user and group once in fifteen minutes, and of no gap',
+    async (_what, teams) => {
+      const seed = Math.floor(Math.random() * 2 ** 31)
+      let state = seed
+      const random = (below: number) => {
+        state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff
+        return Math.floor((state / 0x8000_0000) * below)
+      }
+      const breakdown = teams.length > 1 ? ['team'] : []
+      const setup = await withBoard({ maxParticipants: 6, breakdown })
+      await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
+      for (let minute = 0; minute < 150; minute += 1 + random(9)) {
+        await minutes(NOON, minute)
+        const team = random(3) === 0 ? teams[random(teams.length)] : undefined
+        await events(setup.tenant, [
+          `u${random(9)}`,
+          random(9) - 3,
+          team === undefined ? undefined : { team },
+        ])
+        if (random(12) === 0) await evictDurableObject(env.LEADERBOARD.getByName(setup.board))
+      }
+      await hours(NOON, 3)
+      const told = new Map<unknown, { rank: unknown; group: unknown; at: number }>()
+      const tops = new Map<unknown, { at: number; rankings: unknown }>()
+      for (const { at: when, event, body } of sent) {
+        const board = at(body, 'leaderboard')
+        const group = at(board, 'userAttributes', '0', 'value')
+        if (event === CHANGED) {
+          const before = tops.get(group)
+          if (before !== undefined)
+            expect(when - before.at, `seed ${seed}`).toBeGreaterThanOrEqual(15 * 60_000)
+          tops.set(group, { at: when, rankings: at(board, 'rankings') })
+          continue
+        }
+        const user = at(body, 'user', 'id')
+        const before = told.get(user)
+        expect([user, before?.rank ?? null], `seed ${seed}`).toEqual([user, at(board, 'previousRank')])
+        if (before !== undefined) expect(when - before.at, `seed ${seed}`).toBeGreaterThanOrEqual(15 * 60_000)
+        told.set(user, { rank: at(board, 'rank'), group, at: when })
+      }
+      for (const team of teams) {
+        const query = team === undefined ? {} : { userAttributes: `team:${team}` }
+        const served = await ranking(setup, { limit: '6', ...query })
+        expect(tops.get(team)?.rankings ?? [], `seed ${seed}`).toMatchObject(served)
+        expect(tops.get(team)?.rankings ?? [], `seed ${seed}`).toHaveLength(served.length)
+        const ranked = [...told].filter(([, { rank, group }]) => rank !== null && group === team)
+        expect(Object.fromEntries(ranked.map(([user, { rank }]) => [user, rank])), `seed ${seed}`).toEqual(
+          Object.fromEntries(served.map(({ userId, rank }) => [userId, rank])),
+        )
+      }
+    },
+  )
+})

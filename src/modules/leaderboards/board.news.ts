@@ -1,8 +1,8 @@
 import { type Instant, instant } from '../../shared/clock'
 import type { Board } from './board'
-import type { Definition } from './board.messages'
+import { type Definition, groupOf } from './board.messages'
 import type { Row } from './board.store'
-import { changesOf, rebase, standingOf, topOf } from './news.flush'
+import { changesOf, endOf, rebase, standingOf } from './news.flush'
 import type { Fact, NewsRow, NewsType } from './news.messages'
 import { flushAt, isNews, listens, NewsState } from './news.rules'
 import type { NewsStore } from './news.store'
@@ -34,6 +34,23 @@ export class News {
   reload(): void {
     const state = this.#board.store.note('news')
     this.#state = state === null ? null : NewsState.parse(state)
+    this.#takeOver()
+  }
+
+  /**
+   * Takes over what an earlier version has told, which was about the first places of all groups together. As long as no flush is due, the
+   * groups stand as they did then; else it can't be said which of them have changed, and the flush tells all of them.
+   */
+  #takeOver(): void {
+    if (this.#state === null || this.#state.isByGroup) return
+    const hasGroups = this.#board.definition.breakdown.length > 0
+    this.#store.takeOver(hasGroups ? null : groupOf([]))
+    if (hasGroups && this.#state.due === null)
+      rebase(this.#board, this.#store, {
+        before: this.#listened.filter((type) => type !== 'leaderboard.changed'),
+        after: this.#listened,
+      })
+    this.#set({ isByGroup: true })
   }
 
   #set(change: Partial<NewsState>): void {
@@ -78,6 +95,7 @@ export class News {
       ended: progress.openFrom,
       flushed: this.#state?.flushed ?? 0,
       due: null,
+      isByGroup: true,
     }
     const kept = this.#state === null || before.length === 0 ? fresh : this.#state
     this.#state = { ...kept, version, listened: after }
@@ -85,16 +103,17 @@ export class News {
     rebase(this.#board, this.#store, { before, after })
   }
 
-  /** Follows a change of the configuration: other runs have been told nothing, and anybody may stand elsewhere now. */
+  /** Follows a change of the configuration: other runs and groups have been told nothing, and anybody may stand elsewhere now. */
   adopt(before: Definition, now: Instant): void {
     this.now = now
     const after = this.#board.definition
     const isSame = (['start', 'runUnit', 'runInterval'] as const).every(
       (name) => before[name] === after[name],
     )
-    if (!isSame && this.#state !== null) {
-      this.#store.forget('all')
-      this.#set({ begun: null, ended: this.#board.progress.openFrom })
+    if (this.#state !== null) {
+      const hasSameGroups = JSON.stringify(before.breakdown) === JSON.stringify(after.breakdown)
+      if (!isSame || !hasSameGroups) this.#store.forget('all')
+      if (!isSame) this.#set({ begun: null, ended: this.#board.progress.openFrom })
     }
     this.stir()
   }
@@ -166,7 +185,7 @@ export class News {
     const { begun, ended } = this.#state
     if (begun !== null && this.#listens('leaderboard.finished')) {
       for (const run of latestRuns(this.#board.definition, Math.min(begun, openFrom - 1), ended - 1))
-        facts.push({ type: 'leaderboard.finished', run, top: topOf(this.#board, run.start) })
+        facts.push(...endOf(this.#board, run))
     }
     this.#store.forgetBefore(openFrom)
     this.#store.add(by, facts)

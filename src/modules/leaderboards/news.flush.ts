@@ -1,46 +1,39 @@
+import * as z from 'zod'
 import type { Board } from './board'
 import type { Row } from './board.store'
 import type { Fact, Place } from './news.messages'
-import {
-  compared,
-  isSame,
-  isStill,
-  joined,
-  listens,
-  type Standing,
-  TOP,
-  toldOf,
-  withTold,
-} from './news.rules'
-import { ALL, type NewsStore } from './news.store'
-import { compareEntries } from './ranking'
+import { compared, isSame, joined, listens, type Standing, TOP, toldOf } from './news.rules'
+import type { NewsStore } from './news.store'
 import type { Run } from './runs.rules'
 
-/** The first of a run, all groups together, in L4's order (W6). */
-export function topOf({ store, rankings, places, served }: Board, run: number): Place[] {
-  const first = store.groups(run).flatMap((group) => rankings.of(run, group).entries.slice(0, TOP))
-  return first
-    .toSorted(compareEntries)
-    .slice(0, Math.min(TOP, places))
+/** The first places of a group in a run, in L4's order (W6). */
+function topOf(board: Board, run: number, group: string): Place[] {
+  return placesOf(board, run, group, TOP)
+}
+
+/** The places of a group in a run, all of them or the first. */
+function placesOf({ rankings, served }: Board, run: number, group: string, limit?: number): Place[] {
+  const { entries } = rankings.of(run, group)
+  return entries
+    .slice(0, limit)
     .map(({ userId, iid, score }, index) => [userId, iid, index + 1, served(score)])
 }
 
-function placesOf({ rankings, served }: Board, run: number, group: string): Place[] {
-  const { entries } = rankings.of(run, group)
-  return entries.map(({ userId, iid, score }, index) => [userId, iid, index + 1, served(score)])
-}
+const Values = z.array(z.string())
 
-/** Where a score stands at present, as far as it may be told. */
-export function standingOf({ rankings, definition, served }: Board, row: Row | null): Standing {
+/** A group as a fact names it, from its values as JSON. */
+const named = ({ definition: { breakdown } }: Board, group: string): [string, string][] =>
+  Values.parse(JSON.parse(group)).map((value, index) => [breakdown[index] ?? '', value])
+
+/** Where a score stands at present in its group, as far as it may be told. */
+export function standingOf({ rankings, served }: Board, row: Row | null): Standing {
   const rank = rankings.rankOf(row)
-  if (row === null || rank === null) return null
-  const { group, score, reached } = row
-  return { rank, group, measure: definition.breakdown.length > 0 ? `${score} ${reached}` : served(score) }
+  return row === null || rank === null ? null : { rank, group: row.group, value: served(row.score) }
 }
 
 /**
  * What of the runs that aren't final is other than was last told to those who listen (W5), which counts as told from then on. One row
- * written for the first of all, and one for each group in which a rank is another one.
+ * written for each group whose first places have changed, and one for each in which a rank has.
  */
 export function changesOf(board: Board, told: NewsStore, listened: readonly string[]): Fact[] {
   const { openFrom } = board.progress
@@ -49,29 +42,44 @@ export function changesOf(board: Board, told: NewsStore, listened: readonly stri
     const run = board.runHolding(start)
     if (run === null) return []
     return [
-      ...(listens(listened, 'leaderboard.changed') ? topChange(board, told, run) : []),
+      ...(listens(listened, 'leaderboard.changed') ? topChanges(board, told, run) : []),
       ...(listens(listened, 'leaderboard.rank_changed') ? rankChanges(board, told, run) : []),
     ]
   })
 }
 
-function topChange(board: Board, told: NewsStore, run: Run): Fact[] {
-  const top = topOf(board, run.start)
-  if (isSame(told.list(run.start, ALL), top)) return []
-  told.tell(run.start, ALL, toldOf(top))
-  return [{ type: 'leaderboard.changed', run, top }]
+/** The groups that have ranks, or had some when they were last told, in order. */
+const groupsOf = (board: Board, told: NewsStore, what: 'tops' | 'ranks', { start }: Run) =>
+  [...new Set([...board.store.groups(start), ...told.groups(start, what)])].sort()
+
+function topChanges(board: Board, told: NewsStore, run: Run): Fact[] {
+  return groupsOf(board, told, 'tops', run).flatMap((group): Fact[] => {
+    const top = topOf(board, run.start, group)
+    if (isSame(told.list(run.start, 'tops', group), top)) return []
+    told.tell(run.start, 'tops', group, toldOf(top))
+    return [{ type: 'leaderboard.changed', run, group: named(board, group), top }]
+  })
 }
 
 function rankChanges(board: Board, told: NewsStore, run: Run): Fact[] {
-  const groups = new Set([...board.store.groups(run.start), ...told.groups(run.start)])
-  const others = [...groups].flatMap((group) => {
-    const { moves, list } = compared(told.list(run.start, group), placesOf(board, run.start, group))
-    return moves.length === 0 ? [] : [{ group, moves, list }]
+  const moves = groupsOf(board, told, 'ranks', run).flatMap((group) => {
+    const present = placesOf(board, run.start, group)
+    const { moves, list } = compared(told.list(run.start, 'ranks', group), present)
+    // Of a group that only erased users were in, nothing stays.
+    if (moves.length > 0 || list.length === 0) told.tell(run.start, 'ranks', group, list)
+    return moves.map((move) => ({ ...move, group: named(board, group) }))
   })
-  const moves = joined(others.flatMap((other) => other.moves))
-  for (const { group, list } of others) told.tell(run.start, group, withTold(list, moves))
-  const moved = [...moves.values()].filter((move) => !isStill(move))
-  return moved.map((move) => ({ type: 'leaderboard.rank_changed', run, ...move }))
+  return joined(moves).map((move) => ({ type: 'leaderboard.rank_changed', run, ...move }))
+}
+
+/** How a run ends: one fact for each group with ranks, or a single one for the run if it has none (W6). */
+export function endOf(board: Board, run: Run): Fact[] {
+  const groups = board.store
+    .groups(run.start)
+    .map((group) => ({ group: named(board, group), top: topOf(board, run.start, group) }))
+    .filter(({ top }) => top.length > 0)
+  const ends = groups.length > 0 ? groups : [{ group: [], top: [] }]
+  return ends.map((end) => ({ type: 'leaderboard.finished', run, ...end }))
 }
 
 /** Takes how things stand for told where somebody begins to listen, and forgets what was told where nobody does any more. */
@@ -85,8 +93,10 @@ export function rebase(
   if (ends('leaderboard.changed')) told.forget('tops')
   if (ends('leaderboard.rank_changed')) told.forget('ranks')
   for (const run of board.store.openRuns(board.progress.openFrom)) {
-    if (begins('leaderboard.changed')) told.tell(run, ALL, toldOf(topOf(board, run)))
-    if (!begins('leaderboard.rank_changed')) continue
-    for (const group of board.store.groups(run)) told.tell(run, group, toldOf(placesOf(board, run, group)))
+    for (const group of board.store.groups(run)) {
+      if (begins('leaderboard.changed')) told.tell(run, 'tops', group, toldOf(topOf(board, run, group)))
+      if (begins('leaderboard.rank_changed'))
+        told.tell(run, 'ranks', group, toldOf(placesOf(board, run, group)))
+    }
   }
 }

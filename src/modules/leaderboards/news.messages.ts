@@ -33,17 +33,25 @@ const Span = z.object({ start: z.number(), end: z.number().nullable() })
 export const Place = z.tuple([z.string(), z.string(), z.number(), z.number()])
 export type Place = z.infer<typeof Place>
 
-/** One thing to be told of a run; users by their ids, to be looked up by whoever tells it. */
+/**
+ * The group that a fact is about: the ids of the breakdown attributes and their values, in the breakdown's order (L6). Empty on a board without
+ * breakdown, for a run in which nobody is ranked, and in facts of earlier versions, which were about all groups together.
+ */
+const Group = z.array(z.tuple([z.string(), z.string()])).default([])
+
+/** One thing to be told of a run and group; users by their ids, to be looked up by whoever tells it. */
 export const Fact = z.discriminatedUnion('type', [
   z.object({ type: z.literal('leaderboard.started'), run: Span }),
   z.object({
     type: z.enum(['leaderboard.changed', 'leaderboard.finished']),
     run: Span,
+    group: Group,
     top: z.array(Place),
   }),
   z.object({
     type: z.literal('leaderboard.rank_changed'),
     run: Span,
+    group: Group,
     userId: z.string(),
     iid: z.string(),
     rank: Rank,

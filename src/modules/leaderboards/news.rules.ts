@@ -1,13 +1,15 @@
 import * as z from 'zod'
 import { type Instant, instant } from '../../shared/clock'
+import { packsOf } from '../../shared/packed'
 import type { Fact, NewsType, Place } from './news.messages'
 
 /** For how long after a flush nothing more is told of changes, in milliseconds (W5). */
 export const QUIET = 15 * 60_000
-/** How many of a ranking are told of a leaderboard (W6). */
+/** How many places of a group are told (W6). */
 export const TOP = 10
-/** Users that one row of the outbox mentions at most, where it has more than one fact. */
+/** Users that one row of the outbox mentions at most, and characters of JSON that it has at most, if it has more than one fact. */
 const MOST_MENTIONED = 250
+const MOST_CHARACTERS = 500_000
 
 /** What a board knows of what it has told. */
 export const NewsState = z.object({
@@ -22,21 +24,23 @@ export const NewsState = z.object({
   flushed: z.number(),
   /** When they are to be told next; null while there are none. */
   due: z.number().transform(instant).nullable(),
+  /** Whether the first places are noted by group. Earlier versions noted those of all groups together. */
+  isByGroup: z.boolean().default(false),
 })
 export type NewsState = z.output<typeof NewsState>
 
 /** When a change is told that happens now: at once after a quiet time, else when that is over (W5). */
 export const flushAt = (now: Instant, flushed: number): Instant => instant(Math.max(now, flushed + QUIET))
 
-/** Where a score stands in its group, and what of it may be told: the value as served, or what decides the order among groups. */
-export type Standing = { rank: number; group: string | null; measure: string | number } | null
+/** Where a score stands in its group, and its value as served. */
+export type Standing = { rank: number; group: string | null; value: number } | null
 
 /** Whether a score that has moved may have changed what is told to those who listen. */
 export function isNews(listened: readonly string[], before: Standing, after: Standing): boolean {
   const hasMoved = before?.rank !== after?.rank || before?.group !== after?.group
   if (hasMoved && listens(listened, 'leaderboard.rank_changed')) return true
   const best = Math.min(before?.rank ?? Number.POSITIVE_INFINITY, after?.rank ?? Number.POSITIVE_INFINITY)
-  const isOther = hasMoved || before?.measure !== after?.measure
+  const isOther = hasMoved || before?.value !== after?.value
   return listens(listened, 'leaderboard.changed') && isOther && best <= TOP
 }
 
@@ -46,15 +50,18 @@ export const listens = (listened: readonly string[], type: NewsType): boolean =>
 export const ToldList = z.array(z.tuple([z.string(), z.string(), z.number()]).nullable())
 export type ToldList = z.infer<typeof ToldList>
 
-/** A user's rank that is another than was told; null is outside. */
+/** A user's rank in a group that is another than was told; null is outside. */
 export type Move = Omit<Extract<Fact, { type: 'leaderboard.rank_changed' }>, 'type' | 'run'>
 
 /** Whose rank in a group is another than was told, and what is told of the group once they have been told so (W5). */
-export function compared(told: ToldList, present: readonly Place[]): { moves: Move[]; list: ToldList } {
+export function compared(
+  told: ToldList,
+  present: readonly Place[],
+): { moves: Omit<Move, 'group'>[]; list: ToldList } {
   const known = new Map(
     told.flatMap((one, index) => (one === null ? [] : [[one[1], { rank: index + 1, value: one[2], one }]])),
   )
-  const moves: Move[] = []
+  const moves: Omit<Move, 'group'>[] = []
   const list = present.map(([userId, iid, rank, value]): ToldList[number] => {
     const was = known.get(iid)
     known.delete(iid)
@@ -69,8 +76,11 @@ export function compared(told: ToldList, present: readonly Place[]): { moves: Mo
   return { moves, list }
 }
 
-/** The moves of all groups of a run, one a user: whoever left one group for another has moved once. */
-export function joined(moves: readonly Move[]): Map<string, Move> {
+/**
+ * The moves in all groups of a run, one for each user (W5): whoever went from one group to another has the rank in the new one, and before
+ * that the rank in the old one, which may be the same.
+ */
+export function joined(moves: readonly Move[]): Move[] {
   const byUser = new Map<string, Move>()
   for (const move of moves) {
     const other = byUser.get(move.iid)
@@ -78,21 +88,8 @@ export function joined(moves: readonly Move[]): Map<string, Move> {
     const { previousRank, previousValue } = left
     byUser.set(move.iid, { ...came, previousRank, previousValue })
   }
-  return byUser
+  return [...byUser.values()]
 }
-
-/** Whether a user has the rank that was told, though in another group: that is not told. */
-export const isStill = (move: Move | undefined): boolean =>
-  move !== undefined && move.rank === move.previousRank
-
-/** What was told of a group with these moves: of those who still have their rank, the value of when it was told. */
-export const withTold = (list: ToldList, moves: ReadonlyMap<string, Move>): ToldList =>
-  list.map((one) => {
-    if (one === null) return null
-    const [userId, iid, value] = one
-    const move = moves.get(iid)
-    return [userId, iid, isStill(move) ? (move?.previousValue ?? value) : value]
-  })
 
 /** Whether those whom a list tells of stand there as these do: the same users in the same places with the same values. */
 export const isSame = (told: ToldList, top: readonly Place[]): boolean =>
@@ -105,18 +102,10 @@ export const toldOf = (places: readonly Place[]): ToldList =>
 
 /** Facts in as few rows as keep each of them short. */
 export function rowsOf(facts: readonly Fact[]): Fact[][] {
-  const rows: Fact[][] = []
-  let mentioned = MOST_MENTIONED
-  for (const fact of facts) {
-    const users = mentionedBy(fact)
-    if (mentioned + users > MOST_MENTIONED) {
-      rows.push([])
-      mentioned = 0
-    }
-    rows.at(-1)?.push(fact)
-    mentioned += users
-  }
-  return rows
+  const share = MOST_CHARACTERS / MOST_MENTIONED
+  return packsOf(facts, MOST_CHARACTERS, (fact) =>
+    Math.max(mentionedBy(fact) * share, JSON.stringify(fact).length),
+  )
 }
 
 /** How many users a fact mentions, at least one. */

@@ -3,14 +3,14 @@ import type { TenantContext } from '../../context'
 import type { UserState } from '../../engine/state'
 import { type Instant, systemNow } from '../../shared/clock'
 import { childId } from '../../shared/ids'
+import { filtersAnswer } from '../attributes/attributes.answers'
 import type { Configuration, Leaderboard } from '../configuration/configuration'
 import { handOver } from '../outbox/hand-over.service'
 import type { Message, Parcel } from '../outbox/outbox'
 import { userAnswer } from '../users/users.answers'
 import { userOf, usersStatement } from '../users/users.repository'
-import type { WebhookUserLeaderboardResponse } from '../webhooks/payloads'
+import type { WebhookLeaderboardResponse, WebhookUserLeaderboardResponse } from '../webhooks/payloads'
 import { leaderboardFields } from './leaderboards.answers'
-import type { LeaderboardResponseWithRankings } from './leaderboards.schemas'
 import type { Fact, NewsRow, Place } from './news.messages'
 import { dateOf, type Run } from './runs.rules'
 
@@ -66,7 +66,7 @@ function bodyOf(
   fact: Fact,
   at: Instant,
 ): Message['body'] | null {
-  const leaderboard = runFields(config, board, fact.run, at)
+  const leaderboard = { ...runFields(config, board, fact.run, at), ...groupFields(config, fact) }
   if (!('iid' in fact)) {
     const rankings = rankingsOf(users, 'top' in fact ? fact.top : [])
     return { leaderboard: { ...leaderboard, rankings } satisfies WithRankings }
@@ -78,7 +78,7 @@ function bodyOf(
   return { user: userAnswer(config, user), leaderboard: { ...leaderboard, ...place } satisfies WithPlace }
 }
 
-type WithRankings = z.infer<typeof LeaderboardResponseWithRankings>
+type WithRankings = z.infer<typeof WebhookLeaderboardResponse>
 type WithPlace = z.infer<typeof WebhookUserLeaderboardResponse>
 
 /** The fields of a leaderboard, with the first and the last day of the run that it is about, as an event's answer has them (L11). */
@@ -87,6 +87,19 @@ function runFields(config: Configuration, board: Leaderboard, { start, end }: Ru
     ...leaderboardFields(config, board, at),
     start: dateOf(start),
     end: end === null ? null : dateOf(end),
+  }
+}
+
+/** The group that a fact is about, and what it says of the status: a run that is final is finished, although others may follow. */
+function groupFields(
+  config: Configuration,
+  fact: Fact,
+): Partial<Pick<WithRankings, 'userAttributes' | 'status'>> {
+  const group = 'group' in fact ? fact.group : []
+  const filters = group.map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
+  return {
+    ...(filters.length > 0 && { userAttributes: filtersAnswer(config, filters) }),
+    ...(fact.type === 'leaderboard.finished' && { status: 'finished' }),
   }
 }
 

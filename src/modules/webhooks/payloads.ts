@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Timestamp } from '../../http/fields'
 import { UserAchievementResponse } from '../achievements/achievements.schemas'
+import { AttributeFilterAnswer } from '../attributes/attributes.schemas'
 import {
   LeaderboardResponseWithRankings,
   UserLeaderboardResponse,
@@ -12,10 +13,22 @@ import type { EventType } from './events'
 
 const date = z.string().meta({ format: 'date' })
 
+/** The group that an event is about: the values of the breakdown attributes, in the breakdown's order (L6). */
+const userAttributes = z.array(AttributeFilterAnswer).optional().meta({
+  description:
+    'The group that this is about, by the breakdown attributes. Absent on a leaderboard without breakdown, and if a run ends in which nobody is ranked.',
+})
+
+/** The first places of a group of a leaderboard in a run (W6). */
+export const WebhookLeaderboardResponse = LeaderboardResponseWithRankings.extend({ userAttributes }).meta({
+  id: 'WebhookLeaderboardResponse',
+})
+
 /** A user's place on a leaderboard as webhooks are told of it: now, and when they were last told of it (W5). */
 export const WebhookUserLeaderboardResponse = UserLeaderboardResponse.extend({
   previousRank: z.int32().nullable(),
   previousValue: z.int32().nullable(),
+  userAttributes,
 }).meta({ id: 'WebhookUserLeaderboardResponse' })
 
 /** A boost as webhooks are told of it (W6). */
@@ -54,8 +67,8 @@ export const BODIES = {
     recap: z.object({ periodStart: date, periodEnd: date }),
   }),
   'emails.streak_reminder_due': z.object({ timestamp: Timestamp, user: User, streak: StreakResponse }),
-  'leaderboard.changed': z.object({ leaderboard: LeaderboardResponseWithRankings }),
-  'leaderboard.finished': z.object({ leaderboard: LeaderboardResponseWithRankings }),
+  'leaderboard.changed': z.object({ leaderboard: WebhookLeaderboardResponse }),
+  'leaderboard.finished': z.object({ leaderboard: WebhookLeaderboardResponse }),
   'leaderboard.rank_changed': z.object({ user: User, leaderboard: WebhookUserLeaderboardResponse }),
   'leaderboard.started': z.object({ leaderboard: LeaderboardResponseWithRankings }),
   'points.boost_finished': z.object({ timestamp: Timestamp, boost: PointsBoostWebhookPayload }),
