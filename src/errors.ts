@@ -18,8 +18,8 @@ export type Fault = { path: string; message: string }
 
 /** The most faults that one answer names: a batch may have some in each of its events. */
 const MOST_FAULTS = 1_000
-/** The most keys that one answer names. */
-const MOST_KEYS = 20
+/** The most events of unknown metrics that one answer names. */
+const MOST_EVENTS = 20
 
 /** Every way in which a request can be refused, by status (G2). */
 export const refusals = {
@@ -43,11 +43,14 @@ export const refusals = {
   bodyTooLarge: (limit: string) => new Refusal(413, `The body is larger than ${limit}. Send less at once.`),
   bodyNotJson: () => new Refusal(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
   notFound: (what: string) => new Refusal(404, `${what} does not exist. Check the path.`),
-  noMetrics: (keys: readonly string[]) => {
-    const told = keys.slice(0, MOST_KEYS).map((key) => JSON.stringify(key.slice(0, 255)))
-    const more = keys.length - told.length
-    const list = [...told, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
-    return new Refusal(404, `No metric has the key ${list}. Check the events.`)
+  /** `events` are those of a batch whose metric does not exist, by their index from 0. */
+  noMetrics: (events: readonly { index: number; key: string }[]) => {
+    const told = events
+      .slice(0, MOST_EVENTS)
+      .map(({ index, key }) => `${index}.key: no metric has the key ${JSON.stringify(key.slice(0, 255))}`)
+    const more = events.length - told.length
+    const list = [...told, ...(more > 0 ? [`and ${more} more events`] : [])].join('; ')
+    return new Refusal(404, `${list}. Check the keys, or create the metrics first.`)
   },
   noRun: (date: string) =>
     new Refusal(

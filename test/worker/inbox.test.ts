@@ -171,16 +171,30 @@ describe('a batch that is refused', () => {
     expect(error).not.toMatch(/\.;|\.\./)
   })
 
-  it('E7: is of unknown metrics: 404 that names them all, before whatever else is wrong', async () => {
+  it('E7: is of unknown metrics: 404 that names each with the index of its event, before whatever else is wrong', async () => {
     const tenant = await prepared()
     const other = await newTenant()
     await other.metric('theirs')
-    const items = [event('', 1), event('ada', 1, { key: 'no' }), event('ada', 1, { key: 'theirs' }), null]
-    await refused(tenant, items, 404, '"no", "theirs"')
-    await refused(tenant, [event('ada', 1), event('ada', 1, { key: '' })], 404, '""')
+    const items = [
+      event('', 1),
+      event('ada', 1, { key: 'no' }),
+      event('ada', 1, { key: 'theirs' }),
+      null,
+      event('ada', 1),
+      event('bob', 1, { key: 'no' }),
+    ]
+    const named = ['1.key: no metric has the key "no"', '2.key: no metric has the key "theirs"', '5.key: no']
+    const error = await refused(tenant, items, 404, ...named)
+    expect(error).not.toMatch(/[034]\.key/)
+    await refused(
+      tenant,
+      [event('ada', 1), event('ada', 1, { key: '' })],
+      404,
+      '1.key: no metric has the key ""',
+    )
     const gone = await tenant.metric('gone')
     await tenant.admin('DELETE', `/metrics?ids=${gone}`)
-    await refused(tenant, [event('ada', 1, { key: 'gone' })], 404, '"gone"')
+    await refused(tenant, [event('ada', 1, { key: 'gone' })], 404, '0.key: no metric has the key "gone"')
   })
 
   it('U4: subscribes somebody of whom no address is known by then', async () => {

@@ -3,7 +3,6 @@ import type { Scope } from '../../context'
 import { type Fault, refusals, refuse } from '../../errors'
 import { systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
-import { metricByKey } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { eventCommand, messageOf } from '../events/commands'
 import { arm } from '../timekeeper/timekeeper.service'
@@ -23,19 +22,20 @@ type EventCheck = {
   attributes?: ReadonlyMap<string, unknown> | undefined
 }
 
-const keyOf = (event: unknown) =>
+const keyOf = (event: unknown, index: number) =>
   typeof event === 'object' && event !== null && 'key' in event && typeof event.key === 'string'
-    ? [event.key]
+    ? [{ index, key: event.key }]
     : []
 
-/** Throws 404 where events of a batch are of metrics that don't exist; all of them are named (E9). */
+/** Throws 404 if events of a batch are of metrics that don't exist; names them by their index, from 0 (E9). */
 export async function requireMetrics(scope: Scope, json: unknown): Promise<void> {
   // What is too long is refused by its length.
   const events: unknown[] = Array.isArray(json) && json.length <= EVENTS_MAX ? json : []
-  const keys = [...new Set(events.flatMap(keyOf))]
-  if (keys.length === 0) return
-  const config = await configurationOf(scope)
-  const unknown = keys.filter((key) => metricByKey(config, key) === undefined)
+  const named = events.flatMap(keyOf)
+  if (named.length === 0) return
+  const { metrics } = await configurationOf(scope)
+  const known = new Set(metrics.map(({ key }) => key))
+  const unknown = named.filter(({ key }) => !known.has(key))
   if (unknown.length === 0) return
   throw refusals.noMetrics(unknown)
 }
