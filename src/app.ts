@@ -22,6 +22,7 @@ import { metricRoutes } from './modules/metrics/metrics.routes'
 import { userMetricRoutes } from './modules/metrics/user-metrics.routes'
 import { notificationRoutes } from './modules/notifications/notifications.routes'
 import { unsubscribeRoutes } from './modules/notifications/unsubscribe.routes'
+import { overviewRoutes } from './modules/overview/overview.routes'
 import { pointsAdminRoutes } from './modules/points/points.admin.routes'
 import { pointsRoutes } from './modules/points/points.routes'
 import { preferenceRoutes } from './modules/preferences/preferences.routes'
@@ -40,6 +41,7 @@ const MODULES = [
   docsRoutes,
   eventRoutes,
   userRoutes,
+  overviewRoutes,
   userMetricRoutes,
   pointsRoutes,
   achievementRoutes,

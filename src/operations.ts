@@ -11,6 +11,7 @@ import * as leaderboards from './modules/leaderboards/leaderboards.routes'
 import { metricOperations } from './modules/metrics/metrics.routes'
 import * as userMetrics from './modules/metrics/user-metrics.routes'
 import { notificationOperations } from './modules/notifications/notifications.routes'
+import { usersOverview } from './modules/overview/overview.routes'
 import { pointsAdminOperations } from './modules/points/points.admin.routes'
 import { pointsOperations } from './modules/points/points.routes'
 import * as preferences from './modules/preferences/preferences.routes'
@@ -32,15 +33,18 @@ export const applicationOperations: readonly OperationSpec[] = [
   users.usersGet,
   users.usersIdentify,
   users.usersUpdate,
+  usersOverview,
   userMetrics.usersAllMetrics,
   userMetrics.usersSingleMetric,
   userMetrics.usersMetricEventSummary,
   achievements.usersAchievements,
   ...pointsOperations,
+  leaderboards.usersAllLeaderboards,
   leaderboards.usersLeaderboard,
   usersWrapped,
   leaderboards.leaderboardsAll,
   leaderboards.leaderboardsGet,
+  leaderboards.leaderboardsGroups,
   preferences.usersGetPreferences,
   preferences.usersUpdatePreferences,
   streaks.usersStreak,

@@ -202,12 +202,21 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
     start: day(0),
     ...more,
   })
-  await create(['board', 'pointsBoard', 'streakBoard', 'spareBoard'], 'admin_leaderboards_create', [
-    board('words', { rankBy: 'metric', metricId: of('metric') }),
-    board('daily', { rankBy: 'points', pointsSystemId: of('system'), runUnit: 'day', runInterval: 1 }),
-    board('streaks', { rankBy: 'streak' }),
-    board('spare', { rankBy: 'metric', metricId: of('metric') }),
-  ])
+  await create(
+    ['board', 'pointsBoard', 'streakBoard', 'spareBoard', 'groupBoard'],
+    'admin_leaderboards_create',
+    [
+      board('words', { rankBy: 'metric', metricId: of('metric') }),
+      board('daily', { rankBy: 'points', pointsSystemId: of('system'), runUnit: 'day', runInterval: 1 }),
+      board('streaks', { rankBy: 'streak' }),
+      board('spare', { rankBy: 'metric', metricId: of('metric') }),
+      board('plans', {
+        rankBy: 'metric',
+        metricId: of('minutes'),
+        breakdownAttributes: [of('attribute')],
+      }),
+    ],
+  )
   const freezes = { initial: 1, max: 2, autoEarnInterval: null, autoEarnAmount: 1 }
   await done(ask, 'admin_streaks_settings_update', { body: { metrics: [], freezes } })
 
@@ -434,18 +443,22 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['users_get', ofAda],
   ['users_identify', ({ mark }) => ({ params: { id: 'finn' }, body: person(mark, 'finn') })],
   ['users_update', ({ mark }) => ({ params: { id: 'bob' }, body: { name: `${mark} Robert` } })],
+  ['users_overview', ofAda],
   ['users_all_metrics', ofAda],
   ['users_single_metric', () => ({ params: { ...ada, key: 'words' } })],
   ['users_metric_event_summary', (world) => ({ params: { ...ada, key: 'words' }, query: change(world) })],
   ['users_achievements', () => ({ params: ada, query: { includeIncomplete: 'true' } })],
+  ['users_all_points', () => ({ params: ada, query: { awards: '100' } })],
   ['users_points', () => ({ params: { ...ada, key: 'xp' }, query: { awards: '100' } })],
   ['users_points_boosts', () => ({ params: { ...ada, key: 'xp' } })],
   ['users_points_event_summary', (world) => ({ params: { ...ada, key: 'xp' }, query: change(world) })],
+  ['points_all', nothing],
   ['points_system', () => inXp],
   ['points_levels', () => inXp],
   ['points_boosts', () => ({ ...inXp, query: { includeFinished: 'true' } })],
   ['points_summary', () => [inXp, { ...inXp, query: { userAttributes: 'plan:pro' } }]],
   ['points_level_summary', () => [inXp, { ...inXp, query: { userAttributes: 'plan:pro' } }]],
+  ['users_all_leaderboards', () => ({ params: ada, query: { includeFinished: 'true', numEvents: '100' } })],
   [
     'users_leaderboard',
     () =>
@@ -461,6 +474,7 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
       { params: { key: 'words' }, query: { userId: 'bob', offset: '-1' } },
     ],
   ],
+  ['leaderboards_groups', () => ({ params: { key: 'plans' } })],
   ['users_get_preferences', ofAda],
   [
     'users_update_preferences',
@@ -475,6 +489,7 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['admin_streaks_settings_get', nothing],
   ['admin_streaks_settings_update', ({ factor }) => ({ body: { freezes: { max: 3 + (factor % 90) } } })],
   ['admin_streaks_freezes_create', () => ({ body: { freezes: [{ userId: 'ada' }] } })],
+  ['admin_streaks_pauses_list', () => ({ query: { userId: 'bob', limit: '100' } })],
   [
     'admin_streaks_pauses_create',
     ({ day, factor }) => ({ body: { pauses: [{ userId: 'ada', start: day(70), end: day(70 + factor) }] } }),

@@ -234,8 +234,8 @@ export function openApiDocument(
     ]
     if (!spec.account) parameters.push({ $ref: '#/components/parameters/TenantId' })
     const responses: Record<string, Answer> = {}
-    for (const [status, { description, headers = {} }] of Object.entries(spec.answers)) {
-      const told = Object.entries(headers).map(([name, tells]) => [
+    for (const [status, { description, headers, optionalHeaders }] of Object.entries(spec.answers)) {
+      const told = Object.entries({ ...headers, ...optionalHeaders }).map(([name, tells]) => [
         name,
         { description: tells, schema: { type: 'string' } },
       ])

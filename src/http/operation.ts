@@ -4,8 +4,16 @@ import type { Streamed } from './stream'
 /** The interface that an operation belongs to (G1). */
 export type Surface = 'application' | 'admin'
 
-/** What an answer of one status holds; `headers` are those of its own, by name, each with what it tells. */
-export type AnswerSpec = { description: string; body: z.ZodType; headers?: Readonly<Record<string, string>> }
+/**
+ * What an answer of one status holds; `headers` are those of its own, by name, each with what it tells, and `optionalHeaders` those that not every
+ * such answer has.
+ */
+export type AnswerSpec = {
+  description: string
+  body: z.ZodType
+  headers?: Readonly<Record<string, string>>
+  optionalHeaders?: Readonly<Record<string, string>>
+}
 
 /**
  * One operation of the wire contract: the one place from which its route, its validation, the type of its answers and
@@ -54,7 +62,9 @@ export type Reply<O extends OperationSpec> = {
   [S in keyof O['answers'] & number]: {
     status: S
     body: z.input<O['answers'][S]['body']> | Streamed<z.input<O['answers'][S]['body']>>
-    headers?: { [H in keyof O['answers'][S]['headers']]: string }
+    headers?: { [H in keyof O['answers'][S]['headers']]: string } & {
+      [H in keyof O['answers'][S]['optionalHeaders']]?: string
+    }
   }
 }[keyof O['answers'] & number]
 

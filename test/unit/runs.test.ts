@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { askedAtOnce } from '../../src/modules/leaderboards/asked.rules'
 import * as rules from '../../src/modules/leaderboards/runs.rules'
 import { civilDate, dayOf } from '../../src/shared/civil'
 import { instant, iso } from '../../src/shared/clock'
@@ -259,5 +260,35 @@ describe('L1: the daily window', () => {
     expect(rules.dateOf(rules.localDay(at('23:59:59.999'), 1))).toBe('2026-03-11')
     expect(rules.dateOf(rules.localDay(at('10:30:00'), -11 * 60))).toBe('2026-03-09')
     expect(rules.localDay(-1, 0)).toBe(-1)
+  })
+})
+
+describe('which leaderboards an answer about all of them asks', () => {
+  const now = moment('2026-03-10T12:00:00Z')
+  const board = (name: string, status: 'active' | 'finished' | 'inactive' | 'scheduled') => ({
+    ...schedule('2026-03-01'),
+    name,
+    status,
+  })
+  const names = (
+    boards: Parameters<typeof askedAtOnce<ReturnType<typeof board>>>[0],
+    includeFinished: boolean,
+  ) => askedAtOnce(boards, now, { includeFinished }).map(({ name }) => name)
+  const finished = Array.from({ length: 150 }, (_, n) => board(`f${n}`, 'finished'))
+  const active = Array.from({ length: 3 }, (_, n) => board(`a${n}`, 'active'))
+
+  test('L7, L9: those that users see, in order of creation', () => {
+    const hidden = [board('i', 'inactive'), { ...board('s', 'scheduled'), start: civilDate('2026-04-01') }]
+    const some = [...finished.slice(0, 2), ...active, ...hidden, ...finished.slice(2, 4)]
+    expect(names(some, false)).toEqual(['a0', 'a1', 'a2'])
+    expect(names(some, true)).toEqual(['f0', 'f1', 'a0', 'a1', 'a2', 'f2', 'f3'])
+    expect(names([{ ...board('over', 'active'), end: civilDate('2026-03-05') }], false)).toEqual([])
+  })
+
+  test('100 at most: all active ones, and the newest of those that are finished', () => {
+    const many = names([...active, ...finished], true)
+    expect(many).toEqual(['a0', 'a1', 'a2', ...Array.from({ length: 97 }, (_, n) => `f${n + 53}`)])
+    const full = Array.from({ length: 100 }, (_, n) => board(`a${n}`, 'active'))
+    expect(names([...finished, ...full], true)).toEqual(full.map(({ name }) => name))
   })
 })

@@ -91,6 +91,6 @@ export function achievementRoutes(app: App): void {
     usersAchievements,
     { subject: (_json, param) => param('id'), find: (scope, param) => findUser(scope, param('id')) },
     async (scope, { query }, user) =>
-      ok(await listOfUser(scope, user, query.includeIncomplete !== undefined)),
+      ok(await listOfUser(scope, user, { includeIncomplete: query.includeIncomplete !== undefined })),
   )
 }

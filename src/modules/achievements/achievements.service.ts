@@ -14,7 +14,7 @@ import type {
   AchievementsResponse,
   UserAchievementsResponse,
 } from './achievements.schemas'
-import { readTallies, USERS } from './tallies.repository'
+import { readTallies, type Tallies, USERS } from './tallies.repository'
 
 /** The active achievements, or those of them whose user filters the attributes meet, in order of creation (A6). Throws 422 on unknown keys. */
 export async function listActive(
@@ -24,20 +24,20 @@ export async function listActive(
   const config = await configurationOf(scope)
   refuse(unknownAttributes(config, 'user', attributes))
   const values = attributes && resolveAttributes(config, 'user', attributes)
-  const statsOf = await readStats(scope)
+  const statsOf = statsFrom(await readTallies(scope.db))
   return config.achievements
     .filter((one) => isOpen(config, one) && (values === undefined || meets(one.userAttributes, values)))
     .map((one) => ({ ...achievementAnswer(config, one), ...statsOf(one) }))
 }
 
-/** The achievements that a user has completed, and, if asked for, those that the user may yet complete (A6). */
+/** The achievements that a user has completed, and, if asked for, those that the user may yet complete (A6). `tallies` are read unless given. */
 export async function listOfUser(
   scope: Scope,
   user: UserState,
-  includeIncomplete: boolean,
+  { includeIncomplete, tallies }: { includeIncomplete: boolean; tallies?: Tallies },
 ): Promise<z.input<typeof UserAchievementsResponse>> {
   const config = await configurationOf(scope)
-  const statsOf = await readStats(scope)
+  const statsOf = statsFrom(tallies ?? (await readTallies(scope.db)))
   const shown = includeIncomplete ? visibleTo(config, user) : completedBy(config, user)
   return shown.map((one) => ({
     ...userAchievementAnswer(config, one, user.achievements.get(one.id)),
@@ -69,9 +69,8 @@ function isOpen({ metrics }: Configuration, { status, metricId }: Achievement): 
   return status === 'active' && (metricId === null || metrics.some(({ id }) => id === metricId))
 }
 
-/** Tells of each achievement how many users have completed it, and of how many users, in per cent, by one read of the counters (A5). */
-async function readStats({ db }: Scope) {
-  const tallies = await readTallies(db)
+/** Tells of each achievement how many users have completed it, and how many of a hundred users that is (A5). */
+function statsFrom(tallies: Tallies) {
   const users = tallies.get(USERS) ?? 0
   return ({ id }: Achievement) => {
     const completions = tallies.get(id) ?? 0

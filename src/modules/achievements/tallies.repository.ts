@@ -21,10 +21,23 @@ export function tally(
 
 const ALL = 'SELECT name, count FROM tallies WHERE tenant_id = ?1'
 
+/** How many users a tenant has, and how many have completed each achievement, by name. */
+export type Tallies = ReadonlyMap<string, number>
+
+/** Reads the tallies of a tenant. Parsed by `parseTallies`. */
+export function talliesStatement(db: TenantDatabase): D1PreparedStatement {
+  return db.statement(ALL, db.tenantId)
+}
+
+const Rows = z.array(z.object({ name: z.string(), count: z.number() }))
+
+/** What `talliesStatement` has read (A5). */
+export function parseTallies(result: D1Result | undefined): Tallies {
+  return new Map(Rows.parse(result?.results ?? []).map(({ name, count }) => [name, count]))
+}
+
 /** How many users a tenant has, and how many have completed each achievement, by name (A5). */
-export async function readTallies(db: TenantDatabase): Promise<ReadonlyMap<string, number>> {
-  const rows = z
-    .array(z.object({ name: z.string(), count: z.number() }))
-    .parse(await db.rows(db.statement(ALL, db.tenantId)))
-  return new Map(rows.map(({ name, count }) => [name, count]))
+export async function readTallies(db: TenantDatabase): Promise<Tallies> {
+  const [result] = await db.batch([talliesStatement(db)])
+  return parseTallies(result)
 }

@@ -149,6 +149,20 @@ export const PageReply = z.array(
   z.object({ userId: z.string(), iid: z.string(), rank: z.number(), value: z.number() }),
 )
 
+/** Asks for a page of the groups of one run, by its first day: so many after one of so many users and these values. */
+export const GroupsRequest = z.object({
+  definition: told,
+  now: moment,
+  run: z.number(),
+  after: z.object({ users: z.number(), group: z.string() }).nullable(),
+  limit: z.number(),
+})
+/** Groups as JSON of the values of the breakdown attributes, with how many users are ranked in each. */
+export const GroupsReply = z.object({
+  groups: z.array(z.object({ group: z.string(), users: z.number() })),
+  hasMore: z.boolean(),
+})
+
 /** Asks for a user's place in one run and how it came about (L10). */
 export const PlaceRequest = z.object({
   definition: told,

@@ -12,6 +12,8 @@ import {
   Definition,
   Delivery,
   type DeliveryReply,
+  type GroupsReply,
+  GroupsRequest,
   type HeldReply,
   type PageReply,
   PageRequest,
@@ -23,7 +25,7 @@ import {
   TendRequest,
   type Told,
 } from './board.messages'
-import { readBest, readHeld, readPage, readPlace } from './board.reads'
+import { readBest, readGroups, readHeld, readPage, readPlace } from './board.reads'
 import { Sql } from './board.statements'
 import { BoardStore } from './board.store'
 import { tend } from './board.upkeep'
@@ -110,6 +112,13 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     if (this.#isDeleted) return null
     const { definition, now, ...rest } = PageRequest.parse(request)
     return readPage(this.#at(definition, now), rest)
+  }
+
+  /** A page of the groups of a run; null where the leaderboard was deleted. */
+  groups(request: z.input<typeof GroupsRequest>): z.input<typeof GroupsReply> | null {
+    if (this.#isDeleted) return null
+    const { definition, now, ...rest } = GroupsRequest.parse(request)
+    return readGroups(this.#at(definition, now), rest)
   }
 
   /** A user's place (L10); null where the leaderboard was deleted. */

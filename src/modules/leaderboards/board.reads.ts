@@ -1,10 +1,13 @@
 import type * as z from 'zod'
+import { systemNow } from '../../shared/clock'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
 import { LAST_DAY } from '../../shared/periods'
 import type { Board } from './board'
 import {
   type BestReply,
   type BestRequest,
+  type GroupsReply,
+  type GroupsRequest,
   groupOf,
   type HeldReply,
   type PageReply,
@@ -12,6 +15,8 @@ import {
   type PlaceReply,
   type PlaceRequest,
 } from './board.messages'
+import type { GroupSize } from './group-sizes'
+import { compareText } from './ranking'
 import { lastDayOf, nearestRun, type Run } from './runs.rules'
 
 type Page = z.output<typeof PageReply>
@@ -34,6 +39,22 @@ export function readPage(
     rank: one.rank ?? first + index + 1,
     value: board.served(one.score),
   }))
+}
+
+/** A page of the groups of one run: those with the most ranked users first, equals in order of their values. Nobody's while the board is hidden (S10). */
+export function readGroups(
+  board: Board,
+  { run, after, limit }: Pick<z.output<typeof GroupsRequest>, 'run' | 'after' | 'limit'>,
+): z.output<typeof GroupsReply> {
+  const { store, places, groupSizes } = board
+  const isFinal = board.isFinal(run)
+  const max = isFinal && places > 0 ? store.maxOf(run) : places
+  const sizes = groupSizes.of(run, systemNow(), () => store.groupSizes(run, max, isFinal))
+  const isAfter = ({ group, users }: GroupSize) =>
+    after === null || users < after.users || (users === after.users && compareText(group, after.group) > 0)
+  const first = sizes.findIndex(isAfter)
+  const groups = first < 0 ? [] : sizes.slice(first, first + limit)
+  return { groups, hasMore: first >= 0 && first + groups.length < sizes.length }
 }
 
 /** Someone who is ranked; without a rank where that is the place in the list. */

@@ -1,5 +1,6 @@
 import { packed } from '../../shared/packed'
 import type { Sql } from './board.statements'
+import type { Counted, GroupSize } from './group-sizes'
 import type { Entry } from './ranking'
 
 /** What a leaderboard's object keeps: docs/storage.md lists it. */
@@ -59,7 +60,21 @@ const ENTRY = 'user_id AS userId, iid, score, reached'
 const MATCHES = `NOT EXISTS (SELECT 1 FROM json_each(?2) asked
   WHERE asked.value IS NOT NULL AND grp ->> asked.key IS NOT asked.value)`
 
+/** The most groups that are listed of a run, and the most characters that they have. */
+const MOST_GROUPS = 10_000
+const MOST_CHARACTERS = 4_000_000
+/** The largest groups of a run, from rows of ranked users; ?2 is how many are ranked in a group at most. */
+const sizesIn = (rows: string) => `
+  SELECT "group", users, read FROM (
+    SELECT "group", users, read, sum(length("group")) OVER (ORDER BY users DESC, "group") AS characters FROM (
+      SELECT grp AS "group", min(count(*), ?2) AS users, sum(count(*)) OVER () AS read FROM ${rows} GROUP BY grp
+      ORDER BY users DESC, grp LIMIT ${MOST_GROUPS}))
+  WHERE users > 0 AND characters <= ${MOST_CHARACTERS} ORDER BY users DESC, "group"`
+
 const SQL = {
+  sizes: sizesIn('scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL'),
+  // An erased user's place is empty.
+  finalSizes: sizesIn('finals WHERE run = ?1 AND grp IS NOT NULL AND iid IS NOT NULL'),
   ofUser: `SELECT ${COLUMNS} FROM scores WHERE user_id = ?1 AND iid = ?2 ORDER BY run`,
   put: `INSERT INTO scores (user_id, iid, run, grp, score, reached, cursor, grouped) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
     ON CONFLICT DO UPDATE SET grp = ?4, score = ?5, reached = ?6, cursor = ?7, grouped = ?8`,
@@ -179,6 +194,12 @@ export class BoardStore {
   /** The groups of a run in which somebody is ranked. */
   groups(run: number): string[] {
     return this.sql.rows<{ group: string }>(SQL.groups, run).map(({ group }) => group)
+  }
+
+  /** The groups of a run with how many users are ranked in each, at most `max`: the largest first, equals in order of their values. */
+  groupSizes(run: number, max: number, isFinal: boolean): Counted {
+    const rows = this.sql.rows<GroupSize & { read: number }>(isFinal ? SQL.finalSizes : SQL.sizes, run, max)
+    return { sizes: rows.map(({ group, users }) => ({ group, users })), read: rows[0]?.read ?? 0 }
   }
 
   /** Freezes the ranking of a run, and lets the scores of the runs before it go (L8). */

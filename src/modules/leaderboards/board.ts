@@ -5,6 +5,7 @@ import { type Applying, Definition, meaningOf, type Placement, type ScoreChange 
 import { News } from './board.news'
 import type { BoardStore, Row } from './board.store'
 import { applied, follows, replaced, type Sum, settled, sumsOf } from './chain.rules'
+import { GroupSizes } from './group-sizes'
 import { NewsStore } from './news.store'
 import { newProgress, Progress, utcDay } from './progress'
 import { Rankings } from './rankings'
@@ -21,6 +22,7 @@ export class Board {
   readonly store: BoardStore
   readonly #source: Source
   readonly rankings: Rankings
+  readonly groupSizes = new GroupSizes()
   readonly news: News
   /** While a comparison waits for D1: users whose scores have moved meanwhile, whom its page may not know of. */
   #moved: Set<string> | null = null
@@ -43,12 +45,18 @@ export class Board {
 
   /** Reads what is stored anew, where memory may be ahead of it. Whoever waits for D1 meanwhile goes on with this same board. */
   reload(): void {
-    this.rankings.clear()
+    this.#forgetRankings()
     this.#lastRun = null
     const progress = this.store.note('progress')
     this.#definition = Definition.parse(this.store.note('board'))
     this.#progress = progress === null ? newProgress(this.#definition) : Progress.parse(progress)
     this.news.reload()
+  }
+
+  /** Lets go of what memory holds of the rankings. */
+  #forgetRankings(): void {
+    this.rankings.clear()
+    this.groupSizes.clear()
   }
 
   /** Keeps whoever still waits for D1 from storing anything: the leaderboard was deleted. */
@@ -109,7 +117,7 @@ export class Board {
     if (isOther) this.roll(utcDay(now))
     this.#definition = next
     if (!isOther) return
-    this.rankings.clear()
+    this.#forgetRankings()
     this.#lastRun = null
     if (differs('start', 'runUnit', 'runInterval', 'breakdown')) {
       this.store.forgetFrom(Number.MIN_SAFE_INTEGER)
@@ -130,7 +138,7 @@ export class Board {
     this.store.forgetFrom(openFrom)
     this.store.forgetFinals(openFrom)
     this.store.unsettle()
-    this.rankings.clear()
+    this.#forgetRankings()
     this.progress = { ...newProgress(this.#definition), openFrom }
     this.news.rewind(openFrom)
   }
@@ -295,7 +303,7 @@ export class Board {
     for (const { userId, iid } of users) this.store.erase(userId, iid)
     for (const { iid } of users) this.news.erase(iid)
     if (this.store.sql.rowsWritten === rowsWritten) return
-    this.rankings.clear()
+    this.#forgetRankings()
     this.news.stir()
   }
 }

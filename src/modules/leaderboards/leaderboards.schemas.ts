@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { cursorQuery } from '../../http/cursors'
 import { DateAnswer, DateField, INT32_MAX, rule, Timestamp, UserId } from '../../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../../http/queries'
 import { AttributeFilterAnswer } from '../attributes/attributes.schemas'
@@ -110,11 +111,41 @@ export const ReadableLeaderboardQuery = z.object({
   userAttributes: LeaderboardQuery.shape.userAttributes.nullable().catch(null),
 })
 
+/** Where a page of groups ended: how many users the last one has, and its values as JSON. */
+export const GroupCursor = z.tuple([z.int().min(0), z.string()])
+
+/** The run, and the page of its groups (L2). */
+export const LeaderboardGroupsQuery = z.object({
+  run: DateField.optional(),
+  limit: integerQuery({ min: 1, max: 100, fallback: 10 }),
+  after: cursorQuery(GroupCursor).optional(),
+})
+
+/** A group of a leaderboard with breakdown (L6). */
+export const LeaderboardGroup = z
+  .object({
+    userAttributes: z
+      .array(AttributeFilterAnswer)
+      .meta({ description: 'The values of the breakdown attributes, in the order of the breakdown.' }),
+    users: z.int32().meta({ description: 'How many users are ranked in the group.' }),
+  })
+  .meta({ id: 'LeaderboardGroup' })
+
+export const LeaderboardGroupsResponse = z.array(LeaderboardGroup)
+
 /** The run, and how much of the user's history (L2, L10). */
 export const UserLeaderboardQuery = z.object({
   run: DateField.optional(),
   numEvents: integerQuery({ min: 0, max: 100, fallback: 10 }),
 })
+
+/** Which leaderboards are asked for a user's place, and how much of the history (L9, L10). */
+export const UserLeaderboardsQuery = z.object({
+  includeFinished: booleanQuery(false),
+  numEvents: integerQuery({ min: 0, max: 100, fallback: 10 }),
+})
+
+export const UserLeaderboardsResponse = z.array(UserLeaderboardResponseWithHistory)
 
 /** What an event did to the user's place on a leaderboard; `start` and `end` are those of the run (L2, L5, L11). */
 export const MetricEventLeaderboardResponse = LeaderboardResponse.extend({

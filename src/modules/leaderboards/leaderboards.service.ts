@@ -2,23 +2,32 @@ import * as z from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
 import { type Fault, Refusal, refusals, refuse } from '../../errors'
+import { nextLink } from '../../http/cursors'
 import { type CivilDate, dayOf, utcMidnight } from '../../shared/civil'
 import { iso } from '../../shared/clock'
+import { within } from '../../shared/within'
 import { offsetMinutes } from '../../shared/zone'
+import { filtersAnswer } from '../attributes/attributes.answers'
 import { type Configuration, type Leaderboard, leaderboardByKey } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { namesOf } from '../users/users.repository'
-import { definitionOf, PageReply, PlaceReply } from './board.messages'
+import { askedAtOnce } from './asked.rules'
+import { definitionOf, GroupsReply, PageReply, PlaceReply } from './board.messages'
 import type { LeaderboardObject } from './board.object'
 import { boardObject } from './delivery.service'
 import { leaderboardFields } from './leaderboards.answers'
 import {
+  type GroupCursor,
+  type LeaderboardGroupsQuery,
+  type LeaderboardGroupsResponse,
   type LeaderboardQuery,
   type LeaderboardResponseWithRankings,
   type LeaderboardsResponse,
   ReadableLeaderboardQuery,
   type UserLeaderboardQuery,
   type UserLeaderboardResponseWithHistory,
+  type UserLeaderboardsQuery,
+  type UserLeaderboardsResponse,
 } from './leaderboards.schemas'
 import { dateOf, localDay, nearestRun, type Run, runHolding, statusOf } from './runs.rules'
 
@@ -26,6 +35,8 @@ import { dateOf, localDay, nearestRun, type Run, runHolding, statusOf } from './
 const TRIES = 3
 /** The page without a `limit` (L9). */
 const PAGE = 10
+/** How long an answer about many leaderboards waits for each of them, in milliseconds, before it leaves it out. */
+const PATIENCE = 3_000
 
 /** The leaderboards that users see (L7, L9). */
 export async function listLeaderboards(
@@ -105,6 +116,75 @@ export async function furtherPageFaults(scope: Scope, board: Leaderboard, query:
   if (userAttributes === null) return limitFaults(board, limit)
   const { faults } = groupAsked(await configurationOf(scope), board, userAttributes)
   return [...limitFaults(board, limit), ...faults]
+}
+
+/**
+ * A page of the groups of a run with ranked users, and the link to the next page; null on the last one. Throws 404 for a date in no run, 422
+ * without breakdown (L6).
+ */
+export async function readGroups(
+  scope: Scope,
+  board: Leaderboard,
+  { run: date, limit, after }: z.output<typeof LeaderboardGroupsQuery>,
+): Promise<{ groups: z.infer<typeof LeaderboardGroupsResponse>; next: string | null }> {
+  if (board.breakdown.length === 0) {
+    throw refusals.unprocessable(
+      'This leaderboard has no breakdown, so it has no groups. Read its rankings instead.',
+    )
+  }
+  const config = await configurationOf(scope)
+  const run = runAsked(board, date, localDay(scope.now, 0))
+  const { groups, hasMore } = await asked(scope, board, GroupsReply, (object) =>
+    object.groups({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      run: run.start,
+      after: after === undefined ? null : { users: after[0], group: after[1] },
+      limit,
+    }),
+  )
+  const last = groups.at(-1)
+  // The next page is of the same run, also after midnight.
+  const same = { run: dateOf(run.start), limit: String(limit) }
+  const cursor: z.input<typeof GroupCursor> | null = hasMore && last ? [last.users, last.group] : null
+  return {
+    groups: groups.map(({ group, users }) => ({ userAttributes: valuesOf(config, board, group), users })),
+    next: cursor && nextLink(scope, `/v1/leaderboards/${encodeURIComponent(board.key)}/groups`, same, cursor),
+  }
+}
+
+const GroupValues = z.array(z.string())
+
+/** The values of a group by the keys of the breakdown attributes; of a finished leaderboard, attributes may be gone. */
+function valuesOf(config: Configuration, { breakdown }: Leaderboard, group: string) {
+  const values = GroupValues.parse(JSON.parse(group))
+  return filtersAnswer(
+    config,
+    breakdown.map((attributeId, index) => ({ attributeId, attributeValue: values[index] ?? '' })),
+  )
+}
+
+/** A user's place on each leaderboard, in the run of the user's today (L10). One that can't be reached in time is left out. */
+export async function readUserPlaces(
+  scope: Scope,
+  user: UserState,
+  { includeFinished, numEvents }: z.output<typeof UserLeaderboardsQuery>,
+): Promise<z.infer<typeof UserLeaderboardsResponse>> {
+  const config = await configurationOf(scope)
+  const boards = askedAtOnce(config.leaderboards, scope.now, { includeFinished })
+  const places = await Promise.all(
+    boards.map(async (board) => {
+      const work = readUserPlace(scope, board, user, { numEvents })
+      try {
+        return [await within(PATIENCE, work)]
+      } catch (error) {
+        console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
+        work.catch(() => undefined)
+        return []
+      }
+    }),
+  )
+  return places.flat()
 }
 
 /** A user's place in a run, and how it came about (L10). Throws 404 for a date in no run. */

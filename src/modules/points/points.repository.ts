@@ -115,8 +115,58 @@ export async function triggerForms(
 ): Promise<Map<string, z.infer<typeof PointsTrigger>>> {
   if (asked.length === 0) return new Map()
   const pairs = [...new Set(asked.map((one) => JSON.stringify([one.triggerId, one.triggerVersion])))]
-  const rows = FormRows.parse(await db.rows(db.statement(FORMS, `[${pairs.join(',')}]`)))
-  return new Map(rows.map(({ triggerId, version, document }) => [`${triggerId} ${version}`, document]))
+  return formsOf(await db.rows(db.statement(FORMS, `[${pairs.join(',')}]`)))
+}
+
+const formsOf = (rows: readonly unknown[]) =>
+  new Map(
+    FormRows.parse(rows).map(({ triggerId, version, document }) => [`${triggerId} ${version}`, document]),
+  )
+
+// Back to the n-th newest award of each system, or to the first: that is a range of the key, so no other awards are read.
+const NEWEST_OF_EACH = `
+  WITH reader AS MATERIALIZED (SELECT ${bytesOf('u.iid')} AS iid FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2),
+  systems AS MATERIALIZED (
+    SELECT asked.value AS id, ${numberOf('points_systems', 'asked.value')} AS no FROM json_each(?3) asked),
+  newest AS MATERIALIZED (
+    SELECT s.id AS systemId, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.boosts,
+      ${idOf('points_triggers', 'a.trigger_no')} AS triggerId, a.trigger_version AS triggerVersion
+    FROM reader CROSS JOIN systems s CROSS JOIN awards a ON a.user_iid = reader.iid AND a.system_no = s.no
+      AND (a.at, a.seq, a.position) >= (
+        SELECT at, seq, position FROM (
+          SELECT b.at, b.seq, b.position FROM awards b WHERE b.user_iid = reader.iid AND b.system_no = s.no
+          ORDER BY b.at DESC, b.seq DESC, b.position DESC LIMIT 1 OFFSET ?4 - 1)
+        UNION ALL SELECT 0, 0, 0 ORDER BY 1 DESC LIMIT 1))`
+const AWARDS_OF_EACH = `${NEWEST_OF_EACH}
+  SELECT systemId, hex(id) AS id, at, awarded, total, triggerId, triggerVersion, boosts FROM newest
+  ORDER BY at DESC, seq DESC, position DESC`
+const FORMS_OF_EACH = `${NEWEST_OF_EACH}
+  SELECT v.trigger_id AS triggerId, v.version, v.document FROM (SELECT DISTINCT triggerId, triggerVersion FROM newest) n
+  CROSS JOIN trigger_versions v ON v.trigger_id = n.triggerId AND v.version = n.triggerVersion`
+
+/** A user's newest awards by system, the newest first, and triggers as they were shown, by `id version`. */
+export type AwardsOfEach = {
+  awards: ReadonlyMap<string, readonly StoredAward[]>
+  forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>
+}
+
+/** Reads so many of a user's newest awards in each of these systems, with their triggers (P10). Parsed by `parseAwardsOfEach`. */
+export function awardsOfEachStatements(
+  db: TenantDatabase,
+  userId: string,
+  { systemIds, limit }: { systemIds: readonly string[]; limit: number },
+): D1PreparedStatement[] {
+  const values = [db.tenantId, userId, JSON.stringify(systemIds), limit]
+  return [db.statement(AWARDS_OF_EACH, ...values), db.statement(FORMS_OF_EACH, ...values)]
+}
+
+/** What `awardsOfEachStatements` have read. */
+export function parseAwardsOfEach([awards, forms]: readonly (D1Result | undefined)[]): AwardsOfEach {
+  const rows = z.array(StoredAward.extend({ systemId: z.string() })).parse(awards?.results ?? [])
+  return {
+    awards: Map.groupBy(rows, ({ systemId }) => systemId),
+    forms: formsOf(forms?.results ?? []),
+  }
 }
 
 const DAILY = `

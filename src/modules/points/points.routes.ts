@@ -13,6 +13,7 @@ import { systemNamed } from './lookup'
 import { levelAnswer } from './points.answers'
 import { ladder } from './points.rules'
 import {
+  AllUserPointsResponse,
   AwardsQuery,
   BoostsQuery,
   GetUserPointsResponse,
@@ -22,14 +23,17 @@ import {
   PointsSummaryQuery,
   PointsSummaryResponse,
   PointsSystemResponse,
+  PointsSystemsResponse,
 } from './points.schemas'
 import {
+  allUserPoints,
   levelFaults,
   levelSummary,
   pointsEventSummary,
   pointsSummary,
   systemAnswer,
   systemBoosts,
+  systemsAnswer,
   userBoosts,
   userPoints,
 } from './points.service'
@@ -37,6 +41,18 @@ import {
 const params = z.object({ key: z.string() })
 const userParams = z.object({ id: UserId, key: z.string() })
 const shared = { surface: 'application', method: 'get' } as const
+
+/** Not in the contract. */
+export const usersAllPoints = operation({
+  ...shared,
+  id: 'users_all_points',
+  path: '/users/{id}/points',
+  summary: "Get a user's points in all systems, with the newest awards in each",
+  params: z.object({ id: UserId }),
+  query: AwardsQuery,
+  answers: { 200: { description: 'Every system, in order of creation.', body: AllUserPointsResponse } },
+  refuses: [403, 404, 422],
+})
 
 export const usersPoints = operation({
   ...shared,
@@ -67,6 +83,16 @@ export const usersPointsEventSummary = operation({
   params: userParams,
   query: SummaryQuery,
   answers: { 200: { description: 'One item a bucket.', body: EventSummaryResponse } },
+  refuses: [403, 404, 422],
+})
+
+/** Not in the contract. */
+export const pointsAll = operation({
+  ...shared,
+  id: 'points_all',
+  path: '/points',
+  summary: 'List the points systems with their active triggers',
+  answers: { 200: { description: 'The systems, in order of creation.', body: PointsSystemsResponse } },
   refuses: [403, 404, 422],
 })
 
@@ -125,9 +151,11 @@ export const pointsLevelSummary = operation({
 
 /** The operations of this module, in the order of the document. */
 export const pointsOperations = [
+  usersAllPoints,
   usersPoints,
   usersPointsBoosts,
   usersPointsEventSummary,
+  pointsAll,
   pointsSystem,
   pointsLevels,
   pointsBoosts,
@@ -153,6 +181,12 @@ const inPath = (_json: unknown, param: Param) => param('id')
 export function pointsRoutes(app: App): void {
   const ofUser = { subject: inPath, find: findUserAndSystem }
   const ofSystem = { find: findSystem }
+  mount(
+    app,
+    usersAllPoints,
+    { subject: inPath, find: (scope, param) => findUser(scope, param('id')) },
+    async (scope, { query }, user) => ok(await allUserPoints(scope, user, query.awards)),
+  )
   mount(app, usersPoints, ofUser, async (scope, { query }, { user, system }) =>
     ok(await userPoints(scope, system, user, query.awards)),
   )
@@ -162,6 +196,7 @@ export function pointsRoutes(app: App): void {
   mount(app, usersPointsEventSummary, ofUser, async (scope, { query }, { user, system }) =>
     ok(await pointsEventSummary(scope, system, user, query)),
   )
+  mount(app, pointsAll, {}, async (scope) => ok(systemsAnswer(await configurationOf(scope))))
   mount(app, pointsSystem, ofSystem, async (_scope, _input, { config, system }) =>
     ok(systemAnswer(config, system)),
   )

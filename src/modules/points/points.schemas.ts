@@ -108,6 +108,16 @@ export const PointsSystemResponse = z
   })
   .meta({ id: 'PointsSystemResponse' })
 
+/** A points system in the list of all, with the key by which it is asked for (P13). */
+export const ListedPointsSystemResponse = PointsSystemResponse.extend({
+  key: z.string().meta({ description: 'The key.' }),
+}).meta({ id: 'ListedPointsSystemResponse' })
+
+export const PointsSystemsResponse = z.array(ListedPointsSystemResponse)
+
+/** A user's points in all systems (P9, P10). */
+export const AllUserPointsResponse = z.array(GetUserPointsResponse)
+
 /** How many users have a total from `from` to `to`, both included (P11). */
 export const PointsRange = z
   .object({ from: z.int32(), to: z.int32(), users: z.int32() })

@@ -1,18 +1,30 @@
 import type * as z from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
-import { type Fault, refuse } from '../../errors'
+import { type Fault, refusals, refuse } from '../../errors'
 import { INT32_MAX } from '../../http/fields'
+import { systemNow } from '../../shared/clock'
 import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
 import { civilDateAt, offsetMinutes } from '../../shared/zone'
 import type { Configuration, Filter, System } from '../configuration/configuration'
+import { configurationOf } from '../configuration/configuration.service'
+import { parseUser, userStatement } from '../users/users.repository'
 import { resolveAttributes, unknownAttributes } from '../users/users.rules'
 import { boostStatus, boostsFor, shown } from './boosts.rules'
 import { levelAnswer, storedAwardAnswer, systemFields, triggerAnswer } from './points.answers'
-import { dailyAwards, newestAwards, triggerForms } from './points.repository'
+import {
+  type AwardsOfEach,
+  awardsOfEachStatements,
+  dailyAwards,
+  newestAwards,
+  parseAwardsOfEach,
+  type StoredAward,
+  triggerForms,
+} from './points.repository'
 import { ladder, levelOf } from './points.rules'
 import type {
   GetUserPointsResponse,
+  ListedPointsSystemResponse,
   PointsBoost,
   PointsLevelSummaryResponse,
   PointsRange,
@@ -29,6 +41,15 @@ export async function userPoints(
 ): Promise<z.input<typeof GetUserPointsResponse>> {
   const awards = await newestAwards(scope.db, user, system.id, limit)
   const forms = await triggerForms(scope.db, awards)
+  return pointsAnswer(system, user, awards, forms)
+}
+
+function pointsAnswer(
+  system: System,
+  user: Pick<UserState, 'points'>,
+  awards: readonly StoredAward[],
+  forms: AwardsOfEach['forms'],
+): z.input<typeof GetUserPointsResponse> {
   const total = user.points.get(system.id) ?? 0
   const level = levelOf(system, total)
   return {
@@ -37,6 +58,42 @@ export async function userPoints(
     level: level && levelAnswer(level),
     awards: awards.map((award) => storedAwardAnswer(award, forms)),
   }
+}
+
+/** The most awards of an answer about all systems. */
+const MOST_AWARDS = 1_000
+
+/** Which awards an answer about all systems has: so many of each system, fewer if there are so many systems that it would become too long. */
+export function awardsOfAll({ systems }: Pick<Configuration, 'systems'>, asked: number) {
+  const room = Math.floor(MOST_AWARDS / Math.max(1, systems.length))
+  return { systemIds: systems.map(({ id }) => id), limit: Math.max(1, Math.min(asked, room)) }
+}
+
+/** A user's total, level and newest awards in every system, in order of creation (P9, P10). */
+export async function allUserPoints(
+  scope: Scope,
+  { id }: UserState,
+  limit: number,
+): Promise<z.input<typeof GetUserPointsResponse>[]> {
+  const { db } = scope
+  const config = await configurationOf(scope)
+  // The user is read again, so that the totals and the awards are as of one moment.
+  const [found, ...results] = await db.batch([
+    userStatement(db, id, systemNow()),
+    ...awardsOfEachStatements(db, id, awardsOfAll(config, limit)),
+  ])
+  const user = parseUser(found)
+  if (user === null) throw refusals.notFound('This user')
+  return pointsOfAll(config, user, parseAwardsOfEach(results))
+}
+
+/** The same from what one batch has read of the user and the awards. */
+export function pointsOfAll(
+  { systems }: Configuration,
+  user: UserState,
+  { awards, forms }: AwardsOfEach,
+): z.input<typeof GetUserPointsResponse>[] {
+  return systems.map((system) => pointsAnswer(system, user, awards.get(system.id) ?? [], forms))
 }
 
 /** The boosts that apply to a user on the user's local date (P5). */
@@ -65,6 +122,11 @@ export function systemAnswer(config: Configuration, system: System): z.input<typ
   const { key: _key, ...fields } = systemFields(system)
   const active = system.triggers.filter(({ status }) => status === 'active')
   return { ...fields, triggers: active.map((trigger) => triggerAnswer(config, trigger)) }
+}
+
+/** All systems with their active triggers, in order of creation (P13). */
+export function systemsAnswer(config: Configuration): z.input<typeof ListedPointsSystemResponse>[] {
+  return config.systems.map((system) => ({ key: system.key, ...systemAnswer(config, system) }))
 }
 
 /** How a user's points in a system went, by buckets of local days (P12). */

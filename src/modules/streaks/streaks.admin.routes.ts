@@ -7,7 +7,7 @@ import { IdsQuery } from '../../http/queries'
 import { StreakSettingsAnswer, UpdateStreakSettingsRequest } from './settings.schemas'
 import { furtherSettingsFaults, readStreakSettings, updateStreakSettings } from './settings.service'
 import * as schemas from './streaks.admin.schemas'
-import { createPauses, grantFreezes, removePauses, restoreStreaks } from './streaks.admin.service'
+import { createPauses, grantFreezes, listPauses, removePauses, restoreStreaks } from './streaks.admin.service'
 
 const NONE = 'None was done; the issues say why.'
 
@@ -44,6 +44,23 @@ const adminStreaksFreezesCreate = operation({
     201: { description: 'At least one was granted.', body: schemas.CreateStreakFreezesResponse },
   },
   refuses: [400, 403, 413, 422],
+})
+
+/** Not in the contract. */
+const adminStreaksPausesList = operation({
+  id: 'admin_streaks_pauses_list',
+  surface: 'admin',
+  method: 'get',
+  path: '/streaks/pauses',
+  summary: "List the pauses of a user's streak, oldest first",
+  query: schemas.StreakPausesQuery,
+  answers: {
+    200: {
+      description: 'The page, oldest first, without deleted pauses; empty if there is no such user.',
+      body: schemas.ListStreakPausesResponse,
+    },
+  },
+  refuses: [403, 422],
 })
 
 const adminStreaksPausesCreate = operation({
@@ -90,6 +107,7 @@ export const streakAdminOperations: readonly OperationSpec[] = [
   adminStreaksSettingsGet,
   adminStreaksSettingsUpdate,
   adminStreaksFreezesCreate,
+  adminStreaksPausesList,
   adminStreaksPausesCreate,
   adminStreaksPausesDelete,
   adminStreaksRestore,
@@ -106,6 +124,7 @@ export function streakAdminRoutes(app: App): void {
     const { granted, issues } = await grantFreezes(scope, body)
     return granted > 0 ? created({ issues }) : ok({ issues })
   })
+  mount(app, adminStreaksPausesList, {}, async (scope, { query }) => ok(await listPauses(scope, query)))
   mount(app, adminStreaksPausesCreate, {}, async (scope, { body }) =>
     createdSome(await createPauses(scope, body)),
   )

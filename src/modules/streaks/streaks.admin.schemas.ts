@@ -9,6 +9,7 @@ import {
   UserId,
   UuidAnswer,
 } from '../../http/fields'
+import { ListQuery } from '../../http/queries'
 import { isCivilDate } from '../../shared/civil'
 
 /** An issue about a user; `level` and `reason` are older spellings of `severity` and `message` that client libraries of before demand (G7, G10). */
@@ -55,6 +56,13 @@ export const AdminStreakPause = z
 export const CreateStreakPausesResponse = z
   .object({ created: z.array(AdminStreakPause), issues: z.array(UserIssue) })
   .meta({ id: 'CreateStreakPausesResponse' })
+
+/** Whose pauses to list, and which page of them (G7). */
+export const StreakPausesQuery = ListQuery.extend({
+  userId: UserId.meta({ description: 'The id of the user.' }),
+})
+
+export const ListStreakPausesResponse = z.array(AdminStreakPause).meta({ id: 'ListStreakPausesResponse' })
 
 export const DeleteStreakPausesResponse = deleteAnswer('DeleteStreakPausesResponse')
 

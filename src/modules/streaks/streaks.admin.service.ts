@@ -12,10 +12,19 @@ import type {
   CreateStreakFreezesRequest,
   CreateStreakPausesRequest,
   RestoreStreaksRequest,
+  StreakPausesQuery,
   UserIssue as UserIssueSchema,
 } from './streaks.admin.schemas'
 import { dateOf } from './streaks.answers'
-import { deletePauses, findPauses, keepPauses, type OwnPause, runsOfSeveral } from './streaks.repository'
+import {
+  deletePauses,
+  findPauses,
+  keepPauses,
+  type OwnPause,
+  pausesPage,
+  runsOfSeveral,
+} from './streaks.repository'
+import type { Pause } from './streaks.state'
 
 type UserIssue = z.infer<typeof UserIssueSchema>
 
@@ -70,6 +79,23 @@ function grant(open: OpenStreak, index: number): UserIssue | null {
   return null
 }
 
+/** A page of the pauses of a user's streak that are not deleted, oldest first (G7, S7). */
+export async function listPauses(
+  { db }: Scope,
+  { userId, ...page }: z.output<typeof StreakPausesQuery>,
+): Promise<z.infer<typeof AdminStreakPause>[]> {
+  const pauses = await pausesPage(db, userId, page)
+  return pauses.map((pause) => pauseAnswer(userId, pause))
+}
+
+const pauseAnswer = (userId: string, { id, start, end }: Pause): z.infer<typeof AdminStreakPause> => ({
+  id,
+  userId,
+  start: dateOf(start),
+  end: dateOf(end),
+  status: 'active',
+})
+
 /** Creates pauses of users' streaks; one before the user's today is an issue (S7). */
 export function createPauses(
   scope: Scope,
@@ -92,13 +118,7 @@ export function createPauses(
       open.streak = withPause(open.streak, pause)
       made.push({ ...pause, userId, userIid: open.user.iid })
     }
-    const created = made.map(({ id, userId, start, end }) => ({
-      id,
-      userId,
-      start: dateOf(start),
-      end: dateOf(end),
-      status: 'active' as const,
-    }))
+    const created = made.map((pause) => pauseAnswer(pause.userId, pause))
     const statements = made.length === 0 ? [] : [keepPauses(db, made)]
     return { result: { created, issues }, statements }
   })

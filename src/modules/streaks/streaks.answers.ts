@@ -50,7 +50,7 @@ export const dateOf = (day: number) => civilDateOfDay(Math.min(day, LAST_DAY))
 /** The first day of so many periods up to the one that holds a moment: what ended before it is of no interest to `wholeStreakAnswer`. */
 export function historyBegins(
   config: Configuration,
-  user: Pick<UserState, 'preferences' | 'profile'>,
+  user: Pick<UserState, 'preferences'> & { profile: Pick<UserState['profile'], 'tz'> },
   at: Instant,
   historyPeriods: number,
 ): number {

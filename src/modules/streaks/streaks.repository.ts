@@ -34,12 +34,50 @@ export const StreakRunRow = z.object({
   length: z.number(),
 })
 
+const PauseRows = z.array(z.object({ id: z.string(), start: z.number(), end: z.number() }))
+
 const RUNS = `
   SELECT first, last, started, marks, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
 
 /** The streaks of a user that are over and reach a day, oldest first. */
 export async function runsSince(db: TenantDatabase, userIid: string, day: number): Promise<StreakRun[]> {
   return z.array(StreakRunRow).parse(await db.rows(db.statement(RUNS, userIid, day)))
+}
+
+const IID = '(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
+const PAST_RUNS = `
+  SELECT first, last, started, marks, length FROM streak_runs WHERE user_iid = ${IID} AND last >= ?3 ORDER BY first`
+const OWN_PAUSES = `
+  SELECT id, start, "end" FROM streak_pauses
+  WHERE user_iid = ${IID} AND "end" >= start AND deleted IS NULL`
+const ALL_PAUSES = `${OWN_PAUSES} ORDER BY start, id`
+
+/** The streaks of a user that are over and reach a day, and the pauses that are not deleted, oldest first each. */
+export type StreakPast = { runs: StreakRun[]; pauses: Pause[] }
+
+/** Reads what is past of a user's streak, by the caller's id of the user. Parsed by `parsePast`. */
+export function pastStatements(db: TenantDatabase, userId: string, since: number): D1PreparedStatement[] {
+  return [db.statement(PAST_RUNS, db.tenantId, userId, since), db.statement(ALL_PAUSES, db.tenantId, userId)]
+}
+
+/** What `pastStatements` have read. */
+export function parsePast([runs, pauses]: readonly (D1Result | undefined)[]): StreakPast {
+  return {
+    runs: z.array(StreakRunRow).parse(runs?.results ?? []),
+    pauses: PauseRows.parse(pauses?.results ?? []),
+  }
+}
+
+// In order of creation: ids of one millisecond are in no particular order.
+const PAUSES_PAGE = `${OWN_PAUSES} ORDER BY rowid LIMIT ?3 OFFSET ?4`
+
+/** A page of the pauses of a user that are not deleted, by the caller's id of the user, oldest first (G7). */
+export async function pausesPage(
+  db: TenantDatabase,
+  userId: string,
+  { limit, skip }: { limit: number; skip: number },
+): Promise<Pause[]> {
+  return PauseRows.parse(await db.rows(db.statement(PAUSES_PAGE, db.tenantId, userId, limit, skip)))
 }
 
 /** The earliest deadline of a tenant's streaks, which is when the row of due work is due. */
@@ -154,9 +192,7 @@ const PAUSES = `
 
 /** The pauses of a user that are not deleted, oldest first. */
 export async function pausesOf(db: TenantDatabase, userIid: string): Promise<Pause[]> {
-  return z
-    .array(z.object({ id: z.string(), start: z.number(), end: z.number() }))
-    .parse(await db.rows(db.statement(PAUSES, userIid)))
+  return PauseRows.parse(await db.rows(db.statement(PAUSES, userIid)))
 }
 
 /** Sees to it that the earliest deadline of these changes is known to the Timekeeper. */

@@ -6,12 +6,16 @@ import { type Instant, iso, systemNow } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { compareText } from '../leaderboards/ranking'
+import { NO_PREFERENCES } from '../preferences/preferences'
 import { userOf, usersStatement } from '../users/users.repository'
 import { recounted } from './recount.service'
 import { historyBegins, wholeStreakAnswer } from './streaks.answers'
-import { pausesOf, runsSince } from './streaks.repository'
+import { pausesOf, runsSince, type StreakPast } from './streaks.repository'
 import { dayIn, isStale, settled, termsOf } from './streaks.rules'
 import type { BulkStreakResponse, StreakResponse } from './streaks.schemas'
+
+/** The zone in which a date begins last. */
+const LAST_ZONE = 'Etc/GMT+12'
 
 /** The user with the streak as it is by the rules at a moment; nothing is written (S3, S9). */
 async function presentStreak(scope: Scope, config: Configuration, user: UserState) {
@@ -25,6 +29,24 @@ async function presentStreak(scope: Scope, config: Configuration, user: UserStat
 async function recountOf({ db, now }: Scope, config: Configuration, user: UserState) {
   const [counted] = await recounted(db, config, [user], now)
   return counted ?? { streak: user.streak, runs: [] }
+}
+
+/** The first day of so many periods, wherever a user is: what ended before it is of no interest to `streakOfUser`. */
+export function earliestHistory(config: Configuration, now: Instant, historyPeriods: number): number {
+  const user = { preferences: NO_PREFERENCES, profile: { tz: LAST_ZONE } }
+  return historyBegins(config, user, now, historyPeriods)
+}
+
+/** The same as `userStreak`, if what is past of the streak was read already. */
+export async function streakOfUser(
+  scope: Scope,
+  user: UserState,
+  historyPeriods: number,
+  { runs, pauses }: StreakPast,
+): Promise<z.infer<typeof StreakResponse>> {
+  const config = await configurationOf(scope)
+  if (isStale(user.streak, termsOf(config, user.preferences))) return userStreak(scope, user, historyPeriods)
+  return wholeStreakAnswer(config, user, scope.now, { historyPeriods, past: runs, pauses })
 }
 
 /** A user's streak with its last so many periods and the pauses that touch them or are to come (S5, S6). */

@@ -1,0 +1,41 @@
+import * as z from 'zod'
+
+/** What the documents say of the header `Link`. */
+export const NEXT_LINK = 'The address of the next page, with rel="next"; absent on the last page.'
+
+/** A cursor as it stands in a query: base64url of JSON. */
+function cursorOf(value: unknown): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(value))
+  const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+/** What a cursor says. Throws if it is none. */
+function readCursor(text: string): unknown {
+  const bytes = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  return JSON.parse(decoder.decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0))))
+}
+
+/** The parameter `after`: the cursor of the page before, which says by this schema where that ended. */
+export function cursorQuery<S extends z.ZodType>(schema: S) {
+  return z.string('must be given once').transform((text, context): z.output<S> => {
+    try {
+      return schema.parse(readCursor(text))
+    } catch {
+      context.addIssue('must be the cursor in the Link header of the page before')
+      return z.NEVER
+    }
+  })
+}
+
+/** The header `Link` to the next page of a list: the same query from a cursor on (RFC 8288). `path` is percent-encoded. */
+export function nextLink(
+  { origin }: { origin: string | null },
+  path: string,
+  query: Readonly<Record<string, string>>,
+  cursor: unknown,
+): string {
+  const search = new URLSearchParams({ ...query, after: cursorOf(cursor) })
+  return `<${origin ?? ''}${path}?${search}>; rel="next"`
+}

@@ -1,0 +1,29 @@
+import * as z from 'zod'
+import type { App } from '../../http/app'
+import { UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { UserOverviewResponse } from './overview.schemas'
+import { findOverview, overviewAnswer } from './overview.service'
+
+/** Not in the contract. */
+export const usersOverview = operation({
+  id: 'users_overview',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/overview',
+  summary: 'Get a user with metrics, points, streak, achievements and leaderboards',
+  params: z.object({ id: UserId }),
+  answers: { 200: { description: 'The user as of now.', body: UserOverviewResponse } },
+  refuses: [403, 404, 422],
+})
+
+/** Serves all of a user at once. */
+export function overviewRoutes(app: App): void {
+  mount(
+    app,
+    usersOverview,
+    { subject: (_json, param) => param('id'), find: (scope, param) => findOverview(scope, param('id')) },
+    async (scope, _input, found) => ok(await overviewAnswer(scope, found)),
+  )
+}

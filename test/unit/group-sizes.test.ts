@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { type Counted, GroupSizes } from '../../src/modules/leaderboards/group-sizes'
+import { instant } from '../../src/shared/clock'
+
+describe('how many users the groups of a run have', () => {
+  const sizes = new GroupSizes()
+  let counts = 0
+  /** Asks at so many seconds, when a count reads so many scores; answers which count it is. */
+  const ask = (seconds: number, read: number, run = 1) => {
+    const count = (): Counted => {
+      counts += 1
+      return { sizes: [{ group: '["x"]', users: counts }], read }
+    }
+    return sizes.of(run, instant(seconds * 1_000), count)[0]?.users
+  }
+
+  it('is counted each time, unless that reads very many scores', () => {
+    expect([ask(0, 10_000), ask(0, 10_000), ask(0, 10_001), ask(59, 10_001)]).toEqual([1, 2, 3, 3])
+    expect([ask(59, 1, 2), ask(60, 10_001), ask(61, 10_001)]).toEqual([4, 5, 5])
+    sizes.clear()
+    expect(ask(61, 10_001)).toBe(6)
+  })
+
+  it('is kept of a few runs only', () => {
+    for (let run = 10; run < 15; run += 1) ask(100, 20_000, run)
+    const before = counts
+    expect([ask(100, 20_000, 14), ask(100, 20_000, 11)]).toEqual([before, before - 3])
+    expect(ask(100, 20_000, 10)).toBe(before + 1)
+  })
+})
