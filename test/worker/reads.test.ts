@@ -16,8 +16,8 @@ const pass = async (ms: number) => {
   now += ms
   await moveTo(now)
 }
-beforeAll(() => moveTo(NOON))
-afterAll(forgetTime)
+beforeAll(() => moveTo(NOON), 60_000)
+afterAll(forgetTime, 60_000)
 
 let tenant: TestTenant
 beforeEach(async () => {
