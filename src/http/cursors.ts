@@ -19,17 +19,14 @@ function readCursor(text: string): unknown {
 
 /** The parameter `after`: the cursor of the page before, which says by this schema where that ended. */
 export function cursorQuery<S extends z.ZodType>(schema: S) {
-  return z
-    .string('must be given once')
-    .meta({ description: 'Where the page begins: the cursor in the `Link` header of the page before.' })
-    .transform((text, context): z.output<S> => {
-      try {
-        return schema.parse(readCursor(text))
-      } catch {
-        context.addIssue('must be the cursor in the Link header of the page before')
-        return z.NEVER
-      }
-    })
+  return z.string('must be given once').transform((text, context): z.output<S> => {
+    try {
+      return schema.parse(readCursor(text))
+    } catch {
+      context.addIssue('must be the cursor in the Link header of the page before')
+      return z.NEVER
+    }
+  })
 }
 
 /** The header `Link` to the next page of a list: the same query from a cursor on (RFC 8288). `path` is percent-encoded. */

@@ -75,6 +75,24 @@ export const leaderboards: Chapter = {
       },
       example: { query: { limit: 10 } },
     },
+    leaderboards_groups: {
+      description:
+        'The groups of a leaderboard with breakdown in which users are ranked, in one run: the largest first, equals in order of their values. If there are more, the header `Link` has the address of the next page. At most the 10,000 largest groups are listed. If more than 10,000 users have a score in the run, the counts may be a minute old. 422 for a leaderboard without breakdown.',
+      parameters: {
+        limit: 'How many groups the page has at most. 10 unless set.',
+        run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the run of today.',
+      },
+      example: { path: { key: 'demo-minutes-by-plan' } },
+    },
+    users_all_leaderboards: {
+      description:
+        'The place of the user on each leaderboard, in the run of today by the local date of the user. Each item is what the read of that leaderboard answers. At most 100 leaderboards are asked: all active ones, and the newest finished ones. One that does not answer in three seconds is left out.',
+      parameters: {
+        includeFinished: 'Whether finished leaderboards are asked too.',
+        numEvents: 'How many entries of each history to answer.',
+      },
+      example: {},
+    },
     users_leaderboard: {
       description:
         'The rank and score of a user in one run of a leaderboard, and the days on which they changed. Both are `null` if the user is not ranked.',
@@ -116,6 +134,7 @@ export const leaderboards: Chapter = {
       of: [
         'LeaderboardResponse',
         'LeaderboardResponseWithRankings',
+        'WebhookLeaderboardResponse',
         'UserLeaderboardResponse',
         'UserLeaderboardResponseWithHistory',
         'WebhookUserLeaderboardResponse',
@@ -126,6 +145,31 @@ export const leaderboards: Chapter = {
     {
       of: ['LeaderboardResponseWithRankings'],
       fields: { rankings: 'The places of the page, best first. In webhooks, the first ten.' },
+    },
+    {
+      of: ['WebhookLeaderboardResponse'],
+      fields: { rankings: 'The first ten places, best first. Empty if nobody is ranked.' },
+    },
+    {
+      of: ['WebhookLeaderboardResponse', 'WebhookUserLeaderboardResponse'],
+      fields: {
+        userAttributes:
+          'The group that this is about, by the breakdown attributes. Absent on a leaderboard without breakdown, and if a run ends in which nobody is ranked.',
+      },
+    },
+    {
+      of: ['LeaderboardGroup'],
+      fields: {
+        userAttributes: 'The values of the breakdown attributes, in the order of the breakdown.',
+        users: 'How many users are ranked in the group.',
+      },
+    },
+    {
+      of: ['WebhookLeaderboardResponse', 'WebhookUserLeaderboardResponse', 'LeaderboardGroup'],
+      fields: {
+        'userAttributes.key': 'The key of the breakdown attribute.',
+        'userAttributes.value': 'The value that the users of the group have.',
+      },
     },
     {
       of: ['UserLeaderboardResponseWithHistory'],

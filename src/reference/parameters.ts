@@ -49,6 +49,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
 export const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
   limit: 'How many entries the page has at most.',
   skip: 'How many entries to skip.',
+  after: 'Where the page begins: the cursor in the `Link` header of the page before.',
   ids: 'The ids, repeated (`ids=…&ids=…`) or separated by commas.',
   aggregation: 'How long a bucket is. Weeks begin on Monday.',
   startDate: 'The first date, `YYYY-MM-DD`. May also be spelled `start_date`.',

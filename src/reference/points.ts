@@ -14,6 +14,12 @@ const SUMMARY_FILTER = 'Counts only users who have all these attribute values, `
 /** Points as users have them. */
 export const points: Chapter = {
   operations: {
+    users_all_points: {
+      description:
+        'The total, level and newest awards of the user in every points system, in order of creation. Each item is what the read of that system answers. An answer has 1,000 awards at most, so with many systems each has fewer than asked for.',
+      parameters: { awards: 'How many of the newest awards of each system to answer.' },
+      example: { query: { awards: 5 } },
+    },
     users_points: {
       description:
         'The total of the user in a points system, the level, and the newest awards with the triggers that gave them. A user without awards has a total of 0.',
@@ -29,6 +35,10 @@ export const points: Chapter = {
       description:
         "How the user's points changed, by day, week or month of the user's own calendar. Buckets without awards are there too.",
       example: { query: { aggregation: 'daily', startDate: day(-6), endDate: day(0) } },
+    },
+    points_all: {
+      description: 'All points systems with their active triggers, in order of creation.',
+      example: {},
     },
     points_system: {
       description:
@@ -60,7 +70,12 @@ export const points: Chapter = {
       fields: { ...SHOWN, points: 'The total from which a user has this level.' },
     },
     {
-      of: ['PointsSystemResponse', 'GetUserPointsResponse', 'MetricEventPointsResponse'],
+      of: [
+        'PointsSystemResponse',
+        'ListedPointsSystemResponse',
+        'GetUserPointsResponse',
+        'MetricEventPointsResponse',
+      ],
       fields: {
         ...SHOWN,
         maxPoints: 'The most points that a user can have. `null`: there is no such limit.',

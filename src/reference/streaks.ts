@@ -75,6 +75,12 @@ export const streaks: Chapter = {
         'Grants one freeze to each of up to 100 users. A user who has the maximum gets none, which is a warning. The status is 201 if at least one was granted, else 200.',
       example: { body: { freezes: [{ userId: 'demo-ada' }] } },
     },
+    admin_streaks_pauses_list: {
+      description:
+        "A page of the pauses of a user's streak, in order of creation, without deleted ones. Empty if the user is unknown.",
+      parameters: { userId: 'The id of the user.' },
+      example: { query: { userId: 'demo-grace' } },
+    },
     admin_streaks_pauses_create: {
       description:
         "Pauses the streaks of up to 100 users on days on which nothing is expected of them: the streak keeps its length. A pause can't begin before the user's today.",

@@ -43,6 +43,11 @@ export const users: Chapter = {
         },
       },
     },
+    users_overview: {
+      description:
+        'All that a page about a user shows, in one request. Each part is what the read of that part alone answers: 10 awards of each points system, 7 periods of the streak, the completed achievements, and the places on active leaderboards.',
+      example: {},
+    },
     users_get: { description: 'The profile of a user. 404 if the user is unknown.', example: {} },
     users_identify: {
       description:
@@ -110,6 +115,17 @@ export const users: Chapter = {
         streak: 'How the streak of this user is counted.',
         ...STREAK_PREFERENCES,
         'streak.metrics.key': 'The key of the metric.',
+      },
+    },
+    {
+      of: ['UserOverviewResponse'],
+      fields: {
+        user: 'The profile.',
+        metrics: 'Every metric, in order of creation.',
+        points: 'Every points system, in order of creation, each with the 10 newest awards.',
+        streak: 'The streak, with its last 7 periods.',
+        achievements: 'The completed achievements, oldest first.',
+        leaderboards: 'The place on each active leaderboard, in order of creation.',
       },
     },
     { of: ['ErasedUser'], fields: { id: 'The id of the user who was erased.' } },

@@ -124,10 +124,8 @@ export const LeaderboardGroupsQuery = z.object({
 /** A group of a leaderboard with breakdown (L6). */
 export const LeaderboardGroup = z
   .object({
-    userAttributes: z
-      .array(AttributeFilterAnswer)
-      .meta({ description: 'The values of the breakdown attributes, in the order of the breakdown.' }),
-    users: z.int32().meta({ description: 'How many users are ranked in the group.' }),
+    userAttributes: z.array(AttributeFilterAnswer),
+    users: z.int32(),
   })
   .meta({ id: 'LeaderboardGroup' })
 

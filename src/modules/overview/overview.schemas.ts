@@ -10,14 +10,10 @@ import { User } from '../users/users.schemas'
 export const UserOverviewResponse = z
   .object({
     user: User,
-    metrics: MetricsResponse.meta({ description: 'Every metric, in order of creation.' }),
-    points: AllUserPointsResponse.meta({
-      description: 'Every points system, in order of creation, each with the 10 newest awards.',
-    }),
+    metrics: MetricsResponse,
+    points: AllUserPointsResponse,
     streak: StreakResponse,
-    achievements: UserAchievementsResponse.meta({ description: 'The completed achievements, oldest first.' }),
-    leaderboards: UserLeaderboardsResponse.meta({
-      description: 'The place on each active leaderboard, in order of creation.',
-    }),
+    achievements: UserAchievementsResponse,
+    leaderboards: UserLeaderboardsResponse,
   })
   .meta({ id: 'UserOverviewResponse' })

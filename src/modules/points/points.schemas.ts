@@ -110,7 +110,7 @@ export const PointsSystemResponse = z
 
 /** A points system in the list of all, with the key by which it is asked for (P13). */
 export const ListedPointsSystemResponse = PointsSystemResponse.extend({
-  key: z.string().meta({ description: 'The key.' }),
+  key: z.string(),
 }).meta({ id: 'ListedPointsSystemResponse' })
 
 export const PointsSystemsResponse = z.array(ListedPointsSystemResponse)

@@ -58,9 +58,7 @@ export const CreateStreakPausesResponse = z
   .meta({ id: 'CreateStreakPausesResponse' })
 
 /** Whose pauses to list, and which page of them (G7). */
-export const StreakPausesQuery = ListQuery.extend({
-  userId: UserId.meta({ description: 'The id of the user.' }),
-})
+export const StreakPausesQuery = ListQuery.extend({ userId: UserId })
 
 export const ListStreakPausesResponse = z.array(AdminStreakPause).meta({ id: 'ListStreakPausesResponse' })
 

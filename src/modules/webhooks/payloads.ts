@@ -14,10 +14,7 @@ import type { EventType } from './events'
 const date = z.string().meta({ format: 'date' })
 
 /** The group that an event is about: the values of the breakdown attributes, in the breakdown's order (L6). */
-const userAttributes = z.array(AttributeFilterAnswer).optional().meta({
-  description:
-    'The group that this is about, by the breakdown attributes. Absent on a leaderboard without breakdown, and if a run ends in which nobody is ranked.',
-})
+const userAttributes = z.array(AttributeFilterAnswer).optional()
 
 /** The first places of a group of a leaderboard in a run (W6). */
 export const WebhookLeaderboardResponse = LeaderboardResponseWithRankings.extend({ userAttributes }).meta({
