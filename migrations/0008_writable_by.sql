@@ -1,0 +1,1 @@
+ALTER TABLE `attributes` ADD `writable_by` text DEFAULT 'user' NOT NULL;
