@@ -18,8 +18,14 @@ export type Fault = { path: string; message: string }
 
 /** The most faults that one answer names: a batch may have some in each of its events. */
 const MOST_FAULTS = 1_000
-/** The most events of unknown metrics that one answer names. */
-const MOST_EVENTS = 20
+/** The most keys, or events of unknown metrics, that one answer names. */
+const MOST_NAMED = 20
+
+/** Names separated by commas: the first 20, and how many more there are. */
+export function listed(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED
+  return [...names.slice(0, MOST_NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
 
 /** Every way in which a request can be refused, by status (G2). */
 export const refusals = {
@@ -33,6 +39,11 @@ export const refusals = {
     new Refusal(403, 'An application key cannot be used on the admin interface. Use an admin key.'),
   otherUser: () =>
     new Refusal(403, "This application key belongs to another user. Use that user's key, or an admin key."),
+  adminAttributes: (keys: readonly string[]) =>
+    new Refusal(
+      403,
+      `Only an admin key may change these attributes: ${listed(keys)}. Leave them out, or use an admin key.`,
+    ),
   tenantUnexpected: () =>
     new Refusal(422, 'Multi-tenancy is off, so the Tenant-ID header has no meaning. Leave it out.'),
   tenantMissing: () => new Refusal(422, 'Multi-tenancy is on. Name the tenant in the Tenant-ID header.'),
@@ -46,7 +57,7 @@ export const refusals = {
   /** `events` are those of a batch whose metric does not exist, by their index from 0. */
   noMetrics: (events: readonly { index: number; key: string }[]) => {
     const told = events
-      .slice(0, MOST_EVENTS)
+      .slice(0, MOST_NAMED)
       .map(({ index, key }) => `${index}.key: no metric has the key ${JSON.stringify(key.slice(0, 255))}`)
     const more = events.length - told.length
     const list = [...told, ...(more > 0 ? [`and ${more} more events`] : [])].join('; ')

@@ -11,11 +11,14 @@ import {
 import { addToMetric } from '../modules/metrics/metrics.rules'
 import { type PreferencesChange, withPreferences } from '../modules/preferences/preferences.rules'
 import {
+  type Actor,
   applyProfile,
+  forbiddenAttributes,
   type ProfileChange,
   profileFaults,
   resolveAttributes,
   unknownAttributes,
+  withoutForbidden,
 } from '../modules/users/users.rules'
 import type { Instant } from '../shared/clock'
 import type { Micros } from '../shared/decimal'
@@ -30,6 +33,7 @@ export type EventCommand = {
   metricKey: string
   userId: string
   user: ProfileChange
+  by: Actor
   value: Micros
   /** By key. */
   attributes: ReadonlyMap<string, string>
@@ -37,7 +41,7 @@ export type EventCommand = {
 }
 
 /** Asks to create or update a user (U2): `update` refuses where there is none. */
-export type UserCommand = { kind: 'upsert' | 'update'; user: ProfileChange }
+export type UserCommand = { kind: 'upsert' | 'update'; user: ProfileChange; by: Actor }
 
 /** Asks to complete an achievement of the trigger `api` (A3). */
 export type CompletionCommand = {
@@ -47,6 +51,7 @@ export type CompletionCommand = {
   achievementKey: string
   userId: string
   user: ProfileChange
+  by: Actor
 }
 
 /** Asks to change what a user has set (U7); refuses where there is no such user. */
@@ -106,6 +111,8 @@ function evaluateUser(
   given: Given,
 ): Decision {
   if (command.kind === 'update' && state === null) throw refusals.notFound('This user')
+  const forbidden = forbiddenAttributes(config, state, command.user, command.by)
+  if (forbidden.length > 0) throw refusals.adminAttributes(forbidden)
   refuse(profileFaults(config, state, command.user, ''))
   const at = momentOf(state, given)
   const user = applyProfile(config, state, command.user, { ...given, at })
@@ -134,7 +141,7 @@ function evaluateEvent(
     return { kind: 'replayed', eventId: first, metric, state, at }
   }
 
-  const user = applyProfile(config, state, command.user, { ...given, at })
+  const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
   const { before, after: total } = addToMetric(user, metric, command.value)
   const metrics = living(new Map(user.metrics).set(metric.id, total), config.metrics)
   const event = { metricId: metric.id, value: command.value, attributes, before, after: total }
@@ -164,7 +171,7 @@ function evaluateCompletion(
   const had = state?.achievements.get(achievement.id)
   if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
   const at = momentOf(state, given)
-  const user = applyProfile(config, state, command.user, { ...given, at })
+  const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
   const isTried = (one: Achievement) => one.id === achievement.id
   const change = happen(config, { before: state, user, at, id, event: null, isTried })
   if (!change.completed.includes(achievement.id)) {
@@ -188,6 +195,13 @@ function evaluatePreferences(
   const happening = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
   return { kind: 'changed', change: happen(config, happening), metric: null }
 }
+
+/** What of the user an event or a completion may change: the rest is left out, and the answer says so (K7). */
+const permitted = (
+  config: Configuration,
+  state: UserState | null,
+  { user, by }: EventCommand | CompletionCommand,
+): ProfileChange => withoutForbidden(config, state, user, by)
 
 /**
  * The moment of a change: when its command arrived, but not before the user's last change, where another isolate's

@@ -7,7 +7,10 @@ export const NEXT_LINK = 'The address of the next page, with rel="next"; absent 
 function cursorOf(value: unknown): string {
   const bytes = new TextEncoder().encode(JSON.stringify(value))
   const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/={1,2}$/, '')
+  return text
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/={1,2}$/, '')
 }
 
 /** What a cursor says. Throws if it is none. */

@@ -4,15 +4,15 @@ import type { Streamed } from './stream'
 /** The interface that an operation belongs to (G1). */
 export type Surface = 'application' | 'admin'
 
-/**
- * What an answer of one status holds; `headers` are those of its own, by name, each with what it tells, and `optionalHeaders` those that not every
- * such answer has.
- */
+/** Headers by name, each with what it tells. */
+type HeaderSpecs = Readonly<Record<string, string>>
+
+/** What an answer of one status holds: `headers` are those of its own that it always has, `optionalHeaders` those that it may have. */
 export type AnswerSpec = {
   description: string
   body: z.ZodType
-  headers?: Readonly<Record<string, string>>
-  optionalHeaders?: Readonly<Record<string, string>>
+  headers?: HeaderSpecs
+  optionalHeaders?: HeaderSpecs
 }
 
 /**

@@ -224,7 +224,7 @@ const TENANT = '00000000-0000-7000-8000-00000000000a'
 const resource = { created: 0, updated: 0 }
 
 const attribute = (type: 'user' | 'event') => (key: string) =>
-  ({ ...resource, id: `${type} attribute ${key}`, type, key, name: key }) as const
+  ({ ...resource, id: `${type} attribute ${key}`, type, key, name: key, writableBy: 'user' }) as const
 
 const filters = (type: 'user' | 'event', list: Wanted): Filter[] =>
   list.map(([key, attributeValue]) => ({ attributeId: attribute(type)(key).id, attributeValue }))

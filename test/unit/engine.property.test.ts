@@ -28,13 +28,14 @@ type Accepted = Extract<Expected, { refused: false }>
 
 function commandOf(step: Extract<Step, { do: 'event' | 'user' }>, eventId: string): Command {
   const user: ProfileChange = { tz: step.tz, attributes: new Map(Object.entries(step.user)) }
-  if (step.do === 'user') return { kind: 'upsert', user }
+  if (step.do === 'user') return { kind: 'upsert', user, by: 'user' }
   return {
     kind: 'event',
     eventId,
     metricKey: METRICS[step.metric] ?? '',
     userId: 'ada',
     user,
+    by: 'user',
     value: toMicros(Number(step.value)),
     attributes: new Map(Object.entries(step.attributes)),
     idempotencyKey: null,

@@ -10,7 +10,7 @@ const LEASE = 5_000
 const WATCH = 1_000
 
 const job: Job = {
-  command: { kind: 'upsert', user: {} },
+  command: { kind: 'upsert', user: {}, by: 'admin' },
   prefix: null,
   tenantName: null,
   arrived: instant(0),

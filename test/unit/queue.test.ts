@@ -11,7 +11,7 @@ const WATCH = 1_000
 
 /** A command that can be told by its name. */
 const jobNamed = (name: string): Job => ({
-  command: { kind: 'upsert', user: { name } },
+  command: { kind: 'upsert', user: { name }, by: 'admin' },
   prefix: null,
   tenantName: null,
   arrived: instant(0),
@@ -46,6 +46,7 @@ const recorded = (name: string): Settlement => ({
     points: {},
     leaderboards: {},
   },
+  leftOut: [],
 })
 
 const settleAll = (jobs: readonly Job[]) => jobs.map((job) => settled(nameOf(job)))

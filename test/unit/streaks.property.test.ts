@@ -201,7 +201,8 @@ class Play {
     this.late = new Service(this.#config)
     const create: Happening = { at: this.#now, do: 'create', zone: this.#zone }
     this.#tell(create)
-    for (const one of this.#both) one.perform({ kind: 'upsert', user: { tz: this.#zone } }, this.#now)
+    for (const one of this.#both)
+      one.perform({ kind: 'upsert', user: { tz: this.#zone }, by: 'user' }, this.#now)
     this.#agrees('created')
   }
 
@@ -273,7 +274,7 @@ class Play {
         for (const one of this.#both) {
           one.perform(
             {
-              ...{ kind: 'event', eventId: newId(instant(at)), metricKey: metric, userId: 'ada' },
+              ...{ kind: 'event', eventId: newId(instant(at)), metricKey: metric, userId: 'ada', by: 'user' },
               ...{ value: micros(value), attributes: new Map(), idempotencyKey: null },
               user: 'zone' in zone ? { tz: zone.zone } : {},
             },
@@ -287,7 +288,7 @@ class Play {
       case 'zone':
         this.#tell({ at, do: 'zone', zone: step.zone })
         this.#moved(step.zone)
-        for (const one of this.#both) one.perform({ kind: 'upsert', user: { tz: step.zone } }, at)
+        for (const one of this.#both) one.perform({ kind: 'upsert', user: { tz: step.zone }, by: 'user' }, at)
         return
       case 'pause': {
         const start = plusDays(dateIn(this.#zone ?? 'UTC', at), step.from)

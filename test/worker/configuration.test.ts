@@ -26,7 +26,7 @@ describe('attributes', () => {
     expect(status).toBe(201)
     expect(body).toEqual({
       created: [
-        { id: expect.stringMatching(UUID), name: 'Plan', key: 'plan', type: 'user' },
+        { id: expect.stringMatching(UUID), name: 'Plan', key: 'plan', type: 'user', writableBy: 'admin' },
         { id: expect.stringMatching(UUID), name: 'Plan of the event', key: 'plan', type: 'event' },
       ],
       issues: [],

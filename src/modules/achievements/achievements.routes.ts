@@ -2,7 +2,8 @@ import * as z from 'zod'
 import type { App } from '../../http/app'
 import { readable, UserId } from '../../http/fields'
 import { mount } from '../../http/mount'
-import { created, ok, operation } from '../../http/operation'
+import { ok, operation } from '../../http/operation'
+import { WARNING_HEADER } from '../events/settlement'
 import { ReadableUser } from '../users/users.schemas'
 import { findUser, furtherUserFaults, stateOf } from '../users/users.service'
 import { completionFaults } from './achievements.rules'
@@ -39,6 +40,7 @@ export const achievementsComplete = operation({
     201: {
       description: 'It is completed; where it was before, this is the first completion, without points.',
       body: AchievementCompletionResponse,
+      optionalHeaders: WARNING_HEADER,
     },
   },
   refuses: [400, 403, 404, 413, 422],
@@ -84,7 +86,7 @@ export function achievementRoutes(app: App): void {
         return [...completionFaults(found, state), ...(await furtherUserFaults(scope, user, 'user.'))]
       },
     },
-    async (scope, { body }, found) => created(await completeFor(scope, found, body)),
+    (scope, { body }, found) => completeFor(scope, found, body),
   )
   mount(
     app,

@@ -10,7 +10,6 @@ import { resolveAttributes, unknownAttributes } from '../users/users.rules'
 import { achievementAnswer, userAchievementAnswer } from './achievements.answers'
 import type {
   AchievementCompletionRequest,
-  AchievementCompletionResponse,
   AchievementsResponse,
   UserAchievementsResponse,
 } from './achievements.schemas'
@@ -87,12 +86,12 @@ export async function findCompletable(scope: Scope, key: string): Promise<Achiev
   return achievement
 }
 
-/** Completes an achievement for a user. Throws 422 where it can't be completed by this call (A3). */
+/** Completes an achievement for a user, and answers the whole reply (A3, K7). Throws 422 if this call can't complete it. */
 export async function completeFor(
   scope: Scope,
   { key: achievementKey }: Achievement,
   body: z.output<typeof AchievementCompletionRequest>,
-): Promise<z.input<typeof AchievementCompletionResponse>> {
+) {
   // The key was confirmed when the request entered.
   const sender = ownSender(scope, body.user.id)
   return completionReply(await completeAchievement(scope, sender, { achievementKey, body }))

@@ -6,7 +6,7 @@ import { among, groupsOf } from '../configuration/items.repository'
 import { attributes } from './attributes.table'
 
 /** The columns that an insert fills. */
-const COLUMNS = 7
+const COLUMNS = 8
 
 /** Stores what an admin write made of the tenant's attributes; a deleted one's row stays (G5). */
 export function storeAttributes(scope: Scope, draft: Draft<Attribute>): D1PreparedStatement[] {
@@ -16,10 +16,10 @@ export function storeAttributes(scope: Scope, draft: Draft<Attribute>): D1Prepar
   const inserts = groupsOf(draft.added, COLUMNS).map((group) =>
     db.orm.insert(attributes).values(group.map((attribute) => ({ ...attribute, tenantId: tenant.id }))),
   )
-  const updates = draft.changed.map(({ id, name, updated }) =>
+  const updates = draft.changed.map(({ id, name, writableBy, updated }) =>
     db.orm
       .update(attributes)
-      .set({ name, updated })
+      .set({ name, writableBy, updated })
       .where(own(eq(attributes.id, id))),
   )
   const { removed } = draft

@@ -13,20 +13,40 @@ import {
 } from '../../http/fields'
 
 const AttributeType = z.enum(['user', 'event'])
+const WritableBy = z.enum(['admin', 'user'])
+const WHO_MAY_SET =
+  "Who may set a user attribute: `admin` (only admin keys) or `user` (also the user's own application key)."
 
 /** A custom attribute to configure (seed 2.1). */
 export const CreateAttributeRequestItem = z
-  .object({ name: Name, key: ConfigKey, type: AttributeType })
+  .object({
+    name: Name,
+    key: ConfigKey,
+    type: AttributeType,
+    writableBy: optional(WritableBy).meta({
+      description: `${WHO_MAY_SET} User attributes only; \`admin\` if absent.`,
+    }),
+  })
   .meta({ id: 'CreateAttributeRequestItem' })
 
-/** A change to an attribute; its key and type are fixed. */
+/** A change to an attribute. Its key and type are fixed. */
 export const UpdateAttributeRequestItem = z
-  .object({ id: Uuid, name: optional(Name) })
+  .object({
+    id: Uuid,
+    name: optional(Name),
+    writableBy: optional(WritableBy).meta({ description: `${WHO_MAY_SET} User attributes only.` }),
+  })
   .meta({ id: 'UpdateAttributeRequestItem' })
 
-/** An attribute as the admin interface serves it. */
+/** An attribute as the admin interface serves it. Event attributes have no `writableBy`. */
 export const AdminAttribute = z
-  .object({ id: UuidAnswer, name: z.string(), key: z.string(), type: AttributeType })
+  .object({
+    id: UuidAnswer,
+    name: z.string(),
+    key: z.string(),
+    type: AttributeType,
+    writableBy: WritableBy.optional().meta({ description: `${WHO_MAY_SET} Absent on event attributes.` }),
+  })
   .meta({ id: 'AdminAttribute' })
 
 /** An attribute filter as the application interface shows it: by key. */

@@ -23,9 +23,13 @@ import type {
 const WHAT = 'an attribute'
 
 /** An attribute as the admin interface serves it. */
-function attributeAnswer({ id, name, key, type }: Attribute): z.infer<typeof AdminAttribute> {
-  return { id, name, key, type }
+function attributeAnswer({ id, name, key, type, writableBy }: Attribute): z.infer<typeof AdminAttribute> {
+  return { id, name, key, type, ...(type === 'user' && { writableBy }) }
 }
+
+/** The issue that an item names who may set an event attribute (K7). */
+const NOT_OF_EVENTS =
+  'writableBy: only user attributes have it. Whoever sends an event sets its attributes. Leave it out.'
 
 /** A page of the tenant's attributes, oldest first (G7). */
 export async function listAttributes(scope: Scope, query: { limit: number; skip: number }) {
@@ -39,7 +43,7 @@ export async function findAttribute(scope: Scope, id: string) {
   return attributeAnswer(byId(attributes, id, 'This attribute'))
 }
 
-/** Creates attributes; a key that its type has already is an issue (G5, G7). */
+/** Creates attributes. A key that its type already has is an issue (G5, G7), and so is `writableBy` on an event attribute (K7). */
 export function createAttributes(
   scope: Scope,
   items: readonly z.output<typeof CreateAttributeRequestItem>[],
@@ -47,14 +51,17 @@ export function createAttributes(
   const { now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
-    const { created, issues } = createEach(draft, items, ({ name, key, type }) => {
+    const { created, issues } = createEach(draft, items, ({ name, key, type, writableBy }) => {
+      if (type === 'event' && writableBy !== undefined) return NOT_OF_EVENTS
       if (draft.list.some((other) => other.type === type && other.key === key)) {
         return `The key "${key}" is taken by another ${type} attribute. Choose another key.`
       }
       if (draft.list.length >= MOST_ATTRIBUTES) {
         return `There are ${MOST_ATTRIBUTES} attributes, which is the most. Delete one first.`
       }
-      return { id: newId(now), created: now, updated: now, type, key, name }
+      // The column's default is what attributes had before there was a choice: it is no default for new ones.
+      const who = writableBy ?? (type === 'user' ? 'admin' : 'user')
+      return { id: newId(now), created: now, updated: now, type, key, name, writableBy: who }
     })
     return {
       statements: storeAttributes(scope, draft),
@@ -63,16 +70,18 @@ export function createAttributes(
   })
 }
 
-/** Renames attributes. */
+/** Renames attributes, and changes who may set them on users (K7). Values that users have stay. */
 export function updateAttributes(
   scope: Scope,
   items: readonly z.output<typeof UpdateAttributeRequestItem>[],
 ) {
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
-    const { updated, issues } = updateEach(draft, items, WHAT, (before, { name = before.name }) =>
-      revised(before, { ...before, name }, scope.now),
-    )
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, item) => {
+      if (before.type === 'event' && item.writableBy !== undefined) return NOT_OF_EVENTS
+      const { name = before.name, writableBy = before.writableBy } = item
+      return revised(before, { ...before, name, writableBy }, scope.now)
+    })
     return {
       statements: storeAttributes(scope, draft),
       result: { updated: updated.map(attributeAnswer), issues },

@@ -34,6 +34,7 @@ const AttributeRow = z.object({
   type: z.enum(['user', 'event']),
   key: z.string(),
   name: z.string(),
+  writableBy: z.enum(['admin', 'user']),
 })
 const MetricRow = z.object({
   ...resource,
@@ -162,7 +163,7 @@ export const BOOST_COLUMNS = `id, created, updated, system_id AS systemId, user_
 const LOAD = [
   `SELECT config_version AS version, control_ratio AS controlRatio, recap_frequency AS recapFrequency, streaks
      FROM tenants WHERE id = ?1`,
-  `SELECT id, created, updated, type, key, name FROM attributes
+  `SELECT id, created, updated, type, key, name, writable_by AS writableBy FROM attributes
      WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
   `SELECT id, created, updated, key, name, unit_type AS unitType, units FROM metrics
      WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,

@@ -9,7 +9,13 @@ export type Filter = { attributeId: string; attributeValue: string }
 /** What every configured resource has. Times in milliseconds. */
 export type Resource = { id: string; created: number; updated: number }
 
-export type Attribute = Resource & { type: 'user' | 'event'; key: string; name: string }
+export type Attribute = Resource & {
+  type: 'user' | 'event'
+  key: string
+  name: string
+  /** Who may set it on users: admin keys only, or users' own keys too (K7). Means nothing for event attributes. */
+  writableBy: 'admin' | 'user'
+}
 
 export type Metric = Resource & {
   key: string

@@ -3,7 +3,7 @@ import type { Command } from '../../engine/evaluate'
 import { type Instant, instant } from '../../shared/clock'
 import { fromMicros, toMicros } from '../../shared/decimal'
 import { PreferencesChangeMessage } from '../preferences/preferences.schemas'
-import type { ProfileChange } from '../users/users.rules'
+import type { Actor, ProfileChange } from '../users/users.rules'
 import { UpdatedUser, UpsertedUser } from '../users/users.schemas'
 import { EventRequest } from './events.schemas'
 import type { Job } from './tries'
@@ -17,6 +17,9 @@ const common = {
   since: moment.nullable(),
 }
 
+/** Who asks for a change of a user (K7); only admins send what waits in the inbox. */
+const by = z.enum(['admin', 'user']).default('admin')
+
 /** Reads the jobs that another isolate has sent. */
 export const Commands = z.array(
   z.discriminatedUnion('kind', [
@@ -24,6 +27,7 @@ export const Commands = z.array(
       .object({
         kind: z.literal('event'),
         ...common,
+        by,
         eventId: z.string(),
         metricKey: z.string(),
         idempotencyKey: z.string().nullable(),
@@ -31,18 +35,19 @@ export const Commands = z.array(
       })
       .transform(({ body, ...rest }) => jobOf(eventCommand(body, rest), rest)),
     z
-      .object({ kind: z.enum(['upsert', 'update']), ...common, body: UpdatedUser })
-      .transform(({ kind, body, ...rest }) => jobOf({ kind, user: body }, rest)),
+      .object({ kind: z.enum(['upsert', 'update']), ...common, by, body: UpdatedUser })
+      .transform(({ kind, body, by, ...rest }) => jobOf({ kind, user: body, by }, rest)),
     z
       .object({
         kind: z.literal('completion'),
         ...common,
+        by,
         completionId: z.string(),
         achievementKey: z.string(),
         body: UpsertedUser,
       })
-      .transform(({ kind, body: { id, ...user }, completionId, achievementKey, ...rest }) =>
-        jobOf({ kind, completionId, achievementKey, userId: id, user }, rest),
+      .transform(({ kind, body: { id, ...user }, by, completionId, achievementKey, ...rest }) =>
+        jobOf({ kind, completionId, achievementKey, userId: id, user, by }, rest),
       ),
     z
       .object({ kind: z.literal('preferences'), ...common, body: PreferencesChangeMessage })
@@ -67,17 +72,18 @@ export function messageOf({ command, arrived, prefix, tenantName, tried }: Job) 
   const common = { arrived, prefix, tenantName, since: tried?.since ?? null }
   if (command.kind === 'preferences') return { ...common, kind: command.kind, body: command.preferences }
   if (command.kind === 'completion') {
-    const { kind, completionId, achievementKey, userId, user } = command
-    return { ...common, kind, completionId, achievementKey, body: { id: userId, ...profileJson(user) } }
+    const { kind, completionId, achievementKey, userId, user, by } = command
+    return { ...common, kind, by, completionId, achievementKey, body: { id: userId, ...profileJson(user) } }
   }
-  if (command.kind !== 'event') return { ...common, kind: command.kind, body: profileJson(command.user) }
-  const { kind, eventId, metricKey, idempotencyKey, user, value, attributes } = command
+  if (command.kind !== 'event')
+    return { ...common, kind: command.kind, by: command.by, body: profileJson(command.user) }
+  const { kind, eventId, metricKey, idempotencyKey, user, by, value, attributes } = command
   const body = {
     user: { id: command.userId, ...profileJson(user) },
     value: fromMicros(value),
     attributes: Object.fromEntries(attributes),
   }
-  return { ...common, kind, eventId, metricKey, idempotencyKey, body }
+  return { ...common, kind, by, eventId, metricKey, idempotencyKey, body }
 }
 
 function profileJson({ attributes, ...rest }: ProfileChange) {
@@ -91,7 +97,8 @@ export function eventCommand(
     eventId,
     metricKey,
     idempotencyKey,
-  }: { eventId: string; metricKey: string; idempotencyKey: string | null },
+    by,
+  }: { eventId: string; metricKey: string; idempotencyKey: string | null; by: Actor },
 ): Command {
   return {
     kind: 'event',
@@ -100,6 +107,7 @@ export function eventCommand(
     idempotencyKey,
     userId: id,
     user,
+    by,
     value: toMicros(value),
     attributes: attributes ?? new Map(),
   }

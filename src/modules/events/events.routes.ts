@@ -12,7 +12,7 @@ import { unknownAttributes } from '../users/users.rules'
 import { furtherUserFaults } from '../users/users.service'
 import { EventHeaders, EventRequest, EventResponse, ReadableEvent } from './events.schemas'
 import { recordEvent, senderOf } from './events.service'
-import { eventReply } from './settlement'
+import { eventReply, WARNING_HEADER } from './settlement'
 
 export const metricsEvent = operation({
   id: 'metrics_event',
@@ -24,8 +24,12 @@ export const metricsEvent = operation({
   headers: EventHeaders,
   body: EventRequest,
   answers: {
-    201: { description: 'The event was recorded.', body: EventResponse },
-    202: { description: 'The idempotency key was used before; nothing changed.', body: EventResponse },
+    201: { description: 'The event was recorded.', body: EventResponse, optionalHeaders: WARNING_HEADER },
+    202: {
+      description: 'The idempotency key was used before; nothing changed.',
+      body: EventResponse,
+      optionalHeaders: WARNING_HEADER,
+    },
   },
   refuses: [400, 403, 404, 413, 422],
 })
@@ -34,12 +38,12 @@ const handle = async (c: HonoContext<AppEnv>) => {
   const { params, headers, body } = await validated(metricsEvent, c, ({ json }) => check(c, json))
   const ctx = c.get('ctx')
   const input = { metricKey: params.key, idempotencyKey: headers['idempotency-key'] ?? null, body }
-  const { status, body: event } = await byPresentName(ctx, c.get('claim'), async (claim) => {
+  const reply = await byPresentName(ctx, c.get('claim'), async (claim) => {
     const settlement = await recordEvent(ctx, senderOf(claim, body.user.id), input)
     c.set('confirmed', true)
     return eventReply(settlement)
   })
-  return answer(c, status, event)
+  return answer(c, reply.status, reply.body, reply.headers)
 }
 
 /** The scope of an event that is refused, once its key is confirmed and its metric is known to exist (G2). */

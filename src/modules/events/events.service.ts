@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Context, Scope } from '../../context'
+import type { Access, Context, Scope } from '../../context'
 import type { Command } from '../../engine/evaluate'
 import { Refusal } from '../../errors'
 import type { Claim } from '../../http/access'
@@ -9,7 +9,7 @@ import type { AchievementCompletionRequest } from '../achievements/achievements.
 import { wakeOutbox } from '../outbox/wakes'
 import type { PreferencesChange } from '../preferences/preferences.rules'
 import { arm } from '../timekeeper/timekeeper.service'
-import type { ProfileChange } from '../users/users.rules'
+import type { Actor, ProfileChange } from '../users/users.rules'
 import { eventCommand, messageOf } from './commands'
 import { Contention, commit, commitTogether, Deposed, type Line, type Means, type Member } from './commit'
 import type { EventRequest } from './events.schemas'
@@ -22,23 +22,27 @@ const LANE_PATIENCE = 10
 /** Conflicts between isolates after which a user's commands go through the user's lane. */
 const PATIENCE = 3
 
-/** Whose command it is, and what D1 has yet to confirm: the key's row and the tenant's name (K2, T2). */
-export type Sender = Line & Pick<Job, 'prefix' | 'tenantName'>
+/** Whose command it is, who asks for it (K7), and what D1 has yet to confirm: the key's row and the tenant's name (K2, T2). */
+export type Sender = Line & Pick<Job, 'prefix' | 'tenantName'> & { by: Actor }
+
+const actorOf = ({ kind }: Access): Actor => (kind === 'admin' ? 'admin' : 'user')
 
 /** The sender that a claim names, for a user. Throws the tenant's errors (T2). */
 export function senderOf(claim: Claim, userId: string): Sender {
   if (typeof claim.tenantId !== 'string') throw claim.tenantId
-  return { tenantId: claim.tenantId, userId, prefix: claim.prefix, tenantName: claim.tenantName }
+  const { tenantId, prefix, tenantName, access } = claim
+  return { tenantId, userId, prefix, tenantName, by: actorOf(access) }
 }
 
 const unconfirmed = ({ prefix, tenantName }: Sender) => ({ prefix, tenantName })
 
 /** The sender of a command for a user, in a scope that was entered, so that nothing is left to confirm. */
-export const ownSender = ({ tenant }: Scope, userId: string): Sender => ({
+export const ownSender = ({ tenant, access }: Scope, userId: string): Sender => ({
   tenantId: tenant.id,
   userId,
   prefix: null,
   tenantName: null,
+  by: actorOf(access),
 })
 
 /** Records an event of a user (E). */
@@ -56,6 +60,7 @@ export function recordEvent(
     eventId: newId(arrived),
     metricKey: input.metricKey,
     idempotencyKey: input.idempotencyKey,
+    by: sender.by,
   }
   return submit(ctx, sender, {
     command: eventCommand(input.body, beside),
@@ -74,7 +79,7 @@ export function changeUser(
   const arrived = systemNow()
   const { kind } = input
   return submit(ctx, sender, {
-    command: { kind, user: input.change },
+    command: { kind, user: input.change, by: sender.by },
     arrived,
     ...unconfirmed(sender),
     tried: null,
@@ -91,7 +96,14 @@ export function completeAchievement(
   const { id: userId, ...user } = input.body.user
   const { achievementKey } = input
   return submit(ctx, sender, {
-    command: { kind: 'completion', completionId: newId(arrived), achievementKey, userId, user },
+    command: {
+      kind: 'completion',
+      completionId: newId(arrived),
+      achievementKey,
+      userId,
+      user,
+      by: sender.by,
+    },
     arrived,
     ...unconfirmed(sender),
     tried: null,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { Command } from '../../engine/evaluate'
+import type { Command, CompletionCommand, EventCommand } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
-import { Refusal } from '../../errors'
+import { listed, Refusal } from '../../errors'
 import type { Instant } from '../../shared/clock'
 import { fromMicros } from '../../shared/decimal'
 import { completedAnswers, userAchievementAnswer } from '../achievements/achievements.answers'
@@ -15,6 +15,7 @@ import { preferencesAnswer } from '../preferences/preferences.answers'
 import { UserPreferencesResponse } from '../preferences/preferences.schemas'
 import { streakAnswer } from '../streaks/streaks.answers'
 import { userAnswer } from '../users/users.answers'
+import { forbiddenAttributes } from '../users/users.rules'
 import { User } from '../users/users.schemas'
 import { EventResponse } from './events.schemas'
 import type { Outcome } from './tries'
@@ -23,11 +24,19 @@ import type { Outcome } from './tries'
 const accepted = <S extends z.ZodType>(schema: S) =>
   z.custom<z.infer<S>>((value) => schema.safeParse(value).success)
 
+/** The keys of attributes that were left out, since only admins may set them (K7). */
+const leftOut = z.array(z.string()).default([])
+
 /** How a command ended, as it can be told to a caller or sent between isolates. */
 export const Settlement = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('event'), status: z.literal([201, 202]), body: accepted(EventResponse) }),
+  z.object({
+    kind: z.literal('event'),
+    status: z.literal([201, 202]),
+    body: accepted(EventResponse),
+    leftOut,
+  }),
   z.object({ kind: z.literal('user'), body: accepted(User) }),
-  z.object({ kind: z.literal('completion'), body: accepted(AchievementCompletionResponse) }),
+  z.object({ kind: z.literal('completion'), body: accepted(AchievementCompletionResponse), leftOut }),
   z.object({ kind: z.literal('preferences'), body: accepted(UserPreferencesResponse) }),
   z.object({
     kind: z.literal('refused'),
@@ -40,6 +49,7 @@ export const Settlement = z.discriminatedUnion('kind', [
     at: z.number(),
     seq: z.number(),
     replay: accepted(EventResponse).nullable(),
+    leftOut,
   }),
   /** A fault of ours; the message is for the log, not for the caller. */
   z.object({ kind: z.literal('failed'), message: z.string() }),
@@ -52,12 +62,29 @@ export const LaneReply = z.object({
   cost: z.object({ roundTrips: z.number(), rowsRead: z.number(), rowsWritten: z.number() }),
 })
 
+/** The header that names what was left out of an event or a completion (K7). */
+export const WARNING_HEADER = {
+  'X-Laurel-Warning': 'Names the attributes that were left out, since only an admin key may set them.',
+} as const
+
+/** A reply's headers: `X-Laurel-Warning` if something was left out (K7), else none. */
+const warned = (leftOut: readonly string[]) =>
+  leftOut.length === 0
+    ? {}
+    : {
+        headers: {
+          'X-Laurel-Warning': `Left out, since only an admin key may set them: ${listed(leftOut)}`,
+        },
+      }
+
 /** The answer to an event's caller. Throws what refused it. */
 export function eventReply(settlement: Settlement) {
   if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
-  if (settlement.kind === 'event') return { status: settlement.status, body: settlement.body } as const
-  if (settlement.kind === 'lost') {
-    if (settlement.replay !== null) return { status: 202, body: settlement.replay } as const
+  const { kind } = settlement
+  if (kind === 'event' || kind === 'lost') {
+    const more = warned(settlement.leftOut)
+    if (kind === 'event') return { status: settlement.status, body: settlement.body, ...more } as const
+    if (settlement.replay !== null) return { status: 202, body: settlement.replay, ...more } as const
     throw new Error('an event counted, but its answer is lost')
   }
   throw new Error(
@@ -73,9 +100,11 @@ export function userReply(settlement: Settlement): z.infer<typeof User> {
 }
 
 /** What completing an achievement came to, to answer to its caller. Throws what refused it. */
-export function completionReply(settlement: Settlement): z.infer<typeof AchievementCompletionResponse> {
+export function completionReply(settlement: Settlement) {
   if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
-  if (settlement.kind === 'completion') return settlement.body
+  if (settlement.kind === 'completion') {
+    return { status: 201, body: settlement.body, ...warned(settlement.leftOut) } as const
+  }
   throw new Error(
     settlement.kind === 'failed' ? settlement.message : 'a completion was settled as something else',
   )
@@ -153,7 +182,11 @@ export function settle(
   }
   if (decision.kind === 'lost') return lost(command, decision)
   if (config === null) throw new Error('a decision without its configuration')
-  if (command.kind === 'completion') return { kind: 'completion', body: completionAnswer(config, decision) }
+  const before = decision.kind === 'changed' ? decision.change.before : decision.state
+  if (command.kind === 'completion') {
+    const body = completionAnswer(config, decision)
+    return { kind: 'completion', body, leftOut: leftOutOf(config, before, command) }
+  }
   if (command.kind !== 'event') {
     const user = decision.kind === 'changed' ? decision.change.after : decision.state
     return command.kind === 'preferences'
@@ -161,10 +194,11 @@ export function settle(
       : { kind: 'user', body: userAnswer(config, user) }
   }
   const key = command.idempotencyKey
+  const leftOut = leftOutOf(config, before, command)
   if (decision.kind === 'replayed') {
     const { eventId, metric, state, at } = decision
     const body = replayAnswer(config, eventId, metric, state, at)
-    return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) } }
+    return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) }, leftOut }
   }
   if (decision.kind !== 'changed' || decision.metric === null)
     throw new Error('an event that changed nothing')
@@ -178,7 +212,7 @@ export function settle(
     leaderboards: leaderboardChanges(config, placements, after.profile, after.changed),
     ...idempotency(key, false),
   }
-  return { kind: 'event', status: 201, body }
+  return { kind: 'event', status: 201, body, leftOut }
 }
 
 type Decided = Exclude<Outcome['decision'], { kind: 'lost' | 'refused' | 'failed' }>
@@ -212,8 +246,16 @@ function lost(
     command.kind === 'event' && key !== null && metric !== null && state !== null
       ? { ...replayAnswer(known, command.eventId, metric, state, at), ...idempotency(key, true) }
       : null
-  return { kind: 'lost', ...place, replay }
+  const leftOut = command.kind === 'event' ? leftOutOf(known, state, command) : []
+  return { kind: 'lost', ...place, replay, leftOut }
 }
+
+/** What was left out of an event or a completion, by what the user had before (K7). */
+const leftOutOf = (
+  config: Configuration,
+  before: UserState | null,
+  { user, by }: EventCommand | CompletionCommand,
+): string[] => forbiddenAttributes(config, before, user, by)
 
 const idempotency = (key: string | null, replayed: boolean) =>
   key === null ? {} : { idempotencyKey: key, idempotentReplayed: replayed }

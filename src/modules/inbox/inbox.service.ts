@@ -50,7 +50,7 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
   const id = newId(now)
   const arrived = systemNow()
   const messages = events.map(({ key: metricKey, idempotencyKey = null, ...body }) => {
-    const command = eventCommand(body, { eventId: newId(now), metricKey, idempotencyKey })
+    const command = eventCommand(body, { eventId: newId(now), metricKey, idempotencyKey, by: 'admin' })
     return JSON.stringify(messageOf({ command, arrived, prefix: null, tenantName: null, tried: null }))
   })
   await stored(scope, id, receive(db, id, messages, now))

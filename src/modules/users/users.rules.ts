@@ -20,6 +20,8 @@ export type ProfileChange = {
 export type ProfileCheck = Pick<ProfileChange, 'email' | 'subscribeToEmails'> & {
   attributes?: ReadonlyMap<string, unknown> | undefined
 }
+/** Who asks for a change of a user: an admin key, or the user's own key (K7). */
+export type Actor = 'admin' | 'user'
 
 const NOBODY: Profile = {
   email: null,
@@ -77,6 +79,38 @@ export function profileFaults(
     ...unknownAttributes(config, 'user', passed.attributes),
     ...(passed.subscribeToEmails === true && email === null ? [subscriptionFault(at)] : []),
   ]
+}
+
+/**
+ * The keys of the passed user attributes that the actor may not change (K7): those that only admins may set, and that the call would
+ * give another value than the stored one. Null is the value of an attribute that the user does not have.
+ */
+export function forbiddenAttributes(
+  config: Configuration,
+  state: UserState | null,
+  { attributes = new Map() }: ProfileChange,
+  by: Actor,
+): string[] {
+  if (by === 'admin') return []
+  return [...attributes].flatMap(([key, value]) => {
+    const attribute = attributeByKey(config, 'user', key)
+    if (attribute?.writableBy !== 'admin') return []
+    const stored = state?.profile.attributes.get(attribute.id) ?? null
+    return value === stored ? [] : [key]
+  })
+}
+
+/** What a call passes of a user, without what the actor may not change (K7). */
+export function withoutForbidden(
+  config: Configuration,
+  state: UserState | null,
+  passed: ProfileChange,
+  by: Actor,
+): ProfileChange {
+  const forbidden = new Set(forbiddenAttributes(config, state, passed, by))
+  if (forbidden.size === 0) return passed
+  const attributes = new Map([...(passed.attributes ?? [])].filter(([key]) => !forbidden.has(key)))
+  return { ...passed, attributes }
 }
 
 /**

@@ -1,0 +1,238 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { Commands, messageOf } from '../../src/modules/events/commands'
+import { instant } from '../../src/shared/clock'
+import { anotherUuid } from '../readable'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+let tenant: TestTenant
+let key: string
+
+const attribute = (key: string, more: Record<string, unknown> = {}) =>
+  tenant.create('/attributes', { key, name: key, type: 'user', ...more })
+
+const attributesOf = async (id: string) => at((await tenant.app('GET', `/users/${id}`)).body, 'attributes')
+
+beforeEach(async () => {
+  tenant = await newTenant()
+  key = await tenant.key('ada')
+})
+
+describe('who may set an attribute (K7), in the admin interface', () => {
+  it('is `admin` unless said, can be changed, and is shown on user attributes only', async () => {
+    const { status, body } = await tenant.admin('POST', '/attributes', [
+      { key: 'plan', name: 'Plan', type: 'user' },
+      { key: 'team', name: 'Team', type: 'user', writableBy: 'user' },
+      { key: 'tier', name: 'Tier', type: 'user', writableBy: null },
+      { key: 'page', name: 'Page', type: 'event' },
+    ])
+    expect([status, at(body, 'issues')]).toEqual([201, []])
+    const shown = async () => Array.from({ length: 4 }, (_, n) => n).map((n) => at(list, n, 'writableBy'))
+    let list = (await tenant.admin('GET', '/attributes')).body
+    expect(at(body, 'created')).toEqual(list)
+    expect(await shown()).toEqual(['admin', 'user', 'admin', undefined])
+    const id = (n: number) => String(at(body, 'created', n, 'id'))
+    const update = await tenant.admin('PATCH', '/attributes', [
+      { id: id(0), writableBy: 'user' },
+      { id: id(1), writableBy: 'admin', name: 'The team' },
+      { id: id(2), name: 'The tier' },
+    ])
+    expect(update.body).toMatchObject({
+      updated: [
+        { key: 'plan', writableBy: 'user' },
+        { key: 'team', name: 'The team', writableBy: 'admin' },
+        { key: 'tier', name: 'The tier', writableBy: 'admin' },
+      ],
+      issues: [],
+    })
+    list = (await tenant.admin('GET', '/attributes')).body
+    expect(await shown()).toEqual(['user', 'admin', 'admin', undefined])
+    expect((await tenant.admin('GET', `/attributes/${id(0)}`)).body).toMatchObject({ writableBy: 'user' })
+  })
+
+  it('is an issue on event attributes, and 422 if it is neither `admin` nor `user`', async () => {
+    const made = await tenant.admin('POST', '/attributes', [
+      { key: 'page', name: 'Page', type: 'event', writableBy: 'user' },
+      { key: 'kind', name: 'Kind', type: 'event' },
+    ])
+    const issue = { severity: 'error', message: expect.stringContaining('writableBy: only user attributes') }
+    expect(made.body).toMatchObject({ created: [{ key: 'kind' }], issues: [{ index: 0, ...issue }] })
+    const id = at(made.body, 'created', 0, 'id')
+    const changed = await tenant.admin('PATCH', '/attributes', [{ id, name: 'New', writableBy: 'admin' }])
+    expect(changed.body).toMatchObject({ updated: [], issues: [{ id, ...issue }] })
+    expect((await tenant.admin('GET', `/attributes/${id}`)).body).toMatchObject({ name: 'Kind' })
+    const wrong = await tenant.admin('POST', '/attributes', [
+      { key: 'x', name: 'X', type: 'user', writableBy: 'nobody' },
+    ])
+    expect([wrong.status, at(wrong.body, 'error')]).toEqual([
+      422,
+      '0.writableBy: must be one of admin, user.',
+    ])
+  })
+
+  it('is `user` for attributes from before there was a choice', async () => {
+    await env.DB.prepare(
+      `INSERT INTO attributes (id, tenant_id, created, updated, type, key, name)
+       VALUES (${anotherUuid('?1', '1')}, ?1, 0, 0, 'user', 'old', 'Old')`,
+    )
+      .bind(tenant.id)
+      .run()
+    expect((await tenant.admin('GET', '/attributes')).body).toMatchObject([{ writableBy: 'user' }])
+    const { body } = await tenant.as(key, 'PUT', '/users/ada', { attributes: { old: 'a' } })
+    expect(body).toMatchObject({ attributes: { old: 'a' } })
+  })
+})
+
+describe("a user's own key (K7)", () => {
+  it.each([
+    ['PUT', '/users/ada', {}],
+    ['POST', '/users', { id: 'ada' }],
+    ['PATCH', '/users/ada', {}],
+  ])(
+    '%s %s is 403 if it would change an attribute that only admins may set, and changes nothing',
+    async (method, path, body) => {
+      for (const one of ['plan', 'tier']) await attribute(one)
+      await attribute('team', { writableBy: 'user' })
+      const set = (attributes: Record<string, string | null>, more = {}) =>
+        tenant.as(key, method, path, { ...body, ...more, attributes })
+      if (method === 'PATCH') await tenant.app('PUT', '/users/ada', {})
+      const refused = await set({ plan: 'premium', tier: 'x', team: 'red' }, { name: 'Ada' })
+      expect([refused.status, refused.body]).toEqual([
+        403,
+        {
+          error:
+            'Only an admin key may change these attributes: plan, tier. Leave them out, or use an admin key.',
+        },
+      ])
+      const found = await tenant.app('GET', '/users/ada')
+      if (method === 'PATCH') expect(found.body).toMatchObject({ attributes: {}, name: null })
+      else expect(found.status).toBe(404)
+      // Null is the value of an attribute that the user does not have.
+      expect((await set({ plan: null, team: 'red' })).body).toMatchObject({ attributes: { team: 'red' } })
+      await tenant.app('PUT', '/users/ada', { attributes: { plan: 'premium' } })
+      const all = { plan: 'premium', team: 'red' }
+      expect((await set({ plan: 'premium' }, { name: 'Ada' })).body).toMatchObject({
+        attributes: all,
+        name: 'Ada',
+      })
+      for (const plan of ['free', '', null]) expect((await set({ plan })).status).toBe(403)
+      expect(await attributesOf('ada')).toEqual(all)
+      // A wrong body is still 422, and so is an unknown attribute.
+      expect((await set({ nope: 'x' })).status).toBe(422)
+    },
+  )
+
+  it('an event leaves it out, counts all the same, and says so; a replay says the same', async () => {
+    const plan = await attribute('plan')
+    await attribute('team', { writableBy: 'user' })
+    const metricId = await tenant.metric('words')
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const trigger = { type: 'metric', points: 1, status: 'active', metricId, metricThreshold: 1 }
+    await tenant.create(`/points/${system}/triggers`, trigger)
+    await tenant.create(`/points/${system}/boosts`, {
+      name: 'premium',
+      start: '2020-01-01',
+      multiplier: 10,
+      userAttributes: [{ attributeId: plan, attributeValue: 'premium' }],
+    })
+    const send = (attributes: Record<string, string | null>, idempotencyKey?: string) =>
+      tenant.as(
+        key,
+        'POST',
+        '/metrics/words/event',
+        { user: { id: 'ada', name: 'Ada', attributes }, value: 1 },
+        idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+      )
+    const warning = 'Left out, since only an admin key may set them: plan'
+    // The user is made by this event.
+    const first = await send({ plan: 'premium', team: 'red' }, 'k')
+    expect([first.status, first.headers.get('x-laurel-warning')]).toEqual([201, warning])
+    expect(first.body).toMatchObject({ total: 1, points: { xp: { added: 1 } } })
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
+      attributes: { team: 'red' },
+      name: 'Ada',
+    })
+    const replay = await send({ plan: 'premium', team: 'blue' }, 'k')
+    expect([replay.status, replay.headers.get('x-laurel-warning')]).toEqual([202, warning])
+    expect(replay.body).toMatchObject({ total: 1, idempotentReplayed: true })
+    expect(await attributesOf('ada')).toEqual({ team: 'red' })
+
+    await tenant.app('PUT', '/users/ada', { attributes: { plan: 'premium' } })
+    const named = await send({ plan: 'premium' })
+    expect([named.status, named.headers.get('x-laurel-warning')]).toEqual([201, null])
+    expect(named.body).toMatchObject({ points: { xp: { added: 10 } } })
+    const removed = await send({ plan: null })
+    expect([removed.status, removed.headers.get('x-laurel-warning')]).toEqual([201, warning])
+    expect(await attributesOf('ada')).toEqual({ plan: 'premium', team: 'red' })
+    // An unknown attribute refuses the event as before.
+    expect((await send({ plan: 'x', nope: 'y' })).status).toBe(422)
+    const byAdmin = await tenant.event('words', { id: 'ada', attributes: { plan: null } }, 1)
+    expect([byAdmin.status, byAdmin.headers.get('x-laurel-warning')]).toEqual([201, null])
+    expect(await attributesOf('ada')).toEqual({ team: 'red' })
+  })
+
+  it('a completion leaves it out as an event does, also the second time', async () => {
+    await attribute('plan')
+    await attribute('team', { writableBy: 'user' })
+    await tenant.create('/achievements', { key: 'done', name: 'Done', trigger: 'api', status: 'active' })
+    const complete = async (attributes: Record<string, string>) => {
+      const body = { user: { id: 'ada', attributes } }
+      const { status, headers } = await tenant.as(key, 'POST', '/achievements/done/complete', body)
+      return [status, headers.get('x-laurel-warning')]
+    }
+    const warned = [201, 'Left out, since only an admin key may set them: plan']
+    expect(await complete({ plan: 'premium', team: 'red' })).toEqual(warned)
+    expect(await attributesOf('ada')).toEqual({ team: 'red' })
+    expect(await complete({ plan: 'premium' })).toEqual(warned)
+    expect(await complete({ team: 'red' })).toEqual([201, null])
+  })
+
+  it('the warning names 20 attributes, and how many more there are', async () => {
+    const keys = Array.from({ length: 22 }, (_, n) => `a${n}`)
+    for (const one of keys) await attribute(one)
+    await tenant.metric('words')
+    const attributes = Object.fromEntries(keys.map((one) => [one, 'x']))
+    const { headers } = await tenant.as(key, 'POST', '/metrics/words/event', {
+      user: { id: 'ada', attributes },
+      value: 1,
+    })
+    const named = `${keys.slice(0, 20).join(', ')}, and 2 more`
+    expect(headers.get('x-laurel-warning')).toBe(`Left out, since only an admin key may set them: ${named}`)
+    expect(headers.get('access-control-expose-headers')).toContain('X-Laurel-Warning')
+  })
+
+  it('parallel calls that make the user: whoever is first, the value is what an admin has set', async () => {
+    await attribute('plan')
+    await tenant.metric('words')
+    const other = tenant.through(newApp())
+    const user = { id: 'ada', attributes: { plan: 'premium' } }
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => {
+        const through = n % 2 === 0 ? tenant : other
+        return n === 5
+          ? through.app('PUT', '/users/ada', { attributes: { plan: 'free' } })
+          : through.as(key, 'POST', '/metrics/words/event', { user, value: 1 })
+      }),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(answers.map((_, n) => (n === 5 ? 200 : 201)))
+    for (const [n, { headers }] of answers.entries())
+      expect(headers.get('x-laurel-warning') !== null).toBe(n !== 5)
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ attributes: { plan: 'free' } })
+    expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 11 })
+  })
+
+  it('what is sent to another isolate says who asks; what does not say so comes from an admin', () => {
+    const user = { attributes: new Map([['plan', 'premium']]) }
+    const waiting = { arrived: instant(1), prefix: 'app_x', tenantName: null, tried: null }
+    const commands = [
+      { kind: 'upsert', user, by: 'user' },
+      { kind: 'completion', completionId: 'c', achievementKey: 'a', userId: 'ada', user, by: 'user' },
+    ] as const
+    for (const command of commands) {
+      const message: unknown = JSON.parse(JSON.stringify(messageOf({ command, ...waiting })))
+      expect(Commands.parse([message])).toMatchObject([{ command: { kind: command.kind, by: 'user' } }])
+      const old = { ...Object(message), by: undefined }
+      expect(Commands.parse([old])).toMatchObject([{ command: { by: 'admin' } }])
+    }
+  })
+})
