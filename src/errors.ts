@@ -39,6 +39,11 @@ export const refusals = {
     new Refusal(403, 'An application key cannot be used on the admin interface. Use an admin key.'),
   otherUser: () =>
     new Refusal(403, "This application key belongs to another user. Use that user's key, or an admin key."),
+  otherValues: () =>
+    new Refusal(
+      403,
+      "With an application key, userAttributes may only name values that the key's own user has. Name those, or use an admin key.",
+    ),
   adminAttributes: (keys: readonly string[]) =>
     new Refusal(
       403,

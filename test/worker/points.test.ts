@@ -699,6 +699,35 @@ describe('summaries of a system (P11)', () => {
     expect(read).toBeLessThan(3 * 500 + 100)
   })
 
+  it("K3: with an application key userAttributes may only name values that the key's own user has", async () => {
+    const { tenant, path } = await setup([{ points: 1 }])
+    await tenant.create('/attributes', { key: 'city', name: 'City', type: 'user' })
+    await tenant.create(`${path}/levels`, { key: 'l', name: 'L', points: 0 })
+    await tenant.app('PUT', '/users/ada', { attributes: { plan: 'pro', city: 'Rome' } })
+    await tenant.app('PUT', '/users/bob', { attributes: { plan: 'free' } })
+    const [ada, nobody] = [await tenant.key('ada'), await tenant.key('nobody')]
+    for (const kind of ['summary', 'level-summary']) {
+      const status = async (key: string, query: string) =>
+        (await tenant.as(key, 'GET', `/points/xp/${kind}${query}`)).status
+      for (const query of ['', '?userAttributes=plan:pro', '?userAttributes=plan:pro,city:Rome'])
+        expect([query, await status(ada, query)]).toEqual([query, 200])
+      for (const values of ['plan:free', 'plan:nothing', 'city:', 'plan:pro,city:Paris'])
+        expect([values, await status(ada, `?userAttributes=${values}`)]).toEqual([values, 403])
+      // A user who does not exist has no values.
+      expect(await status(nobody, '')).toBe(200)
+      expect(await status(nobody, '?userAttributes=plan:pro')).toBe(403)
+      expect(await status(ada, '?userAttributes=nope:x')).toBe(422)
+      expect((await tenant.app('GET', `/points/xp/${kind}?userAttributes=plan:free`)).status).toBe(200)
+    }
+    const { body } = await tenant.as(ada, 'GET', '/points/xp/summary?userAttributes=plan:free')
+    expect(at(body, 'error')).toContain("may only name values that the key's own user has")
+    // Another's values are 403 also for a system without levels (G2).
+    await tenant.create('/points', { key: 'flat', name: 'Flat' })
+    const flat = (query: string) => tenant.as(ada, 'GET', `/points/flat/level-summary${query}`)
+    expect((await flat('?userAttributes=plan:free')).status).toBe(403)
+    expect((await flat('?userAttributes=plan:pro')).status).toBe(422)
+  })
+
   it('seed 2.1.4: userAttributes are key:value pairs that must all match; unknown keys are 422, all of them named', async () => {
     const { tenant, path } = await setup([{ points: 1 }])
     await tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })

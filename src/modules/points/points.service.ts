@@ -6,7 +6,7 @@ import { INT32_MAX } from '../../http/fields'
 import { systemNow } from '../../shared/clock'
 import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
 import { civilDateAt, offsetMinutes } from '../../shared/zone'
-import type { Configuration, Filter, System } from '../configuration/configuration'
+import { type Configuration, type Filter, meets, type System } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { parseUser, userStatement } from '../users/users.repository'
 import { resolveAttributes, unknownAttributes } from '../users/users.rules'
@@ -142,7 +142,7 @@ export async function pointsSummary(
   system: System,
   attributes: ReadonlyMap<string, string>,
 ): Promise<z.input<typeof PointsRange>[]> {
-  const places = await countRanges(scope, system.id, filtersFrom(config, attributes))
+  const places = await countRanges(scope, system.id, await filtersFrom(scope, config, attributes))
   const width = places[0]?.width ?? 1
   const usersIn = (place: number) => places.find((one) => one.place === place)?.users ?? 0
   return Array.from({ length: 11 }, (_, place) => ({
@@ -152,16 +152,16 @@ export async function pointsSummary(
   }))
 }
 
-/** How many users are at each level (P11). Throws 422 where the system has no levels. */
+/** How many users are at each level (P11). Throws 422 if the system has no levels, and what `filtersFrom` throws. */
 export async function levelSummary(
   scope: Scope,
   config: Configuration,
   system: System,
   attributes: ReadonlyMap<string, string>,
 ): Promise<z.input<typeof PointsLevelSummaryResponse>> {
-  refuse([...levelFaults(system), ...unknownAttributes(config, 'user', attributes)])
+  const filters = await filtersFrom(scope, config, attributes, levelFaults(system))
   const levels = ladder(system)
-  const places = await countLevels(scope, system.id, filtersFrom(config, attributes), levels)
+  const places = await countLevels(scope, system.id, filters, levels)
   return levels.map((level, index) => ({
     level: levelAnswer(level),
     users: places.find(({ place }) => place === index)?.users ?? 0,
@@ -172,9 +172,26 @@ export async function levelSummary(
 export const levelFaults = ({ levels }: System): Fault[] =>
   levels.length > 0 ? [] : [{ path: '', message: 'This points system has no levels. Create levels first' }]
 
-/** Filters by attribute id from values by key. Throws 422 on unknown keys. */
-function filtersFrom(config: Configuration, attributes: ReadonlyMap<string, string>): Filter[] {
-  refuse(unknownAttributes(config, 'user', attributes))
+/**
+ * Filters by attribute id from values by key. Throws 403 for values that an application key's own user does not have: else a user could
+ * find out what others have, one value after another (P11). Throws 422 on unknown keys, and for `further` faults.
+ */
+async function filtersFrom(
+  scope: Scope,
+  config: Configuration,
+  attributes: ReadonlyMap<string, string>,
+  further: readonly Fault[] = [],
+): Promise<Filter[]> {
   const values = resolveAttributes(config, 'user', attributes)
-  return [...values].map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
+  const filters = [...values].map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
+  if (filters.length > 0 && !(await areOwn(scope, filters))) throw refusals.otherValues()
+  refuse([...further, ...unknownAttributes(config, 'user', attributes)])
+  return filters
+}
+
+/** Whether the key may ask for these values: an admin key for any, an application key for those of its own user, if there is one. */
+async function areOwn({ db, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
+  if (access.kind === 'admin') return true
+  const [result] = await db.batch([userStatement(db, access.userId, systemNow())])
+  return meets(filters, parseUser(result)?.profile.attributes ?? new Map())
 }
