@@ -87,6 +87,12 @@ export const refusals = {
   unprocessable: (sentence: string) => new Refusal(422, sentence),
   tooMany: (seconds: number) =>
     new Refusal(429, `Too many requests. Send fewer, and try again in ${seconds} seconds.`, seconds),
+  busy: (seconds: number) =>
+    new Refusal(
+      429,
+      `Too many questions about all users of this tenant are being answered. Try again in ${seconds} seconds.`,
+      seconds,
+    ),
   internal: (requestId: string) =>
     new Refusal(
       500,

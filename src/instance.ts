@@ -1,10 +1,13 @@
+import type { PageStart } from './db/pages'
+import { ScanTurns, SharedScans } from './db/scans'
 import { ConfigurationCache } from './modules/configuration/configuration.cache'
 import { Groups } from './modules/events/groups'
 import { UserQueues } from './modules/events/queue'
 import { KeyCache } from './modules/keys/keys.cache'
 import { PassCache } from './modules/notifications/push/passes'
 import { Wakes } from './modules/outbox/wakes'
-import { RankingCache } from './modules/streaks/rankings.cache'
+import type { Summary } from './modules/points/summaries.repository'
+import { type KeptRanking, RankingCache } from './modules/streaks/rankings.cache'
 import { TenantNames } from './modules/tenants/tenants.cache'
 
 /**
@@ -20,4 +23,9 @@ export class Instance {
   readonly queues = new UserQueues()
   readonly groups = new Groups()
   readonly wakes = new Wakes()
+  readonly scanTurns = new ScanTurns()
+  readonly summaries = new SharedScans<Summary>(this.scanTurns)
+  readonly userSearches = new SharedScans<readonly string[]>(this.scanTurns)
+  readonly pageStarts = new SharedScans<PageStart>(this.scanTurns)
+  readonly rankingScans = new SharedScans<{ ranking: KeptRanking; users: number }>(this.scanTurns)
 }

@@ -61,6 +61,26 @@ describe('parallel requests', () => {
       expect(new Set(totals).size).toBe(20)
     }
   })
+
+  it('P11: those that read all users share what they read; one that is cancelled hangs none of the others', async () => {
+    await event('scanned', 'demo-lessons')
+    const paths = [
+      '/v1/points/demo-xp/summary',
+      '/v1/points/demo-xp/level-summary',
+      '/v1/streaks/rankings?limit=100',
+      '/admin/v1/users?search=scanned',
+    ]
+    const alone: Reply[] = []
+    for (const path of paths) alone.push(await send('GET', path))
+    for (const milliseconds of [0, 5]) {
+      const cancelled = new AbortController()
+      const gone = paths.map((path) => send('GET', path, undefined, cancelled.signal).catch(() => null))
+      const replies = Promise.all(Array.from({ length: 20 }, (_, n) => send('GET', paths[n % 4] ?? '')))
+      setTimeout(() => cancelled.abort(), milliseconds)
+      expect(await replies).toEqual(Array.from({ length: 20 }, (_, n) => alone[n % 4]))
+      await Promise.all(gone)
+    }
+  })
 })
 
 /** Sends an event on a connection of its own, and destroys it so many milliseconds after the request is out. */

@@ -80,6 +80,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     findKeyRecord: 'a key tells the tenant, so it is looked up before there is one (K2)',
     insertKeys: 'admin keys are of no tenant; each row says whose it is (K4)',
     listKeys: 'an owner is a tenant by its database, or the account (K4)',
+    nthKey: 'an owner is a tenant by its database, or the account (K4)',
     deleteKeys: 'an owner is a tenant by its database, or the account (K4)',
     replaceKey: 'admin keys are of no tenant (K4)',
   },

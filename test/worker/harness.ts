@@ -25,8 +25,8 @@ export type Send = (request: Request) => Promise<Response>
  * the test's own context, since in this runner a promise can't be settled from one request's context for another's; what
  * crosses requests is seen over HTTP, in test/server.
  */
-export function newApp(overrides: Partial<Bindings> = {}): Send {
-  const app = createApp(new Instance())
+export function newApp(overrides: Partial<Bindings> = {}, instance = new Instance()): Send {
+  const app = createApp(instance)
   return async (request) => {
     const ctx = createExecutionContext()
     const response = await app.fetch(request, { ...env, ...overrides }, ctx)

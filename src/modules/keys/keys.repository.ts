@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import * as z from 'zod'
 import type { Context } from '../../context'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
@@ -109,21 +109,42 @@ const ListedRows = z.array(
   }),
 )
 
-/** A page of keys, oldest first; of one user where `userId` is given (G7). */
+/** Which keys: of one user if `userId` is given, and those after a number. */
+type Wanted = { userId?: string | undefined; after: number }
+
+const wanted = (owner: KeyOwner, { userId, after }: Wanted) =>
+  and(ownedBy(owner), userId === undefined ? undefined : eq(apiKeys.userId, userId), gt(apiKeys.no, after))
+
+/** A page of keys, oldest first (G7). */
 export async function listKeys(
   owner: KeyOwner,
-  { limit, skip, userId }: { limit: number; skip: number; userId?: string | undefined },
+  which: Wanted,
+  { limit, skip }: { limit: number; skip: number },
 ): Promise<z.infer<typeof ListedRows>> {
   const { db } = owner
   const { id, prefix, name, created } = apiKeys
   const query = db.orm
     .select({ id, userId: apiKeys.userId, name, prefix, created })
     .from(apiKeys)
-    .where(and(ownedBy(owner), userId === undefined ? undefined : eq(apiKeys.userId, userId)))
+    .where(wanted(owner, which))
     .orderBy(asc(apiKeys.no))
     .limit(limit)
     .offset(skip)
   return ListedRows.parse(await db.rows(db.built(query)))
+}
+
+/** The number of the `nth` of these keys, from 1; null if there are fewer. */
+export async function nthKey(owner: KeyOwner, which: Wanted, nth: number): Promise<number | null> {
+  const { db } = owner
+  const query = db.orm
+    .select({ no: apiKeys.no })
+    .from(apiKeys)
+    .where(wanted(owner, which))
+    .orderBy(asc(apiKeys.no))
+    .limit(1)
+    .offset(nth - 1)
+  const [row] = await db.rows(db.built(query))
+  return row === undefined ? null : z.object({ no: z.number() }).parse(row).no
 }
 
 const DeletedRows = z.array(z.object({ id: z.string(), prefix: z.string() }))

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { AccountScope, Scope } from '../../context'
+import { startOfPage } from '../../db/pages'
 import { refusals } from '../../errors'
 import { iso } from '../../shared/clock'
 import { newId } from '../../shared/ids'
@@ -11,6 +12,7 @@ import {
   type KeyOwner,
   type KeyRow,
   listKeys,
+  nthKey,
   rememberKey,
   replaceKey,
 } from './keys.repository'
@@ -48,12 +50,31 @@ async function store(scope: AccountScope, made: readonly Made[]): Promise<void> 
   }
 }
 
-/** A page of the tenant's application keys, oldest first, without their secrets (G7). */
+/** A page of the tenant's application keys, oldest first, without their secrets (G7). Throws 429 as any scan (P11). */
 export async function listApplicationKeys(
   scope: Scope,
-  query: z.output<typeof ApplicationKeyListQuery>,
+  { userId, ...page }: z.output<typeof ApplicationKeyListQuery>,
 ): Promise<z.infer<typeof ApplicationKey>[]> {
-  const rows = await listKeys(applicationKeys(scope), query)
+  const owner = applicationKeys(scope)
+  const start = await startOfPage(
+    scope,
+    {
+      name: JSON.stringify(['keys', userId]),
+      beginning: [0],
+      skip: async (after, rows) => {
+        const no = await nthKey(owner, { userId, after: Number(after[0]) }, rows)
+        return no === null ? null : [no]
+      },
+    },
+    page,
+  )
+  if (start === null) return []
+  const [after = 0] = start.after
+  const rows = await listKeys(
+    owner,
+    { userId, after: Number(after) },
+    { limit: page.limit, skip: start.skip },
+  )
   return rows.flatMap(({ id, user_id: userId, prefix, created }) =>
     userId === null ? [] : [{ id, userId, prefix, created: iso(created) }],
   )
@@ -86,7 +107,7 @@ export async function listAdminKeys(
   scope: AccountScope,
   query: { limit: number; skip: number },
 ): Promise<z.infer<typeof AdminKey>[]> {
-  const rows = await listKeys(adminKeys(scope), query)
+  const rows = await listKeys(adminKeys(scope), { after: 0 }, query)
   return rows.map(({ id, name, prefix, created }) => ({
     id,
     name: name ?? '',

@@ -2,15 +2,17 @@ import { and, eq } from 'drizzle-orm'
 import * as z from 'zod'
 import type { Scope } from '../../context'
 import { bothUnchanged } from '../../db/guard'
+import { startOfPage } from '../../db/pages'
 import type { Boost } from '../configuration/configuration'
 import { BOOST_COLUMNS, BoostRow } from '../configuration/configuration.repository'
 import { groupsOf } from '../configuration/items.repository'
 import { deleteNested } from './nested.repository'
 import { pointsBoosts } from './points.table'
 
-const PAGE = `
-  SELECT ${BOOST_COLUMNS} FROM points_boosts
-  WHERE tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL ORDER BY no LIMIT ?3 OFFSET ?4`
+const AFTER =
+  'FROM points_boosts WHERE tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND no > ?3 ORDER BY no'
+const PAGE = `SELECT ${BOOST_COLUMNS} ${AFTER} LIMIT ?4 OFFSET ?5`
+const NTH = `SELECT no ${AFTER} LIMIT 1 OFFSET ?4 - 1`
 
 const SOME = `
   SELECT ${BOOST_COLUMNS} FROM points_boosts
@@ -45,13 +47,28 @@ const byId = (rows: readonly unknown[]) =>
       .map((person) => [person.id, person]),
   )
 
-/** A page of a system's boosts, users' own among them, oldest first (G7). */
+/** A page of a system's boosts, users' own among them, oldest first (G7). Throws 429 as any scan (P11). */
 export async function boostPage(
-  { db, tenant }: Scope,
+  scope: Scope,
   systemId: string,
-  { limit, skip }: { limit: number; skip: number },
+  page: { limit: number; skip: number },
 ): Promise<Boost[]> {
-  return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, tenant.id, systemId, limit, skip)))
+  const { db, tenant } = scope
+  const start = await startOfPage(
+    scope,
+    {
+      name: `boosts ${systemId}`,
+      beginning: [0],
+      skip: async (after, rows) => {
+        const [row] = await db.rows(db.statement(NTH, tenant.id, systemId, ...after, rows))
+        return row === undefined ? null : [z.object({ no: z.number() }).parse(row).no]
+      },
+    },
+    page,
+  )
+  if (start === null) return []
+  const asked = [tenant.id, systemId, ...start.after, page.limit, start.skip]
+  return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, ...asked)))
 }
 
 /** The living boosts of a system with these ids, and the users whom some of them are for, as of one moment. */

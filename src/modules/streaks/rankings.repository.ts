@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { inParts } from '../../db/scans'
 import { type Instant, instant } from '../../shared/clock'
 import { USERS } from '../achievements/tallies.repository'
+import { compareText } from '../leaderboards/ranking'
 import { NO_PREFERENCES, Preferences } from '../preferences/preferences'
 import { json } from '../users/users.repository'
 import type { StreakSettings } from './streaks.settings'
-import { parseStreak } from './streaks.state'
+import { parseStreak, type StreakState } from './streaks.state'
 
 /** A user with the length of a streak. */
 const Ranked = z.object({ userId: z.string(), length: z.number() })
@@ -16,91 +18,151 @@ const COUNT = `SELECT count FROM tallies WHERE tenant_id = ?1 AND name = '${USER
 
 /** The most users of one page, and of pages: while a great midnight is under way, whoever is beyond them is not looked at. */
 const PAGE = 1_000
-const PAGES = 5
+const PAGES = 20
 
 const OVERDUE = `
-  SELECT id, tz, created, streak, streak_due AS due, preferences FROM users
-  WHERE tenant_id = ?1 AND streak_due IS NOT NULL AND (streak_due, id) > (?3, ?4) AND streak_due <= ?2
-    AND streak ->> '$.run.length' > 0
-  ORDER BY streak_due, id LIMIT ?5`
+  SELECT u.id, u.tz, u.created, CASE WHEN u.streak ->> '$.run.length' > 0 THEN u.streak END AS streak, page.due, u.preferences FROM (
+    SELECT id, streak_due AS due FROM users
+    WHERE tenant_id = ?1 AND streak_due IS NOT NULL AND (streak_due, id) > (?3, ?4) AND streak_due <= ?2
+    ORDER BY streak_due, id LIMIT ?5) page
+  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = page.id
+  ORDER BY page.due, page.id`
 
 const OverdueRow = z
   .object({
     id: z.string(),
     tz: z.string().nullable(),
     created: z.number().transform(instant),
-    streak: z.string(),
+    streak: z.string().nullable(),
     due: z.number(),
     preferences: json(Preferences).nullable(),
   })
   .transform(({ streak, due, preferences, tz, ...user }) => ({
     ...user,
-    streak: parseStreak(streak, due),
+    streak: streak === null ? null : parseStreak(streak, due),
     preferences: preferences ?? NO_PREFERENCES,
     profile: { tz },
     due,
   }))
 
+/** A user with a streak whose deadline is past. */
+type Overdue = z.output<typeof OverdueRow> & { streak: StreakState }
+
 /** Users with a streak whose deadline is past, so that it may be over although nobody has judged it yet. */
-export async function* overdueOf(
-  db: TenantDatabase,
-  now: Instant,
-): AsyncGenerator<z.output<typeof OverdueRow>> {
+export async function* overdueOf(db: TenantDatabase, now: Instant): AsyncGenerator<Overdue> {
   let after = { due: -1, id: '' }
   for (let page = 0; page < PAGES; page += 1) {
     const statement = db.statement(OVERDUE, db.tenantId, now, after.due, after.id, PAGE)
     const users = z.array(OverdueRow).parse(await db.rows(statement))
-    yield* users
+    for (const { streak, ...user } of users) if (streak !== null) yield { ...user, streak }
     const last = users.at(-1)
     if (last === undefined || users.length < PAGE) return
     after = last
   }
 }
 
+/** The most live streaks that one statement reads through the index of deadlines. If there are more, all users are read in parts. */
+const LIVE_AT_ONCE = 10_000
+
+const LENGTH = "coalesce(streak ->> '$.run.length', 0)"
+const OF_SETTINGS = "streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.epoch', 0) = ?3"
+
+/** The best ?4 of users who were read with the length of a streak, which is 0 for those who have none, and how many were read. */
+const BEST = `
+  SELECT count(*) AS users, coalesce(max(id), '') AS last, (SELECT json_group_array(json_object('userId', id, 'length', length))
+    FROM (SELECT id, length FROM part WHERE length > 0 ORDER BY length DESC, id LIMIT ?4)) AS best
+  FROM part`
+
+// Through the index of deadlines, so that nobody is read who has none.
 const LIVE = `
-  SELECT id AS userId, streak ->> '$.run.length' AS length FROM users
-  WHERE tenant_id = ?1 AND streak_due > ?3 AND streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.epoch', 0) = ?5
-    AND streak ->> '$.run.length' > 0
-  ORDER BY 2 DESC, 1 LIMIT ?4`
+  WITH part AS MATERIALIZED (
+    SELECT id, CASE WHEN ${OF_SETTINGS} THEN ${LENGTH} ELSE 0 END AS length
+    FROM users WHERE tenant_id = ?1 AND streak_due > ?5 LIMIT ?6)
+  ${BEST}`
+
+/** The next users in order of their ids: those after ?6, ?7 at most. */
+const NEXT = 'FROM users WHERE tenant_id = ?1 AND id > ?6 ORDER BY id LIMIT ?7'
+
+const LIVE_PART = `
+  WITH part AS MATERIALIZED (
+    SELECT id, CASE WHEN streak_due > ?5 AND ${OF_SETTINGS} THEN ${LENGTH} ELSE 0 END AS length ${NEXT})
+  ${BEST}`
 
 // Each user is looked at: lengths stand in no index, which would cost every extension a row.
-const LONGEST = `
-  SELECT id AS userId, max(coalesce(streak ->> '$.run.length', 0),
-    coalesce((SELECT max(length) FROM streak_runs WHERE user_iid = users.iid), 0)) AS length FROM users
-  WHERE tenant_id = ?1 AND streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.epoch', 0) = ?4
-  ORDER BY 2 DESC, 1 LIMIT ?3`
+const LONGEST_PART = `
+  WITH part AS MATERIALIZED (
+    SELECT id, CASE WHEN ${OF_SETTINGS} THEN
+      max(${LENGTH}, coalesce((SELECT max(length) FROM streak_runs WHERE user_iid = users.iid), 0)) ELSE 0 END AS length ${NEXT})
+  ${BEST}`
+
+const BestRow = z.object({
+  users: z.number(),
+  last: z.string(),
+  best: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(Ranked)),
+})
 
 /** The best so many, longest first, and how many users the tenant has. */
 export type Best = { best: Ranked[]; users: number }
 
-/** The longest streaks whose deadline is to come: they have the length that is stored. */
-export function bestLive(
+/** Which streaks count: those of the present settings. */
+type Settings = Pick<StreakSettings, 'frequency' | 'epoch'>
+
+/**
+ * The longest streaks whose deadline is to come: they have the length that is stored. `alive` is called before each statement.
+ */
+export async function bestLive(
   db: TenantDatabase,
-  { frequency, epoch }: Pick<StreakSettings, 'frequency' | 'epoch'>,
+  { frequency, epoch }: Settings,
   now: Instant,
   limit: number,
+  alive: () => void = () => undefined,
 ): Promise<Best> {
-  return best(db, db.statement(LIVE, db.tenantId, frequency, now, limit, epoch))
+  alive()
+  const live = db.statement(LIVE, db.tenantId, frequency, epoch, limit, now, LIVE_AT_ONCE)
+  const [found, counted] = await db.batch([live, db.statement(COUNT, db.tenantId)])
+  const { best, users: read } = BestRow.parse(found?.results[0])
+  const users = z.array(COUNTED).parse(counted?.results)[0]?.count ?? 0
+  if (read < LIVE_AT_ONCE) return { best, users }
+  return { best: await bestOfParts(db, LIVE_PART, { frequency, epoch }, now, limit, alive), users }
 }
 
-/** The longest streaks that users ever had, those that are over among them. */
-export function bestEver(
+/** The longest streaks that users ever had, those that are over among them. `alive` is called before each statement. */
+export async function bestEver(
   db: TenantDatabase,
-  { frequency, epoch }: Pick<StreakSettings, 'frequency' | 'epoch'>,
+  settings: Settings,
   limit: number,
+  alive: () => void = () => undefined,
 ): Promise<Best> {
-  return best(db, db.statement(LONGEST, db.tenantId, frequency, limit, epoch))
+  alive()
+  const [counted] = await db.rows(db.statement(COUNT, db.tenantId))
+  const users = COUNTED.optional().parse(counted)?.count ?? 0
+  return { best: await bestOfParts(db, LONGEST_PART, settings, null, limit, alive), users }
 }
 
-async function best(db: TenantDatabase, statement: D1PreparedStatement): Promise<Best> {
-  const [found, counted] = await db.batch([statement, db.statement(COUNT, db.tenantId)])
-  return {
-    best: z
-      .array(Ranked)
-      .parse(found?.results)
-      .filter(({ length }) => length > 0),
-    users: z.array(COUNTED).parse(counted?.results)[0]?.count ?? 0,
-  }
+/** The best of all users, who are read in parts; `now` is for statements that ask for deadlines to come. */
+async function bestOfParts(
+  db: TenantDatabase,
+  sql: string,
+  { frequency, epoch }: Settings,
+  now: Instant | null,
+  limit: number,
+  alive: () => void,
+): Promise<Ranked[]> {
+  let best: Ranked[] = []
+  const parts = inParts('', alive, async (after, most) => {
+    const [row] = await db.rows(db.statement(sql, db.tenantId, frequency, epoch, limit, now, after, most))
+    return BestRow.parse(row)
+  })
+  for await (const part of parts) best = [...best, ...part.best].sort(compareRanked).slice(0, limit)
+  return best
+}
+
+/** Longest first, then by user id as its UTF-8 bytes are ordered. */
+export function compareRanked(a: Ranked, b: Ranked): number {
+  return b.length - a.length || compareText(a.userId, b.userId)
 }
 
 const NAMES = `

@@ -2,8 +2,16 @@ import type * as z from 'zod'
 import type { Scope } from '../../context'
 import type { Configuration } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
-import { compareText } from '../leaderboards/ranking'
-import { type Best, bestEver, bestLive, namesOf, overdueOf, type Ranked } from './rankings.repository'
+import type { KeptRanking } from './rankings.cache'
+import {
+  type Best,
+  bestEver,
+  bestLive,
+  compareRanked,
+  namesOf,
+  overdueOf,
+  type Ranked,
+} from './rankings.repository'
 import { dayIn, isStale, settled, termsOf } from './streaks.rules'
 import { MOST_RANKED, type StreakRankingsQuery, type StreakRankingsResponse } from './streaks.schemas'
 
@@ -33,36 +41,52 @@ export async function rankStreaks(
   })
 }
 
-/** As many as may be asked for: what is kept, or read anew. */
+/** As many as may be asked for: what is kept, or read anew. Throws 429 if too many scans are under way (P11). */
 async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ranked[]> {
-  const { db, tenant, now } = scope
-  const { rankings } = scope.instance
+  const { tenant, now } = scope
+  const { rankings, rankingScans } = scope.instance
   const key = `${tenant.id} ${type}`
+  const isRecent = ({ computed }: KeptRanking) => now >= computed && now - computed < KEPT_FOR
   const kept = rankings.get(key)
-  const age = kept === undefined ? 0 : now - kept.computed
-  if (kept?.version === tenant.configVersion && age >= 0 && age < KEPT_FOR) return kept.ranked
+  if (kept?.version === tenant.configVersion && isRecent(kept)) return kept.ranked
   const config = await configurationOf(scope)
-  const { best, users } =
-    type === 'active' ? await rankActive(scope, config) : await bestEver(db, config.streaks, MOST_RANKED)
-  if (users > KEPT_ABOVE) rankings.set(key, { version: config.version, computed: now, ranked: best })
-  return best
+  const { ranking } = await rankingScans.run(
+    {
+      tenantId: tenant.id,
+      name: `rankings ${type} ${config.version}`,
+      read: async (alive) => {
+        const { best, users } = await rank(scope, config, type, alive)
+        const ranking = { version: config.version, computed: now, ranked: best }
+        if (users > KEPT_ABOVE) rankings.set(key, ranking)
+        return { ranking, users }
+      },
+      mayBeOlder: ({ ranking, users }) => users > KEPT_ABOVE && isRecent(ranking),
+    },
+    scope.waitUntil,
+  )
+  return ranking.ranked
 }
 
+const rank = (scope: Scope, config: Configuration, type: Asked['type'], alive: () => void): Promise<Best> =>
+  type === 'active'
+    ? rankActive(scope, config, alive)
+    : bestEver(scope.db, config.streaks, MOST_RANKED, alive)
+
 /** The streaks that live by the rules at this moment, also where their deadline has passed and nobody has judged it yet (S3). */
-async function rankActive(scope: Scope, config: Configuration): Promise<Best> {
+async function rankActive(scope: Scope, config: Configuration, alive: () => void): Promise<Best> {
   const { db, now } = scope
   if (!config.streaks.enabled) return { best: [], users: 0 }
   const lengths = new Map<string, number>()
   for await (const user of overdueOf(db, now)) {
+    alive()
     const terms = termsOf(config, user.preferences)
     if (!terms.isOn || isStale(user.streak, terms)) continue
     const { run } = settled(user, terms, dayIn(user.profile.tz, now)).streak
     if (run !== null) lengths.set(user.id, run.length)
   }
   // These are read last, so that whoever is judged in between is among them at the latest.
-  const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED)
+  const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED, alive)
   for (const { userId, length } of best) lengths.set(userId, length)
   const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))
-  ranked.sort((a, b) => b.length - a.length || compareText(a.userId, b.userId))
-  return { best: ranked.slice(0, MOST_RANKED), users }
+  return { best: ranked.sort(compareRanked).slice(0, MOST_RANKED), users }
 }

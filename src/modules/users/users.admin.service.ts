@@ -1,16 +1,29 @@
 import type * as z from 'zod'
 import type { Scope } from '../../context'
 import { configurationOf } from '../configuration/configuration.service'
-import { usersPage } from './pages.repository'
+import { pageOfIds, searchForIds, usersInOrder } from './pages.repository'
 import type { ListUsersResponse, UserListQuery } from './users.admin.schemas'
 import { userAnswer } from './users.answers'
 
-/** A page of the tenant's users, oldest first; of those whom a text is found in, where one is given (G7). */
+/** A page of the tenant's users, oldest first; with a text, of those in whom it is found (G7). Throws 429 as any scan (P11). */
 export async function listUsers(
   scope: Scope,
   { limit, skip, search }: z.output<typeof UserListQuery>,
 ): Promise<z.input<typeof ListUsersResponse>> {
   const config = await configurationOf(scope)
-  const users = await usersPage(scope.db, { limit, skip, search })
+  const page = { limit, skip }
+  const ids = search === undefined ? await pageOfIds(scope, page) : await idsOfSearch(scope, page, search)
+  const users = await usersInOrder(scope.db, ids)
   return users.map((user) => userAnswer(config, user))
+}
+
+/** The ids of the users who match on a page, which is a scan: anybody may match. */
+function idsOfSearch(
+  { db, tenant, instance, waitUntil }: Scope,
+  page: { limit: number; skip: number },
+  search: string,
+): Promise<readonly string[]> {
+  const name = JSON.stringify([page.limit, page.skip, search])
+  const read = (alive: () => void) => searchForIds(db, page, search, alive)
+  return instance.userSearches.run({ tenantId: tenant.id, name, read, mayBeOlder: () => false }, waitUntil)
 }

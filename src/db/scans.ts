@@ -1,0 +1,245 @@
+import { refusals } from '../errors'
+import { type Instant, systemNow, wait } from '../shared/clock'
+
+/** Users that one statement of a scan reads at first, and at most: it holds the whole database up, and so all tenants. */
+const FIRST_PART = 5_000
+export const LARGEST_PART = 20_000
+/** Parts after which they grow to twice their size: D1 takes a thousand statements of one request. */
+const PARTS_OF_A_SIZE = 100
+
+/** Most scans of a tenant that run at once in an isolate. */
+const MOST_RUNNING = 2
+/** Most different scans of a tenant that wait in an isolate; one more is refused at once. */
+const MOST_WAITING = 100
+/** How long a request waits, for its turn or for a scan that another request runs, in ms. */
+const PATIENCE = 10_000
+/** When a request that was refused may try again, in seconds. */
+const RETRY_AFTER = 10
+/** How often a request that waits checks whether the one that runs is still alive, in ms. It also shows the run time that it isn't stuck. */
+const WATCH = 1_000
+/** How long a request that reads may show no sign of life before it is taken for dead, in ms: a statement may be slow. */
+const LEASE = 10_000
+/** The same for one that waits, or whose turn has come: it was cancelled, and must not hold a place. */
+const SHORT_LEASE = 3_000
+
+/** How many users a part of a scan has read, and the place of the last of them. */
+type Part<Place> = { users: number; last: Place }
+
+/**
+ * Reads all users of a tenant in parts, in the order of places that never change, such as their ids. Each part is a statement and a
+ * round trip of its own, so that what other tenants ask comes in between. Nobody is met twice or missed. Each user is as of the moment
+ * when their part was read. `read` gets the place after which its part begins, and how many users it reads; `alive` is called before.
+ */
+export async function* inParts<Place, P extends Part<Place>>(
+  beginning: Place,
+  alive: () => void,
+  read: (after: Place, limit: number) => Promise<P>,
+): AsyncGenerator<P> {
+  for (let nth = 0, after = beginning; ; nth += 1) {
+    const limit = Math.min(LARGEST_PART, FIRST_PART * 2 ** Math.floor(nth / PARTS_OF_A_SIZE))
+    alive()
+    const part = await read(after, limit)
+    yield part
+    if (part.users < limit) return
+    after = part.last
+  }
+}
+
+/** A scan's place in its tenant's line. `wakes` wake the requests that wait for it, each in its own context. */
+type Turn = {
+  line: Line
+  /** `called` as long as the request whose turn it is has not begun to read. */
+  state: 'waiting' | 'called' | 'reading' | 'over'
+  /** When the request that runs it, or is to run it, last showed a sign of life. */
+  since: Instant
+  wakes: Set<() => void>
+}
+
+/** The scans of one tenant, in order of arrival: first those that run. */
+type Line = { tenantId: string; turns: Turn[] }
+
+/** Thrown inside a scan that others have taken for dead. */
+class GivenUp extends Error {}
+
+/**
+ * Whose turn it is to scan a tenant's users: at most two scans run at once in an isolate, the others wait (P11).
+ *
+ * Holds at most 102 scans a tenant, by tenant id; an entry goes with its last scan.
+ */
+export class ScanTurns {
+  readonly #lines = new Map<string, Line>()
+  readonly #lease: number
+  readonly #shortLease: number
+
+  /** The leases are how long a request may show no sign of life while it reads, and before that, in ms. */
+  constructor(lease = LEASE, shortLease = SHORT_LEASE) {
+    this.#lease = lease
+    this.#shortLease = shortLease
+  }
+
+  /** Joins the line. Throws 429 if too many wait. */
+  join(tenantId: string): Turn {
+    const line = this.#lines.get(tenantId) ?? { tenantId, turns: [] }
+    if (line.turns.filter(({ state }) => state === 'waiting').length >= MOST_WAITING) {
+      throw refusals.busy(RETRY_AFTER)
+    }
+    this.#lines.set(tenantId, line)
+    const turn: Turn = { line, state: 'waiting', since: systemNow(), wakes: new Set() }
+    line.turns.push(turn)
+    this.advance(turn)
+    return turn
+  }
+
+  /** Ends the turns of those who are dead, and begins those of the next. */
+  advance({ line }: Turn): void {
+    const now = systemNow()
+    for (const turn of line.turns) {
+      const lease = turn.state === 'reading' ? this.#lease : this.#shortLease
+      if (now - turn.since > lease) end(turn)
+    }
+    line.turns = line.turns.filter(({ state }) => state !== 'over')
+    for (const turn of line.turns.slice(0, MOST_RUNNING)) {
+      if (turn.state !== 'waiting') continue
+      turn.state = 'called'
+      turn.since = now
+      wakeAll(turn)
+    }
+    if (line.turns.length === 0 && this.#lines.get(line.tenantId) === line) this.#lines.delete(line.tenantId)
+  }
+
+  /** Leaves the line. */
+  leave(turn: Turn): void {
+    end(turn)
+    this.advance(turn)
+  }
+}
+
+function end(turn: Turn): void {
+  turn.state = 'over'
+  wakeAll(turn)
+}
+
+function wakeAll({ wakes }: Turn): void {
+  for (const wake of wakes) wake()
+}
+
+/** What is to be scanned. */
+export type Asked<T> = {
+  tenantId: string
+  /** The same for scans that read the same. */
+  name: string
+  /** Reads it, and calls `alive` before each statement; `hasWaited` says that it was not its turn at once. */
+  read: (alive: () => void, hasWaited: boolean) => Promise<T>
+  /** Whether a request that came after the reading had begun may have the result too. */
+  mayBeOlder: (result: T) => boolean
+}
+
+/** A scan that waits for its turn or runs, when its reading began, and how it ended. */
+type Scan<T> = { turn: Turn; began: number; end: { result: T } | { error: unknown } | null }
+
+/**
+ * Scans of one kind in one isolate. Requests that ask for the same at the same time share one scan: one of them reads, the others wait in
+ * their own contexts. None depends on another's survival: if the one that reads shows no sign of life, another one reads.
+ *
+ * Holds a scan until it ends, by tenant and name; `ScanTurns` bounds how many there are.
+ */
+export class SharedScans<T> {
+  readonly #turns: ScanTurns
+  readonly #patience: number
+  readonly #scans = new Map<string, Scan<T>>()
+  /** Counts requests that arrive and readings that begin, so that it is known which came first. */
+  #count = 0
+
+  /** `patience` is how long a request waits, in ms. */
+  constructor(turns: ScanTurns, patience = PATIENCE) {
+    this.#turns = turns
+    this.#patience = patience
+  }
+
+  /**
+   * Scans, or waits for the same scan of another request. `waitUntil` keeps the reading alive for the others if the caller has gone.
+   * Throws 429 after ten seconds of waiting, and what the reading threw.
+   */
+  async run(asked: Asked<T>, waitUntil: (work: Promise<unknown>) => void): Promise<T> {
+    const key = JSON.stringify([asked.tenantId, asked.name])
+    const deadline = systemNow() + this.#patience
+    const arrived = this.#next()
+    for (;;) {
+      const found = this.#scans.get(key)
+      const present = found?.turn.state === 'over' ? undefined : found
+      const scan = present ?? { turn: this.#turns.join(asked.tenantId), began: 0, end: null }
+      if (present === undefined) await this.#read(key, scan, asked, deadline, waitUntil)
+      else await this.#until(() => scan.turn.state === 'over', scan.turn, deadline)
+      // One without an end was given up: it begins again.
+      if (scan.end === null) continue
+      if ('error' in scan.end) throw scan.end.error
+      if (scan.began > arrived || asked.mayBeOlder(scan.end.result)) return scan.end.result
+    }
+  }
+
+  #next(): number {
+    this.#count += 1
+    return this.#count
+  }
+
+  /** Waits for its turn, and reads. The scan has no end if this request was taken for dead. */
+  async #read(
+    key: string,
+    scan: Scan<T>,
+    { read }: Asked<T>,
+    deadline: number,
+    waitUntil: (work: Promise<unknown>) => void,
+  ): Promise<void> {
+    const { turn } = scan
+    const leave = () => {
+      if (this.#scans.get(key) === scan) this.#scans.delete(key)
+      this.#turns.leave(turn)
+    }
+    this.#scans.set(key, scan)
+    const hasWaited = turn.state === 'waiting'
+    const alive = () => {
+      if (turn.state === 'over') throw new GivenUp()
+      turn.since = systemNow()
+    }
+    try {
+      await this.#until(() => turn.state !== 'waiting', turn, deadline, alive)
+    } catch (error) {
+      leave()
+      if (error instanceof GivenUp) return
+      throw error
+    }
+    turn.state = 'reading'
+    scan.began = this.#next()
+    const work = read(alive, hasWaited)
+      .then(
+        (result) => {
+          scan.end = { result }
+        },
+        (error: unknown) => {
+          if (!(error instanceof GivenUp)) scan.end = { error }
+        },
+      )
+      .finally(leave)
+    waitUntil(work)
+    await work
+  }
+
+  /** Waits until something of a turn is so. Throws 429 after the deadline. */
+  async #until(
+    isSo: () => boolean,
+    turn: Turn,
+    deadline: number,
+    signOfLife: () => void = () => undefined,
+  ): Promise<void> {
+    while (!isSo()) {
+      const left = deadline - systemNow()
+      if (left <= 0) throw refusals.busy(RETRY_AFTER)
+      const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
+      turn.wakes.add(wake)
+      await Promise.race([woken, wait(Math.min(WATCH, left))])
+      turn.wakes.delete(wake)
+      signOfLife()
+      this.#turns.advance(turn)
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { ScanTurns, SharedScans } from '../../src/db/scans'
+import { Refusal } from '../../src/errors'
+
+/** How long a request waits, and how long one may be silent before it is taken for dead (scans.ts). */
+const PATIENCE = 10_000
+const LEASE = 10_000
+
+/** A scan that the test ends when it likes. `isOld` says that the result must not be shared with those who came later. */
+type Held = {
+  name: string
+  alive: () => void
+  hasWaited: boolean
+  done: (result?: string) => void
+  fail: (error: unknown) => void
+}
+
+/** Scans that stay open until the test ends them. */
+function scene({ mayBeOlder = true }: { mayBeOlder?: boolean } = {}) {
+  const turns = new ScanTurns()
+  const scans = new SharedScans<string>(turns)
+  const held: Held[] = []
+  const kept: Promise<unknown>[] = []
+  const ask = (name: string, tenantId = 'acme', of = scans) =>
+    of.run(
+      {
+        tenantId,
+        name,
+        read: (alive, hasWaited) =>
+          new Promise((resolve, reject) => {
+            const done = (result = `${name} ${held.length}`) => resolve(result)
+            held.push({ name, alive, hasWaited, done, fail: reject })
+          }),
+        mayBeOlder: () => mayBeOlder,
+      },
+      (work) => kept.push(work),
+    )
+  const at = (index: number) => {
+    const one = held[index]
+    if (one === undefined) throw new Error(`no scan ${index}`)
+    return one
+  }
+  return { turns, ask, held, at, kept, names: () => held.map(({ name }) => name) }
+}
+
+/** Lets everything happen that is ready to. */
+const settle = () => vi.advanceTimersByTimeAsync(0)
+/** How a request ended: its result, or the status and the seconds of `Retry-After`. */
+const ended = (work: Promise<string>) =>
+  work.catch((error: unknown) =>
+    error instanceof Refusal ? [error.status, error.retryAfter] : String(error),
+  )
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_000_000 })
+  vi.stubGlobal('scheduler', {
+    wait: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
+  })
+})
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+describe('P11: scans of a tenant', () => {
+  test('two run at once, the others in order of arrival; a reading outlives its caller', async () => {
+    const { ask, at, names, kept } = scene()
+    const ends = ['a', 'b', 'c', 'd'].map((name) => ask(name))
+    await settle()
+    expect(names()).toEqual(['a', 'b'])
+    at(1).done()
+    await settle()
+    expect(names()).toEqual(['a', 'b', 'c'])
+    at(2).done()
+    await settle()
+    expect(names()).toEqual(['a', 'b', 'c', 'd'])
+    expect([0, 1, 2, 3].map((n) => at(n).hasWaited)).toEqual([false, false, true, true])
+    at(0).done('first')
+    at(3).done('last')
+    expect(await Promise.all(ends)).toEqual(['first', 'b 2', 'c 3', 'last'])
+    expect(kept).toHaveLength(4)
+  })
+
+  test('scans of other tenants and other kinds: tenants do not wait for each other, kinds share the two places', async () => {
+    const { turns, ask, names } = scene()
+    const others = new SharedScans<string>(turns)
+    for (const name of ['a', 'b']) ask(name)
+    ask('a', 'acme', others)
+    ask('a', 'other')
+    await settle()
+    expect(names()).toEqual(['a', 'b', 'a'])
+  })
+
+  test('identical scans under way are one, also while it waits for its turn', async () => {
+    const { ask, at, names } = scene()
+    const running = Array.from({ length: 15 }, () => ask('a'))
+    const second = ask('b')
+    const waiting = Array.from({ length: 15 }, () => ask('c'))
+    await settle()
+    running.push(ask('a'))
+    expect(names()).toEqual(['a', 'b'])
+    at(0).done('A')
+    expect(await Promise.all(running)).toEqual(Array(16).fill('A'))
+    await settle()
+    expect(names()).toEqual(['a', 'b', 'c'])
+    at(2).done('C')
+    expect(await Promise.all(waiting)).toEqual(Array(15).fill('C'))
+    at(1).done('B')
+    expect(await second).toBe('B')
+    const again = ask('a')
+    await settle()
+    at(3).done('A again')
+    expect(await again).toBe('A again')
+  })
+
+  test('who came after the reading had begun shares a later one if the result must be of now', async () => {
+    const { ask, at, names } = scene({ mayBeOlder: false })
+    const first = ask('a')
+    await settle()
+    const later = [ask('a'), ask('a'), ask('a')]
+    at(0).done('old')
+    expect(await first).toBe('old')
+    await settle()
+    expect(names()).toEqual(['a', 'a'])
+    at(1).done('new')
+    expect(await Promise.all(later)).toEqual(['new', 'new', 'new'])
+  })
+
+  test('who has waited for ten seconds gets 429 with Retry-After; what runs goes on', async () => {
+    const { ask, at, held, names } = scene()
+    const ends = ['a', 'b', 'c', 'c', 'a'].map((name) => ended(ask(name)))
+    const beat = setInterval(() => held.slice(0, 2).map(({ alive }) => alive()), 1_000)
+    await vi.advanceTimersByTimeAsync(PATIENCE)
+    clearInterval(beat)
+    expect(await Promise.all(ends.slice(2))).toEqual(Array(3).fill([429, 10]))
+    at(0).done('A')
+    at(1).done('B')
+    expect(await Promise.all(ends.slice(0, 2))).toEqual(['A', 'B'])
+    // Nothing is left of those who gave up.
+    expect(names()).toEqual(['a', 'b'])
+    const again = ask('c')
+    await settle()
+    at(2).done('C')
+    expect(await again).toBe('C')
+  })
+
+  test('of 30 requests for different scans that take 3 seconds each, six are answered within ten seconds, the others 429', async () => {
+    const { ask, held } = scene()
+    const ends = Array.from({ length: 30 }, (_, n) => ended(ask(`${n}`)))
+    for (let round = 0; round < 4; round += 1) {
+      await vi.advanceTimersByTimeAsync(2_999)
+      for (const { done } of held) done('done')
+      await vi.advanceTimersByTimeAsync(1)
+    }
+    const all = await Promise.all(ends)
+    // Those of the fourth round had begun in time.
+    expect(all.filter((end) => end === 'done')).toHaveLength(8)
+    expect(all.slice(8)).toEqual(Array(22).fill([429, 10]))
+  })
+
+  test('more than 100 that wait: one more is refused at once', async () => {
+    const { ask } = scene()
+    const ends = Array.from({ length: 102 }, (_, n) => ended(ask(`${n}`)))
+    expect(await ended(ask('one more'))).toEqual([429, 10])
+    const shared = ended(ask('101'))
+    await vi.advanceTimersByTimeAsync(2 * PATIENCE)
+    expect(await Promise.all([...ends.slice(2), shared])).toEqual(Array(101).fill([429, 10]))
+  })
+
+  test('a failure is told to all who share it, and the next one reads again', async () => {
+    const { ask, at } = scene()
+    const ends = [ended(ask('a')), ended(ask('a'))]
+    await settle()
+    at(0).fail(new Error('D1 is down'))
+    expect(await Promise.all(ends)).toEqual(['Error: D1 is down', 'Error: D1 is down'])
+    const again = ask('a')
+    await settle()
+    at(1).done('A')
+    expect(await again).toBe('A')
+  })
+
+  test('one that shows no sign of life is taken over by one who waits, and can do nothing more', async () => {
+    const { ask, at, names } = scene()
+    const dead = ended(ask('a'))
+    await vi.advanceTimersByTimeAsync(2_000)
+    const waiting = ask('a')
+    await vi.advanceTimersByTimeAsync(LEASE)
+    expect(names()).toEqual(['a', 'a'])
+    at(1).done('A')
+    expect(await waiting).toBe('A')
+    // The request was not dead after all: it reads again rather than fail.
+    expect(() => at(0).alive()).toThrow()
+    at(0).fail(thrownBy(at(0).alive))
+    await settle()
+    expect(names()).toEqual(['a', 'a', 'a'])
+    at(2).done('A again')
+    expect(await dead).toBe('A again')
+  })
+
+  test('one that was cancelled while it waited holds its place for three seconds at most', async () => {
+    const { turns, ask, at, names } = scene()
+    // These join the line as requests do, and never come back.
+    const cancelled = [turns.join('acme'), turns.join('acme'), turns.join('acme')]
+    expect(cancelled.map(({ state }) => state)).toEqual(['called', 'called', 'waiting'])
+    const alive = ask('a')
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(names()).toEqual([])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(names()).toEqual(['a'])
+    at(0).done('A')
+    expect(await alive).toBe('A')
+  })
+
+  test('a place that a dead request holds is free for the next request', async () => {
+    const { ask, names } = scene()
+    for (const name of ['a', 'b']) ended(ask(name))
+    await vi.advanceTimersByTimeAsync(LEASE + 1)
+    ask('c')
+    ask('d')
+    await settle()
+    expect(names()).toEqual(['a', 'b', 'c', 'd'])
+  })
+})
+
+function thrownBy(call: () => void): unknown {
+  try {
+    call()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}

@@ -1,0 +1,313 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ScanTurns, SharedScans } from '../../src/db/scans'
+import { Instance } from '../../src/instance'
+import { anotherUuid } from '../readable'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+/** The most users that a statement may read (scans.ts), and those of its first parts. */
+const MOST = 20_000
+const PART = 5_000
+
+let tenant: TestTenant
+let system: string
+let plan: string
+
+beforeEach(async () => {
+  tenant = await newTenant()
+  plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+  system = await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    levels: [10, 1_000, 100_000].map((points) => ({ key: `l${points}`, name: 'L', points })),
+  })
+})
+
+type Bare = { id: string; points: number; plan: string | null; streak: number; created: number }
+
+/** Puts users into the database whose points, plan and streak are these. */
+async function fill(users: readonly Bare[], into = tenant, from = 0): Promise<void> {
+  const rows = users.map(({ id, points, plan, streak, created }, n) => [
+    id,
+    points,
+    plan,
+    streak,
+    created,
+    from + n,
+  ])
+  for (let next = 0; next < rows.length; next += 4_000) {
+    await env.DB.prepare(
+      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics,
+         points, counters, streak, streak_due)
+       SELECT ?1, value ->> 0, ${anotherUuid('?1', 'value ->> 5')}, 1, 0, 1,
+         CASE WHEN value ->> 2 IS NULL THEN '{}' ELSE json_object(?3, value ->> 2) END, 0, value ->> 4, 0, '[]',
+         CASE WHEN value ->> 1 = 0 THEN '{}' ELSE json_object(?2, value ->> 1) END, '[]',
+         json_object('frequency', 'daily', 'run', json_object('started', 1, 'first', 1, 'last', 1, 'length', value ->> 3,
+           'marks', '1e', 'extended', 0)), 8000000000000000
+       FROM json_each(?4)`,
+    )
+      .bind(into.id, system, plan, JSON.stringify(rows.slice(next, next + 4_000)))
+      .run()
+  }
+}
+
+/** What an isolate remembers whose requests wait for as long as the machine takes. */
+function patient(): Instance {
+  const long = 3_600_000
+  const scanTurns = new ScanTurns(long, long)
+  return Object.assign(new Instance(), { scanTurns, summaries: new SharedScans(scanTurns, long) })
+}
+
+/** D1 that shows what reads users by ranges: how many statements at once, and how many rows each; and that can hold them back. */
+function watched() {
+  const seen = { statements: 0, together: 0, most: 0, rows: [] as number[] }
+  const texts = new WeakMap<object, string>()
+  let open: Promise<unknown> = Promise.resolve()
+  let reached = () => undefined as unknown
+  let looked = () => undefined as unknown
+  const isScan = (one: D1PreparedStatement) =>
+    /\bLIMIT \?\d+/.test(texts.get(one) ?? '') && /\bFROM users\b/.test(texts.get(one) ?? '')
+  const isLook = (one: D1PreparedStatement) => /FROM points_summaries/.test(texts.get(one) ?? '')
+  const DB = new Proxy(env.DB, {
+    get(target, name) {
+      if (name === 'prepare') {
+        return (sql: string) => {
+          const statement = target.prepare(sql)
+          const bind = statement.bind.bind(statement)
+          statement.bind = (...values) => {
+            const bound = bind(...values)
+            texts.set(bound, sql)
+            return bound
+          }
+          return statement
+        }
+      }
+      if (name !== 'batch') return Reflect.get(target, name, target)
+      return async (statements: D1PreparedStatement[]) => {
+        const scans = statements.filter(isScan)
+        if (scans.length === 0) {
+          const results = await target.batch(statements)
+          if (statements.some(isLook)) looked()
+          return results
+        }
+        seen.statements += 1
+        seen.together += 1
+        seen.most = Math.max(seen.most, seen.together)
+        // A transaction with two scans would keep others out for as long as both take.
+        expect(scans).toHaveLength(1)
+        reached()
+        await open
+        const results = await target.batch(statements)
+        seen.together -= 1
+        seen.rows.push(results.reduce((sum, { meta }) => sum + meta.rows_read, 0))
+        return results
+      }
+    },
+  })
+  /** Holds scans back from now on; `begun` settles when so many of them have been asked for. */
+  const hold = (count: number) => {
+    const gate = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    let left = count
+    open = gate.promise
+    reached = () => {
+      left -= 1
+      if (left === 0) begun.resolve()
+    }
+    return { begun: begun.promise, release: gate.resolve }
+  }
+  /** Settles when so many requests have looked for a summary that is kept. */
+  const looks = (count: number) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let left = count
+    looked = () => {
+      left -= 1
+      if (left === 0) resolve()
+    }
+    return promise
+  }
+  return { DB, seen, hold, looks }
+}
+
+/** P11 in one piece, by the users as they were put in. */
+function rangesOf(users: readonly Bare[]): number[] {
+  const most = Math.max(10, ...users.map(({ points }) => points))
+  const width = 10 ** Math.ceil(Math.log10(most)) / 10
+  const counts = Array<number>(11).fill(0)
+  for (const { points } of users) {
+    const place = Math.ceil(points / width)
+    counts[place] = (counts[place] ?? 0) + 1
+  }
+  return counts
+}
+
+const usersIn = (body: unknown) => (Array.isArray(body) ? body.map((row) => Number(at(row, 'users'))) : body)
+
+/** Ids in an order other than that of UTF-16, some of them at the ends of parts. */
+const idOf = (n: number) =>
+  `${n % 3 === 0 ? '\u{1f600}' : n % 3 === 1 ? '\uffee' : 'z'}${String(n).padStart(6, '0')}`
+
+const POINTS = [0, 1, 9, 10, 11, 99, 100, 101, 1_000, 1_001, 999_999, 1_000_000, 1_000_001, 2_147_483_647]
+const bare = (n: number): Bare => ({
+  id: idOf(n),
+  points: POINTS[n % 7] ?? 0,
+  plan: n % 5 === 0 ? null : n % 5 === 1 ? 'pro' : 'free',
+  streak: n % 997,
+  created: Math.floor(n / 10),
+})
+const many = Array.from({ length: 2 * PART + 1 }, (_, n) => bare(n))
+
+describe('P11: what reads all users of a tenant', () => {
+  it('counts ranges and levels in parts of at most 20,000 users, each in a round trip of its own, as in one piece', async () => {
+    await fill(many)
+    const { DB, seen } = watched()
+    const own = tenant.through(newApp({ DB }))
+    const summary = async (kind: string, query = '') =>
+      usersIn((await own.app('GET', `/points/xp/${kind}${query}`)).body)
+    expect(await summary('summary')).toEqual(rangesOf(many))
+    const pro = many.filter((user) => user.plan === 'pro')
+    expect(await summary('summary', '?userAttributes=plan:pro')).toEqual(rangesOf(pro))
+    const levels = (users: readonly Bare[]) =>
+      [
+        [10, 1_000],
+        [1_000, 100_000],
+        [100_000, Number.POSITIVE_INFINITY],
+      ].map(([from = 0, to = 0]) => users.filter(({ points }) => points >= from && points < to).length)
+    expect(await summary('level-summary')).toEqual(levels(many))
+    expect(await summary('level-summary', '?userAttributes=plan:pro')).toEqual(levels(pro))
+    expect(seen.statements).toBe(4 * 3)
+    expect(seen.most).toBe(1)
+    // Each user once by the key, and once as they are sorted; with filters, the list of these besides.
+    expect(Math.max(...seen.rows)).toBeLessThan(3 * PART + 100)
+  })
+
+  it('ranges are right whatever the largest total is', async () => {
+    const users = POINTS.map((points, n) => ({ ...bare(n), points }))
+    for (const [index, user] of users.entries()) {
+      await fill([user], tenant, index)
+      const { body } = await tenant.app('GET', '/points/xp/summary')
+      expect(usersIn(body)).toEqual(rangesOf(users.slice(0, index + 1)))
+    }
+  })
+
+  it('ranks streaks and searches users in such parts', async () => {
+    const users = Array.from({ length: MOST + 101 }, (_, n) => bare(n))
+    await fill(users)
+    const { DB, seen } = watched()
+    const own = tenant.through(newApp({ DB }))
+    const compare = (a: Bare, b: Bare) =>
+      b.streak - a.streak || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))
+    const best = users
+      .toSorted(compare)
+      .slice(0, 100)
+      .map(({ id, streak }) => [id, streak])
+    for (const type of ['active', 'longest']) {
+      const { body } = await own.app('GET', `/streaks/rankings?limit=100&type=${type}`)
+      expect(Array.isArray(body) && body.map((row) => [at(row, 'userId'), at(row, 'streakLength')])).toEqual(
+        best,
+      )
+    }
+    const byAge = users.toSorted(
+      (a, b) => a.created - b.created || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)),
+    )
+    const ids = async (query: string) => {
+      const { body } = await own.admin('GET', `/users?${query}`)
+      return Array.isArray(body) && body.map((row) => at(row, 'id'))
+    }
+    const found = (text: string, skip: number, limit: number) =>
+      byAge
+        .map(({ id }) => id)
+        .filter((id) => id.includes(text))
+        .slice(skip, skip + limit)
+    for (const [text, skip, limit] of [
+      ['9', 0, 100],
+      ['99', 300, 50],
+      ['20099', 0, 10],
+      ['nobody', 0, 10],
+    ] as const)
+      expect(await ids(`search=${text}&skip=${skip}&limit=${limit}`)).toEqual(found(text, skip, limit))
+    for (const skip of [0, 19_895, 19_995, 20_000, 20_095, 20_101, 2_000_000_000])
+      expect(await ids(`skip=${skip}`)).toEqual(found('', skip, 10))
+    expect(seen.most).toBe(1)
+    expect(Math.max(...seen.rows)).toBeLessThanOrEqual(2 * MOST + 100)
+  })
+
+  it('identical requests share a scan, different ones run two at a time, and another tenant waits for none of them', async () => {
+    await fill(many)
+    const other = await newTenant()
+    await other.metric('words')
+    const { DB, seen, hold, looks } = watched()
+    const app = newApp({ DB }, patient())
+    const [own, beside] = [tenant.through(app), other.through(app)]
+    const { begun, release } = hold(2)
+    const allLooked = looks(30)
+    const requests = Array.from({ length: 30 }, (_, n) =>
+      own.app(
+        'GET',
+        `/points/xp/summary?userAttributes=plan:${n % 6 === 0 ? 'pro' : n % 6 === 1 ? 'free' : `z${n % 6}`}`,
+      ),
+    )
+    await Promise.all([begun, allLooked])
+    expect((await beside.event('words', 'ada', 1)).status).toBe(201)
+    expect(seen.statements).toBe(2)
+    release()
+    const answers = await Promise.all(requests)
+    for (const [n, { status, body }] of answers.entries()) {
+      const wanted = n % 6 === 0 ? 'pro' : n % 6 === 1 ? 'free' : 'nobody'
+      expect([status, usersIn(body)]).toEqual([200, rangesOf(many.filter((user) => user.plan === wanted))])
+    }
+    expect(seen.statements).toBe(6 * 3)
+    expect(seen.most).toBe(2)
+  })
+
+  it('429 with Retry-After if too many wait', async () => {
+    const instance = new Instance()
+    const turns = Array.from({ length: 102 }, () => instance.scanTurns.join(tenant.id))
+    const own = tenant.through(newApp({}, instance))
+    for (const path of ['/points/xp/summary', '/points/xp/level-summary', '/streaks/rankings']) {
+      const { status, headers, body } = await own.app('GET', path)
+      expect([path, status, headers.get('retry-after'), at(body, 'error')]).toEqual([
+        path,
+        429,
+        '10',
+        'Too many questions about all users of this tenant are being answered. Try again in 10 seconds.',
+      ])
+    }
+    const lists = ['/users?search=a', '/users', `/application-api-keys`, `/points/${system}/boosts`]
+    const far = (path: string) => `${path}${path.includes('?') ? '&' : '?'}skip=20000`
+    for (const path of lists.map(far))
+      expect([path, (await own.admin('GET', path)).status]).toEqual([path, 429])
+    // A page that one statement finds does not wait for its turn, and neither do others' requests.
+    expect((await own.admin('GET', '/users')).status).toBe(200)
+    const other = (await newTenant()).through(newApp({}, instance))
+    expect((await other.app('GET', '/streaks/rankings')).status).toBe(200)
+    for (const turn of turns) instance.scanTurns.leave(turn)
+    expect((await own.app('GET', '/points/xp/summary')).status).toBe(200)
+    for (const path of lists.map(far)) expect((await own.admin('GET', path)).body).toEqual([])
+  })
+
+  it('counts everybody once whose row is changed, made or erased between two parts', async () => {
+    await fill(many)
+    const { DB, hold } = watched()
+    const own = tenant.through(newApp({ DB }, patient()))
+    const first = hold(1)
+    const request = own.app('GET', '/points/xp/summary')
+    await first.begun
+    const second = hold(1)
+    first.release()
+    await second.begun
+    // The first part has been read: who is made there now is not counted, who changes later is counted as they are then.
+    await fill([{ ...bare(0), id: 'a new one', points: 5 }], tenant, many.length)
+    await env.DB.prepare(
+      "UPDATE users SET points = json_object(?2, 7), seq = seq + 1 WHERE tenant_id = ?1 AND points <> '{}'",
+    )
+      .bind(tenant.id, system)
+      .run()
+    second.release()
+    const sorted = many.toSorted((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)))
+    const expected = sorted.map((user, n) => (n >= PART && user.points > 0 ? { ...user, points: 7 } : user))
+    const counts = usersIn((await request).body)
+    expect(counts).toEqual(rangesOf(expected))
+    expect(rangesOf(expected).reduce((a, b) => a + b, 0)).toBe(many.length)
+  })
+})
