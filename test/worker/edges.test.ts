@@ -229,6 +229,7 @@ describe('the tables', () => {
     expect(tables.results.map(({ name }) => name)).toEqual([
       'awards',
       'change_spreads',
+      'day_sums',
       'due_work',
       'event_batches',
       'events',
