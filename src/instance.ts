@@ -8,7 +8,9 @@ import { PassCache } from './modules/notifications/push/passes'
 import { Wakes } from './modules/outbox/wakes'
 import type { Summary } from './modules/points/summaries.repository'
 import { type KeptRanking, RankingCache } from './modules/streaks/rankings.cache'
+import type { DaySums } from './modules/summaries/day-sums.service'
 import { TenantNames } from './modules/tenants/tenants.cache'
+import type { Wrapped } from './modules/wrapped/wrapped.service'
 
 /**
  * What one isolate remembers between requests: caches, and the queue of events waiting in it. Each states its bound and
@@ -26,6 +28,8 @@ export class Instance {
   readonly scanTurns = new ScanTurns()
   readonly summaries = new SharedScans<Summary>(this.scanTurns)
   readonly userSearches = new SharedScans<readonly string[]>(this.scanTurns)
+  readonly daySums = new SharedScans<DaySums>(this.scanTurns)
+  readonly wrapped = new SharedScans<Wrapped>(this.scanTurns)
   readonly pageStarts = new SharedScans<PageStart>(this.scanTurns)
   readonly rankingScans = new SharedScans<{ ranking: KeptRanking; users: number }>(this.scanTurns)
 }

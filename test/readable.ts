@@ -17,7 +17,10 @@ const AWARDS = `(SELECT ${uuid('user_iid')} AS user_iid, (SELECT s.id FROM point
 const KEYS = `(SELECT ${uuid('user_iid')} AS user_iid, (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id, key,
   ${uuid('event_id')} AS event_id FROM idempotency_keys LIMIT -1)`
 
-export const readable = { events: EVENTS, awards: AWARDS, idempotency_keys: KEYS } as const
+const SUMS = `(SELECT ${uuid('user_iid')} AS user_iid, log, CASE log WHEN 'events' THEN (SELECT m.id FROM metrics m WHERE m.no = d.no)
+  ELSE (SELECT s.id FROM points_systems s WHERE s.no = d.no) END AS subject_id, through, days FROM day_sums d LIMIT -1)`
+
+export const readable = { events: EVENTS, awards: AWARDS, idempotency_keys: KEYS, day_sums: SUMS } as const
 
 /** A table, readable where it is one of those. */
 export const readableTable = (name: string): string =>

@@ -45,6 +45,7 @@ type Modules = {
   'modules/points/ticks.repository': typeof import('../../src/modules/points/ticks.repository')
   'modules/streaks/rankings.repository': typeof import('../../src/modules/streaks/rankings.repository')
   'modules/streaks/streaks.repository': typeof import('../../src/modules/streaks/streaks.repository')
+  'modules/summaries/day-sums.repository': typeof import('../../src/modules/summaries/day-sums.repository')
   'modules/tenants/tenants.repository': typeof import('../../src/modules/tenants/tenants.repository')
   'modules/timekeeper/timekeeper.repository': typeof import('../../src/modules/timekeeper/timekeeper.repository')
   'modules/users/changes.repository': typeof import('../../src/modules/users/changes.repository')
@@ -103,6 +104,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   },
   'modules/streaks/rankings.repository': null,
   'modules/streaks/streaks.repository': null,
+  'modules/summaries/day-sums.repository': { forgetDaySums: ONE_CLOCK },
   'modules/tenants/tenants.repository': {
     standingStatement: TENANTS,
     findTenantId: TENANTS,

@@ -277,12 +277,24 @@ describe('P11: what reads all users of a tenant', () => {
     const far = (path: string) => `${path}${path.includes('?') ? '&' : '?'}skip=20000`
     for (const path of lists.map(far))
       expect([path, (await own.admin('GET', path)).status]).toEqual([path, 429])
+    // So does the year of a user with a long log, and not that of any other.
+    for (const [user, seq, wanted] of [
+      ['ada', 20_000, 429],
+      ['bob', 19_999, 200],
+    ] as const) {
+      await tenant.app('PUT', `/users/${user}`, {})
+      await env.DB.prepare('UPDATE users SET seq = ?3 WHERE tenant_id = ?1 AND id = ?2')
+        .bind(tenant.id, user, seq)
+        .run()
+      expect([user, (await own.app('GET', `/users/${user}/wrapped`)).status]).toEqual([user, wanted])
+    }
     // A page that one statement finds does not wait for its turn, and neither do others' requests.
     expect((await own.admin('GET', '/users')).status).toBe(200)
     const other = (await newTenant()).through(newApp({}, instance))
     expect((await other.app('GET', '/streaks/rankings')).status).toBe(200)
     for (const turn of turns) instance.scanTurns.leave(turn)
     expect((await own.app('GET', '/points/xp/summary')).status).toBe(200)
+    expect((await own.app('GET', '/users/ada/wrapped')).status).toBe(200)
     for (const path of lists.map(far)) expect((await own.admin('GET', path)).body).toEqual([])
   })
 

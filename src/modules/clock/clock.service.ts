@@ -5,6 +5,7 @@ import { type Instant, iso, systemNow } from '../../shared/clock'
 import { later } from '../../shared/durations'
 import { shortenQuiet } from '../outbox/points-told.repository'
 import { restartTicks } from '../points/ticks.repository'
+import { forgetDaySums } from '../summaries/day-sums.repository'
 import { hasten } from '../timekeeper/timekeeper.repository'
 import { catchUpAll, wakeAll } from '../timekeeper/timekeeper.service'
 import { moveTestClock, removeTestClock } from './clock.repository'
@@ -52,7 +53,13 @@ export async function moveClock(
 export async function resetClock(scope: AccountScope): Promise<Clock> {
   const { db } = scope
   const now = systemNow()
-  await db.batch([...restartTicks(db, now), hasten(db, now), shortenQuiet(db, now), removeTestClock(db)])
+  await db.batch([
+    ...restartTicks(db, now),
+    hasten(db, now),
+    shortenQuiet(db, now),
+    forgetDaySums(db),
+    removeTestClock(db),
+  ])
   await wakeAll(scope)
   return { now: iso(systemNow()) }
 }

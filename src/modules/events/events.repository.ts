@@ -102,25 +102,3 @@ export function useKeys(
   const rows = keys.map(({ userIid, metricId, key, eventId }) => [userIid, metricId, key, eventId])
   return overUsers(db, USE_KEYS, rows, among)
 }
-
-/** The sum of a user's changes on one local day. */
-export type DailyChange = { day: number; change: number }
-
-const DAILY = `
-  SELECT (at + utc_offset * 60000) / 86400000 AS day, sum(value) AS change FROM events
-  WHERE user_iid = ${bytesOf('?1')} AND metric_no = ${numberOf('metrics', '?2')} AND at >= ?3 AND seq <= ?4 GROUP BY day`
-
-/**
- * The changes of a user's metric by stored local day (days since 1970-01-01), in millionths, from a moment on (P12); only
- * those that the user's state as read has counted.
- */
-export async function dailyChanges(
-  db: TenantDatabase,
-  { iid, seq }: { iid: string; seq: number },
-  metricId: string,
-  from: Instant,
-): Promise<DailyChange[]> {
-  return z
-    .array(z.object({ day: z.number(), change: z.number() }))
-    .parse(await db.rows(db.statement(DAILY, iid, metricId, from, seq)))
-}

@@ -3,7 +3,7 @@ import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
 import { refusals } from '../../errors'
 import { fromMicros, MICROS_PER_UNIT } from '../../shared/decimal'
-import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
+import { type SummaryRange, summarise } from '../../shared/summary'
 import { userAchievementAnswer } from '../achievements/achievements.answers'
 import { visibleTo } from '../achievements/achievements.service'
 import {
@@ -13,7 +13,7 @@ import {
   metricByKey,
 } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
-import { dailyChanges } from '../events/events.repository'
+import { readDaySums } from '../summaries/day-sums.service'
 import { findUser } from '../users/users.service'
 import { NEW_COUNTER } from './metrics.rules'
 import type { EventSummaryResponse, MetricResponse } from './metrics.schemas'
@@ -63,13 +63,13 @@ function answerOf(
 
 /** The changes of a user's metric in buckets of local days, as they were stored (P12, E8). */
 export async function metricSummary(
-  { db }: Scope,
+  scope: Scope,
   { user, metric }: UserMetric,
   range: SummaryRange,
 ): Promise<z.infer<typeof EventSummaryResponse>> {
-  const days = await dailyChanges(db, user, metric.id, firstMoment(range))
+  const sums = await readDaySums(scope, user, { log: 'events', id: metric.id }, range)
   // A change may be beyond what Micros hold, from one end of E1's bounds to the other; nothing is added to it any more.
-  return summarise(days, range, totalOf({ user, metric })).map(({ date, total, change }) => ({
+  return summarise(sums.days, range, sums.total).map(({ date, total, change }) => ({
     date,
     total: total / MICROS_PER_UNIT,
     change: change / MICROS_PER_UNIT,

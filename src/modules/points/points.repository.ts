@@ -4,7 +4,7 @@ import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import { bytesOf, HexId, idOf, numberOf } from '../../db/ids'
 import type { Change } from '../../engine/happen'
 import type { AwardRecord } from '../../engine/state'
-import { type Instant, instant } from '../../shared/clock'
+import { instant } from '../../shared/clock'
 import { PointsBoost, PointsTrigger } from './points.schemas'
 
 /** The columns of an award, but for whose it is and of which change; `awardIn` says what stands in them. */
@@ -167,20 +167,4 @@ export function parseAwardsOfEach([awards, forms]: readonly (D1Result | undefine
     awards: Map.groupBy(rows, ({ systemId }) => systemId),
     forms: formsOf(forms?.results ?? []),
   }
-}
-
-const DAILY = `
-  SELECT (at + utc_offset * 60000) / 86400000 AS day, sum(awarded) AS change FROM awards
-  WHERE user_iid = ${bytesOf('?1')} AND system_no = ${numberOf('points_systems', '?2')} AND at >= ?3 AND seq <= ?4 GROUP BY day`
-
-/** The changes of a user's points by stored local day (days since 1970-01-01), from a moment on (P12). */
-export async function dailyAwards(
-  db: TenantDatabase,
-  { iid, seq }: Reader,
-  systemId: string,
-  from: Instant,
-): Promise<{ day: number; change: number }[]> {
-  return z
-    .array(z.object({ day: z.number(), change: z.number() }))
-    .parse(await db.rows(db.statement(DAILY, iid, systemId, from, seq)))
 }

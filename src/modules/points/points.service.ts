@@ -4,10 +4,11 @@ import type { UserState } from '../../engine/state'
 import { type Fault, refusals, refuse } from '../../errors'
 import { INT32_MAX } from '../../http/fields'
 import { systemNow } from '../../shared/clock'
-import { firstMoment, type SummaryRange, summarise } from '../../shared/summary'
+import { type SummaryRange, summarise } from '../../shared/summary'
 import { civilDateAt, offsetMinutes } from '../../shared/zone'
 import { type Configuration, type Filter, meets, type System } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
+import { readDaySums } from '../summaries/day-sums.service'
 import { parseUser, userStatement } from '../users/users.repository'
 import { resolveAttributes, unknownAttributes } from '../users/users.rules'
 import { boostStatus, boostsFor, shown } from './boosts.rules'
@@ -15,7 +16,6 @@ import { levelAnswer, storedAwardAnswer, systemFields, triggerAnswer } from './p
 import {
   type AwardsOfEach,
   awardsOfEachStatements,
-  dailyAwards,
   newestAwards,
   parseAwardsOfEach,
   type StoredAward,
@@ -131,8 +131,8 @@ export function systemsAnswer(config: Configuration): z.input<typeof ListedPoint
 
 /** How a user's points in a system went, by buckets of local days (P12). */
 export async function pointsEventSummary(scope: Scope, system: System, user: UserState, range: SummaryRange) {
-  const days = await dailyAwards(scope.db, user, system.id, firstMoment(range))
-  return summarise(days, range, user.points.get(system.id) ?? 0)
+  const { days, total } = await readDaySums(scope, user, { log: 'awards', id: system.id }, range)
+  return summarise(days, range, total)
 }
 
 /** How many users have how many points: 0–0 and ten equal ranges (P11). */

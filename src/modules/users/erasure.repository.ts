@@ -82,6 +82,7 @@ const ROWS_OF_USER = [
   rowsOf('events', 'user_iid, metric_no, at, seq', bytesOf('?1')),
   rowsOf('awards', 'user_iid, system_no, at, seq, position', bytesOf('?1')),
   rowsOf('idempotency_keys', 'user_iid, metric_no, key', bytesOf('?1')),
+  rowsOf('day_sums', 'user_iid, log, no', bytesOf('?1')),
   rowsOf('streak_runs', 'user_iid, first'),
   rowsOf('streak_pauses', 'id'),
   rowsOf('points_boosts', 'no'),

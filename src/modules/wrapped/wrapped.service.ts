@@ -17,12 +17,21 @@ import { attributesStatement, parseAttributes, readDays } from './wrapped.reposi
 import { activityOf, type Days, daysOfYear, longestIn, percentile, sumsIn, yearOf } from './wrapped.rules'
 import type { WrappedResponse, WrappedStreak } from './wrapped.schemas'
 
-/** Sums up a user's year, without one the present year where the user is (R1, R2). Throws 422 where it lies in the future. */
+/** The changes of a user from which on a wrapped, which reads the log, waits for its turn as a scan does (P11). */
+const LONG = 20_000
+
+/** A wrapped as it is answered. */
+export type Wrapped = z.input<typeof WrappedResponse>
+
+/**
+ * Sums up a user's year, without one the present year where the user is (R1, R2). Throws 422 if it lies in the future, and for a user with
+ * a long log 429 as any scan.
+ */
 export async function readWrapped(
   scope: Scope,
   user: UserState,
   asked: number | undefined,
-): Promise<z.input<typeof WrappedResponse>> {
+): Promise<Wrapped> {
   const today = dayIn(user.profile.tz, scope.now)
   const present = yearOf(today)
   const number = asked ?? present
@@ -30,6 +39,14 @@ export async function readWrapped(
     const message = `must be at most ${present}, the present year where the user is`
     throw refusals.invalid([{ path: 'year', message }])
   }
+  if (user.seq < LONG) return wrappedOf(scope, user, number, today)
+  const read = () => wrappedOf(scope, user, number, today)
+  const { tenant, instance, waitUntil } = scope
+  const name = JSON.stringify([user.iid, number])
+  return instance.wrapped.run({ tenantId: tenant.id, name, read, mayBeOlder: () => false }, waitUntil)
+}
+
+async function wrappedOf(scope: Scope, user: UserState, number: number, today: number): Promise<Wrapped> {
   const year = daysOfYear(number)
   const [config, days, longestStreak] = await Promise.all([
     configurationOf(scope),

@@ -1,0 +1,462 @@
+import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import * as z from 'zod'
+import type { Subject } from '../../src/modules/summaries/day-sums.repository'
+import { readDaySums } from '../../src/modules/summaries/day-sums.service'
+import { civilDateOfDay } from '../../src/shared/civil'
+import { instant } from '../../src/shared/clock'
+import { type Entry, plainSums, withoutZeros } from '../oracle/day-sums.oracle'
+import { bytes, number, numbered, readable } from '../readable'
+import { contextOf } from './contexts'
+import { newApp, newTenant, type TestTenant } from './harness'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const TODAY = Math.floor(Date.now() / DAY)
+
+const KeptRows = z.array(
+  z.object({
+    log: z.string(),
+    through: z.number(),
+    days: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(z.array(z.tuple([z.number(), z.number()]))),
+  }),
+)
+
+/** What is kept of a user. */
+async function keptOf(iid: string) {
+  const { results } = await env.DB.prepare(
+    `SELECT log, through, days FROM ${readable.day_sums} WHERE user_iid = ?1 ORDER BY log`,
+  )
+    .bind(iid)
+    .all()
+  return KeptRows.parse(results)
+}
+
+const iidOf = async (tenant: TestTenant, id = 'ada') =>
+  String(
+    await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
+      .bind(tenant.id, id)
+      .first('iid'),
+  )
+
+/** A tenant with a metric and a points system, both without anything that acts on them. */
+async function scene() {
+  const tenant = await newTenant()
+  const metric = await tenant.metric('words')
+  const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+  return { tenant, metric, system }
+}
+
+/** Puts entries into a user's log and the total into the user's row, as one change each, as if they had come one by one. */
+async function log(
+  { tenant, metric, system }: Awaited<ReturnType<typeof scene>>,
+  of: Subject['log'],
+  iid: string,
+  entries: readonly (Entry & { seq: number })[],
+  total: number,
+): Promise<void> {
+  const rows = JSON.stringify(
+    entries.map(({ seq, ...entry }) => [entry.at, seq, entry.change, entry.utcOffset]),
+  )
+  const insert =
+    of === 'events'
+      ? `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+         SELECT ${bytes('?1')}, ${number('metrics', '?2')}, value ->> 0, value ->> 1, ${numbered('value ->> 1')}, value ->> 2, value ->> 3
+         FROM json_each(?3)`
+      : `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version)
+         SELECT ${bytes('?1')}, ${number('points_systems', '?2')}, value ->> 0, value ->> 1, 0, ${numbered('value ->> 1')}, value ->> 2, 0,
+           value ->> 3, 1, 1 FROM json_each(?3)`
+  const [column, value] =
+    of === 'events'
+      ? ['metrics', JSON.stringify([[metric, total, total]])]
+      : ['points', JSON.stringify({ [system]: total })]
+  await env.DB.batch([
+    env.DB.prepare(insert).bind(iid, of === 'events' ? metric : system, rows),
+    env.DB.prepare(
+      `UPDATE users SET seq = max(seq, ?3), ${column} = ?4 WHERE tenant_id = ?1 AND iid = ?2`,
+    ).bind(tenant.id, iid, entries.at(-1)?.seq ?? 0, value),
+  ])
+}
+
+describe('P12: sums of closed days, against a plain sum over the log', () => {
+  const offset = fc.integer({ min: -48, max: 56 }).map((quarters) => 15 * quarters)
+  const change = fc.integer({ min: -3, max: 5 })
+  const step = fc.oneof(
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('pass'), quarters: fc.integer({ min: 1, max: 240 }) }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant('happen'),
+        offset,
+        change,
+        before: fc.integer({ min: 0, max: 5_000 }),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('fall behind'), kind: fc.constantFrom('ticks', 'inbox') }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('catch up'),
+        offset,
+        change,
+        share: fc.double({ min: 0, max: 1, noNaN: true }),
+      }),
+    },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('read'), days: fc.integer({ min: 0, max: 60 }) }) },
+  )
+  const world = fc.record({
+    log: fc.constantFrom('events', 'awards'),
+    atOnce: fc.integer({ min: 1, max: 3 }),
+    steps: fc.array(step, { minLength: 5, maxLength: 30 }),
+  })
+
+  type World = typeof world extends fc.Arbitrary<infer One> ? One : never
+  type Step = World['steps'][number]
+  const happen = (offset: number, change: number): Step => ({ do: 'happen', offset, change, before: 0 })
+  const pass = (quarters: number): Step => ({ do: 'pass', quarters })
+  const fallBehind: Step = { do: 'fall behind', kind: 'ticks' }
+  const catchUp = (offset: number, change: number, share: number): Step => {
+    return { do: 'catch up', offset, change, share }
+  }
+  const read: Step = { do: 'read', days: 30 }
+  /** Sums are kept, then ticks are overdue while days end, and are granted after these days were read. */
+  const late: World = {
+    log: 'awards',
+    atOnce: 1,
+    steps: [
+      ...[happen(0, 2), happen(0, 3), pass(240), happen(0, 1), pass(240), happen(0, 4), pass(240), read],
+      ...[fallBehind, pass(240), happen(0, 1), pass(240), read, catchUp(-720, 5, 0), read],
+      ...[catchUp(840, -2, 1), read, pass(240), read],
+    ],
+  }
+  /** The same moments in the first and the last zone on Earth, read every few hours, in which days end in each zone. */
+  const ends: World = {
+    log: 'events',
+    atOnce: 1,
+    steps: Array.from({ length: 24 }, () => [pass(11), happen(840, 1), happen(-720, 2), read]).flat(),
+  }
+
+  it('whatever is logged in whatever zone, late or not, and whenever it is read', async () => {
+    const set = await scene()
+    const { tenant, metric, system } = set
+    const warn = vi.spyOn(console, 'warn')
+    let users = 0
+    await fc.assert(
+      fc.asyncProperty(world, async ({ log: of, atOnce, steps }) => {
+        users += 1
+        const user = { id: `user-${users}`, iid: crypto.randomUUID() }
+        const subject = { log: of, id: of === 'events' ? metric : system }
+        await env.DB.batch([
+          env.DB.prepare('DELETE FROM due_work WHERE tenant_id = ?1').bind(tenant.id),
+          env.DB.prepare(
+            `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics,
+               points, counters) VALUES (?1, ?2, ?3, 0, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]')`,
+          ).bind(tenant.id, user.id, user.iid),
+        ])
+        let now = (TODAY - 200) * DAY
+        const entries: (Entry & { seq: number })[] = []
+        const add = (entry: Entry) => {
+          entries.push({ ...entry, seq: entries.length + 1 })
+          const total = entries.reduce((sum, one) => sum + one.change, 0)
+          return log(set, of, user.iid, entries.slice(-1), total)
+        }
+        /** From when on what falls due was not done yet. */
+        let late: number | null = null
+        const seen: Awaited<ReturnType<typeof keptOf>> = []
+        for (const one of steps) {
+          if (one.do === 'pass') now += one.quarters * 15 * 60_000
+          if (one.do === 'happen')
+            await add({ at: now - one.before, utcOffset: one.offset, change: one.change })
+          if (one.do === 'fall behind' && late === null) {
+            late = now
+            await env.DB.prepare(
+              "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, '', ?3)",
+            )
+              .bind(tenant.id, one.kind, now)
+              .run()
+          }
+          if (one.do === 'catch up' && late !== null) {
+            late = Math.floor(late + one.share * (now - late))
+            await add({ at: late, utcOffset: one.offset, change: one.change })
+            await env.DB.prepare(
+              one.share > 0.9
+                ? 'DELETE FROM due_work WHERE tenant_id = ?1'
+                : 'UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1',
+            )
+              .bind(...(one.share > 0.9 ? [tenant.id] : [tenant.id, late]))
+              .run()
+            if (one.share > 0.9) late = null
+          }
+          if (one.do !== 'read') continue
+          const first = Math.floor(now / DAY) - one.days
+          const range = {
+            aggregation: 'daily',
+            startDate: civilDateOfDay(first),
+            endDate: civilDateOfDay(first + 1),
+          } as const
+          const scope = { ...contextOf(tenant.id), now: instant(now) }
+          const found = await readDaySums(scope, user, subject, range, { atOnce, page: 3 })
+          const from = <T>(sums: ReadonlyMap<number, T>) => [...sums].filter(([day]) => day >= first)
+          const days = withoutZeros(new Map(found.days.map(({ day, change }) => [day, change])))
+          expect(from(days)).toEqual(from(plainSums(entries)))
+          // What is kept is right, and need not be read anew.
+          expect(warn.mock.calls).toEqual([])
+          expect(found.total).toBe(entries.reduce((sum, { change }) => sum + change, 0))
+          seen.push(...(await keptOf(user.iid)))
+        }
+        // A day that was ever taken for closed has got nothing since.
+        const all = plainSums(entries)
+        for (const { through, days } of seen) {
+          expect([...withoutZeros(new Map(days))]).toEqual([...all].filter(([day]) => day <= through))
+        }
+      }),
+      { numRuns: 25, examples: [[late], [ends]] },
+    )
+  })
+})
+
+/** D1 whose rows are counted. */
+function counting() {
+  const seen = { read: 0, written: 0, statements: 0 }
+  const DB = new Proxy(env.DB, {
+    get(target, name) {
+      if (name === 'prepare') return (sql: string) => target.prepare(sql)
+      if (name !== 'batch') return Reflect.get(target, name, target)
+      return async (statements: D1PreparedStatement[]) => {
+        const results = await target.batch(statements)
+        for (const { meta } of results) {
+          seen.read += meta.rows_read
+          seen.written += meta.rows_written
+          seen.statements = Math.max(seen.statements, meta.rows_read)
+        }
+        return results
+      }
+    },
+  })
+  const cost = async <T>(work: () => Promise<T>) => {
+    Object.assign(seen, { read: 0, written: 0, statements: 0 })
+    const result = await work()
+    return { result, ...seen }
+  }
+  return { DB, cost }
+}
+
+const date = (day: number) => civilDateOfDay(day)
+const summaryPath = (of: 'metrics/words' | 'points/xp', from: number, to: number) =>
+  `/users/ada/${of}/event-summary?aggregation=daily&startDate=${date(from)}&endDate=${date(to)}`
+
+/** An event summary as it would be made of all entries at once. */
+function plainSummary(entries: readonly Entry[], from: number, to: number) {
+  const sums = plainSums(entries)
+  return Array.from({ length: to - from + 1 }, (_, n) => {
+    const day = from + n
+    const total = [...sums].reduce((sum, [one, change]) => (one <= day ? sum + change : sum), 0)
+    return { date: date(day), total, change: sums.get(day) ?? 0 }
+  })
+}
+
+/** A user with so many events, or awards, a day each of the last days up to the day before yesterday, and one of now. */
+async function busy(of: Subject['log'], perDay: number, days: number) {
+  const set = await scene()
+  await set.tenant.app('PUT', '/users/ada', {})
+  const iid = await iidOf(set.tenant)
+  const old = Array.from({ length: perDay * days }, (_, n) => ({
+    at: (TODAY - 2 - Math.floor(n / perDay)) * DAY + (n % perDay) * 1_000,
+    utcOffset: 0,
+    change: of === 'events' ? 2_000_000 : 2,
+  })).sort((a, b) => a.at - b.at)
+  const entries = [...old, { at: Date.now(), utcOffset: 0, change: of === 'events' ? 1_000_000 : 1 }]
+  await log(
+    set,
+    of,
+    iid,
+    entries.map((entry, n) => ({ ...entry, seq: n + 2 })),
+    entries.reduce((sum, { change }) => sum + change, 0),
+  )
+  const unit = of === 'events' ? 1_000_000 : 1
+  const shown = entries.map((entry) => ({ ...entry, change: entry.change / unit }))
+  return { ...set, iid, entries: shown, path: of === 'events' ? 'metrics/words' : 'points/xp' } as const
+}
+
+describe('P12: an event summary of a long log', () => {
+  it.each(['events', 'awards'] as const)(
+    'of %s: the first call keeps sums of closed days in one row, the second reads only what came later',
+    async (of) => {
+      const { tenant, iid, entries, path } = await busy(of, 60, 400)
+      const { DB, cost } = counting()
+      const own = tenant.through(newApp({ DB }))
+      const read = async (from: number, to: number) => {
+        const { status, body } = await own.app('GET', summaryPath(path, from, to))
+        expect([status, body]).toEqual([200, plainSummary(entries, from, to)])
+      }
+      const first = await cost(() => read(TODAY - 399, TODAY))
+      expect(first.written).toBe(1)
+      expect(first.read).toBeGreaterThan(24_000)
+      // 20,000 rows of the log a statement, which are counted again as they are sorted.
+      expect(first.statements).toBeLessThan(2 * 20_000 + 1_000)
+      const second = await cost(() => read(TODAY - 399, TODAY))
+      expect(second.written).toBe(0)
+      expect(second.read).toBeLessThan(600)
+      for (const [from, to] of [
+        [TODAY - 300, TODAY - 200],
+        [TODAY - 900, TODAY - 600],
+        [TODAY - 3, TODAY + 3],
+      ] as const) {
+        const { read: rows, written } = await cost(() => read(from, to))
+        expect([written, rows < 600]).toEqual([0, true])
+      }
+      expect(await keptOf(iid)).toMatchObject([{ log: of, days: expect.any(Array) }])
+    },
+  )
+
+  it('a short log, and the last days of a long one, are read as they are, and nothing is written', async () => {
+    const { tenant, iid, entries, path } = await busy('events', 20, 49)
+    const { DB, cost } = counting()
+    const own = tenant.through(newApp({ DB }))
+    for (const from of [TODAY - 60, TODAY - 10]) {
+      const { result, written } = await cost(() => own.app('GET', summaryPath(path, from, TODAY)))
+      expect([written, result.body]).toEqual([0, plainSummary(entries, from, TODAY)])
+    }
+    expect(await keptOf(iid)).toEqual([])
+  })
+
+  it('an event costs what it did, also of a user whose sums are kept', async () => {
+    const { tenant } = await busy('events', 60, 20)
+    const { DB, cost } = counting()
+    const own = tenant.through(newApp({ DB }))
+    const event = () => cost(() => own.event('words', 'ada', 1))
+    await event()
+    const before = await event()
+    await own.app('GET', summaryPath('metrics/words', TODAY - 30, TODAY))
+    const after = await event()
+    expect([after.read, after.written]).toEqual([before.read, before.written])
+  })
+
+  it('requests that ask for it at the same time share the reading', async () => {
+    const { tenant, entries } = await busy('events', 60, 100)
+    const { DB, cost } = counting()
+    const own = tenant.through(newApp({ DB }))
+    const { result, written, read } = await cost(() =>
+      Promise.all(
+        Array.from({ length: 10 }, (_, n) =>
+          own.app('GET', summaryPath('metrics/words', TODAY - 100 - n, TODAY)),
+        ),
+      ),
+    )
+    for (const [n, { body }] of result.entries())
+      expect(body).toEqual(plainSummary(entries, TODAY - 100 - n, TODAY))
+    // One reading for who came first, one at most for all others, which finds what is kept.
+    expect(written).toBe(1)
+    expect(read).toBeLessThan(60_000)
+  })
+
+  it('what is kept and does not come to the total is thrown away, and the log is read anew', async () => {
+    const { tenant, iid, entries, path } = await busy('awards', 60, 30)
+    const read = async () => (await tenant.app('GET', summaryPath(path, TODAY - 40, TODAY))).body
+    await read()
+    const right = await keptOf(iid)
+    await env.DB.prepare(
+      `UPDATE day_sums SET days = json_remove(days, '$[3]') WHERE user_iid = ${bytes('?1')}`,
+    )
+      .bind(iid)
+      .run()
+    expect(await read()).toEqual(plainSummary(entries, TODAY - 40, TODAY))
+    expect(await keptOf(iid)).toEqual(right)
+  })
+
+  it('U8: nothing is kept of a user who is erased, also while the log is being read', async () => {
+    const { tenant, iid, path } = await busy('events', 60, 30)
+    await tenant.app('GET', summaryPath(path, TODAY - 40, TODAY))
+    expect(await keptOf(iid)).toHaveLength(1)
+    await tenant.admin('DELETE', '/users/ada')
+    expect(await keptOf(iid)).toEqual([])
+
+    const other = await busy('events', 60, 30)
+    const reading = Promise.withResolvers<void>()
+    const erased = Promise.withResolvers<void>()
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        if (name !== 'prepare') {
+          const value: unknown = Reflect.get(target, name, target)
+          return typeof value === 'function' ? value.bind(target) : value
+        }
+        return (sql: string) => {
+          const statement = target.prepare(sql)
+          if (!sql.includes('INSERT INTO day_sums')) return statement
+          reading.resolve()
+          return statement
+        }
+      },
+    })
+    const held = new Proxy(DB, {
+      get(target, name) {
+        if (name !== 'batch') return Reflect.get(target, name, target)
+        return async (statements: D1PreparedStatement[]) => {
+          const isStore = await Promise.race([reading.promise.then(() => true), Promise.resolve(false)])
+          if (isStore) await erased.promise
+          return env.DB.batch(statements)
+        }
+      },
+    })
+    const answer = other.tenant.through(newApp({ DB: held })).app('GET', summaryPath(path, TODAY - 40, TODAY))
+    await reading.promise
+    await other.tenant.admin('DELETE', '/users/ada')
+    erased.resolve()
+    expect((await answer).status).toBe(200)
+    expect(await keptOf(other.iid)).toEqual([])
+  })
+})
+
+describe('P12: an event summary under a test clock', () => {
+  it('ticks that come late, in zones at both ends of the Earth, and a return to real time', async () => {
+    const tenant = await newTenant()
+    const start = (TODAY + 3) * DAY
+    const move = (to: number) => tenant.admin('PUT', '/test-clock', { now: new Date(to).toISOString() })
+    await move(start)
+    const trigger = { type: 'time', points: 1, status: 'active', timeUnit: 'hours', timeInterval: 1 }
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
+    await tenant.app('PUT', '/users/ada', { tz: 'Pacific/Kiritimati' })
+    const seen: Awaited<ReturnType<typeof keptOf>> = []
+    const holds = async (now: number) => {
+      const { results } = await env.DB.prepare(
+        `SELECT at, utc_offset AS utcOffset, awarded AS change FROM ${readable.awards} WHERE system_id = ?1 AND user_iid = ?2`,
+      )
+        .bind(system, await iidOf(tenant))
+        .all<Entry>()
+      const today = Math.floor(now / DAY)
+      const from = today - 70
+      const { body } = await tenant.app('GET', summaryPath('points/xp', from, today + 1))
+      expect(body).toEqual(plainSummary(results, from, today + 1))
+      seen.push(...(await keptOf(await iidOf(tenant))))
+      // A day that was ever taken for closed has got nothing since.
+      for (const { through, days } of seen)
+        expect([...withoutZeros(new Map(days))]).toEqual(
+          [...plainSums(results)].filter(([day]) => day <= through),
+        )
+      return results.length
+    }
+    await move(start + 45 * DAY)
+    // Time passes, and nobody grants what falls due; then it is granted, with the dates of before.
+    await tenant.app('PUT', '/users/ada', { tz: 'Etc/GMT+12' })
+    const late = start + 51 * DAY
+    await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(late).run()
+    expect(await holds(late)).toBe(45 * 24)
+    await move(late + HOUR)
+    expect(await holds(late + HOUR)).toBe(51 * 24 + 1)
+    const kept = async () => (await keptOf(await iidOf(tenant))).length
+    expect(await kept()).toBe(1)
+    // In real time these days are still to come.
+    await tenant.admin('DELETE', '/test-clock')
+    expect(await kept()).toBe(0)
+  })
+})
