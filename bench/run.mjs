@@ -11,6 +11,7 @@ import { burst, costOfEvents } from './lib/cost.mjs'
 import { measureMidnight } from './lib/midnight.mjs'
 import { copyBaseline, copyOurs } from './lib/project.mjs'
 import { rowsOf, tableOf } from './lib/report.mjs'
+import { measureScans } from './lib/scans.mjs'
 import { addBoards, BOARDS, configure, FEW, fill, MANY, userAtPlace, userId } from './lib/scene.mjs'
 import { stopAll } from './lib/server.mjs'
 import { workerSize } from './lib/size.mjs'
@@ -41,6 +42,7 @@ async function measure() {
   const ours = await copyOurs(join(folder, 'ours'), variables)
   const apart = await copyOurs(join(folder, 'ticks'), variables)
   const night = await copyOurs(join(folder, 'night'), variables)
+  const crowd = await copyOurs(join(folder, 'crowd'), { ...variables, MULTI_TENANCY: 'on' })
   const baseline = await copyBaseline(join(folder, 'baseline'))
   const size = await workerSize(ours.folder)
   await ours.start()
@@ -69,6 +71,9 @@ async function measure() {
   tell('Ticks of an hourly time trigger…')
   const ticks = await measureTicks(apart, adminKey, told)
 
+  tell('Questions about all users of a large tenant…')
+  const scans = await measureScans(crowd, adminKey, told)
+
   tell('A midnight of many streaks…')
   const midnight = await measureMidnight(night, adminKey, told)
   return {
@@ -81,6 +86,7 @@ async function measure() {
     pages,
     ticks,
     midnight,
+    scans,
     size,
   }
 }

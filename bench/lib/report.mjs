@@ -26,6 +26,7 @@
  *   bursts: { writeBatches: number; faults: string[] }[]
  *   ticks: { jump: import('./ticks.mjs').Jump; alone: import('./ticks.mjs').Tick; ranked: import('./ticks.mjs').Tick }
  *   midnight: import('./midnight.mjs').Midnight
+ *   scans: Awaited<ReturnType<typeof import('./scans.mjs').measureScans>>
  *   size: { bytes: number; gzip: number }
  * }} Found
  */
@@ -60,6 +61,7 @@ export function rowsOf(found) {
     ...webhookRows(found),
     ...tickRows(found),
     ...midnightRows(found),
+    ...scanRows(found),
     sizeRow(found),
   ]
 }
@@ -281,6 +283,35 @@ function midnightRows(/** @type {Found} */ { midnight }) {
       meetsMust: isNothing,
       meetsAim: isNothing,
       values: untouched,
+    },
+  ]
+}
+
+/** @returns {Row[]} */
+function scanRows(/** @type {Found} */ { scans: { crowd, summary } }) {
+  const { users, requests, quiet, during, worst, answered, refused } = crowd
+  const ratio = during / quiet
+  const { events, first, second } = summary
+  const said = (/** @type {import('./scans.mjs').Call} */ { rowsRead, rowsWritten, milliseconds }) =>
+    `${rowsRead} rows read, ${rowsWritten} written, ${milliseconds.toFixed(0)} ms`
+  return [
+    {
+      what: `an event beside ${requests} scans of another tenant's ${users / 1000},000 users ÷ its quiet time`,
+      figure: `${ratio.toFixed(1)} (at worst ${(worst / quiet).toFixed(1)}; ${answered} answered, ${refused} refused)`,
+      must: '< 10',
+      aim: '< 5',
+      meetsMust: ratio < 10,
+      meetsAim: ratio < 5,
+      values: crowd,
+    },
+    {
+      what: `an event summary of ${events / 1000},000 events, the first and the second time`,
+      figure: `${said(first)}; ${said(second)}`,
+      must: 'the second < 5,000 read',
+      aim: null,
+      meetsMust: second.rowsRead < 5_000,
+      meetsAim: true,
+      values: summary,
     },
   ]
 }

@@ -174,6 +174,29 @@ export async function fillStreaks(
   })
 }
 
+/** The user with a long log, an event every other minute up to three days ago. */
+export const LONG_LOG = { id: 'long', events: 500_000 }
+
+/**
+ * Puts users with points and a value of an attribute into the local database of ours, which must not run; and one with a long log.
+ *
+ * @param {Server} server
+ * @param {{ tenantId: string; attributeId: string; systemId: string; metricId: string; users: number }} what ids of a tenant and of what
+ *   it has configured, and how many users
+ */
+export async function fillLarge(server, { tenantId, attributeId, systemId, metricId, users }) {
+  await inDatabase(server, (database) => {
+    const given = { tenant: tenantId, attribute: attributeId, system: systemId }
+    database.prepare(LARGE_TENANT).run({ ...whole({ last: users - 1, at: FIRST }), ...given })
+    const { id, events } = LONG_LOG
+    const at = Date.now() - 3 * 86_400_000 - events * 60_000
+    const numbers = whole({ first: users, last: users, at, events })
+    const { last: _last, ...one } = numbers
+    database.prepare(LONG_USER).run({ ...one, tenant: tenantId, name: id, metric: metricId })
+    database.prepare(EVENTS).run({ ...numbers, metric: metricId })
+  })
+}
+
 /** How many awards there are in the local database of ours, which must not run. */
 export function countAwards(/** @type {Server} */ server) {
   return inDatabase(server, (database) =>
@@ -237,6 +260,19 @@ const BARE_USERS = `
   INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
     metrics, points, counters)
   SELECT :tenant, 'user-' || i, ${IID('i')}, 1, :at, 1, '{}', 0, :at, :at, '[]', '{}', '[]' FROM n`
+
+const LARGE_TENANT = `
+  WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :last)
+  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+    metrics, points, counters)
+  SELECT :tenant, 'user-' || i, ${IID('i')}, 1, :at, 1, json_object(:attribute, 'phone ' || i), 0, :at, :at, '[]',
+    json_object(:system, i % 5000), '[]' FROM n`
+
+const LONG_USER = `
+  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+    metrics, points, counters)
+  VALUES (:tenant, :name, ${IID(':first')}, :events, :at, 1, '{}', 0, :at, :at,
+    json_array(json_array(:metric, :events * 1000000, :events * 1000000)), '{}', '[]')`
 
 const STREAKING_USERS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)

@@ -1,5 +1,5 @@
 import type { Scope } from '../context'
-import { LARGEST_PART } from './scans'
+import { LARGEST_PART, type Pause } from './scans'
 
 /** A row's place in a list: what the list is ordered by. It never changes. */
 export type Place = readonly (string | number)[]
@@ -27,12 +27,12 @@ export async function startOfPage(
   { limit, skip }: { limit: number; skip: number },
 ): Promise<PageStart> {
   if (skip + limit <= LARGEST_PART) return { after: beginning, skip }
-  const read = async (alive: () => void): Promise<PageStart> => {
+  const read = async (pause: Pause): Promise<PageStart> => {
     let after = beginning
     for (let left = skip; ; ) {
       if (left + limit <= LARGEST_PART) return { after, skip: left }
       const rows = Math.min(left, LARGEST_PART)
-      alive()
+      await pause()
       const last = await next(after, rows)
       if (last === null) return null
       after = last

@@ -2,7 +2,7 @@ import { refusals } from '../errors'
 import { type Instant, systemNow, wait } from '../shared/clock'
 
 /** Users that one statement of a scan reads at first, and at most: it holds the whole database up, and so all tenants. */
-const FIRST_PART = 5_000
+const FIRST_PART = 2_500
 export const LARGEST_PART = 20_000
 /** Parts after which they grow to twice their size: D1 takes a thousand statements of one request. */
 const PARTS_OF_A_SIZE = 100
@@ -22,22 +22,38 @@ const LEASE = 10_000
 /** The same for one that waits, or whose turn has come: it was cancelled, and must not hold a place. */
 const SHORT_LEASE = 3_000
 
+/** Rows of the nth part of a scan, from 0. */
+export const sizeOfPart = (nth: number, first = FIRST_PART): number =>
+  Math.min(LARGEST_PART, first * 2 ** Math.floor(nth / PARTS_OF_A_SIZE))
+
+/** How long a scan pauses between two statements, in ms. */
+const PAUSE = 1
+
+/**
+ * Called before each statement of a scan: it shows a sign of life, and lets others go first. Without a pause nobody would come in between
+ * where the database runs in the same process (wrangler dev): its event loop hears of no request as long as it has something to do.
+ */
+export type Pause = () => Promise<void>
+
+/** For what is no scan. */
+export const NO_PAUSE: Pause = async () => undefined
+
 /** How many users a part of a scan has read, and the place of the last of them. */
 type Part<Place> = { users: number; last: Place }
 
 /**
  * Reads all users of a tenant in parts, in the order of places that never change, such as their ids. Each part is a statement and a
  * round trip of its own, so that what other tenants ask comes in between. Nobody is met twice or missed. Each user is as of the moment
- * when their part was read. `read` gets the place after which its part begins, and how many users it reads; `alive` is called before.
+ * when their part was read. `read` gets the place after which its part begins, and how many users it reads; `pause` is called before.
  */
 export async function* inParts<Place, P extends Part<Place>>(
   beginning: Place,
-  alive: () => void,
+  pause: Pause,
   read: (after: Place, limit: number) => Promise<P>,
 ): AsyncGenerator<P> {
   for (let nth = 0, after = beginning; ; nth += 1) {
-    const limit = Math.min(LARGEST_PART, FIRST_PART * 2 ** Math.floor(nth / PARTS_OF_A_SIZE))
-    alive()
+    const limit = sizeOfPart(nth)
+    await pause()
     const part = await read(after, limit)
     yield part
     if (part.users < limit) return
@@ -128,8 +144,8 @@ export type Asked<T> = {
   tenantId: string
   /** The same for scans that read the same. */
   name: string
-  /** Reads it, and calls `alive` before each statement; `hasWaited` says that it was not its turn at once. */
-  read: (alive: () => void, hasWaited: boolean) => Promise<T>
+  /** Reads it, and calls `pause` before each statement; `hasWaited` says that it was not its turn at once. */
+  read: (pause: Pause, hasWaited: boolean) => Promise<T>
   /** Whether a request that came after the reading had begun may have the result too. */
   mayBeOlder: (result: T) => boolean
 }
@@ -201,6 +217,12 @@ export class SharedScans<T> {
       if (turn.state === 'over') throw new GivenUp()
       turn.since = systemNow()
     }
+    let isFirst = true
+    const pause = async () => {
+      if (!isFirst) await wait(PAUSE)
+      isFirst = false
+      alive()
+    }
     try {
       await this.#until(() => turn.state !== 'waiting', turn, deadline, alive)
     } catch (error) {
@@ -210,7 +232,7 @@ export class SharedScans<T> {
     }
     turn.state = 'reading'
     scan.began = this.#next()
-    const work = read(alive, hasWaited)
+    const work = read(pause, hasWaited)
       .then(
         (result) => {
           scan.end = { result }

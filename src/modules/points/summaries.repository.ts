@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Scope } from '../../context'
-import { inParts } from '../../db/scans'
+import { inParts, type Pause } from '../../db/scans'
 import type { Filter, Level } from '../configuration/configuration'
 import { compareText } from '../leaderboards/ranking'
 
@@ -62,8 +62,8 @@ export async function countRanges(
   systemId: string,
   filters: readonly Filter[],
 ): Promise<Places> {
-  return kept(scope, systemId, 'ranges', filters, async (alive) =>
-    rangesOf(await scanned(scope, SIZES, systemId, filters, [], alive)),
+  return kept(scope, systemId, 'ranges', filters, async (pause) =>
+    rangesOf(await scanned(scope, SIZES, systemId, filters, [], pause)),
   )
 }
 
@@ -75,8 +75,8 @@ export async function countLevels(
   levels: readonly Level[],
 ): Promise<Places> {
   const points = JSON.stringify(levels.map((level) => level.points))
-  return kept(scope, systemId, 'levels', filters, async (alive) => {
-    const counts = await scanned(scope, LEVELS, systemId, filters, [points], alive)
+  return kept(scope, systemId, 'levels', filters, async (pause) => {
+    const counts = await scanned(scope, LEVELS, systemId, filters, [points], pause)
     return [...counts].map(([place, users]) => ({ place, users, width: 0 }))
   })
 }
@@ -88,12 +88,12 @@ async function scanned(
   systemId: string,
   filters: readonly Filter[],
   more: readonly string[],
-  alive: () => void,
+  pause: Pause,
 ): Promise<Map<number | null, number>> {
   const asked = filters.map(({ attributeId, attributeValue }) => [path(attributeId), attributeValue])
   const of = [tenant.id, path(systemId), JSON.stringify(asked)] as const
   const counts = new Map<number | null, number>()
-  const parts = inParts('', alive, async (after, limit) => {
+  const parts = inParts('', pause, async (after, limit) => {
     const rows = PartRows.parse(await db.rows(db.statement(sql, ...of, after, limit, ...more)))
     const last = rows.reduce((most, one) => (compareText(one.last, most) > 0 ? one.last : most), '')
     return { rows, users: sum(rows), last }
@@ -146,7 +146,7 @@ async function kept(
   systemId: string,
   kind: 'ranges' | 'levels',
   filters: readonly Filter[],
-  count: (alive: () => void) => Promise<Places>,
+  count: (pause: Pause) => Promise<Places>,
 ): Promise<Places> {
   const { db, tenant, now, instance } = scope
   const filter = JSON.stringify([...filters].sort((a, b) => (a.attributeId < b.attributeId ? -1 : 1)))
@@ -161,15 +161,15 @@ async function kept(
     {
       tenantId: tenant.id,
       name: JSON.stringify(key),
-      read: async (alive, hasWaited) => {
+      read: async (pause, hasWaited) => {
         // Another isolate may have kept it meanwhile.
         const found = hasWaited ? await find() : null
         if (found !== null) return { places: found, mayBeOlder: true }
-        const counted = await count(alive)
+        const counted = await count(pause)
         const places = counted.filter(({ place }) => place !== NOT_MET)
         const mayBeOlder = sum(counted) > KEPT_ABOVE
         if (mayBeOlder) {
-          alive()
+          await pause()
           await db.batch([
             db.statement(KEEP, ...key, now, JSON.stringify(places)),
             db.statement(FORGET, tenant.id, now - KEPT_FOR),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
-import { inParts } from '../../db/scans'
+import { inParts, NO_PAUSE, type Pause } from '../../db/scans'
 import { type Instant, instant } from '../../shared/clock'
 import { USERS } from '../achievements/tallies.repository'
 import { compareText } from '../leaderboards/ranking'
@@ -48,10 +48,15 @@ const OverdueRow = z
 /** A user with a streak whose deadline is past. */
 type Overdue = z.output<typeof OverdueRow> & { streak: StreakState }
 
-/** Users with a streak whose deadline is past, so that it may be over although nobody has judged it yet. */
-export async function* overdueOf(db: TenantDatabase, now: Instant): AsyncGenerator<Overdue> {
+/** Users with a streak whose deadline is past, so that it may be over although nobody has judged it yet. `pause` is called before each statement. */
+export async function* overdueOf(
+  db: TenantDatabase,
+  now: Instant,
+  pause: Pause = NO_PAUSE,
+): AsyncGenerator<Overdue> {
   let after = { due: -1, id: '' }
   for (let page = 0; page < PAGES; page += 1) {
+    await pause()
     const statement = db.statement(OVERDUE, db.tenantId, now, after.due, after.id, PAGE)
     const users = z.array(OverdueRow).parse(await db.rows(statement))
     for (const { streak, ...user } of users) if (streak !== null) yield { ...user, streak }
@@ -62,7 +67,7 @@ export async function* overdueOf(db: TenantDatabase, now: Instant): AsyncGenerat
 }
 
 /** The most live streaks that one statement reads through the index of deadlines. If there are more, all users are read in parts. */
-const LIVE_AT_ONCE = 10_000
+const LIVE_AT_ONCE = 5_000
 
 const LENGTH = "coalesce(streak ->> '$.run.length', 0)"
 const OF_SETTINGS = "streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.epoch', 0) = ?3"
@@ -111,35 +116,35 @@ export type Best = { best: Ranked[]; users: number }
 type Settings = Pick<StreakSettings, 'frequency' | 'epoch'>
 
 /**
- * The longest streaks whose deadline is to come: they have the length that is stored. `alive` is called before each statement.
+ * The longest streaks whose deadline is to come: they have the length that is stored. `pause` is called before each statement.
  */
 export async function bestLive(
   db: TenantDatabase,
   { frequency, epoch }: Settings,
   now: Instant,
   limit: number,
-  alive: () => void = () => undefined,
+  pause: Pause = NO_PAUSE,
 ): Promise<Best> {
-  alive()
+  await pause()
   const live = db.statement(LIVE, db.tenantId, frequency, epoch, limit, now, LIVE_AT_ONCE)
   const [found, counted] = await db.batch([live, db.statement(COUNT, db.tenantId)])
   const { best, users: read } = BestRow.parse(found?.results[0])
   const users = z.array(COUNTED).parse(counted?.results)[0]?.count ?? 0
   if (read < LIVE_AT_ONCE) return { best, users }
-  return { best: await bestOfParts(db, LIVE_PART, { frequency, epoch }, now, limit, alive), users }
+  return { best: await bestOfParts(db, LIVE_PART, { frequency, epoch }, now, limit, pause), users }
 }
 
-/** The longest streaks that users ever had, those that are over among them. `alive` is called before each statement. */
+/** The longest streaks that users ever had, those that are over among them. `pause` is called before each statement. */
 export async function bestEver(
   db: TenantDatabase,
   settings: Settings,
   limit: number,
-  alive: () => void = () => undefined,
+  pause: Pause = NO_PAUSE,
 ): Promise<Best> {
-  alive()
+  await pause()
   const [counted] = await db.rows(db.statement(COUNT, db.tenantId))
   const users = COUNTED.optional().parse(counted)?.count ?? 0
-  return { best: await bestOfParts(db, LONGEST_PART, settings, null, limit, alive), users }
+  return { best: await bestOfParts(db, LONGEST_PART, settings, null, limit, pause), users }
 }
 
 /** The best of all users, who are read in parts; `now` is for statements that ask for deadlines to come. */
@@ -149,10 +154,10 @@ async function bestOfParts(
   { frequency, epoch }: Settings,
   now: Instant | null,
   limit: number,
-  alive: () => void,
+  pause: Pause,
 ): Promise<Ranked[]> {
   let best: Ranked[] = []
-  const parts = inParts('', alive, async (after, most) => {
+  const parts = inParts('', pause, async (after, most) => {
     const [row] = await db.rows(db.statement(sql, db.tenantId, frequency, epoch, limit, now, after, most))
     return BestRow.parse(row)
   })

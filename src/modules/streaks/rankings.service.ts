@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Scope } from '../../context'
+import type { Pause } from '../../db/scans'
 import type { Configuration } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import type { KeptRanking } from './rankings.cache'
@@ -54,8 +55,8 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
     {
       tenantId: tenant.id,
       name: `rankings ${type} ${config.version}`,
-      read: async (alive) => {
-        const { best, users } = await rank(scope, config, type, alive)
+      read: async (pause) => {
+        const { best, users } = await rank(scope, config, type, pause)
         const ranking = { version: config.version, computed: now, ranked: best }
         if (users > KEPT_ABOVE) rankings.set(key, ranking)
         return { ranking, users }
@@ -67,25 +68,24 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
   return ranking.ranked
 }
 
-const rank = (scope: Scope, config: Configuration, type: Asked['type'], alive: () => void): Promise<Best> =>
+const rank = (scope: Scope, config: Configuration, type: Asked['type'], pause: Pause): Promise<Best> =>
   type === 'active'
-    ? rankActive(scope, config, alive)
-    : bestEver(scope.db, config.streaks, MOST_RANKED, alive)
+    ? rankActive(scope, config, pause)
+    : bestEver(scope.db, config.streaks, MOST_RANKED, pause)
 
 /** The streaks that live by the rules at this moment, also where their deadline has passed and nobody has judged it yet (S3). */
-async function rankActive(scope: Scope, config: Configuration, alive: () => void): Promise<Best> {
+async function rankActive(scope: Scope, config: Configuration, pause: Pause): Promise<Best> {
   const { db, now } = scope
   if (!config.streaks.enabled) return { best: [], users: 0 }
   const lengths = new Map<string, number>()
-  for await (const user of overdueOf(db, now)) {
-    alive()
+  for await (const user of overdueOf(db, now, pause)) {
     const terms = termsOf(config, user.preferences)
     if (!terms.isOn || isStale(user.streak, terms)) continue
     const { run } = settled(user, terms, dayIn(user.profile.tz, now)).streak
     if (run !== null) lengths.set(user.id, run.length)
   }
   // These are read last, so that whoever is judged in between is among them at the latest.
-  const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED, alive)
+  const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED, pause)
   for (const { userId, length } of best) lengths.set(userId, length)
   const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))
   return { best: ranked.sort(compareRanked).slice(0, MOST_RANKED), users }

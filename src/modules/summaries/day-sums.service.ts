@@ -1,4 +1,5 @@
 import type { TenantContext } from '../../context'
+import { type Pause, sizeOfPart } from '../../db/scans'
 import { refusals } from '../../errors'
 import { type Instant, instant, systemNow } from '../../shared/clock'
 import { firstMoment, type SummaryRange } from '../../shared/summary'
@@ -17,9 +18,9 @@ import { type DayChange, firstMomentAfter, type KeptDays, lastClosedDay, sumOf }
 /** A user's changes by local day, and the total after them. */
 export type DaySums = { days: readonly DayChange[]; total: number }
 
-/** Rows of a log that are read at once: by any request, and, if there are more, by a scan. */
-export type Limits = { atOnce: number; page: number }
-const LIMITS: Limits = { atOnce: 1_000, page: 20_000 }
+/** Rows of a log that any request reads at once; and, if there are more, those of the first parts of a scan. */
+export type Limits = { atOnce: number; part: number }
+const LIMITS: Limits = { atOnce: 1_000, part: 5_000 }
 
 type Scope = TenantContext & { now: Instant }
 
@@ -47,7 +48,7 @@ export async function readDaySums(
     {
       tenantId: db.tenantId,
       name: JSON.stringify([user.iid, subject.log, subject.id]),
-      read: (alive) => sumUp(scope, user, subject, limits, alive),
+      read: (pause) => sumUp(scope, user, subject, limits, pause),
       mayBeOlder: () => false,
     },
     scope.waitUntil,
@@ -66,12 +67,12 @@ async function sumUp(
   user: Person,
   subject: Subject,
   limits: Limits,
-  alive: () => void,
+  pause: Pause,
 ): Promise<DaySums> {
   const { db, now } = scope
-  alive()
+  await pause()
   const standing = await standingOf(scope, user, subject, instant(0), 1)
-  const read = (kept: KeptDays | null) => sumsFrom(scope, user, subject, standing, kept, limits, alive)
+  const read = (kept: KeptDays | null) => sumsFrom(scope, user, subject, standing, kept, limits, pause)
   const known = await read(standing.kept)
   // What is kept does not come to the total if something was logged for a day that was taken for closed: then all of it is read.
   const isRight = standing.kept === null || sumOf(known) === standing.total
@@ -81,7 +82,7 @@ async function sumUp(
   const last = isRight && standing.kept !== null ? standing.kept.through : Number.NEGATIVE_INFINITY
   const hasMore = !isRight || days.some(({ day }) => day > last && day <= through)
   if (hasMore && sumOf(days) === standing.total) {
-    alive()
+    await pause()
     const closed = { through, days: days.filter(({ day }) => day <= through) }
     await keepDays(db, user, subject, closed, { closedAt: now, systemNow: systemNow() })
   }
@@ -95,14 +96,15 @@ async function sumsFrom(
   subject: Subject,
   { seq }: Standing,
   kept: KeptDays | null,
-  { page: limit }: Limits,
-  alive: () => void,
+  { part }: Limits,
+  pause: Pause,
 ): Promise<DayChange[]> {
   const through = kept?.through ?? Number.NEGATIVE_INFINITY
   const sums = new Map(kept?.days.map(({ day, change }) => [day, change]))
   let after: LogPlace | null = placeBefore(kept === null ? 0 : firstMomentAfter(through))
-  while (after !== null) {
-    alive()
+  for (let nth = 0; after !== null; nth += 1) {
+    const limit = sizeOfPart(nth, part)
+    await pause()
     const page = await readPage(db, { iid, seq }, subject, after, limit)
     for (const { day, change } of page.days) if (day > through) sums.set(day, (sums.get(day) ?? 0) + change)
     after = page.count < limit ? null : page.last

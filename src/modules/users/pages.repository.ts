@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Scope } from '../../context'
 import type { TenantDatabase } from '../../db/database'
 import { startOfPage } from '../../db/pages'
-import { inParts } from '../../db/scans'
+import { inParts, type Pause } from '../../db/scans'
 import type { UserState } from '../../engine/state'
 import { userOf } from './users.repository'
 
@@ -78,17 +78,17 @@ export async function pageOfIds(scope: Scope, page: Page): Promise<string[]> {
 
 /**
  * The ids of a page of the users whose id, name or email contains a text, oldest first (G7). A to Z mean a to z. The users are read in
- * parts until the page is full; `alive` is called before each.
+ * parts until the page is full; `pause` is called before each.
  */
 export async function searchForIds(
   db: TenantDatabase,
   { limit, skip }: Page,
   search: string,
-  alive: () => void,
+  pause: Pause,
 ): Promise<string[]> {
   const ids: string[] = []
   let left = skip
-  const parts = inParts(BEGINNING, alive, async (after, most) => {
+  const parts = inParts(BEGINNING, pause, async (after, most) => {
     const wanted = limit - ids.length
     const [row] = await db.rows(db.statement(SEARCH, db.tenantId, ...after, most, wanted, left, search))
     const { last, ...part } = SearchRow.parse(row)

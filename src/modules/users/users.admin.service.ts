@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Scope } from '../../context'
+import type { Pause } from '../../db/scans'
 import { configurationOf } from '../configuration/configuration.service'
 import { pageOfIds, searchForIds, usersInOrder } from './pages.repository'
 import type { ListUsersResponse, UserListQuery } from './users.admin.schemas'
@@ -24,6 +25,6 @@ function idsOfSearch(
   search: string,
 ): Promise<readonly string[]> {
   const name = JSON.stringify([page.limit, page.skip, search])
-  const read = (alive: () => void) => searchForIds(db, page, search, alive)
+  const read = (pause: Pause) => searchForIds(db, page, search, pause)
   return instance.userSearches.run({ tenantId: tenant.id, name, read, mayBeOlder: () => false }, waitUntil)
 }

@@ -1,0 +1,146 @@
+/**
+ * How long another tenant's event takes while many requests ask about all users of a large tenant; and what an event summary of a user
+ * with a long log costs. In a state of its own, with multi-tenancy.
+ */
+import { create, fillLarge, LONG_LOG } from './scene.mjs'
+
+const USERS = 200_000
+/** Requests that are sent at once, each with a filter of its own. */
+const REQUESTS = 30
+/** Events that are sent one after another to know how long one takes, and some before that so that everything is warm. */
+const QUIET = 60
+const WARMING = 20
+/** How long the requests may take, in milliseconds: those that wait too long are refused after ten seconds. */
+const PATIENCE = 60_000
+const DAY = 86_400_000
+
+const METRIC = 'bench-words'
+const SYSTEM = 'bench-xp'
+
+/** @typedef {import('./server.mjs').Server} Server */
+
+/**
+ * Milliseconds of an event of another tenant: `quiet` is the median without scans; `during` and `worst` are the median and the most while
+ * they ran; `alone` is the scan of one request that nobody disturbs. Of the requests some are answered, and others refused with 429.
+ *
+ * @typedef {{ users: number; requests: number; quiet: number; during: number; worst: number; alone: number; events: number;
+ *   answered: number; refused: number }} Crowd
+ */
+
+/** Rows of D1 and milliseconds of a call. @typedef {{ rowsRead: number; rowsWritten: number; milliseconds: number }} Call */
+
+/**
+ * @param {Server} server with no users yet, not started, and with multi-tenancy on
+ * @param {string} key an admin key
+ * @param {(text: string) => void} told
+ * @returns {Promise<{ crowd: Crowd; summary: { events: number; first: Call; second: Call } }>}
+ */
+export async function measureScans(server, key, told) {
+  await server.start()
+  const large = await tenant(server, key, 'large')
+  const other = await tenant(server, key, 'other')
+  await server.stop()
+  await fillLarge(server, { ...large, users: USERS })
+  await server.start()
+  const crowd = await measureCrowd(server, key, large.headers, other.headers)
+  const ratio = (/** @type {number} */ time) => (time / crowd.quiet).toFixed(1)
+  told(
+    `an event beside ${REQUESTS} scans in ${ratio(crowd.during)}, at worst ${ratio(crowd.worst)} of its quiet time`,
+  )
+  const summary = await measureSummary(server, key, large.headers)
+  told(
+    `an event summary of ${summary.events} events reads ${summary.first.rowsRead} rows, then ${summary.second.rowsRead}`,
+  )
+  await server.stop()
+  return { crowd, summary }
+}
+
+/** A tenant with a metric, an attribute and a points system. */
+async function tenant(
+  /** @type {Server} */ server,
+  /** @type {string} */ key,
+  /** @type {string} */ customerId,
+) {
+  const { id } = await create(server, key, '/tenants', { customerId, name: customerId })
+  const headers = { 'tenant-id': String(id) }
+  const post = async (/** @type {string} */ path, /** @type {unknown} */ item) => {
+    const { body } = await server.ask('POST', `/admin/v1${path}`, { key, headers, body: [item] })
+    return String(body.created[0].id)
+  }
+  const metricId = await post('/metrics', { key: METRIC, name: 'Words' })
+  const attributeId = await post('/attributes', { key: 'phone', name: 'Phone', type: 'user' })
+  const systemId = await post('/points', { key: SYSTEM, name: 'XP' })
+  return { headers, tenantId: String(id), metricId, attributeId, systemId }
+}
+
+/** @returns {Promise<Crowd>} */
+async function measureCrowd(
+  /** @type {Server} */ server,
+  /** @type {string} */ key,
+  /** @type {Record<string, string>} */ large,
+  /** @type {Record<string, string>} */ other,
+) {
+  const path = `/v1/metrics/${METRIC}/event`
+  const event = async () => {
+    const began = performance.now()
+    await server.ask('POST', path, { key, headers: other, body: { user: { id: 'ada' }, value: 1 } })
+    return performance.now() - began
+  }
+  const summary = async (/** @type {number} */ n) => {
+    const answer = await fetch(`${server.url}/v1/points/${SYSTEM}/summary?userAttributes=phone:z${n}`, {
+      headers: { 'x-api-key': key, ...large },
+      signal: AbortSignal.timeout(PATIENCE),
+    })
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  for (let i = 0; i < WARMING; i += 1) await event()
+  const quiet = []
+  for (let i = 0; i < QUIET; i += 1) quiet.push(await event())
+  const began = performance.now()
+  await summary(REQUESTS)
+  const alone = performance.now() - began
+  let isOver = false
+  const scans = Promise.all(Array.from({ length: REQUESTS }, (_, n) => summary(n))).finally(() => {
+    isOver = true
+  })
+  const during = []
+  while (!isOver) during.push(await event())
+  const statuses = await scans
+  const answered = statuses.filter((status) => status === 200).length
+  const refused = statuses.filter((status) => status === 429).length
+  if (answered + refused !== REQUESTS) throw new Error(`scans were answered ${statuses.join(', ')}`)
+  return {
+    ...{ users: USERS, requests: REQUESTS, quiet: median(quiet), during: median(during) },
+    ...{ worst: Math.max(...during), alone, events: during.length, answered, refused },
+  }
+}
+
+/** The event summary of the user with a long log, twice. */
+async function measureSummary(
+  /** @type {Server} */ server,
+  /** @type {string} */ key,
+  /** @type {Record<string, string>} */ headers,
+) {
+  const date = (/** @type {number} */ daysAgo) =>
+    new Date(Date.now() - daysAgo * DAY).toISOString().slice(0, 10)
+  const range = `aggregation=monthly&startDate=${date(399)}&endDate=${date(0)}`
+  const path = `/v1/users/${LONG_LOG.id}/metrics/${METRIC}/event-summary?${range}`
+  const call = async () => {
+    const began = performance.now()
+    let milliseconds = 0
+    const { answers, lines } = await server.logged(async () => {
+      const answer = await server.ask('GET', path, { key, headers, patience: PATIENCE })
+      milliseconds = performance.now() - began
+      return [answer]
+    })
+    const total = answers[0]?.body.at(-1).total
+    if (total !== LONG_LOG.events) throw new Error(`a summary comes to ${total}`)
+    const { rowsRead = 0, rowsWritten = 0 } = lines[0]?.d1 ?? {}
+    return { rowsRead, rowsWritten, milliseconds }
+  }
+  return { events: LONG_LOG.events, first: await call(), second: await call() }
+}
+
+const median = (/** @type {number[]} */ values) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
