@@ -69,6 +69,8 @@ type Turn = {
   /** When the request that runs it, or is to run it, last showed a sign of life. */
   since: Instant
   wakes: Set<() => void>
+  /** Called once it is over, by whoever ends it. */
+  forget: () => void
 }
 
 /** The scans of one tenant, in order of arrival: first those that run. */
@@ -93,21 +95,28 @@ export class ScanTurns {
     this.#shortLease = shortLease
   }
 
-  /** Joins the line. Throws 429 if too many wait. */
-  join(tenantId: string): Turn {
+  /** Joins the line; `forget` is called once the turn is over. Throws 429 if too many wait. */
+  join(tenantId: string, forget: () => void = () => undefined): Turn {
+    // Requests that were cancelled leave their places to nobody else's care.
+    for (const line of this.#lines.values()) this.#advance(line)
     const line = this.#lines.get(tenantId) ?? { tenantId, turns: [] }
     if (line.turns.filter(({ state }) => state === 'waiting').length >= MOST_WAITING) {
       throw refusals.busy(RETRY_AFTER)
     }
     this.#lines.set(tenantId, line)
-    const turn: Turn = { line, state: 'waiting', since: systemNow(), wakes: new Set() }
+    const turn: Turn = { line, state: 'waiting', since: systemNow(), wakes: new Set(), forget }
     line.turns.push(turn)
-    this.advance(turn)
+    this.#advance(line)
     return turn
   }
 
-  /** Ends the turns of those who are dead, and begins those of the next. */
+  /** Has a turn begin if it may by now. */
   advance({ line }: Turn): void {
+    this.#advance(line)
+  }
+
+  /** Ends the turns of those who are dead, and begins those of the next. */
+  #advance(line: Line): void {
     const now = systemNow()
     for (const turn of line.turns) {
       const lease = turn.state === 'reading' ? this.#lease : this.#shortLease
@@ -126,12 +135,14 @@ export class ScanTurns {
   /** Leaves the line. */
   leave(turn: Turn): void {
     end(turn)
-    this.advance(turn)
+    this.#advance(turn.line)
   }
 }
 
 function end(turn: Turn): void {
+  if (turn.state === 'over') return
   turn.state = 'over'
+  turn.forget()
   wakeAll(turn)
 }
 
@@ -181,16 +192,23 @@ export class SharedScans<T> {
     const deadline = systemNow() + this.#patience
     const arrived = this.#next()
     for (;;) {
-      const found = this.#scans.get(key)
-      const present = found?.turn.state === 'over' ? undefined : found
-      const scan = present ?? { turn: this.#turns.join(asked.tenantId), began: 0, end: null }
-      if (present === undefined) await this.#read(key, scan, asked, deadline, waitUntil)
+      const present = this.#scans.get(key)
+      const scan = present ?? this.#join(asked.tenantId, key)
+      if (present === undefined) await this.#read(scan, asked, deadline, waitUntil)
       else await this.#until(() => scan.turn.state === 'over', scan.turn, deadline)
       // One without an end was given up: it begins again.
       if (scan.end === null) continue
       if ('error' in scan.end) throw scan.end.error
       if (scan.began > arrived || asked.mayBeOlder(scan.end.result)) return scan.end.result
     }
+  }
+
+  /** A new scan, which others find by its key until it is over. */
+  #join(tenantId: string, key: string): Scan<T> {
+    const turn = this.#turns.join(tenantId, () => this.#scans.delete(key))
+    const scan: Scan<T> = { turn, began: 0, end: null }
+    this.#scans.set(key, scan)
+    return scan
   }
 
   #next(): number {
@@ -200,18 +218,12 @@ export class SharedScans<T> {
 
   /** Waits for its turn, and reads. The scan has no end if this request was taken for dead. */
   async #read(
-    key: string,
     scan: Scan<T>,
     { read }: Asked<T>,
     deadline: number,
     waitUntil: (work: Promise<unknown>) => void,
   ): Promise<void> {
     const { turn } = scan
-    const leave = () => {
-      if (this.#scans.get(key) === scan) this.#scans.delete(key)
-      this.#turns.leave(turn)
-    }
-    this.#scans.set(key, scan)
     const hasWaited = turn.state === 'waiting'
     const alive = () => {
       if (turn.state === 'over') throw new GivenUp()
@@ -226,7 +238,7 @@ export class SharedScans<T> {
     try {
       await this.#until(() => turn.state !== 'waiting', turn, deadline, alive)
     } catch (error) {
-      leave()
+      this.#turns.leave(turn)
       if (error instanceof GivenUp) return
       throw error
     }
@@ -241,7 +253,7 @@ export class SharedScans<T> {
           if (!(error instanceof GivenUp)) scan.end = { error }
         },
       )
-      .finally(leave)
+      .finally(() => this.#turns.leave(turn))
     waitUntil(work)
     await work
   }

@@ -236,6 +236,17 @@ describe('P11: scans of a tenant', () => {
     expect(await alive).toBe('A')
   })
 
+  test('requests that were cancelled while they waited keep nobody out for longer', async () => {
+    const { turns, ask, at } = scene()
+    for (let n = 0; n < 102; n += 1) turns.join('acme')
+    expect(await ended(ask('a'))).toEqual([429, 10])
+    await vi.advanceTimersByTimeAsync(3_001)
+    const alive = ask('a')
+    await settle()
+    at(0).done('A')
+    expect(await alive).toBe('A')
+  })
+
   test('a place that a dead request holds is free for the next request', async () => {
     const { ask, names } = scene()
     for (const name of ['a', 'b']) ended(ask(name))
