@@ -1,10 +1,10 @@
 import { refusals } from '../errors'
 import { type Instant, systemNow, wait } from '../shared/clock'
 
-/** Users that one statement of a scan reads at first, and at most: it holds the whole database up, and so all tenants. */
+/** Users that one statement of a scan reads, at first and at most. While it runs, all tenants' statements wait. */
 const FIRST_PART = 2_500
 export const LARGEST_PART = 20_000
-/** Parts after which they grow to twice their size: D1 takes a thousand statements of one request. */
+/** After so many parts, parts are twice as large: D1 takes a thousand statements of one request. */
 const PARTS_OF_A_SIZE = 100
 
 /** Most scans of a tenant that run at once in an isolate. */
@@ -30,8 +30,9 @@ export const sizeOfPart = (nth: number, first = FIRST_PART): number =>
 const PAUSE = 1
 
 /**
- * Called before each statement of a scan: it shows a sign of life, and lets others go first. Without a pause nobody would come in between
- * where the database runs in the same process (wrangler dev): its event loop hears of no request as long as it has something to do.
+ * Called before each statement of a scan: it shows a sign of life, and lets other requests go first. Under wrangler dev the database runs
+ * in the Worker's process. Its event loop looks for new requests only when it has nothing else to do, so without a pause it would hear
+ * of none until the scan is over.
  */
 export type Pause = () => Promise<void>
 
@@ -43,8 +44,8 @@ type Part<Place> = { users: number; last: Place }
 
 /**
  * Reads all users of a tenant in parts, in the order of places that never change, such as their ids. Each part is a statement and a
- * round trip of its own, so that what other tenants ask comes in between. Nobody is met twice or missed. Each user is as of the moment
- * when their part was read. `read` gets the place after which its part begins, and how many users it reads; `pause` is called before.
+ * round trip of its own, so that other tenants' statements run in between. No user is read twice or missed. Each user is as of the moment
+ * when their part was read. `read` gets the place after which its part begins, and how many users to read. `pause` is called before it.
  */
 export async function* inParts<Place, P extends Part<Place>>(
   beginning: Place,
@@ -97,7 +98,7 @@ export class ScanTurns {
 
   /** Joins the line; `forget` is called once the turn is over. Throws 429 if too many wait. */
   join(tenantId: string, forget: () => void = () => undefined): Turn {
-    // Requests that were cancelled leave their places to nobody else's care.
+    // A cancelled request does not leave its line by itself.
     for (const line of this.#lines.values()) this.#advance(line)
     const line = this.#lines.get(tenantId) ?? { tenantId, turns: [] }
     if (line.turns.filter(({ state }) => state === 'waiting').length >= MOST_WAITING) {

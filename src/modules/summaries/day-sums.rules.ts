@@ -14,9 +14,9 @@ export type DayChange = { day: number; change: number }
 export type KeptDays = { through: number; days: readonly DayChange[] }
 
 /**
- * The last local day that is closed: nothing that is logged from now on can fall on it or on a day before, in whatever zone a user is by
- * then. `late` is the earliest moment of what happened already, or will, and is logged later (a tick, an event of a batch); null if there
- * is none.
+ * The last local day that is closed: nothing that is logged from now on can fall on it or on an earlier day, whatever zone the user is in
+ * then. Some things are logged after they happen: ticks, and events of a batch. `late` is the earliest moment of those that are still to
+ * be logged; null if there are none.
  */
 export function lastClosedDay(now: Instant, late: Instant | null): number {
   const until = Math.min(now - GRACE, late ?? now)
