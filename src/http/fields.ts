@@ -184,28 +184,24 @@ const JsonObject = z.custom<object>(isRecord, {
  */
 function attributeMap<V extends string | null>(type: unknown, accepts: (value: unknown) => value is V) {
   const additionalProperties = { type, maxLength: ATTRIBUTE_VALUE_MAX }
-  const description =
-    'Values by attribute key. A number or a boolean is stored as its text, such as `12.5` or `true`.'
-  return JsonObject.meta({ type: 'object', additionalProperties, description }).transform(
-    (object, context) => {
-      const map = new Map<string, V>()
-      const entries = Object.entries(object)
-      // More can't be configured, so some of them aren't; and each may be a fault of its own.
-      if (entries.length > ATTRIBUTES_MAX) {
-        context.addIssue(`must have at most ${ATTRIBUTES_MAX} attributes`)
-        return map
-      }
-      for (const [key, given] of entries) {
-        const value = isPlain(given) ? String(given) : given
-        if (accepts(value)) map.set(key, value)
-        else {
-          const message = `must be a string of at most ${ATTRIBUTE_VALUE_MAX} characters, without unpaired surrogates, a finite number, true or false`
-          context.addIssue({ code: 'custom', path: [key], message, input: value })
-        }
-      }
+  return JsonObject.meta({ type: 'object', additionalProperties }).transform((object, context) => {
+    const map = new Map<string, V>()
+    const entries = Object.entries(object)
+    // More can't be configured, so some of them aren't; and each may be a fault of its own.
+    if (entries.length > ATTRIBUTES_MAX) {
+      context.addIssue(`must have at most ${ATTRIBUTES_MAX} attributes`)
       return map
-    },
-  )
+    }
+    for (const [key, given] of entries) {
+      const value = isPlain(given) ? String(given) : given
+      if (accepts(value)) map.set(key, value)
+      else {
+        const message = `must be a string of at most ${ATTRIBUTE_VALUE_MAX} characters, without unpaired surrogates, a finite number, true or false`
+        context.addIssue({ code: 'custom', path: [key], message, input: value })
+      }
+    }
+    return map
+  })
 }
 
 /** JSON can say 1e400, which is read as infinite, and has no text of its own. */

@@ -84,11 +84,7 @@ const PairsQuery = z
   })
 
 /** The parameter `userAttributes`: values of user attributes by key (G6). */
-export const UserAttributesQuery = PairsQuery.meta({
-  type: 'string',
-  description:
-    'Pairs of the key of a user attribute and a value, such as `plan:pro,city:Washington, DC`. A comma separates two pairs only if a key and a colon follow. The parameter may be repeated: each one is then a single pair, whatever its value holds. To send one such pair alone, give it twice.',
-})
+export const UserAttributesQuery = PairsQuery.meta({ type: 'string' })
 
 /** Gives the dates of a query their camel-case names (G6); where both spellings are given, camel case counts. */
 function camelCased(query: unknown): unknown {

@@ -1,4 +1,4 @@
-import { type Chapter, moment, resource } from './chapter'
+import { type Chapter, resource } from './chapter'
 import { CHANGED_ID, CREATED, UPDATED } from './common'
 
 /** A tenant that does not exist. */
@@ -38,7 +38,7 @@ export const account: Chapter = {
     admin_test_clock_set: {
       description:
         'Moves the time of the service forward, at most 400 days at once, and answers when everything is done that falls due on the way: ticks of time triggers, ends of streaks and runs, deliveries, notifications. From then on the clock stands still until it is moved again. For development: without `TEST_CLOCK=on` it is 404.',
-      example: { body: { now: moment(1) } },
+      example: { body: { advance: 'PT1H' } },
     },
     admin_test_clock_reset: {
       description:
@@ -69,7 +69,11 @@ export const account: Chapter = {
     },
     {
       of: ['MoveClockRequest'],
-      fields: { now: 'The moment to move to: ISO 8601 with an offset, such as `2026-01-31T09:00:00Z`.' },
+      fields: {
+        now: 'The moment to move to: ISO 8601 with an offset, such as `2026-01-31T09:00:00Z`. Pass this or `advance`.',
+        advance:
+          'How far to move: an ISO 8601 duration such as `P1D` or `PT1H30M`, counted in UTC from the present time of the clock. Pass this or `now`.',
+      },
     },
     { of: ['ClockResponse'], fields: { now: 'The time of the service.' } },
   ],

@@ -1,5 +1,5 @@
 import { type Chapter, demo, resource } from './chapter'
-import { BADGE, CHANGED_ID, EVENT_FILTERS, ID, SHOWN_FILTERS, USER_FILTERS } from './common'
+import { BADGE, CHANGED_ID, EVENT_FILTERS, ID, PAIRS, SHOWN_FILTERS, USER_FILTERS } from './common'
 
 const CONFIGURED = {
   name: 'The display name.',
@@ -24,8 +24,7 @@ export const achievements: Chapter = {
     achievements_all: {
       description: 'The active achievements, with how many users have completed each of them.',
       parameters: {
-        userAttributes:
-          'Only achievements whose user filters all match these attribute values, `key:value` between commas.',
+        userAttributes: `Only achievements whose user filters all match these attribute values. ${PAIRS}`,
       },
       example: {},
     },

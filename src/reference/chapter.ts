@@ -41,9 +41,6 @@ export const demo = (kind: DemoKind, name: string): string => `demo:${kind}:${na
 /** The date so many days after today, in UTC, filled in like an id. */
 export const day = (days: number): string => `demo:day:${days}`
 
-/** The moment so many hours from now, filled in like an id. */
-export const moment = (hours: number): string => `demo:moment:${hours}`
-
 /** What the notes of an admin resource are made from. */
 type Resource = {
   /** The beginning of the operations' ids, such as `admin_metrics`. */

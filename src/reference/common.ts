@@ -72,3 +72,7 @@ export const common: Chapter = {
     },
   ],
 }
+
+/** How attribute values are named in a query. */
+export const PAIRS =
+  'Pairs of an attribute key and a value, such as `plan:pro,city:Washington, DC`. A comma separates two pairs only if a key and a colon follow. The parameter may be repeated: each one is then a single pair, whatever its value holds. To send one such pair alone, give it twice.'

@@ -11,8 +11,12 @@ const EVENT = {
   user: 'The user who did it. Created if unknown; fields that are passed are updated.',
   value:
     'How much was done, from -1,000,000,000 to 1,000,000,000, rounded to six decimals. Negative values take back.',
-  attributes: 'Attribute values of the event, by attribute key. Each key must be configured.',
+  attributes:
+    'Attribute values of the event, by attribute key. A number or a boolean is stored as its text. Each key must be configured.',
 }
+
+const WRITABLE_BY =
+  "Who may set a user attribute: `admin` (only admin keys, the default) or `user` (also the user's own application key). Event attributes have none."
 
 /** Events, the metrics that they count, and the attributes that they carry. */
 export const events: Chapter = {
@@ -156,9 +160,13 @@ export const events: Chapter = {
         name: 'The display name.',
         key: 'The key that requests name: letters, digits, `_` and `-`. It is fixed once the attribute exists.',
         type: 'Whether it describes users or events. Fixed once the attribute exists.',
+        writableBy: WRITABLE_BY,
       },
     },
-    { of: ['UpdateAttributeRequestItem'], fields: { ...CHANGED_ID, name: 'The display name.' } },
+    {
+      of: ['UpdateAttributeRequestItem'],
+      fields: { ...CHANGED_ID, name: 'The display name.', writableBy: WRITABLE_BY },
+    },
     {
       of: ['MetricResponse'],
       fields: {

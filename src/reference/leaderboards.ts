@@ -1,5 +1,5 @@
 import { type Chapter, demo, resource } from './chapter'
-import { CHANGED_ID, ID } from './common'
+import { CHANGED_ID, ID, PAIRS } from './common'
 
 const RANK =
   'The rank, from 1. No two users share one: of equal scores, the one that was reached first ranks higher, then the smaller user id.'
@@ -65,13 +65,13 @@ export const leaderboards: Chapter = {
       description:
         'A leaderboard with a page of the rankings of one run. Users with equal scores are ordered by who reached the score first, then by user id. With `userId` the page begins at the place of that user, and is empty if the user is not ranked. A leaderboard with breakdown attributes needs `userAttributes`. An application key sees the ids and names of all users in the rankings.',
       parameters: {
-        offset: 'How many places to skip, from the top or, with `userId`, from the place of that user.',
+        offset:
+          'Where the page starts: this many places after rank 1 or, with `userId`, after the place of that user. With `userId` it may be negative: the page then starts that many places before the user, but not before rank 1.',
         limit:
           'How many places to answer. 10 unless set, or `maxParticipants` if that is less. More than `maxParticipants` is 422.',
         run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the run of today.',
-        userId: 'Begins the page at the place of this user.',
-        userAttributes:
-          'The group to read, as `key:value` between commas. If it names only some of the breakdown attributes, all groups that match are ranked together.',
+        userId: 'Starts the page at the place of this user. The page is empty if the user is not ranked.',
+        userAttributes: `The group to read. If it names only some of the breakdown attributes, all groups that match are ranked together. ${PAIRS}`,
       },
       example: { query: { limit: 10 } },
     },

@@ -1,5 +1,5 @@
 import { type Chapter, day, demo, resource } from './chapter'
-import { BADGE, CHANGED_ID, EVENT_FILTERS, ID, SHOWN_FILTERS, USER_FILTERS } from './common'
+import { BADGE, CHANGED_ID, EVENT_FILTERS, ID, PAIRS, SHOWN_FILTERS, USER_FILTERS } from './common'
 
 const SHOWN = {
   ...ID,
@@ -9,7 +9,7 @@ const SHOWN = {
   badgeUrl: 'The address of the badge image, or `null`.',
 }
 
-const SUMMARY_FILTER = 'Counts only users who have all these attribute values, `key:value` between commas.'
+const SUMMARY_FILTER = `Counts only users who have all these attribute values. An application key may name only values that its own user has. ${PAIRS}`
 
 /** Points as users have them. */
 export const points: Chapter = {

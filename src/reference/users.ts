@@ -2,14 +2,14 @@ import { type Chapter, demo } from './chapter'
 import { CREATED, ID } from './common'
 
 const PROFILE = {
-  email: 'The email address. `null` or absent: stays as it is.',
+  email: 'The email address. `null`, empty or absent: stays as it is.',
   name: 'The display name, at most 255 characters. `null` or absent: stays as it is.',
-  tz: 'The IANA time zone, such as `Europe/Paris`. It decides when the day of the user begins. `null` clears it: the user is in UTC.',
+  tz: 'The IANA time zone, such as `Europe/Paris`. It decides when the day of the user begins. `null` clears it: the user is in UTC. An empty string counts as absent.',
   deviceTokens:
     'The tokens for push messages, at most 25. They replace those from before; `null` clears them.',
   subscribeToEmails: 'Whether the user gets emails. `true` needs an email address.',
   attributes:
-    'Attribute values by attribute key. They are merged with those from before; `null` removes one. Each key must be configured.',
+    'Attribute values by attribute key. They are merged with those from before; `null` removes one. A number or a boolean is stored as its text, such as `12.5` or `true`. Each key must be configured, and an application key may set only those that users may set.',
 }
 
 const CHANNELS = {

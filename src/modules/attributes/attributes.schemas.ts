@@ -14,8 +14,6 @@ import {
 
 const AttributeType = z.enum(['user', 'event'])
 const WritableBy = z.enum(['admin', 'user'])
-const WHO_MAY_SET =
-  "Who may set a user attribute: `admin` (only admin keys) or `user` (also the user's own application key)."
 
 /** A custom attribute to configure (seed 2.1). */
 export const CreateAttributeRequestItem = z
@@ -23,9 +21,7 @@ export const CreateAttributeRequestItem = z
     name: Name,
     key: ConfigKey,
     type: AttributeType,
-    writableBy: optional(WritableBy).meta({
-      description: `${WHO_MAY_SET} User attributes only; \`admin\` if absent.`,
-    }),
+    writableBy: optional(WritableBy),
   })
   .meta({ id: 'CreateAttributeRequestItem' })
 
@@ -34,7 +30,7 @@ export const UpdateAttributeRequestItem = z
   .object({
     id: Uuid,
     name: optional(Name),
-    writableBy: optional(WritableBy).meta({ description: `${WHO_MAY_SET} User attributes only.` }),
+    writableBy: optional(WritableBy),
   })
   .meta({ id: 'UpdateAttributeRequestItem' })
 
@@ -45,7 +41,7 @@ export const AdminAttribute = z
     name: z.string(),
     key: z.string(),
     type: AttributeType,
-    writableBy: WritableBy.optional().meta({ description: `${WHO_MAY_SET} Absent on event attributes.` }),
+    writableBy: WritableBy.optional(),
   })
   .meta({ id: 'AdminAttribute' })
 

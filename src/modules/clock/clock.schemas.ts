@@ -42,10 +42,8 @@ const isGiven = (field: unknown) => field !== undefined && field !== null
 /** Where to move the test clock: to a moment, or by a duration (C1). */
 export const MoveClockRequest = z
   .object({
-    now: optional(Moment).meta({ description: 'The moment to move to. Pass this or `advance`.' }),
-    advance: optional(Advance).meta({
-      description: 'How far to move, counted in UTC from the present time of the clock. Pass this or `now`.',
-    }),
+    now: optional(Moment),
+    advance: optional(Advance),
   })
   .refine(
     ({ now, advance }) => isGiven(now) || isGiven(advance),

@@ -1,7 +1,7 @@
 import type { Context, Scope } from '../../context'
 import { Refusal } from '../../errors'
 import { addDays } from '../../shared/civil'
-import { type Instant, instant, iso, systemNow } from '../../shared/clock'
+import { type Instant, systemNow } from '../../shared/clock'
 import { civilDateAt } from '../../shared/zone'
 import type { Configuration } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
@@ -37,14 +37,12 @@ type Lookups = Readonly<Record<DemoKind, (name: string) => string | undefined>>
 
 /** Stands for an id if there is no demo, or the demo has lost what was named. */
 const SAMPLE_ID = '01900000-0000-7000-8000-000000000000'
-const HOUR = 3_600_000
-
 /** A string in a document that names something in the demo, such as `"demo:metric:demo-lessons"`. */
 const NAME = /"demo:(\w+):([^"]*)"/g
 
 /**
- * Fills the examples in an OpenAPI document, given as JSON: ids by what they name in the demo, dates by how many days they are away,
- * moments by how many hours.
+ * Fills the examples in an OpenAPI document, given as JSON: ids by what they name in the demo, dates by how many days they
+ * are away.
  */
 export async function filledExamples(ctx: Context, document: string): Promise<string> {
   const scope = hasDemo(ctx) ? await enterDemo(ctx) : null
@@ -55,7 +53,6 @@ export async function filledExamples(ctx: Context, document: string): Promise<st
 
 function filledIn(lookups: Lookups | null, now: Instant, kind: string, name: string): string {
   if (kind === 'day') return addDays(civilDateAt(now, 0), Number(name))
-  if (kind === 'moment') return iso(instant(now + Number(name) * HOUR))
   const known = DEMO_KINDS.find((one) => one === kind)
   return (known && lookups?.[known](name)) ?? SAMPLE_ID
 }

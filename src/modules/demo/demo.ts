@@ -25,9 +25,9 @@ const NOWHERE = 'http://127.0.0.1:9'
 /** What users and events can be described by. */
 export const attributes = () =>
   CreateAttributesRequest.parse([
-    { key: 'demo-plan', name: 'Plan', type: 'user' },
+    { key: 'demo-plan', name: 'Plan', type: 'user', writableBy: 'user' },
     { key: 'demo-device', name: 'Device', type: 'event' },
-    { key: 'demo-team', name: 'Team (unused)', type: 'user' },
+    { key: 'demo-team', name: 'Team (unused)', type: 'user', writableBy: 'user' },
   ])
 
 /** What counts. */

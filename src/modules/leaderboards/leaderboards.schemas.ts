@@ -89,15 +89,10 @@ export const LeaderboardsQuery = z.object({ includeFinished: booleanQuery(false)
 /** The run, the group and the page of rankings (L2, L6, L9); what `limit` is without, and at most, depends on the leaderboard. */
 export const LeaderboardQuery = z
   .object({
-    offset: integerQuery({ min: -INT32_MAX, max: INT32_MAX, fallback: 0 }).meta({
-      description:
-        'Where the page starts: this many places after rank 1, or, with `userId`, after the place of that user. With `userId` it may be negative, which starts the page that many places before the user, but not before rank 1.',
-    }),
+    offset: integerQuery({ min: -INT32_MAX, max: INT32_MAX, fallback: 0 }),
     limit: integerQuery({ min: 0, max: INT32_MAX, fallback: undefined }),
     run: DateField.optional(),
-    userId: UserId.optional().meta({
-      description: 'Starts the page at the place of this user. It is empty if the user is not ranked.',
-    }),
+    userId: UserId.optional(),
     userAttributes: UserAttributesQuery.optional(),
   })
   .refine(

@@ -14,21 +14,15 @@ import {
 const DEVICE_TOKENS_MAX = 25
 const DEVICE_TOKEN_LENGTH_MAX = 2_048
 
-const EMPTY = 'An empty string counts as absent.'
-
 /**
  * What identify and update pass of a user: absent fields stay, and null clears `tz` and `deviceTokens` (U2). Forms that were left empty send
  * `""` for `email` and `tz`, which counts as absent (U1).
  */
 export const UpdatedUser = z
   .object({
-    email: optional(Email)
-      .transform((email) => email || undefined)
-      .meta({ description: EMPTY }),
+    email: optional(Email).transform((email) => email || undefined),
     name: optional(text(255)),
-    tz: TimeZone.nullish()
-      .transform((tz) => (tz === '' ? undefined : tz))
-      .meta({ description: `An IANA time zone; null clears it. ${EMPTY}` }),
+    tz: TimeZone.nullish().transform((tz) => (tz === '' ? undefined : tz)),
     deviceTokens: z.array(text(DEVICE_TOKEN_LENGTH_MAX)).max(DEVICE_TOKENS_MAX).nullish(),
     subscribeToEmails: optional(z.boolean()),
     attributes: optional(NullableAttributeMap),
