@@ -14,20 +14,32 @@ export const inProject = (/** @type {string[]} */ ...parts) => join(project, ...
 /** The oldest Node that wrangler runs on. */
 const OLDEST_NODE = 22
 
+/** Where the project's own Node is: one of the optional dependencies in package.json, by platform. npm installs the one that fits. */
+const ownNodes = () => {
+  const isWindows = process.platform === 'win32'
+  const platform = `${isWindows ? 'win' : process.platform}-${process.arch}`
+  return [`node-${platform}`, `node-bin-${platform}`].map((name) =>
+    inProject('node_modules', name, 'bin', isWindows ? 'node.exe' : 'node'),
+  )
+}
+
 /** An error whose message says all that the person who runs the script needs. */
 export class Complaint extends Error {}
 
 /**
- * The Node to run the tools with: the project's own (devDependency `node`), whatever Node runs this script.
+ * The Node to run the tools with: the project's own, whatever Node runs this script. On a platform that has none, the Node that runs this
+ * script, if it is new enough.
  *
  * @returns {string}
  * @throws {Complaint} when there is none that is new enough
  */
 export function nodeExecutable() {
-  const own = inProject('node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
-  if (existsSync(own)) return own
+  const own = ownNodes().find((path) => existsSync(path))
+  if (own !== undefined) return own
   if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return process.execPath
-  throw new Complaint(`There is no Node ${OLDEST_NODE} or later in node_modules: run \`npm install\` first.`)
+  throw new Complaint(
+    `There is no Node ${OLDEST_NODE} or later: run \`npm install\`, or use a newer Node if there is none for ${process.platform}-${process.arch}.`,
+  )
 }
 
 /**

@@ -3,22 +3,27 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 
-const Lockfile = z.object({
-  packages: z.record(
-    z.string(),
-    z.object({
-      resolved: z.string().optional(),
-      optionalDependencies: z.record(z.string(), z.string()).optional(),
-    }),
-  ),
+const Package = z.object({
+  version: z.string(),
+  resolved: z.string().optional(),
+  integrity: z.string().optional(),
+  optionalDependencies: z.record(z.string(), z.string()).optional(),
 })
 
-const { packages } = Lockfile.parse(
-  JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package-lock.json'), 'utf8')),
-)
+const Lockfile = z.object({ packages: z.record(z.string(), Package) })
+
+const project = join(import.meta.dirname, '..', '..')
+const { packages } = Lockfile.parse(JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')))
+/** All but the project itself. */
+const dependencies = Object.entries(packages).filter(([path]) => path !== '')
 
 test('the lockfile names no registry', () => {
-  expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([])
+  expect(dependencies.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
+})
+
+test('the lockfile has a hash of every package', () => {
+  const unhashed = dependencies.filter(([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
+  expect(unhashed.map(([path]) => path)).toEqual([])
 })
 
 test('the lockfile has an entry for every platform that a package offers, without which npm ci refuses it', () => {
@@ -29,4 +34,16 @@ test('the lockfile has an entry for every platform that a package offers, withou
     ),
   )
   expect(missing).toEqual([])
+})
+
+test('no package runs a script when it is installed: what the tests use was installed without', () => {
+  expect(readFileSync(join(project, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m)
+})
+
+test('every platform that workerd runs on gets the same Node', () => {
+  const platforms = Object.keys(packages['node_modules/workerd']?.optionalDependencies ?? {})
+  const nodes = Object.entries(packages['']?.optionalDependencies ?? {})
+  expect(nodes.map(([name]) => name).filter((name) => !name.startsWith('node-'))).toEqual([])
+  expect(nodes).toHaveLength(platforms.length)
+  expect(new Set(nodes.map(([, version]) => version)).size).toBe(1)
 })
