@@ -106,9 +106,9 @@ async function start() {
 async function greet(/** @type {number} */ port, /** @type {Record<string, string>} */ variables) {
   const local = `http://127.0.0.1:${port}`
   keepSchedule(local, ending.signal).catch(fail)
-  await waitForHealth(local, ending.signal)
+  await waitForHealth(local, ending.signal, output.fetch)
   const adminKey = variables.ADMIN_API_KEY ?? ''
-  const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(local, adminKey))
+  const hasDemo = isDemoWanted(variables) && (await hasDemoMetric(local, adminKey, output.fetch))
   output.pass()
   process.stdout.write(
     welcome({

@@ -1,6 +1,6 @@
 /**
- * What of wrangler's output reaches the terminal. The Worker's own lines always do; wrangler's progress is held until
- * the Worker is ready, to be shown only when it never gets there.
+ * What of wrangler's output reaches the terminal: the Worker's log, without the requests of the start script itself. Until the Worker is
+ * ready, only its warnings and errors are shown. wrangler's own lines are held until then, and shown only if the start fails.
  */
 import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
@@ -11,10 +11,15 @@ const REQUEST_LINE = /^\[wrangler:\w+\] /
 /** The Worker's log: one JSON object a line. */
 const isLog = (/** @type {string} */ line) => line.startsWith('{')
 
+/** A line of the log that says nothing but that a request or other work has ended. */
+const isInfo = (/** @type {string} */ line) => line.startsWith('{"level":"info"')
+
 /** Filters the output of wrangler, line by line. */
 export class Output {
   #held = /** @type {{ stdout: string[]; stderr: string[] }} */ ({ stdout: [], stderr: [] })
   #mode = /** @type {'hold' | 'pass' | 'drop'} */ ('hold')
+  /** The ids of the start script's own requests. */
+  #own = /** @type {string[]} */ ([])
 
   /**
    * @param {import('node:child_process').ChildProcess} child whose output is piped
@@ -25,6 +30,18 @@ export class Output {
       if (input === null) continue
       createInterface({ input }).on('line', (line) => this.#take(name, line))
     }
+  }
+
+  /**
+   * A request of the start script itself, whose line is never shown.
+   *
+   * @type {typeof fetch}
+   */
+  fetch = async (input, init) => {
+    const answer = await fetch(input, init)
+    const id = answer.headers.get('x-request-id')
+    if (id !== null) this.#own.push(id)
+    return answer
   }
 
   /** The Worker is ready: from here on everything passes. */
@@ -51,6 +68,7 @@ export class Output {
   #take(/** @type {'stdout' | 'stderr'} */ name, /** @type {string} */ line) {
     const plain = stripVTControlCharacters(line)
     if (REQUEST_LINE.test(plain)) return
+    if (isInfo(plain) && (this.#mode === 'hold' || this.#own.some((id) => plain.includes(id)))) return
     if (this.#mode === 'pass' || isLog(plain)) process[name].write(`${process[name].isTTY ? line : plain}\n`)
     else if (this.#mode === 'hold') this.#held[name].push(plain)
   }

@@ -14,9 +14,10 @@ const FIVE_MINUTES = 5 * 60_000
  *
  * @param {string} url
  * @param {AbortSignal} signal ends the wait
+ * @param {typeof fetch} send
  * @throws {Complaint} when it does not in time
  */
-export async function waitForHealth(url, signal) {
+export async function waitForHealth(url, signal, send) {
   const deadline = performance.now() + PATIENCE
   let last = 'nothing'
   for (let pause = 50; ; pause = Math.min(pause * 1.5, 1000)) {
@@ -27,7 +28,7 @@ export async function waitForHealth(url, signal) {
       )
     }
     try {
-      const answer = await fetch(`${url}/health`, {
+      const answer = await send(`${url}/health`, {
         signal: AbortSignal.any([signal, AbortSignal.timeout(5000)]),
       })
       if (answer.status === 200) return

@@ -47,11 +47,12 @@ ${command}
  *
  * @param {string} url
  * @param {string} adminKey
+ * @param {typeof fetch} send
  * @returns {Promise<boolean>} true too where it can't be found out
  */
-export async function hasDemoMetric(url, adminKey) {
+export async function hasDemoMetric(url, adminKey, send) {
   try {
-    const answer = await fetch(`${url}/admin/v1/metrics?limit=100`, {
+    const answer = await send(`${url}/admin/v1/metrics?limit=100`, {
       headers: { 'X-API-KEY': adminKey },
       signal: AbortSignal.timeout(1000),
     })

@@ -14,7 +14,7 @@ import { descendants, stillRunning } from './processes'
 const root = join(import.meta.dirname, '..', '..')
 
 /** What a project consists of when it starts. */
-const COPIED = ['package.json', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations', 'scripts']
+const COPIED = ['package.json', '.npmrc', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations', 'scripts']
 
 /** Variables that must not leak from whoever runs the tests into the server. */
 const OURS = [

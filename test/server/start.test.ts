@@ -53,6 +53,16 @@ describe('two projects, started at the same time', () => {
     for (const server of [plain, custom]) if (server?.child.exitCode === null) await server.stop()
   }, SLOW)
 
+  test('what npm start prints fits a screen of 40 lines of 100 characters, and has no line of its own requests', async () => {
+    const answer = await fetch(`${plain.url}/health`)
+    // Lines come in the order of the requests, so whatever stands before this one is of the start.
+    const { index } = await plain.printed(new RegExp(`^\\{.*${answer.headers.get('x-request-id')}`, 'm'))
+    const printed = plain.output().slice(0, index)
+    expect(printed).not.toMatch(/^\{|"status":|warn/im)
+    const lines = printed.split('\n').flatMap((line) => line.match(/.{1,100}/g) ?? [line])
+    expect(lines.length).toBeLessThanOrEqual(40)
+  })
+
   test('both answer, by name and by address', async () => {
     expect(await Promise.all([plain, custom].map(({ url }) => health(url)))).toEqual([200, 200])
     expect(await health(`http://127.0.0.1:${plain.port}`)).toBe(200)

@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { execFile } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
 
 const Package = z.object({
@@ -46,4 +49,19 @@ test('every platform that workerd runs on gets the same Node', () => {
   expect(nodes.map(([name]) => name).filter((name) => !name.startsWith('node-'))).toEqual([])
   expect(nodes).toHaveLength(platforms.length)
   expect(new Set(nodes.map(([, version]) => version)).size).toBe(1)
+})
+
+test('npm install warns of nothing, whatever Node the system has', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'laurel-install-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const file of ['package.json', 'package-lock.json', '.npmrc'])
+    copyFileSync(join(project, file), join(folder, file))
+  // Without the project's own Node and without what npm tells the scripts that it runs, as in a new terminal.
+  const path = (process.env.PATH ?? '').split(delimiter).filter((part) => !part.includes('node_modules'))
+  const inherited = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))
+  const env = { ...Object.fromEntries(inherited), PATH: path.join(delimiter) }
+  const args = ['install', '--package-lock-only', '--offline', '--no-audit', '--no-update-notifier']
+  const { stdout, stderr } = await promisify(execFile)('npm', args, { cwd: folder, env })
+  expect(stdout).toContain('up to date')
+  expect(stderr).toBe('')
 })
