@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type CivilDate, isCivilDate } from '../shared/civil'
-import { isZone } from '../shared/zone'
+import { isZone, spelledZone } from '../shared/zone'
 
 /** The largest whole number that typed clients read (G11). */
 export const INT32_MAX = 2_147_483_647
@@ -149,10 +149,11 @@ export const Email = z
     'must be an email address, such as ada@example.com',
   )
 
-/** An IANA time zone (U1). `""` is allowed, and means none. */
+/** An IANA time zone, in any letter case (U1). `""` is allowed, and means none. */
 export const TimeZone = z
   .string()
   .refine((name) => name === '' || isZone(name), 'must be an IANA time zone, such as Europe/Paris')
+  .transform(spelledZone)
 
 /** A date in a request (G4). */
 export const DateField = z

@@ -1,10 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import * as z from 'zod'
 import { candidatesAfter } from '../../src/modules/notifications/schedule.repository'
 import { scheduleStep } from '../../src/modules/notifications/schedule.service'
 import { drain } from '../../src/modules/outbox/drain.service'
 import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { instant } from '../../src/shared/clock'
+import { canonicalZone } from '../../src/shared/zone'
 import { anotherUuid } from '../readable'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
@@ -81,6 +83,7 @@ describe('a step of the schedule, done badly (N2, C2)', () => {
       Array.from({ length: 6 }, () => scheduleStep(contextOf(tenant.id), due, instant(TODAY), null)),
     )
     await scheduleStep(contextOf(tenant.id), due, instant(TODAY), null)
+    await allSteps(tenant)
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])
     expect((await work(tenant)).dueAt).toBe(NOON + 2 * DAY - 3 * HOUR)
   })
@@ -324,6 +327,16 @@ describe('who is told (N1, N5)', () => {
   })
 })
 
+/** What the schedule knows of zones, as stored. */
+const row = async (tenant: TestTenant) => JSON.parse((await work(tenant)).progress ?? '')
+const zones = async (tenant: TestTenant) =>
+  z
+    .array(z.string())
+    .parse(at(await row(tenant), 'zones'))
+    .sort()
+const spelled = (tenant: TestTenant, id: string, tz: string) =>
+  env.DB.prepare('UPDATE users SET tz = ?3 WHERE tenant_id = ?1 AND id = ?2').bind(tenant.id, id, tz).run()
+
 describe('when they are told (N2)', () => {
   it('nothing from before somebody wanted it; what is wanted later begins then', async () => {
     const tenant = await newTenant()
@@ -350,6 +363,71 @@ describe('when they are told (N2)', () => {
     expect((await told(tenant)).filter((line) => line.endsWith('cleo'))).toEqual([])
     await moveTo(NOON + 2 * DAY + 2 * HOUR + 15 * 60_000)
     expect((await told(tenant)).filter((line) => line.endsWith('cleo'))).toEqual([`${REMINDER} cleo`])
+  })
+
+  it('in a zone that has several names and spellings, each user once, and the zone is one', async () => {
+    const tenant = await reminded([
+      { id: 'ada', tz: 'Asia/Kolkata' },
+      { id: 'bob', tz: 'Asia/Calcutta' },
+      { id: 'cleo', tz: 'Europe/Kyiv' },
+      { id: 'dora', tz: 'Etc/UTC' },
+      { id: 'emil' },
+    ])
+    expect(await zones(tenant)).toEqual(
+      [canonicalZone('Asia/Kolkata'), canonicalZone('Europe/Kyiv'), 'UTC'].sort(),
+    )
+    const before = await row(tenant)
+    await tenant.event('m', { id: 'bob', tz: 'asia/kolkata' }, 0)
+    await tenant.app('PATCH', '/users/cleo', { tz: 'europe/kyiv' })
+    // A name that the schedule knows changes nothing of it.
+    expect(await row(tenant)).toEqual(before)
+    // As an earlier version has stored it.
+    await spelled(tenant, 'cleo', 'eUROPE/kYIV')
+    await moveTo(TODAY)
+    expect(await told(tenant)).toEqual(
+      ['ada', 'bob', 'cleo', 'dora', 'emil'].map((id) => `${REMINDER} ${id}`),
+    )
+  })
+
+  it('however many spellings of zones earlier versions have stored', async () => {
+    const tenant = await reminded()
+    await manyUsers(tenant, 700)
+    // The binary digits of a user's number say which of the eleven letters are capitals.
+    await env.DB.prepare(
+      `UPDATE users SET tz = (
+         SELECT group_concat(CASE WHEN (substr(users.id, 5) >> (n.value - (n.value > 6))) & 1 THEN upper(n.letter) ELSE n.letter END, '')
+         FROM (SELECT value, substr('europe/paris', value + 1, 1) AS letter FROM json_each('[0,1,2,3,4,5,6,7,8,9,10,11]')) n)
+       WHERE tenant_id = ?1 AND id LIKE 'user%'`,
+    )
+      .bind(tenant.id)
+      .run()
+    const spellings = await env.DB.prepare(
+      'SELECT count(DISTINCT tz) AS count FROM users WHERE tenant_id = ?1',
+    )
+      .bind(tenant.id)
+      .first('count')
+    expect(spellings).toBe(700)
+    await moveTo(TODAY)
+    expect(await zones(tenant)).toEqual(['Europe/Paris'])
+    expect(await told(tenant)).toHaveLength(701)
+    await env.DB.prepare('DELETE FROM outbox').run()
+  })
+
+  it('and of a zone that nobody is in any more, the schedule forgets within two days', async () => {
+    const tenant = await reminded([
+      { id: 'ada', tz: 'Asia/Tokyo' },
+      { id: 'bob', tz: 'America/Lima' },
+    ])
+    expect(await zones(tenant)).toEqual(['America/Lima', 'Asia/Tokyo'])
+    await tenant.app('PATCH', '/users/ada', { tz: 'America/Lima' })
+    await moveTo(NOON + 3 * DAY)
+    expect(await zones(tenant)).toEqual(['America/Lima'])
+    // It is noted again when somebody comes, and told from then on.
+    await tenant.event('m', { id: 'ada', tz: 'Asia/Tokyo' }, 1)
+    await env.DB.prepare('DELETE FROM test_told').run()
+    await moveTo(NOON + 4 * DAY)
+    expect(await zones(tenant)).toEqual(['America/Lima', 'Asia/Tokyo'])
+    expect(await told(tenant)).toContain(`${REMINDER} ada`)
   })
 
   it('somebody who comes to a date again, with the same id, which is carried once', async () => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { instant } from '../../src/shared/clock'
-import { isZone, offsetMinutes } from '../../src/shared/zone'
+import { canonicalZone, isZone, offsetMinutes, spelledZone } from '../../src/shared/zone'
 import {
   ADMIN_KEY,
   at,
@@ -372,8 +372,9 @@ describe('the fields of a user', () => {
       'Asia/Calcutta',
       'EST5EDT',
       'Europe/Kyiv',
-      'europe/paris',
       'Zulu',
+      'NZ-CHAT',
+      'Mexico/BajaNorte',
       'Etc/GMT+12',
       'Etc/GMT-14',
       'GMT',
@@ -381,11 +382,30 @@ describe('the fields of a user', () => {
     const now = instant(Date.now())
     for (const tz of [...Intl.supportedValuesOf('timeZone'), ...older]) {
       expect([tz, isZone(tz), Number.isInteger(offsetMinutes(tz, now))]).toEqual([tz, true, true])
+      for (const written of [tz, tz.toLowerCase(), tz.toUpperCase()]) expect(spelledZone(written)).toBe(tz)
+      expect([tz, isZone(canonicalZone(tz))]).toEqual([tz, true])
     }
     for (const tz of [...older, 'Asia/Kathmandu', 'Pacific/Kiritimati']) {
       expect([tz, (await tenant.event('words', { id: 'ada', tz }, 1)).status]).toEqual([tz, 201])
       expect(await get(tenant, 'ada')).toMatchObject({ tz })
     }
+  })
+
+  it('U1: tz is answered as it was given, letter case aside', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const written = { 'europe/paris': 'Europe/Paris', 'ASIA/CALCUTTA': 'Asia/Calcutta', utc: 'UTC' }
+    for (const [given, tz] of Object.entries(written)) {
+      expect(await put(tenant, 'ada', { tz: given })).toMatchObject({ status: 200, body: { tz } })
+      expect((await tenant.event('words', { id: 'bob', tz: given }, 1)).status).toBe(201)
+      expect(await get(tenant, 'bob')).toMatchObject({ tz })
+    }
+    // As an earlier version has stored it.
+    await env.DB.prepare("UPDATE users SET tz = 'europe/paris' WHERE tenant_id = ?1").bind(tenant.id).run()
+    expect(await get(tenant, 'ada')).toMatchObject({ tz: 'Europe/Paris' })
+    expect((await tenant.admin('GET', '/users/ada/export')).body).toMatchObject({
+      user: { tz: 'Europe/Paris' },
+    })
   })
 
   it('U4: unknown attribute keys are 422, all of them named; so is a subscription without an address', async () => {

@@ -4,6 +4,7 @@ import { civilDateOfDay } from '../../shared/civil'
 import { type Instant, instant, systemNow } from '../../shared/clock'
 import { fromMicros, micros } from '../../shared/decimal'
 import { LAST_DAY } from '../../shared/periods'
+import { canonicalZone } from '../../shared/zone'
 import { readTestClock } from '../clock/clock.repository'
 import type { Configuration } from '../configuration/configuration'
 import type { Addressed } from '../outbox/outbox.repository'
@@ -54,7 +55,7 @@ async function occasionsOf(
   users: readonly UserState[],
 ): Promise<ReadonlyMap<string, Due[]>> {
   const placed = users.flatMap((user) => {
-    const slot = slots.find(({ zone }) => zone === (user.profile.tz ?? UTC))
+    const slot = slots.find(({ zone }) => zone === canonicalZone(user.profile.tz ?? UTC))
     return slot === undefined ? [] : [{ user, slot }]
   })
   const having = (type: Slot['types'][number]) => placed.filter(({ slot }) => slot.types.includes(type))

@@ -3,6 +3,7 @@ import type { TenantDatabase } from '../../db/database'
 import { bytesOf, LOGS, type Log, numberOf } from '../../db/ids'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
+import { canonicalZone, spelledZone } from '../../shared/zone'
 import { runsOfSeveral } from '../streaks/streaks.repository'
 import type { Pause, StreakRun } from '../streaks/streaks.state'
 import { userOf } from '../users/users.repository'
@@ -19,9 +20,12 @@ const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_rem
  * order of their ids: those up to `after` have it; `size` is how many of them the next step looks at.
  */
 const Progress = z.object({
-  /** The zones of the tenant's users, UTC aside. A new one is added by the trigger that sees it (migration 0006). */
+  /** The zones that the tenant's users are in, by their canonical names. The database adds a new one by a trigger (migration 0010). */
   zones: z.array(z.string()),
-  /** Up to which user they have been looked for; null once they are known. */
+  /** The other names that users have for these zones. */
+  aliases: z.array(z.string()).default([]),
+  /** When the zones were last looked for, and up to which user by now; null once they are known. */
+  looked: Moment.default(instant(0)),
   found: z.string().nullable(),
   through: Moment,
   /** From when on types are told that came otherwise before, in milliseconds. */
@@ -33,7 +37,20 @@ export type Progress = z.output<typeof Progress>
 
 /** The progress as stored; null where the work has not begun. */
 export function parseProgress(text: string | null): Progress | null {
-  return text === null ? null : Progress.parse(JSON.parse(text))
+  if (text === null) return null
+  const progress = Progress.parse(JSON.parse(text))
+  // The trigger knows no aliases: it adds whatever a user has.
+  return withZones(progress, [...progress.zones, ...progress.aliases])
+}
+
+/** IANA has some 600 names, so the bound leaves out none. */
+const MOST_ZONES = 600
+
+/** The progress with the zones of these names, and no others. */
+export function withZones(progress: Progress, names: readonly string[]): Progress {
+  const zones = new Set(names.map(canonicalZone))
+  const aliases = new Set(names.map(spelledZone).filter((name) => !zones.has(name)))
+  return { ...progress, zones: [...zones].slice(0, MOST_ZONES), aliases: [...aliases].slice(0, MOST_ZONES) }
 }
 
 const STORE = `
@@ -58,11 +75,12 @@ export function joinSchedule(
   return db.statement(JOIN, db.tenantId, from, JSON.stringify({ since }))
 }
 
+// Rows of earlier versions may have a zone in any letter case.
 const ZONES = `
-  SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz) FILTER (WHERE tz IS NOT NULL) AS zones
+  SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz COLLATE NOCASE) FILTER (WHERE tz IS NOT NULL) AS zones
   FROM (SELECT id, tz FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 
-/** The zones of the next so many users in order of their ids; `last` is the last of them, null at the end. */
+/** The names that the zones have of the next so many users in order of their ids; `last` is the last of them, null at the end. */
 export async function zonesAfter(
   db: TenantDatabase,
   after: string,
@@ -77,6 +95,7 @@ export async function zonesAfter(
 
 /** Whom a pass concerns, as far as D1 can tell; nobody in the control group (N1). */
 export type Candidates = {
+  /** By every name that users have for them. */
   zones: readonly string[]
   /** Days of a last event that make somebody a candidate, and the first day from which on any does; null for none. */
   activeDays: readonly number[]
@@ -90,7 +109,7 @@ const SCAN = `
   SELECT * FROM (WITH page AS MATERIALIZED (
     SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)
   SELECT count(*) AS count, max(id) AS last, (SELECT json_group_array(id) FROM (
-    SELECT id FROM page WHERE control = 0 AND coalesce(tz, 'UTC') IN (SELECT value FROM json_each(?4))
+    SELECT id FROM page WHERE control = 0 AND coalesce(tz, 'UTC') COLLATE NOCASE IN (SELECT value FROM json_each(?4))
       AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7)
     ORDER BY id LIMIT ?8)) AS ids
   FROM page)`

@@ -1,6 +1,7 @@
 import type { TenantContext } from '../../context'
 import { type Instant, instant } from '../../shared/clock'
 import { periodStart } from '../../shared/periods'
+import { canonicalZone } from '../../shared/zone'
 import type { Configuration } from '../configuration/configuration'
 import { keepParcels } from '../outbox/outbox.repository'
 import { guardedStep } from '../timekeeper/guarded-step.service'
@@ -13,6 +14,7 @@ import {
   parseProgress,
   readUsers,
   storeProgress,
+  withZones,
   zonesAfter,
 } from './schedule.repository'
 import {
@@ -37,6 +39,11 @@ const LEAST_TOLD = 10
 const MOST_WRITTEN = 4_000_000
 /** Moments for which a step looks for candidates at once, where there are few users. */
 const MOST_MOMENTS = 32
+
+const DAY = 86_400_000
+
+/** No zone is known yet, and no user was asked for theirs. */
+const LOOKING = { zones: [], aliases: [], found: '' }
 
 /** What a step stores. */
 type Stored = { statements: readonly D1PreparedStatement[] }
@@ -71,7 +78,7 @@ async function step(
   const progress = parseProgress(work.progress)
   if (progress === null || progress.through > until) {
     // From here on new zones are noted, so none is missed among those that are looked for. Where the clock went back, all begins anew.
-    const begun = { zones: [], found: '', through: work.dueAt, since: {}, pass: null }
+    const begun = { ...LOOKING, looked: work.dueAt, through: work.dueAt, since: {}, pass: null }
     return { statements: [storeProgress(db, begun, work.dueAt)] }
   }
   if (progress.found !== null) return findZones(context, progress, timetable, progress.found)
@@ -85,7 +92,13 @@ async function step(
   return goOn(context, config, { ...progress, pass: progress.pass })
 }
 
+/** Where something may be told: users without a zone are in UTC. */
 const zonesOf = ({ zones }: Progress) => [...new Set([UTC, ...zones])]
+/** All names that users have for the zones of these slots. */
+const namesOf = ({ aliases }: Progress, slots: readonly Slot[]) => {
+  const zones = new Set(slots.map(({ zone }) => zone))
+  return [...zones, ...aliases.filter((name) => zones.has(canonicalZone(name)))]
+}
 const momentAfter = (timetable: Timetable, progress: Progress) =>
   nextMoment(timetable, zonesOf(progress), progress.through)
 
@@ -96,7 +109,8 @@ async function findZones(
   after: string,
 ): Promise<Stored> {
   const { zones, last } = await zonesAfter(db, after, ZONES_CHUNK)
-  const next = { ...progress, zones: [...new Set([...progress.zones, ...zones])], found: last }
+  const known = [...progress.zones, ...progress.aliases, ...zones]
+  const next = { ...withZones(progress, known), found: last }
   const dueAt = last === null ? (momentAfter(timetable, next) ?? next.through) : next.through
   return { statements: [storeProgress(db, next, dueAt)] }
 }
@@ -120,7 +134,7 @@ async function begin(
     if (at === null || at > by) break
   }
   const slots = moments.map((at) => slotsAt(timetable, zones, at, progress.since))
-  const questions = slots.map((some) => candidatesOf(timetable, some))
+  const questions = slots.map((some) => candidatesOf(timetable, some, namesOf(progress, some)))
   const looks = await candidatesAfter(
     context.db,
     '',
@@ -145,7 +159,7 @@ async function goOn(context: TenantContext, config: Configuration, progress: Und
   const timetable = timetableOf(config)
   const slots = slotsAt(timetable, zonesOf(progress), at, progress.since)
   const [look] = await candidatesAfter(context.db, after, { limit: size, most: mostTold(config) + 1 }, [
-    candidatesOf(timetable, slots),
+    candidatesOf(timetable, slots, namesOf(progress, slots)),
   ])
   return tell(context, config, progress, { at, slots, ids: look?.ids ?? [], last: look?.last ?? null })
 }
@@ -165,12 +179,19 @@ async function tell(
   const users = await readUsers(db, ids.slice(0, most))
   const parcels = await scheduledParcels(context, config, slots, at, users)
   const reached = ids.length > most ? (ids[most - 1] ?? last) : last
-  const next: Progress =
+  const [next, dueAt] =
     reached === null
-      ? { ...progress, through: at, pass: null }
-      : { ...progress, pass: { at, after: reached, size: sizeAfter(size, ids.length, most) } }
-  const dueAt = reached === null ? (momentAfter(timetableOf(config), next) ?? at) : at
+      ? ended(progress, timetableOf(config), at)
+      : [{ ...progress, pass: { at, after: reached, size: sizeAfter(size, ids.length, most) } }, at]
   return { statements: [...keepParcels(db, parcels), storeProgress(db, next, dueAt)] }
+}
+
+/** The progress at the end of a pass, and when it goes on. Once a day the zones are looked for again, so that those go that nobody is in any more. */
+function ended(progress: Progress, timetable: Timetable, at: Instant): [Progress, Instant] {
+  const next = { ...progress, through: at, pass: null }
+  return at - progress.looked < DAY
+    ? [next, momentAfter(timetable, next) ?? at]
+    : [{ ...next, ...LOOKING, looked: at }, at]
 }
 
 /** How many users a step tells something at most: as many as letters of the longest active template are short of `MOST_WRITTEN`. */
@@ -188,7 +209,7 @@ function sizeAfter(size: number, found: number, most: number): number {
   return found * 4 < most ? Math.min(MOST_LOOKED_AT, size * 2) : size
 }
 
-function candidatesOf(timetable: Timetable, slots: readonly Slot[]): Candidates {
+function candidatesOf(timetable: Timetable, slots: readonly Slot[], zones: readonly string[]): Candidates {
   const daysOf = (type: Slot['types'][number]) =>
     slots.filter(({ types }) => types.includes(type)).map(({ day }) => day)
   const { recap, streak_reminder: reminder } = timetable
@@ -196,7 +217,7 @@ function candidatesOf(timetable: Timetable, slots: readonly Slot[]): Candidates 
   const reminders =
     reminder === null ? [] : daysOf('streak_reminder').map((day) => periodStart(day, reminder))
   return {
-    zones: slots.map(({ zone }) => zone),
+    zones,
     activeDays: [...new Set(daysOf('reactivation'))].flatMap((day) => ABSENCES.map((days) => day - days)),
     // A traveller's last event may have an earlier date than the one before it.
     activeFrom: recaps.length === 0 ? null : Math.min(...recaps) - 1,

@@ -4,6 +4,7 @@ import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import type { Completion, Counter, UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { micros } from '../../shared/decimal'
+import { spelledZone } from '../../shared/zone'
 import { BoostRow } from '../configuration/configuration.repository'
 import { NO_PREFERENCES, Preferences } from '../preferences/preferences'
 import { parseStreak, type StreakState, streakJson } from '../streaks/streaks.state'
@@ -32,7 +33,8 @@ const UserRow = z.object({
   changed: z.number().transform(instant),
   email: z.string().nullable(),
   name: z.string().nullable(),
-  tz: z.string().nullable(),
+  // Rows of earlier versions may have it in another letter case.
+  tz: z.string().transform(spelledZone).nullable(),
   subscribe_to_emails: z.number(),
   device_tokens: json(z.array(z.string())).nullable(),
   attributes: json(z.record(z.string(), z.string())),
