@@ -20,6 +20,9 @@ function demandResources() {
   )
 }
 
+/** Whether wrangler.toml names an address for the Worker, which has none of its own. */
+const hasRoute = () => /^(\[\[)?routes?\b/m.test(readFileSync(inProject('wrangler.toml'), 'utf8'))
+
 /** Says what comes next, then does it. */
 function step(/** @type {string} */ title, /** @type {string[]} */ args, /** @type {string} */ failure) {
   process.stdout.write(`\n${title}\n`)
@@ -44,6 +47,10 @@ async function deploy() {
     'The deployment failed. The migrations are applied already: try again.',
   )
   process.stdout.write('\nLaurel is deployed.\n')
+  if (!hasRoute())
+    process.stdout.write(
+      'wrangler.toml names no domain for it (`routes`). Unless you have given it one elsewhere, nobody can reach it.\n',
+    )
 }
 
 deploy().catch((error) => {

@@ -79,6 +79,8 @@ export function startDev({ port, variables }) {
   const [node = '', script = ''] = command()
   const tether = pathToFileURL(inProject('scripts', 'lib', 'tether.mjs')).href
   const args = ['dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0']
+  // Here it answers on localhost, whatever domain wrangler.toml names.
+  args.push('--infer-origin-from-routes=false')
   args.push('--persist-to', STATE, '--env-file', variables, '--show-interactive-dev-session=false')
   return spawn(node, ['--import', tether, script, ...args], {
     cwd: project,

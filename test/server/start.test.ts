@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { launch, newProject, type Server, startServer } from './harness'
+import { freePort, launch, newProject, type Server, startServer } from './harness'
 import { commandLine, descendants } from './processes'
 
 const SLOW = 120_000
@@ -35,16 +35,19 @@ function gained(body: string): { added: number; total: number } {
 const health = async (url: string) => (await fetch(`${url}/health`)).status
 
 describe('two projects, started at the same time', () => {
-  const before = `# mine\nexport DEMO="on" # see below\nADMIN_API_KEY='adm_mine.Only$For-"tests"'`
+  const before = `# mine\nexport DEMO="on" # see below\nADMIN_API_KEY='adm_mine.Only$For-"tests"-of-npm-start'`
   let plain: Server
   let custom: Server
 
   beforeAll(async () => {
     const [first, second] = await Promise.all([project(), project()])
     await writeFile(join(second, '.dev.vars'), before, { mode: 0o640 })
+    const settings = join(second, 'wrangler.toml')
+    await writeFile(settings, (await readFile(settings, 'utf8')).replace('# routes', 'routes'))
+    const port = await freePort()
     ;[plain, custom] = await Promise.all([
       startServer({ folder: first, by: 'npm' }),
-      startServer({ folder: second, env: { DEMO: 'off' } }),
+      startServer({ folder: second, port, env: { DEMO: 'off', ADMIN_HOST: `localhost:${port}` } }),
     ])
   }, SLOW)
 
@@ -106,7 +109,7 @@ describe('two projects, started at the same time', () => {
   })
 
   test('a quoted key reaches the Worker as it is', async () => {
-    expect(custom.adminKey).toBe('adm_mine.Only$For-"tests"')
+    expect(custom.adminKey).toBe('adm_mine.Only$For-"tests"-of-npm-start')
     const answer = await fetch(`${custom.url}/admin/v1/metrics`, {
       headers: { 'X-API-KEY': custom.adminKey },
     })
@@ -126,6 +129,13 @@ describe('two projects, started at the same time', () => {
       headers: { 'X-API-KEY': custom.adminKey },
     })
     expect(await answer.text()).not.toContain('demo-')
+  })
+
+  test('a domain in wrangler.toml is for the deployment alone: here the host is that of the request', async () => {
+    // The page of the admin host shows the admin interface alone.
+    const page = async (base: string) => (await fetch(`${base}/docs/start.js`)).text()
+    expect(await page(custom.url)).not.toContain('"/v1/openapi.json"')
+    expect(await page(`http://127.0.0.1:${custom.port}`)).toContain('"/v1/openapi.json"')
   })
 
   test('another one in the same folder is refused, on whatever port: each would have a ranking of its own', async () => {
