@@ -12,7 +12,7 @@ const some = z.string().optional()
 const base = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''))
 
 const Variables = z.object({
-  /** The first admin key (K4). Without it, and with no other admin key, the admin interface is closed. */
+  /** The first admin key (K4), of `ADMIN_KEY_MIN` characters or more. Without it, and with no other admin key, the admin interface is closed. */
   ADMIN_API_KEY: z.string().optional(),
   /** The host on which `/v1/…` is the admin interface (G1). */
   ADMIN_HOST: z.string().optional(),
@@ -46,6 +46,9 @@ const Variables = z.object({
   FCM_URL: base.default('https://fcm.googleapis.com'),
 })
 
+/** The fewest characters of ADMIN_API_KEY. */
+export const ADMIN_KEY_MIN = 32
+
 /** What the deployment is told by variables and secrets. */
 export type Variables = z.infer<typeof Variables>
 
@@ -72,12 +75,21 @@ export type Bindings = {
 /** Parsed variables by the bindings they came from: one entry for each isolate. */
 const parsed = new WeakMap<Bindings, Variables>()
 
-/** The variables, checked; an empty one is as good as none. Throws a ZodError that names the wrong one. */
+/** The variables, checked; an empty one is as good as none, as is an ADMIN_API_KEY that is too short. Throws a ZodError that names the wrong one. */
 export function variables(env: Bindings): Variables {
   let found = parsed.get(env)
   if (found === undefined) {
     found = Variables.parse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')))
+    if (isTooShort(found.ADMIN_API_KEY)) found = { ...found, ADMIN_API_KEY: undefined }
     parsed.set(env, found)
   }
   return found
+}
+
+/** Whether the first admin key could be guessed: it is then no key at all, which the log says. */
+function isTooShort(key: string | undefined): boolean {
+  if (key === undefined || key.length >= ADMIN_KEY_MIN) return false
+  const error = `ADMIN_API_KEY has fewer than ${ADMIN_KEY_MIN} characters and is not accepted: set a longer one.`
+  console.error(JSON.stringify({ level: 'error', error }))
+  return true
 }

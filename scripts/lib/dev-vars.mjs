@@ -29,6 +29,9 @@ const OVERRIDABLE = [
   'FCM_URL',
 ]
 
+/** The fewest characters of ADMIN_API_KEY, as the Worker has it (src/env.ts). */
+const ADMIN_KEY_MIN = 32
+
 const SWITCHES = ['MULTI_TENANCY', 'TEST_CLOCK', 'RATE_LIMITS', 'DEMO']
 
 /** One entry, in the grammar that wrangler reads `.dev.vars` with (dotenv's). */
@@ -87,7 +90,7 @@ export function completeDevVars(path) {
  * @param {NodeJS.ProcessEnv} environment
  * @param {string} url where it listens
  * @returns {Record<string, string>} without empty values
- * @throws {Complaint} when a switch is neither on nor off
+ * @throws {Complaint} when a switch is neither on nor off, or the admin key is too short
  */
 export function effectiveVariables(fromFile, environment, url) {
   const merged = { ...fromFile }
@@ -102,6 +105,11 @@ export function effectiveVariables(fromFile, environment, url) {
         `${name} must be "on" or "off", not "${value}" (see the environment and .dev.vars).`,
       )
     }
+  }
+  if (merged.ADMIN_API_KEY && merged.ADMIN_API_KEY.length < ADMIN_KEY_MIN) {
+    throw new Complaint(
+      `ADMIN_API_KEY must have at least ${ADMIN_KEY_MIN} characters (see the environment and .dev.vars). Without one, npm start makes one.`,
+    )
   }
   if (!merged.PUBLIC_URL) merged.PUBLIC_URL = url
   if (!merged.DEMO && merged.MULTI_TENANCY !== 'on') merged.DEMO = 'on'

@@ -181,3 +181,11 @@ describe('two projects, started at the same time', () => {
     SLOW,
   )
 })
+
+test('an ADMIN_API_KEY of fewer than 32 characters is refused before anything starts', async () => {
+  const key = 'adm_other.a-key-of-thirty-one-c'
+  const starting = await launch({ env: { ADMIN_API_KEY: key } })
+  expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
+  expect(starting.output()).toContain('ADMIN_API_KEY must have at least 32 characters')
+  expect(starting.output()).not.toContain(key)
+})

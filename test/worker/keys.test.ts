@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { OperationSpec } from '../../src/http/operation'
 import { adminOperations, applicationOperations } from '../../src/operations'
 import { basesOf } from '../walk'
@@ -697,18 +697,33 @@ describe('admin keys (K4)', () => {
 
   it('K4: the first key is the one of the variable, whole and no other', async () => {
     const tenant = await newTenant()
-    const other = tenant.through(newApp({ ADMIN_API_KEY: 'adm_other.key' }))
+    const whole = 'adm_other.a-key-of-thirty-two-ch'
+    const other = tenant.through(newApp({ ADMIN_API_KEY: whole }))
     for (const text of [
       ADMIN_KEY,
       'adm_other',
       'adm_other.',
-      'adm_other.ke',
-      'adm_other.keys',
+      whole.slice(0, -1),
+      `${whole}s`,
       'undefined',
       '',
     ]) {
       expect([text, (await asKey(other, text)).status]).toEqual([text, 401])
     }
-    expect((await asKey(other, 'adm_other.key')).status).toBe(200)
+    expect((await asKey(other, whole)).status).toBe(200)
+  })
+
+  it('K4: a first key of fewer than 32 characters is none, and the log says so without it', async () => {
+    const tenant = await newTenant()
+    const logged = vi.spyOn(console, 'error')
+    try {
+      const short = 'adm_other.a-key-of-thirty-one-c'
+      expect((await asKey(tenant.through(newApp({ ADMIN_API_KEY: short })), short)).status).toBe(401)
+      const lines = logged.mock.calls.map(([line]) => String(line))
+      expect(lines).toEqual([expect.stringContaining('ADMIN_API_KEY has fewer than 32 characters')])
+      expect(lines.join()).not.toContain(short)
+    } finally {
+      logged.mockRestore()
+    }
   })
 })

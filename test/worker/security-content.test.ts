@@ -238,7 +238,7 @@ describe('secrets in logs and errors', () => {
   afterEach(() => vi.restoreAllMocks())
 
   const SECRETS = {
-    ADMIN_API_KEY: 'adm_hush1.hush-of-admin',
+    ADMIN_API_KEY: 'adm_hush1.hush-of-admin-that-is-long-enough',
     RESEND_API_KEY: 're_hush2',
     EXPO_ACCESS_TOKEN: 'hush3',
     APNS_KEY: 'hush4',
