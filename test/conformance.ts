@@ -34,6 +34,9 @@ const OURS = [...applicationOperations, ...adminOperations]
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
+/** A whole key, the secret of a webhook, or a signed link, in JSON. */
+const SECRET = /"(?:app|adm)_[\w-]+\.[\w-]{43}"|"whsec_[\w+/]{43}="|\/unsubscribe\/[\w-]+\.[\w-]{43}/
+
 const PATH_MISSING = refusals.noSuchPath()
 
 const OpenApi = z.looseObject({ openapi: z.string() })
@@ -79,6 +82,11 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   // The page to unsubscribe is for mailbox owners; it is limited like the rest.
   const isLink = /^\/unsubscribe\/[^/]+$/.test(path)
   if (isLink && isPage(headers) && (status === 200 || status === 404)) return found
+
+  // Whoever shows a secret has to say so at the operation, and whatever says so has to be kept by no cache.
+  const isSecret = SECRET.test(text) || (spec?.secret === true && status < 300)
+  if (isSecret && headers.get('cache-control') !== 'no-store')
+    found.push(`${at}: it shows a secret, and Cache-Control is ${headers.get('cache-control') ?? 'missing'}`)
 
   const type = headers.get('content-type')
   if (!/^application\/json(;|$)/i.test(type ?? '')) found.push(`${at}: Content-Type is ${type}`)

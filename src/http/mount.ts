@@ -183,7 +183,7 @@ function serve<O extends OperationSpec, F, S>(
     const scope = scopeOf(c)
     const input = await validated(spec, c, (given) => stage.check?.(scope, given, found) ?? [])
     const { status, body, headers } = await handle(scope, input, found)
-    return answer(c, status, body, headers)
+    return answer(c, status, body, { ...headers, ...(spec.secret && { 'cache-control': 'no-store' }) })
   }
   const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const
   app.on([spec.method.toUpperCase()], [routeOf(spec)], ...handlers)

@@ -62,6 +62,8 @@ const REFUSALS = {
   500: 'Something went wrong on the side of the service.',
 } as const
 
+const NO_STORE = { 'Cache-Control': 'no-store, since the answer shows a secret.' }
+
 const TENANT_ID: Parameter = {
   name: 'Tenant-ID',
   in: 'header',
@@ -235,7 +237,8 @@ export function openApiDocument(
     if (!spec.account) parameters.push({ $ref: '#/components/parameters/TenantId' })
     const responses: Record<string, Answer> = {}
     for (const [status, { description, headers, optionalHeaders }] of Object.entries(spec.answers)) {
-      const told = Object.entries({ ...headers, ...optionalHeaders }).map(([name, tells]) => [
+      const all = { ...headers, ...optionalHeaders, ...(spec.secret && NO_STORE) }
+      const told = Object.entries(all).map(([name, tells]) => [
         name,
         { description: tells, schema: { type: 'string' } },
       ])

@@ -35,6 +35,8 @@ export type OperationSpec = {
   /** Names in lower case. */
   headers?: z.ZodObject
   body?: z.ZodType
+  /** Whether its answers show a secret, such as a key or a signed link: no cache may keep them. */
+  secret?: boolean
   /** Largest body in bytes; 1 MiB unless said (G2). */
   bodyLimit?: number
   answers: Readonly<Record<number, AnswerSpec>>

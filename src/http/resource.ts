@@ -20,6 +20,8 @@ type Resource = {
   update: z.ZodType
   updated: z.ZodType
   deleted: z.ZodType
+  /** Whether the answer of a create shows a secret. */
+  secret?: boolean
 }
 
 const PAGE = 'The page, oldest first.'
@@ -55,6 +57,7 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       summary: `Create ${many}`,
       params: parents,
       body: create,
+      secret: resource.secret ?? false,
       answers: {
         200: { description: 'None was created; the issues say why.', body: created },
         201: { description: 'At least one was created.', body: created },

@@ -185,6 +185,23 @@ describe('what is not documented', () => {
     expect(found({}, circumstances)).toEqual(['things_get 200: Next-Page is missing'])
   })
 
+  test('a secret that caches may keep, and an operation that shows secrets and lets caches keep its answer', () => {
+    const secrets = [
+      `app_${'a'.repeat(12)}.${'b'.repeat(43)}`,
+      `adm_a-b_c.${'b'.repeat(43)}`,
+      `whsec_${'c'.repeat(43)}=`,
+      `<https://laurel.example/unsubscribe/e30.${'d'.repeat(43)}>`,
+    ]
+    const fault = 'things_get 200: it shows a secret, and Cache-Control is missing'
+    for (const note of secrets) {
+      expect(found({ body: { ...THING, note } })).toEqual([fault])
+      expect(found({ body: { ...THING, note }, headers: { 'cache-control': 'no-store' } })).toEqual([])
+    }
+    const circumstances = { operations: [{ ...thingsGet, secret: true }] }
+    expect(found({}, circumstances)).toEqual([fault])
+    expect(found({ status: 404, body: { error: 'No.' } }, circumstances)).toEqual([])
+  })
+
   test('a schema that makes something else of what it is shown', () => {
     const body = Thing.extend({ note: z.unknown().transform(() => 'x') })
     const blind = { ...thingsGet, answers: { 200: { description: 'The thing.', body } } }

@@ -314,6 +314,20 @@ it('T3: the walk knows every operation of both interfaces, and which are not of 
   expect([...calls.keys()].toSorted()).toEqual(ofTenants.map(({ id }) => id).toSorted())
 })
 
+// test/conformance.ts holds each answer of the walk to it, and any other that shows a secret.
+it('K1, W1, N3: operations that answer secrets say so, so that no cache keeps them', () => {
+  expect(operations.filter(({ secret }) => secret).map(({ id }) => id)).toEqual([
+    'admin_users_export',
+    'admin_webhooks_create',
+    'admin_webhooks_rotate_secret',
+    'admin_notification_templates_preview',
+    'admin_notifications_log',
+    'admin_application_api_keys_create',
+    'admin_admin_keys_create',
+    'admin_admin_keys_rotate',
+  ])
+})
+
 describe('two tenants with the same keys, users and idempotency keys (T3)', () => {
   let alpha: Side
   let beta: Side

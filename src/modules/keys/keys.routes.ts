@@ -43,6 +43,7 @@ export const adminApplicationApiKeysCreate = operation({
   path: '/application-api-keys',
   summary: 'Create application keys, each for one user; they are shown only here',
   body: CreateApplicationKeysRequest,
+  secret: true,
   answers: {
     200: { description: 'None was created; the issues say why.', body: CreateApplicationKeysResponse },
     201: { description: 'At least one was created.', body: CreateApplicationKeysResponse },
@@ -81,6 +82,7 @@ export const adminAdminKeysCreate = operation({
   path: '/admin-api-keys',
   summary: 'Create admin keys; they are shown only here',
   body: CreateAdminKeysRequest,
+  secret: true,
   answers: {
     200: { description: 'None was created; the issues say why.', body: CreateAdminKeysResponse },
     201: { description: 'At least one was created.', body: CreateAdminKeysResponse },
@@ -108,6 +110,7 @@ export const adminAdminKeysRotate = operation({
   path: '/admin-api-keys/{id}/rotate',
   summary: 'Replace an admin key by a new one, which is shown only here; the old one is refused at once',
   params: z.object({ id: z.string().toLowerCase().meta({ format: 'uuid' }) }),
+  secret: true,
   answers: { 200: { description: 'The key as it is now.', body: CreatedAdminKey } },
   refuses: [403, 404, 422],
 })

@@ -39,6 +39,7 @@ const preview = operation({
   summary: 'Render a notification template for a user, without sending anything',
   params: z.object({ id: Uuid }),
   body: schemas.PreviewTemplateRequest,
+  secret: true,
   answers: { 200: { description: 'What the user would get.', body: schemas.PreviewTemplateResponse } },
   refuses: [400, 403, 404, 413, 422],
 })
@@ -50,6 +51,7 @@ const log = operation({
   path: '/notifications/log',
   summary: 'List what users were told by email and push, newest first',
   query: schemas.LogQuery,
+  secret: true,
   answers: { 200: { description: 'The page, newest first.', body: schemas.NotificationLogResponse } },
   refuses: [403, 422],
 })

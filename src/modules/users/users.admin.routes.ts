@@ -25,6 +25,7 @@ const adminUsersExport = operation({
   path: '/users/{id}/export',
   summary: 'Get everything that is held of a user',
   params: UserParams,
+  secret: true,
   answers: {
     200: {
       description: 'All of it; a body that is cut off, so that it is no JSON, is to be asked for again.',

@@ -32,6 +32,7 @@ const operations = resourceOperations({
   update: schemas.UpdateWebhooksRequest,
   updated: schemas.UpdateWebhooksResponse,
   deleted: schemas.DeleteWebhooksResponse,
+  secret: true,
 })
 
 const rotate = operation({
@@ -42,6 +43,7 @@ const rotate = operation({
   summary:
     'Replace the secret of a webhook by a new one, which is shown only here; the old one is void at once',
   params: z.object({ id: Uuid }),
+  secret: true,
   answers: { 200: { description: 'The webhook as it is now.', body: schemas.CreatedWebhook } },
   refuses: [403, 404, 422],
 })
