@@ -1,12 +1,13 @@
 import type { Access, Context } from '../context'
 import { refusals } from '../errors'
+import { networkOf } from '../shared/addresses'
 
 /** The window of each limit in seconds, as wrangler.toml sets it: nobody has to wait longer. */
 const WINDOW = 10
 
 /**
- * Counts a request against its limit: that of its key, or, where the key is unknown, that of the address it comes from. Throws 429
- * where the limit is reached. Cloudflare counts at each of its places on its own. A limiter that fails stops nobody.
+ * Counts a request against its limit: that of its key, or, if the key is unknown, that of the IPv4 address or IPv6 network (/64) that it
+ * comes from. Throws 429 if the limit is reached. Cloudflare counts at each of its places on its own. A limiter that fails stops nobody.
  */
 export async function limit(
   { env, variables }: Context,
@@ -16,7 +17,7 @@ export async function limit(
   if (variables.RATE_LIMITS === 'off') return
   const [limiter, key] =
     bearer === null
-      ? [env.ADDRESS_LIMIT, headers.get('cf-connecting-ip') ?? '']
+      ? [env.ADDRESS_LIMIT, networkOf(headers.get('cf-connecting-ip') ?? '')]
       : [bearer.access.kind === 'admin' ? env.ADMIN_LIMIT : env.APPLICATION_LIMIT, bearer.prefix ?? '']
   if (!(await isWithin(limiter, key))) throw refusals.tooMany(WINDOW)
 }

@@ -101,6 +101,37 @@ describe('rate limits (G2)', () => {
     expect(address.asked).toEqual(['192.0.2.3'])
   })
 
+  it('an IPv6 address is counted with its /64 network, and an IPv4 address by itself, however they are written', async () => {
+    const address = refusing()
+    const send = newApp({ RATE_LIMITS: 'on', ADDRESS_LIMIT: address.limiter })
+    const countedAs = async (given: string) => {
+      const headers = { 'cf-connecting-ip': given }
+      expect((await call(send, 'GET', '/v1/achievements', { headers })).status).toBe(429)
+      return address.asked.pop()
+    }
+    const network = await countedAs('2001:db8:1:2::1')
+    for (const same of [
+      '2001:db8:1:2:ffff:ffff:ffff:ffff',
+      '2001:0DB8:0001:0002::',
+      '2001:db8:1:2::192.0.2.1',
+    ])
+      expect(await countedAs(same)).toBe(network)
+    const others = [
+      '2001:db8:1:3::1',
+      '2001:db8:1::1',
+      '2001:db8::2:0:0:0:1',
+      '::1',
+      '192.0.2.1',
+      '192.0.2.2',
+      '',
+    ]
+    const counts = new Set([network])
+    for (const other of others) counts.add(await countedAs(other))
+    expect(counts.size).toBe(others.length + 1)
+    for (const mapped of ['::ffff:192.0.2.1', '::FFFF:c000:201', '0:0:0:0:0:ffff:192.0.2.1'])
+      expect(await countedAs(mapped)).toBe('192.0.2.1')
+  })
+
   it('429 comes before every other error', async () => {
     const tenant = await newTenant()
     const key = await tenant.key('ada')

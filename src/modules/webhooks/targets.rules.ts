@@ -1,4 +1,4 @@
-import { kindOfIpv4, kindOfIpv6 } from './addresses.rules'
+import { kindOfIpv4, kindOfIpv6 } from '../../shared/addresses'
 
 /** The most characters of a target, as it was given and as it is called. */
 export const TARGET_MAX = 2_048

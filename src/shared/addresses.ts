@@ -71,6 +71,20 @@ export function kindOfIpv6(address: string): AddressKind | null {
   return kind ?? (isIn(value, GLOBAL, 128) ? null : 'reserved')
 }
 
+/**
+ * The part of an address that one customer of an access provider has: all of an IPv4 address, and the /64 network of an IPv6 address. In
+ * whatever way an address is written, the answer is the same; an IPv4 address inside an IPv6 one counts as IPv4. What is no IPv6 address
+ * is returned as it is.
+ */
+export function networkOf(address: string): string {
+  const host = URL.parse(`http://[${address}]`)?.hostname
+  if (host === undefined) return address
+  const value = ipv6(host.slice(1, -1))
+  if (isIn(value, MAPPED, 128))
+    return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 0xffn)).join('.')
+  return `${(value >> 64n).toString(16)}::/64`
+}
+
 const kindOf4 = (value: bigint) => IPV4.find((range) => isIn(value, range, 32))?.[2] ?? null
 
 function tunnelled(value: bigint): AddressKind | null {
