@@ -82,7 +82,8 @@ async function tenantOf(ctx: Context, keyTenantId: string | null, name: string |
   // What is remembered is confirmed before anything comes of it; a refusal would not be.
   if (known !== undefined && (keyTenantId === null || keyTenantId === known)) return known
   const tenantId = await findTenantId(ctx.db, name)
-  if (tenantId === null) return refusals.tenantUnknown()
+  // An application key is told the same of every name but its own tenant's, so that it can't find out which names are taken.
+  if (tenantId === null) return keyTenantId === null ? refusals.tenantUnknown() : refusals.tenantOther()
   tenantNames.set(name, tenantId)
   return keyTenantId === null || keyTenantId === tenantId ? tenantId : refusals.tenantOther()
 }
