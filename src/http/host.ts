@@ -1,5 +1,5 @@
-import { getPath } from 'hono/utils/url'
 import type { Bindings } from '../env'
+import { rawPath } from './path'
 
 /** Whether a request came by the host on which `/v1/…` is the admin interface (G1). */
 export function isByAdminHost(request: Request, env: Bindings | undefined): boolean {
@@ -12,7 +12,7 @@ export function isByAdminHost(request: Request, env: Bindings | undefined): bool
  * `/v1/…` is the admin interface.
  */
 export function routedPath(request: Request, env: Bindings | undefined): string {
-  const path = getPath(request)
+  const path = rawPath(request.url)
   if (/^\/api(\/|$)/.test(path)) return `/v1${path.slice('/api'.length)}`
   return path.startsWith('/v1/') && isByAdminHost(request, env) ? `/admin${path}` : path
 }

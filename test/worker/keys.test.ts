@@ -354,6 +354,22 @@ describe('what every response carries', () => {
       '/api/x',
       '/v1/users/ada/',
       '//v1/users',
+      '/v1//users/ada',
+      '/v1/users//points/xp',
+      '/v1/users/ada//points/xp',
+      // Only what a parameter stands for may be percent-encoded.
+      '/%76%31/users/ada',
+      '/v1/%75sers/ada',
+      '/%61pi/users/ada',
+      '/v1/users/ada%2Fpoints/xp',
+      '/v1/users/ada/point%73/xp',
+      '/v1%2Fusers/ada',
+      '/v1/openapi%2Ejson',
+      '/%61dmin/v1/metrics',
+      '/admin%2Fv1/metrics',
+      '/admin/v1/metric%73',
+      '/%68ealth',
+      '/d%6Fcs',
     ]
     for (const path of paths) {
       for (const headers of [{}, { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id }]) {

@@ -219,12 +219,10 @@ describe('header and host tricks', () => {
   it('G1, G2: on the admin host every spelling of a path leads to the admin interface, or nowhere', async () => {
     for (const path of [
       '/v1/attributes',
-      '/%761/attributes',
       '/v1/./attributes',
       '/x/../v1/attributes',
       '/v1/x/%2e%2e/attributes',
       '/admin/v1/attributes',
-      '/%61dmin/v1/attributes',
       '/admin/../v1/attributes',
       '/api/../v1/attributes',
       '\\v1\\attributes',
@@ -237,6 +235,9 @@ describe('header and host tricks', () => {
     for (const path of [
       '//v1/attributes',
       '/v1//attributes',
+      '/%761/attributes',
+      '/%61dmin/v1/attributes',
+      '/v1/%61ttributes',
       '/v1%2fattributes',
       '/V1/attributes',
       '/v1/..%2fv1/attributes',
