@@ -5,6 +5,7 @@ import type { LeaderboardObject } from './modules/leaderboards/board.object'
 import type { Repair } from './modules/leaderboards/delivery.service'
 import type { Outgoing } from './modules/outbox/outbox'
 import type { Timekeeper } from './modules/timekeeper/timekeeper.object'
+import { namedTarget } from './modules/webhooks/targets.rules'
 
 const onOff = z.enum(['on', 'off']).default('off')
 const some = z.string().optional()
@@ -23,6 +24,17 @@ const Variables = z.object({
   RATE_LIMITS: z.enum(['on', 'off']).default('on'),
   /** Seconds within which a webhook has to answer (W4). */
   WEBHOOK_TIMEOUT: z.coerce.number().int().min(1).max(300).default(60),
+  /** Targets of webhooks that are permitted although they are private or take http: `host:port` each, between commas (W1). */
+  WEBHOOK_ALLOW: z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      const entries = text?.split(',').map((entry) => entry.trim()) ?? []
+      const allowed = entries.map(namedTarget)
+      if (allowed.includes(null))
+        context.addIssue('must be host:port, several between commas, with IPv6 addresses in brackets')
+      return new Set(allowed.filter((target) => target !== null))
+    }),
   /** Load the demo configuration into an empty database. */
   DEMO: onOff,
   /** Where the service is reached from outside: where links in notifications lead. Without it, where the template was written through. */

@@ -26,6 +26,7 @@ const OURS = [
   'TEST_CLOCK',
   'RATE_LIMITS',
   'WEBHOOK_TIMEOUT',
+  'WEBHOOK_ALLOW',
   'PUBLIC_URL',
   'NODE_ENV',
 ]

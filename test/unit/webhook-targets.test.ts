@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Target, targetOf } from '../../src/modules/webhooks/targets.rules'
+import { namedTarget, type Target, targetOf } from '../../src/modules/webhooks/targets.rules'
 import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../targets'
 
 const inProduction = (url: string) => targetOf(url, { loopbackAllowed: false })
@@ -79,5 +79,68 @@ describe('W1: what may be a target', () => {
         expect([host, isRefused(inProduction(`https://${host}/`))]).toEqual([host, judged])
       }
     }
+  })
+
+  it('WEBHOOK_ALLOW permits what it names, host and port, by https and http, and nothing else', () => {
+    const allowed = new Set(
+      ['nas.LAN:8080', '10.1:80', '[FD00::0:1]:443', 'localhost:3000', 'Example.com:80'].map(
+        (entry) => namedTarget(entry) ?? '',
+      ),
+    )
+    const judge = (url: string) => targetOf(url, { loopbackAllowed: false, allowed })
+    for (const url of [
+      'http://nas.lan:8080/a?b',
+      'https://nas.lan:8080/',
+      'http://10.0.0.1/',
+      'https://10.0.0.1:80/',
+      'http://0xa000001:80/',
+      'https://[fd00::1]/',
+      'http://[fd00:0::1]:443/',
+      'http://localhost:3000/',
+      'http://example.com/',
+    ])
+      expect(judge(url)).toEqual({ url: new URL(url).href })
+    for (const url of [
+      'http://nas.lan/',
+      'https://nas.lan/',
+      'http://nas.lan:80800/',
+      'http://a.nas.lan:8080/',
+      'http://nas.lan.:8080/',
+      'https://10.0.0.1/',
+      'http://10.0.0.2/',
+      'http://[fd00::1]/',
+      'http://[fd00::2]:443/',
+      'http://localhost:3001/',
+      'http://example.com:8080/',
+      'http://user@nas.lan:8080/',
+      'ftp://nas.lan:8080/',
+    ])
+      expect([url, isRefused(judge(url))]).toEqual([url, true])
+  })
+
+  it('what WEBHOOK_ALLOW names has a port, and IPv6 addresses have brackets', () => {
+    expect(namedTarget('NAS.lan:080')).toBe('nas.lan:80')
+    expect(namedTarget('0x7f.1:3000')).toBe('127.0.0.1:3000')
+    expect(namedTarget('[::0:1]:3000')).toBe('[::1]:3000')
+    for (const text of [
+      '',
+      ':80',
+      'nas.lan',
+      'nas.lan:',
+      'nas.lan:0',
+      'nas.lan:65536',
+      'nas.lan:http',
+      'nas.lan:80/hooks',
+      'http://nas.lan:80',
+      'user@nas.lan:80',
+      'nas.lan:80:80',
+      '::1:3000',
+      '[::1]',
+      '[::1:3000',
+      '[::g]:3000',
+      'na s:80',
+      '256.1.1.1:80',
+    ])
+      expect([text, namedTarget(text)]).toEqual([text, null])
   })
 })

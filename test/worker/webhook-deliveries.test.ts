@@ -119,6 +119,20 @@ describe('one attempt (W3, W4)', () => {
     expect(await hook.seen()).toEqual([])
   })
 
+  it('W1: what WEBHOOK_ALLOW names is called, by http too; without its port it names nothing', async () => {
+    const hook = new Hook()
+    const { host } = new URL(hook.url)
+    const attempt = (WEBHOOK_ALLOW: string) =>
+      carrierTo(hook, 5, variables({ ...env, TEST_CLOCK: 'off', WEBHOOK_ALLOW })).attempt(letter(NOON))
+    expect(await attempt(host)).toEqual({ kind: 'delivered', status: 200 })
+    expect(await attempt(` nas.lan:80 , ${host}`)).toEqual({ kind: 'delivered', status: 200 })
+    expect(await attempt('nas.lan:80')).toMatchObject({ kind: 'refused' })
+    expect(await hook.seen()).toHaveLength(2)
+    for (const WEBHOOK_ALLOW of [host.replace(/:\d+$/, ''), `${host},`, '*', `https://${host}`])
+      expect(() => variables({ ...env, WEBHOOK_ALLOW })).toThrow('WEBHOOK_ALLOW')
+    expect(variables({ ...env, WEBHOOK_ALLOW: '' }).WEBHOOK_ALLOW).toEqual(new Set())
+  })
+
   it('WEBHOOK_TIMEOUT is 60 unless said, a whole number from 1 to 300', () => {
     expect(variables({ ...env }).WEBHOOK_TIMEOUT).toBe(60)
     expect(variables({ ...env, WEBHOOK_TIMEOUT: '300' }).WEBHOOK_TIMEOUT).toBe(300)

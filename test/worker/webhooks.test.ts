@@ -233,6 +233,25 @@ describe('targets (W1)', () => {
     expect((await production.admin('POST', '/webhooks', [HOOK])).status).toBe(201)
   })
 
+  it('W1: what WEBHOOK_ALLOW names may be set, by http too, and nothing else that is private', async () => {
+    const tenant = await newTenant()
+    const production = tenant.through(
+      newApp({ TEST_CLOCK: 'off', WEBHOOK_ALLOW: 'nas.lan:8080,[fd00::1]:443' }),
+    )
+    for (const url of ['http://nas.lan:8080/hook', 'https://[fd00::1]/hook']) {
+      const made = await make(production, { url })
+      expect(made.url).toBe(url)
+      expect((await production.admin('PATCH', '/webhooks', [{ id: made.id, url }])).status).toBe(200)
+    }
+    for (const url of ['http://nas.lan/hook', 'https://nas.lan/hook', 'http://[fd00::1]/hook']) {
+      const refused = await production.admin('POST', '/webhooks', [{ ...HOOK, url }])
+      expect([refused.status, at(refused.body, 'error')]).toEqual([
+        422,
+        expect.stringContaining('0.url: must lead to a public'),
+      ])
+    }
+  })
+
   it('the Workers run time reads every spelling as the tests of the rules do', () => {
     const refused = (url: string, loopbackAllowed: boolean) => 'refused' in targetOf(url, { loopbackAllowed })
     for (const loopbackAllowed of [true, false]) {

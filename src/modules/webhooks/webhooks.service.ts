@@ -11,7 +11,7 @@ import { forgetCouriers, refreshCouriers } from '../couriers/couriers.service'
 import { heedListeners } from '../notifications/listening.service'
 import { makeDue } from '../timekeeper/timekeeper.repository'
 import { newSecret } from './secrets'
-import { TARGET_MAX, type Target, targetOf } from './targets.rules'
+import { TARGET_MAX, type Target, targetOf, targetRules } from './targets.rules'
 import { storeWebhooks } from './webhooks.repository'
 import type {
   AdminWebhook,
@@ -43,7 +43,7 @@ function withSecret(webhook: Webhook): z.infer<typeof CreatedWebhook> {
 
 /** Loopback targets are for development (W1). */
 function targetIn({ variables }: Scope, url: string): Target {
-  return targetOf(url, { loopbackAllowed: variables.TEST_CLOCK === 'on' })
+  return targetOf(url, targetRules(variables))
 }
 
 /** What is longer than the schemas have it, they refuse by themselves. */
