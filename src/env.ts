@@ -24,6 +24,8 @@ const Variables = z.object({
   RATE_LIMITS: z.enum(['on', 'off']).default('on'),
   /** Seconds within which a webhook has to answer (W4). */
   WEBHOOK_TIMEOUT: z.coerce.number().int().min(1).max(300).default(60),
+  /** Seconds within which the body of a request has to arrive (G2). */
+  BODY_TIMEOUT: z.coerce.number().int().min(1).max(300).default(30),
   /** Targets of webhooks that are permitted although they are private or take http: `host:port` each, between commas (W1). */
   WEBHOOK_ALLOW: z
     .string()

@@ -1,7 +1,10 @@
+/** The statuses with which a request can be refused (G2). */
+export const REFUSAL_STATUSES = [400, 401, 403, 404, 408, 413, 422, 429, 500] as const
+
 /** An answer that refuses the request: its status and one sentence that says what is wrong and how to mend it (G2). */
 export class Refusal extends Error {
   constructor(
-    readonly status: 400 | 401 | 403 | 404 | 413 | 422 | 429 | 500,
+    readonly status: (typeof REFUSAL_STATUSES)[number],
     message: string,
     /** In how many seconds to try again, where waiting helps. */
     readonly retryAfter: number | null = null,
@@ -57,6 +60,8 @@ export const refusals = {
   tenantOther: () =>
     new Refusal(403, 'This application key belongs to another tenant. Leave the Tenant-ID header out.'),
   bodyTooLarge: (limit: string) => new Refusal(413, `The body is larger than ${limit}. Send less at once.`),
+  bodyTooSlow: (seconds: number) =>
+    new Refusal(408, `The body did not arrive within ${seconds} s. Send it again, or in smaller parts.`),
   bodyNotJson: () => new Refusal(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
   notFound: (what: string) => new Refusal(404, `${what} does not exist. Check the path.`),
   /** `events` are those of a batch whose metric does not exist, by their index from 0. */

@@ -1,6 +1,7 @@
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { refusals } from '../errors'
+import { within } from '../shared/within'
 import type { AppEnv } from './app'
 
 const MIB = 1_048_576
@@ -9,34 +10,41 @@ const MIB = 1_048_576
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /**
- * Reads the body as JSON in UTF-8, whatever content type it names: 413 when it is too large, 400 when it is no JSON (G2). The
- * limit is in bytes.
+ * Reads the body as JSON in UTF-8, whatever content type it names: 413 when it is too large, 408 when it has not arrived after BODY_TIMEOUT
+ * seconds, 400 when it is no JSON (G2). The limit is in bytes.
  */
-export function readBody(limit = MIB): MiddlewareHandler<AppEnv>[] {
-  return [
-    bodyLimit({
-      maxSize: limit,
-      onError: () => {
-        throw refusals.bodyTooLarge(`${limit / MIB} MiB`)
-      },
-    }),
-    async (c, next) => {
-      try {
-        const text = UTF8.decode(await c.req.raw.arrayBuffer())
-        c.set('json', JSON.parse(text))
-        // For the validator, which reads it again. Hono keeps promises there, whatever its types say.
-        Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
-      } catch (error) {
-        if (error instanceof SyntaxError || error instanceof TypeError) throw refusals.bodyNotJson()
-        throw error
-      }
-      // The validator reads a body only where its type says just JSON.
-      if (c.req.header('content-type') !== 'application/json') {
-        const headers = new Headers(c.req.raw.headers)
-        headers.set('content-type', 'application/json')
-        c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers })
-      }
-      await next()
+export function readBody(limit = MIB): MiddlewareHandler<AppEnv> {
+  const limited = bodyLimit({
+    maxSize: limit,
+    onError: () => {
+      throw refusals.bodyTooLarge(`${limit / MIB} MiB`)
     },
-  ]
+  })
+  const bytesOf = async (c: Context<AppEnv>) => {
+    let bytes = new ArrayBuffer()
+    await limited(c, async () => {
+      bytes = await c.req.raw.arrayBuffer()
+    })
+    return bytes
+  }
+  return async (c, next) => {
+    const seconds = c.get('ctx').variables.BODY_TIMEOUT
+    try {
+      const bytes = await within(seconds * 1_000, bytesOf(c), () => refusals.bodyTooSlow(seconds))
+      const text = UTF8.decode(bytes)
+      c.set('json', JSON.parse(text))
+      // For the validator, which reads it again. Hono keeps promises there, whatever its types say.
+      Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof TypeError) throw refusals.bodyNotJson()
+      throw error
+    }
+    // The validator reads a body only where its type says just JSON.
+    if (c.req.header('content-type') !== 'application/json') {
+      const headers = new Headers(c.req.raw.headers)
+      headers.set('content-type', 'application/json')
+      c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers })
+    }
+    await next()
+  }
 }

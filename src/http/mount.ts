@@ -129,7 +129,7 @@ export function stages<F, S>(
   scopeOf: (c: HonoContext<AppEnv>) => S,
 ): Handler[] {
   const list: Handler[] = []
-  if (spec.body) list.push(...readBody(spec.bodyLimit))
+  if (spec.body) list.push(readBody(spec.bodyLimit))
   list.push(ownUser(subject))
   if (find) {
     list.push(async (c, next) => {

@@ -56,6 +56,7 @@ const REFUSALS = {
   401: 'The API key is missing or not valid.',
   403: 'The API key does not permit this.',
   404: 'What the path or the Tenant-ID header names does not exist.',
+  408: 'The body did not arrive in time. Send it again.',
   413: 'The body is too large.',
   422: 'Something in the request is wrong; the error names every fault.',
   429: 'Too many requests; Retry-After says in how many seconds to try again.',

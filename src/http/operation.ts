@@ -44,9 +44,11 @@ export type OperationSpec = {
   refuses: readonly (400 | 403 | 404 | 413 | 422)[]
 }
 
-/** Every status with which an operation may refuse: its own, those of all, and in a tenant those of its `Tenant-ID` (G2, T2). */
-export function refusalsOf({ account, refuses }: OperationSpec) {
-  return [...new Set([401, 429, 500, ...(account ? [] : ([403, 404, 422] as const)), ...refuses] as const)]
+/** Every status with which an operation may refuse: its own, those of all, of all with a body, and in a tenant those of its `Tenant-ID` (G2, T2). */
+export function refusalsOf({ account, body, refuses }: OperationSpec) {
+  const ofTenant = account ? [] : ([403, 404, 422] as const)
+  const ofBody = body ? ([408] as const) : []
+  return [...new Set([401, 429, 500, ...ofTenant, ...ofBody, ...refuses] as const)]
 }
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined

@@ -1,5 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort, launch, newProject, type Server, startServer } from './harness'
@@ -47,7 +49,11 @@ describe('two projects, started at the same time', () => {
     const port = await freePort()
     ;[plain, custom] = await Promise.all([
       startServer({ folder: first, by: 'npm' }),
-      startServer({ folder: second, port, env: { DEMO: 'off', ADMIN_HOST: `localhost:${port}` } }),
+      startServer({
+        folder: second,
+        port,
+        env: { DEMO: 'off', ADMIN_HOST: `localhost:${port}`, BODY_TIMEOUT: '1' },
+      }),
     ])
   }, SLOW)
 
@@ -136,6 +142,15 @@ describe('two projects, started at the same time', () => {
     const page = async (base: string) => (await fetch(`${base}/docs/start.js`)).text()
     expect(await page(custom.url)).not.toContain('"/v1/openapi.json"')
     expect(await page(`http://127.0.0.1:${custom.port}`)).toContain('"/v1/openapi.json"')
+  })
+
+  test('G2: a body whose end does not arrive in time is 408', async () => {
+    const headers = { 'X-API-KEY': custom.adminKey, 'Content-Length': 100 }
+    const sent = request(`${custom.url}/admin/v1/metrics`, { method: 'POST', headers })
+    sent.write('[{"key":')
+    const [answer] = await once(sent, 'response')
+    expect(answer.statusCode).toBe(408)
+    sent.destroy()
   })
 
   test('another one in the same folder is refused, on whatever port: each would have a ranking of its own', async () => {

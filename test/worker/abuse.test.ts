@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { variables } from '../../src/env'
 import type { OperationSpec } from '../../src/http/operation'
 import { adminOperations, applicationOperations } from '../../src/operations'
 import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
@@ -125,6 +126,36 @@ describe('bodies', () => {
     const raw = `${body.slice(0, -2)}${' '.repeat(MIB - body.length)}"}`
     expect(raw.length).toBe(MIB)
     expect((await call(toApp, 'PUT', '/v1/users/mib', { raw, headers: headers() })).status).toBe(200)
+    expect(errors).not.toHaveBeenCalled()
+  })
+
+  it('G2: a body that does not arrive in BODY_TIMEOUT seconds is 408, and nothing of it is stored', async () => {
+    const before = await everything()
+    const send = newApp({ BODY_TIMEOUT: '1' })
+    let ended = false
+    // A byte now and then, and never the last one.
+    const trickle = () =>
+      new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          await scheduler.wait(50)
+          if (ended) controller.close()
+          else controller.enqueue(new TextEncoder().encode(' '))
+        },
+      })
+    const answers = await Promise.all(
+      WRITES.map((spec) =>
+        call(send, spec.method.toUpperCase(), pathOf(spec), { raw: trickle(), headers: headers() }),
+      ),
+    )
+    ended = true
+    for (const { status, body } of answers) {
+      const error = 'The body did not arrive within 1 s. Send it again, or in smaller parts.'
+      expect([status, body]).toEqual([408, { error }])
+    }
+    expect(await everything()).toEqual(before)
+    expect(variables({ ...env }).BODY_TIMEOUT).toBe(30)
+    for (const BODY_TIMEOUT of ['0', '301', '1.5', 'long'])
+      expect(() => variables({ ...env, BODY_TIMEOUT })).toThrow('BODY_TIMEOUT')
     expect(errors).not.toHaveBeenCalled()
   })
 

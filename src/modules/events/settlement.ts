@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Command, CompletionCommand, EventCommand } from '../../engine/evaluate'
 import type { UserState } from '../../engine/state'
-import { listed, Refusal } from '../../errors'
+import { listed, REFUSAL_STATUSES, Refusal } from '../../errors'
 import type { Instant } from '../../shared/clock'
 import { fromMicros } from '../../shared/decimal'
 import { completedAnswers, userAchievementAnswer } from '../achievements/achievements.answers'
@@ -40,7 +40,7 @@ export const Settlement = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('preferences'), body: accepted(UserPreferencesResponse) }),
   z.object({
     kind: z.literal('refused'),
-    status: z.literal([400, 401, 403, 404, 413, 422, 429, 500]),
+    status: z.literal(REFUSAL_STATUSES),
     message: z.string(),
   }),
   /** An event that counted, at this place of the log, but whose answer is lost; with a key it can be told as a replay. */
