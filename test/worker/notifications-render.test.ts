@@ -114,6 +114,33 @@ describe('what a template can reach', () => {
     expect(() => rendered('text', '{{ x | divided_by }}', { x: { toString: null } })).not.toThrow(TypeError)
   })
 
+  it('N3: sha256 and hmac_sha256 write the hash in hexadecimal', async () => {
+    const hex = (hash: ArrayBuffer) =>
+      [...new Uint8Array(hash)].map((n) => n.toString(16).padStart(2, '0')).join('')
+    const encoder = new TextEncoder()
+    const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+    const word = 'é😀'.repeat(50)
+    for (const [text, secret] of [
+      ['', 'k'],
+      ['ada', word],
+      [word, 'k'.repeat(65)],
+    ]) {
+      const key = await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, ['sign'])
+      const signed = hex(await crypto.subtle.sign('HMAC', key, encoder.encode(text)))
+      const hashed = hex(await crypto.subtle.digest('SHA-256', encoder.encode(text)))
+      const variables = { text, secret }
+      for (const form of ['html', 'text'] as const) {
+        expect(rendered(form, '{{ text | sha256 }}', variables)).toBe(hashed)
+        expect(rendered(form, '{% assign h = text | hmac_sha256: secret %}{{ h | upcase }}', variables)).toBe(
+          signed.toUpperCase(),
+        )
+      }
+    }
+    expect(rendered('text', '{{ 12 | sha256 }} {{ nothing | sha256 }}')).toBe(
+      rendered('text', '{{ "12" | sha256 }} {{ "" | sha256 }}'),
+    )
+  })
+
   it('N3: dates are in UTC, in English', () => {
     expect(rendered('text', '{{ d | date: "%A %-d %B %H:%M" }}', { d: '2030-03-01T23:30:00.000Z' })).toBe(
       'Friday 1 March 23:30',

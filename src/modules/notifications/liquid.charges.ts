@@ -37,11 +37,14 @@ function look({ memoryLimit }: Budget, most: number, values: readonly unknown[])
 const BRIEF = ['size', 'first', 'last', 'default', 'raw']
 
 /**
- * The filters, of which each use costs 1 and what it looks at: its input and its arguments. Some of liquidjs's own charge nothing for texts, however
- * long.
+ * The filters, liquidjs's and our own, of which each use costs 1 and what it looks at: its input and its arguments. Some of liquidjs's own charge
+ * nothing for texts, however long.
  */
-export function chargedFilters(most: number): [name: string, FilterImplOptions][] {
-  return Object.entries(filters).map(([name, filter]) => {
+export function chargedFilters(
+  most: number,
+  own: Readonly<Record<string, FilterImplOptions>>,
+): [name: string, FilterImplOptions][] {
+  return Object.entries<FilterImplOptions>({ ...filters, ...own }).map(([name, filter]) => {
     const { handler, raw } = typeof filter === 'function' ? { handler: filter, raw: false } : filter
     return [
       name,

@@ -1,3 +1,4 @@
+import { hash, hmac } from 'fast-sha256'
 import { type Context, defaultOperators, type Emitter, Liquid, type Template } from 'liquidjs'
 import {
   boundRanges,
@@ -75,7 +76,7 @@ function engine(form: Form): Liquid {
   })
   for (const tag of PARTIALS) delete liquid.tags[tag]
   liquid.registerTag('cycle', ChargedCycle)
-  for (const [name, filter] of chargedFilters(BUDGET)) liquid.registerFilter(name, filter)
+  for (const [name, filter] of chargedFilters(BUDGET, HASHES)) liquid.registerFilter(name, filter)
   const { renderer } = liquid
   const render = renderer.renderTemplates.bind(renderer)
   renderer.renderTemplates = (templates, context, emitter = new Page(context)) => {
@@ -110,6 +111,15 @@ function plain(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(plain).join('')
   return value === null || value === undefined ? '' : String(value)
+}
+
+const bytesOf = (value: unknown) => new TextEncoder().encode(plain(value))
+const hex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** Hashes in hexadecimal. liquidjs's own are promises in a Worker, and rendering waits for none. */
+const HASHES = {
+  sha256: (value: unknown) => hex(hash(bytesOf(value))),
+  hmac_sha256: (value: unknown, key: unknown) => hex(hmac(bytesOf(key), bytesOf(value))),
 }
 
 boundRanges()
