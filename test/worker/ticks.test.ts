@@ -5,6 +5,7 @@ import { type TickStep, tickStep } from '../../src/modules/points/ticks.service'
 import { type DueWork, ticksOf } from '../../src/modules/timekeeper/timekeeper.repository'
 import { type Instant, instant } from '../../src/shared/clock'
 import { anotherUuid, readable } from '../readable'
+import { forgetTime, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { at, expectBetween, newTenant, type TestTenant } from './harness'
 
@@ -500,6 +501,28 @@ describe('changes of time triggers (P4, G9)', () => {
     await allSteps(setup)
     expect((await duesOf(setup)).slice(2)).toEqual(dues(third - 5 * HOUR, 2 * HOUR, 1, 2))
   })
+
+  it.each([
+    ['a shorter one', 24, { timeInterval: 2 }, [2, 4]],
+    ['a longer one', 1, { timeInterval: 3 }, [3]],
+    ['another unit', 3, { timeUnit: 'days', timeInterval: 1 }, []],
+  ])(
+    'P4: another interval at the very moment of the creation, %s, has its own ticks',
+    async (_name, interval, change, hours) => {
+      const start = Date.now() + DAY
+      await moveTo(start)
+      try {
+        const setup = await withTicks([{ interval }])
+        const [id] = setup.ids
+        await setup.tenant.admin('PATCH', setup.path, [{ id, ...change }])
+        expect(await anchorOf(setup)).toBe(start)
+        await moveTo(start + 4 * HOUR)
+        expect(await duesOf(setup)).toEqual(hours.map((hour) => start + hour * HOUR))
+      } finally {
+        await forgetTime()
+      }
+    },
+  )
 
   it('a change in the middle of a pass waits for its end: nobody gets what others do not', async () => {
     const setup = await withTicks([{}], { users: [] })

@@ -7,7 +7,7 @@ import { betweenPasses, parseProgress, stillAhead, ticksRow } from './ticks.repo
 import { earliest } from './ticks.rules'
 import { isTicking } from './triggers.rules'
 
-/** What makes newly anchored triggers' ticks due; part of the batch that stores the triggers (P4). */
+/** What makes the ticks of triggers due whose first tick is a new one; part of the batch that stores the triggers (P4). */
 export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): D1PreparedStatement[] {
   const first = earliest(triggers, 0)
   if (first === null) return []

@@ -20,6 +20,7 @@ import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } fr
 import { triggerAnswer } from './points.answers'
 import { pointsTriggers, triggerVersions } from './points.table'
 import { scheduleTicks, settleTicks } from './schedule.service'
+import { nextTick } from './ticks.rules'
 import { isTicking, triggerFrom, triggerObjection, triggerPatched } from './triggers.rules'
 
 type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>
@@ -155,13 +156,14 @@ export async function updateTriggers(scope: Scope, systemId: string, items: read
       return triggerObjection(config, next) ?? next
     })
     const { changed } = draft
-    const anchors = new Map(before.map(({ id, anchor }) => [id, anchor]))
+    // The anchor alone does not tell: another interval at the moment of the activation leaves it where it is.
+    const firstTicks = new Map(before.map((trigger) => [trigger.id, nextTick(trigger, 0)]))
     const statements = [
       ...changed.map((trigger) => updateTrigger(scope, trigger)),
       ...rememberVersions(scope, config, changed),
       ...scheduleTicks(
         scope,
-        changed.filter(({ id, anchor }) => anchor !== anchors.get(id)),
+        changed.filter((trigger) => nextTick(trigger, 0) !== firstTicks.get(trigger.id)),
       ),
     ]
     const ids = changed.map(({ id }) => id)
