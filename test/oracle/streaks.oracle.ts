@@ -1,7 +1,7 @@
 import { type Frequency, localAt, offsetIn, periodOf, plusDays, plusPeriods } from './calendar.oracle'
 
 /**
- * What a user's streak is, by the rules S1–S9, U6, U7 and E8 alone: it imports nothing of the service. The whole history is lived through
+ * What a user's streak is, by the rules S1–S11, U6, U7, P2 and E8 alone: it imports nothing of the service. The whole history is lived through
  * again, local day by local day.
  */
 
@@ -69,7 +69,6 @@ export const WRONG_STREAKS = [
   'S4: a date that was skipped takes a freeze',
   'S4: a date counts twice',
   'S4: a lost period may begin a streak',
-  'S4: a skipped period is open to those who come back',
   'S5: expires with the current period',
   'S5: expires in a pause',
   'S5: a freeze moves the beginning',
@@ -88,9 +87,25 @@ export const WRONG_STREAKS = [
   'S9: freezes in hand go',
   'S9: pauses do not count in a recount',
   'U6: no initial freezes',
-  'U7: an opted-out streak comes back',
-  'U7: what was before counts again',
+  'U7: a streak that its user has switched off is shown',
   'U7: own metrics count without personalisation',
+  'S10: switched off by the user, a streak begins again from 0',
+  'S10: switched off by the user, a period is open again',
+  'S10: switched off by the user, a period loses its sums',
+  'S10: events do not count while the user has streaks off',
+  'S10: events do not count while the tenant has streaks off',
+  'S10: nothing is missed while the user has streaks off',
+  'S10: an event extends in silence',
+  'S11: a date that was skipped stays closed to those who come back',
+  'S11: what was judged on the way stays so',
+  'S11: what counted on the way is lost',
+  'S11: every date that is skipped is spared',
+  'S11: one of six dates is spared',
+  'S11: one of eight dates is spared',
+  'S11: a date that is open again was spared',
+  'S11: a date that is missed after the streak was extended beyond it was not spared',
+  'S11: a paused date is spared by travel',
+  'S11: a week or month is spared',
   'E8: dates are those of UTC',
   'E8: dates are those of the zone of now',
 ] as const
@@ -99,10 +114,22 @@ export type WrongStreaks = (typeof WRONG_STREAKS)[number]
 type Run = { length: number; started: string; extended: number | null }
 type Pause = { start: string; end: string }
 type Mark = { length: number; usedFreeze: boolean; usedPause: boolean }
+/** What happened, without changes of zone; an event with its date, and a pause's end with the last date that is over. */
+type Act =
+  | { do: 'event'; at: number; date: string; metric: string; value: number }
+  | { do: 'pause'; id: string; start: string; end: string }
+  | { do: 'unpause'; id: string; over: string }
+  | { do: 'freeze' | 'restore' }
+  | { do: 'preferences'; enabled?: boolean; mode?: 'ALL' | 'OR'; metrics?: OracleThresholds }
+  | { do: 'settings'; settings: OracleSettings }
+/** An event counts for its `date`; `on` is the date up to which its user had lived by then. */
 type Logged =
-  | { do: 'event'; at: number; date: string; metric: string; value: number; zone: string }
-  | { do: 'jump'; from: string; to: string }
+  | { do: 'event'; at: number; date: string; on: string; metric: string; value: number }
+  | { do: 'move'; from: string; to: string }
+  | { do: 'lend'; date: string }
   | { do: 'switch'; isOff: boolean; date: string }
+/** A change of zone to a later date: the user's life before it, and what happened since. */
+type Journey = { from: string; to: string; home: StreakReplay; since: Act[] }
 
 /** A history that is lived through. */
 export class StreakReplay {
@@ -131,6 +158,16 @@ export class StreakReplay {
   }
   #history = new Map<string, Mark>()
   #log: Logged[] = []
+  /** When periods were satisfied that are still to come, since the user has come back to an earlier date (S11). */
+  #ahead = new Map<string, number>()
+  /** The last date that was spared by travel, and one that is open again although the streak was extended beyond it. */
+  #spared: string | null = null
+  #lent: string | null = null
+  #journeys: Journey[] = []
+  /** The lengths to which events have extended the streak while it was shown, in order (P2). */
+  #extensions: number[] = []
+  /** Whether what is lived through has happened before. */
+  #isRetold = false
   /** Whether the tenant's streaks are off. */
   #isOff = false
   /** Whether the log is being recounted (S9). */
@@ -152,27 +189,43 @@ export class StreakReplay {
     return this.#created !== ''
   }
 
+  /** How often a streak trigger of this length has fired (P2). */
+  firings(length: number): number {
+    return this.#extensions.filter((one) => one % length === 0).length
+  }
+
   /** Another one that has lived through the same, to look at. */
   #copy(): StreakReplay {
     const copy = new StreakReplay(this.#settings, ...this.#wrong)
-    copy.#now = this.#now
-    copy.#zone = this.#zone
-    copy.#date = this.#date
-    copy.#latest = this.#latest
-    copy.#createdAt = this.#createdAt
-    copy.#created = this.#created
-    copy.#run = this.#run
-    copy.#closed = this.#closed
-    copy.#sums = this.#sums
-    copy.#freezes = this.#freezes
-    copy.#forgone = this.#forgone
-    copy.#pauses = new Map(this.#pauses)
-    copy.#deleted = [...this.#deleted]
-    copy.#own = this.#own
-    copy.#history = new Map(this.#history)
-    copy.#log = this.#log
-    copy.#isOff = this.#isOff
+    copy.#become(this)
     return copy
+  }
+
+  /** Takes over another one's life. */
+  #become(other: StreakReplay): void {
+    this.#settings = other.#settings
+    this.#now = other.#now
+    this.#zone = other.#zone
+    this.#date = other.#date
+    this.#latest = other.#latest
+    this.#createdAt = other.#createdAt
+    this.#created = other.#created
+    this.#run = other.#run
+    this.#closed = other.#closed
+    this.#sums = new Map([...other.#sums].map(([period, sums]) => [period, new Map(sums)]))
+    this.#freezes = other.#freezes
+    this.#forgone = other.#forgone
+    this.#pauses = new Map(other.#pauses)
+    this.#deleted = [...other.#deleted]
+    this.#own = other.#own
+    this.#history = new Map(other.#history)
+    this.#log = [...other.#log]
+    this.#ahead = new Map(other.#ahead)
+    this.#spared = other.#spared
+    this.#lent = other.#lent
+    this.#journeys = [...other.#journeys]
+    this.#extensions = [...other.#extensions]
+    this.#isOff = other.#isOff
   }
 
   /** Takes what happened next; answers whether it did anything (a freeze at the maximum and a needless restore don't). */
@@ -189,19 +242,30 @@ export class StreakReplay {
       return true
     }
     this.#liveUntil(at)
-    switch (happening.do) {
-      case 'zone':
-        return this.#moveTo(happening.zone ?? 'UTC')
+    if (happening.do === 'zone') return this.#moveTo(happening.zone ?? 'UTC')
+    if (happening.do === 'event' && happening.zone !== undefined) this.#moveTo(happening.zone ?? 'UTC')
+    const act = this.#actOf(happening)
+    for (const { since } of this.#journeys) since.push(act)
+    return this.#act(act)
+  }
+
+  #actOf(happening: Exclude<Happening, { do: 'create' | 'zone' }>): Act {
+    if (happening.do === 'event') return { ...happening, date: this.#date }
+    if (happening.do !== 'unpause') return happening
+    return { ...happening, over: plusDays(this.#period(this.#date), -1) }
+  }
+
+  #act(act: Act): boolean {
+    switch (act.do) {
       case 'event':
-        if (happening.zone !== undefined) this.#moveTo(happening.zone ?? 'UTC')
-        this.#log.push({ ...happening, date: this.#date, zone: this.#zone })
-        this.#count(this.#date, happening)
+        this.#log.push({ ...act, on: this.#date })
+        this.#count(act)
         return true
       case 'pause':
-        this.#pauses.set(happening.id, happening)
+        this.#pauses.set(act.id, act)
         return true
       case 'unpause':
-        return this.#unpause(happening.id)
+        return this.#unpause(act)
       case 'freeze': {
         const { freezes } = this.#settings
         if (freezes === null || this.#freezes >= freezes.max) return false
@@ -211,21 +275,32 @@ export class StreakReplay {
       case 'restore':
         return this.#restore()
       case 'preferences': {
-        const { enabled = this.#own.enabled, mode = this.#own.mode, metrics = this.#own.metrics } = happening
-        if (this.#own.enabled && !enabled && !this.#is('U7: an opted-out streak comes back')) this.#abandon()
+        const { enabled = this.#own.enabled, mode = this.#own.mode, metrics = this.#own.metrics } = act
+        if (this.#own.enabled && !enabled) this.#switchOffWrongly()
         this.#own = { enabled, mode, metrics }
         return true
       }
       case 'settings': {
         const { frequency } = this.#settings
-        this.#settings = happening.settings
-        if (this.#isOff === happening.settings.enabled) {
+        this.#settings = act.settings
+        if (this.#isOff === act.settings.enabled) {
           this.#isOff = !this.#isOff
           this.#log.push({ do: 'switch', isOff: this.#isOff, date: this.#date })
         }
-        if (happening.settings.frequency !== frequency && this.exists) this.#recount()
+        if (act.settings.frequency !== frequency && this.exists) this.#recount()
         return true
       }
+    }
+  }
+
+  /** By the rules, nothing happens when a user switches streaks off, but that they are not shown (S10). */
+  #switchOffWrongly(): void {
+    const period = this.#period(this.#date)
+    if (this.#is('S10: switched off by the user, a period loses its sums')) this.#sums.delete(period)
+    if (this.#is('S10: switched off by the user, a streak begins again from 0')) this.#run = null
+    if (this.#is('S10: switched off by the user, a period is open again')) {
+      this.#run = null
+      this.#closed = null
     }
   }
 
@@ -285,8 +360,12 @@ export class StreakReplay {
     const isLate = this.#is('S7: consumes before it earns')
     if (earns && !isLate) this.#earn(date)
     const period = this.#period(yesterday)
-    if (this.#period(date) !== period) {
+    const next = this.#period(date)
+    if (next !== period) {
       this.#judge(this.#is('S3: a period is lost a period late') ? this.#after(period, -1) : period, isJump)
+      const ahead = this.#ahead.get(next)
+      this.#ahead.delete(next)
+      if (ahead !== undefined) this.#extend(next, ahead)
     }
     if (earns && isLate) this.#earn(date)
   }
@@ -310,24 +389,48 @@ export class StreakReplay {
       return
     }
     if (this.#closed !== null && period <= this.#closed) return
+    const isOffForUser =
+      !this.#own.enabled && this.#is('S10: nothing is missed while the user has streaks off')
     const wasOff = this.#isOff && !this.#is('S1: periods that end while streaks are off are missed')
-    const isSkipped = isJump && !this.#is('S4: a date that was skipped is missed')
     const isPaid = isJump && this.#is('S4: a date that was skipped takes a freeze')
-    const isOpen = isSkipped && this.#is('S4: a skipped period is open to those who come back')
-    if (isOpen) return
-    if (wasOff || (isSkipped && !isPaid)) this.#close(period)
-    else if (this.#isPaused(period)) {
+    const isSpared = isJump && !isPaid && this.#maySpare(period)
+    const isPaused = this.#isPaused(period)
+    if (wasOff || isOffForUser) this.#close(period)
+    else if (isPaused && !(isSpared && this.#is('S11: a paused date is spared by travel'))) {
       this.#close(period, { usedPause: true })
       if (this.#is('S3: a paused period takes a freeze')) this.#consume()
+    } else if (isSpared) {
+      this.#spared = period
+      this.#close(period)
     } else if (this.#consume()) {
       if (this.#is('S3: a freeze extends')) this.#run = { ...this.#run, length: this.#run.length + 1 }
       if (this.#is('S5: a freeze moves the beginning'))
         this.#run = { ...this.#run, started: this.#after(period) }
       this.#close(period, { usedFreeze: true })
     } else if (!isPaid) {
+      const isLent = period === this.#lent
+      // What was gained by it is not taken back.
+      if (
+        isLent &&
+        !this.#is('S11: a date that is missed after the streak was extended beyond it was not spared')
+      )
+        this.#spared = period
       this.#run = null
       this.#close(period)
     }
+  }
+
+  /** Whether travel may spare a date that was skipped: one of any seven in a row (S4, S11). */
+  #maySpare(period: string): boolean {
+    if (this.#is('S4: a date that was skipped is missed')) return false
+    if (this.#settings.frequency !== 'daily') return this.#is('S11: a week or month is spared')
+    if (this.#spared === null || this.#is('S11: every date that is skipped is spared')) return true
+    const days = this.#is('S11: one of six dates is spared')
+      ? 6
+      : this.#is('S11: one of eight dates is spared')
+        ? 8
+        : 7
+    return plusDays(this.#spared, days) <= period
   }
 
   #close(period: string, used: Partial<Mark> = {}): void {
@@ -350,7 +453,7 @@ export class StreakReplay {
   /** Whether a pause covers a day of a period. */
   #isPaused(period: string): boolean {
     const end = this.#after(period)
-    const pauses = [...this.#pauses.values(), ...(this.#recounting ? this.#deleted : [])]
+    const pauses = [...this.#pauses.values(), ...this.#deleted]
     if (this.#recounting && this.#is('S9: pauses do not count in a recount')) return false
     return pauses.some((pause) => {
       const last = this.#is('S3: a pause ends a day early') ? plusDays(pause.end, -1) : pause.end
@@ -364,11 +467,10 @@ export class StreakReplay {
     })
   }
 
-  #unpause(id: string): boolean {
+  #unpause({ id, over }: { id: string; over: string }): boolean {
     const pause = this.#pauses.get(id)
     if (pause === undefined) return false
     this.#pauses.delete(id)
-    const over = plusDays(this.#period(this.#date), -1)
     if (this.#is('S7: a pause that is deleted never was')) {
       if (this.#run !== null && pause.start <= over) this.#run = null
       return true
@@ -378,34 +480,94 @@ export class StreakReplay {
     return true
   }
 
-  /** A change of zone (S4). */
+  /** A change of zone (S4, S11). */
   #moveTo(zone: string): boolean {
     if (zone === this.#zone) return false
     const from = this.#date
-    this.#zone = zone
-    const to = this.#dateAt(this.#now)
+    const to = this.#dateAt(this.#now, zone)
     if (to > from) {
-      this.#log.push({ do: 'jump', from, to })
+      this.#journeys.push({ from, to, home: this.#copy(), since: [] })
+      this.#log.push({ do: 'move', from, to })
+      this.#zone = zone
       this.#passTo(to, true)
-    } else this.#date = to
+      return true
+    }
+    const journey = this.#journeys.find((one) => one.to > to)
+    const isUndone = !this.#is('S11: a date that was skipped stays closed to those who come back')
+    if (journey !== undefined && isUndone) this.#undo(journey, to)
+    else if (to < from) this.#log.push({ do: 'move', from, to })
+    this.#zone = zone
+    this.#date = to
     return true
   }
 
-  get #isOn() {
-    return this.#settings.enabled && this.#own.enabled
+  /**
+   * The user is back on a date that a journey has skipped: life goes on from where it was when the journey began. What happened on the
+   * way has happened, each event on its own date.
+   */
+  #undo(journey: Journey, to: string): void {
+    const { home, since, from } = journey
+    const [now, extensions] = [this.#now, this.#extensions]
+    const { closed, run, freezes, spared } = {
+      ...{ closed: this.#closed, run: this.#run, freezes: this.#freezes, spared: this.#spared },
+    }
+    this.#become(home)
+    this.#now = now
+    this.#extensions = extensions
+    if (from !== to) this.#log.push({ do: 'move', from, to })
+    if (from < to) {
+      // It has skipped the dates before this one all the same.
+      this.#journeys.push({ ...journey, to })
+      this.#passTo(to, true)
+    }
+    this.#date = to
+    this.#isRetold = true
+    for (const act of since) {
+      if (act.do !== 'event' || !this.#is('S11: what counted on the way is lost')) this.#act(act)
+    }
+    this.#isRetold = false
+    if (spared !== null && spared >= from && this.#ahead.size > 0) {
+      this.#lent = spared
+      this.#log.push({ do: 'lend', date: spared })
+    }
+    if (this.#is('S11: a date that is open again was spared')) this.#spared = spared
+    if (this.#is('S11: what was judged on the way stays so')) {
+      if (run === null) this.#run = null
+      this.#freezes = freezes
+      if (run === null && closed !== null) this.#closed = closed
+    }
   }
 
-  /** An event (S2). */
-  #count(date: string, { at, metric, value }: { at: number; metric: string; value: number }): void {
-    const isOn = this.#own.enabled && (this.#settings.enabled || this.#recounting)
-    if (!isOn || (value === 0 && !this.#is('S2: an event of 0 counts'))) return
+  /** Whether the streak is shown, and told of: it is counted in any case (S10). */
+  get isOn() {
+    return (
+      this.#settings.enabled &&
+      (this.#own.enabled || this.#is('U7: a streak that its user has switched off is shown'))
+    )
+  }
+
+  /** The length that is shown, if it is. */
+  get #length(): number {
+    return (this.#run?.length ?? 0) + this.#ahead.size
+  }
+
+  /** An event (S2); streaks count it also while they are off (S10). */
+  #count({ at, date, metric, value }: { at: number; date: string; metric: string; value: number }): void {
+    const isOffForUser =
+      !this.#own.enabled && this.#is('S10: events do not count while the user has streaks off')
+    const isOffForAll = this.#isOff && this.#is('S10: events do not count while the tenant has streaks off')
+    if (isOffForUser || isOffForAll) return
+    if (value === 0 && !this.#is('S2: an event of 0 counts')) return
     const period = this.#period(date)
     if (this.#isClosed(period)) {
       if (this.#run === null) return
       if (this.#is('S2: every event extends') && value > 0) {
         this.#run = { ...this.#run, length: this.#run.length + 1 }
       }
-      if (this.#is('S2: a later negative event takes back') && value < 0) this.#abandon()
+      if (this.#is('S2: a later negative event takes back') && value < 0) {
+        this.#run = null
+        this.#closed = null
+      }
       return
     }
     if (this.#is('S3: nothing extends while paused') && this.#isPaused(period)) return
@@ -416,14 +578,22 @@ export class StreakReplay {
     }
     this.#sums.set(key, sums)
     if (!this.#isSatisfied(sums, value)) return
+    if (period > this.#period(this.#date)) this.#ahead.set(period, at)
+    else this.#extend(period, at)
+    const isTold = this.isOn || this.#is('S10: an event extends in silence')
+    if (isTold && !this.#isRetold && !this.#recounting) this.#extensions.push(this.#length)
+  }
+
+  #extend(period: string, at: number): void {
     this.#run =
       this.#run === null
         ? { length: 1, started: period, extended: at }
-        : { ...this.#run, length: this.#run.length + 1, extended: at }
+        : { ...this.#run, length: this.#run.length + 1, extended: Math.max(at, this.#run.extended ?? at) }
     this.#close(period)
   }
 
   #isClosed(period: string): boolean {
+    if (this.#ahead.has(period)) return true
     if (this.#closed === null || period > this.#closed) return false
     if (this.#run === null && this.#is('S4: a lost period may begin a streak')) return false
     return !(this.#is('S4: a date counts twice') && period < this.#closed)
@@ -449,15 +619,6 @@ export class StreakReplay {
     return isAny ? meets.includes(true) : !meets.includes(false)
   }
 
-  #abandon(): void {
-    const period = this.#period(this.#date)
-    this.#run = null
-    if (!this.#is('U7: what was before counts again')) this.#sums.clear()
-    this.#closed = null
-    if (this.#history.has(period))
-      this.#history.set(period, { length: 0, usedFreeze: false, usedPause: false })
-  }
-
   /** S8; false where it would change nothing. */
   #restore(): boolean {
     const { frequency } = this.#settings
@@ -471,24 +632,25 @@ export class StreakReplay {
     const from = this.#is('S8: the longest ever comes back') ? '' : since
     const lengths = [...this.#history].flatMap(([start, { length }]) => (start >= from ? [length] : []))
     const longest = Math.max(0, ...lengths)
-    const length = this.#run?.length ?? 0
-    if (longest <= length) return false
+    const gained = longest - this.#length
+    if (gained <= 0) return false
+    this.#journeys = []
     const isStill = this.#is('S8: started stays')
     if (this.#run !== null) {
       if (this.#is('S8: only a lost one comes back')) return false
-      const started = isStill ? this.#run.started : this.#after(this.#run.started, length - longest)
-      this.#run = { ...this.#run, length: longest, started }
+      const started = isStill ? this.#run.started : this.#after(this.#run.started, -gained)
+      this.#run = { ...this.#run, length: this.#run.length + gained, started }
       const mark = this.#history.get(this.#closed ?? '')
       const isRewritten = this.#is('S8: the last period shows the restored length')
       if (mark !== undefined && this.#closed !== null && (this.#closed === current || isRewritten)) {
-        this.#history.set(this.#closed, { ...mark, length: longest })
+        this.#history.set(this.#closed, { ...mark, length: this.#run.length })
       }
       return true
     }
     const previous = this.#after(current, -1)
     this.#run = {
-      length: longest,
-      started: isStill ? previous : this.#after(current, -longest),
+      length: gained,
+      started: isStill ? previous : this.#after(current, -gained),
       extended: null,
     }
     if (this.#is('S8: the previous period stays missed')) this.#closed = this.#after(previous, -1)
@@ -508,6 +670,9 @@ export class StreakReplay {
     this.#closed = null
     this.#sums = new Map()
     this.#history = new Map()
+    this.#ahead = new Map()
+    this.#spared = null
+    this.#lent = null
     this.#date = this.#created
     this.#isOff = false
     for (const one of this.#log) {
@@ -516,14 +681,20 @@ export class StreakReplay {
         this.#isOff = one.isOff
         continue
       }
-      if (one.do === 'jump') {
-        this.#passTo(one.from, false)
-        this.#passTo(one.to, true)
+      if (one.do === 'lend') {
+        this.#lent = one.date
         continue
       }
-      const then = this.#is('E8: dates are those of the zone of now') ? this.#dateAt(one.at) : one.date
-      this.#passTo(then, false)
-      this.#count(then, one)
+      if (one.do === 'move') {
+        this.#passTo(one.from, false)
+        this.#passTo(one.to, true)
+        this.#date = one.to
+        continue
+      }
+      const isNow = this.#is('E8: dates are those of the zone of now')
+      const [date, on] = isNow ? [this.#dateAt(one.at), this.#dateAt(one.at)] : [one.date, one.on]
+      this.#passTo(on, false)
+      this.#count({ ...one, date })
     }
     this.#passTo(date, false)
     this.#recounting = false
@@ -535,11 +706,14 @@ export class StreakReplay {
 
   #shown(): OracleStreak {
     const freezes = this.#settings.freezes === null ? null : this.#freezes
-    if (!this.#isOn || this.#run === null) {
+    const length = this.isOn ? this.#length : 0
+    if (length === 0) {
       const none = { started: null, periodStart: null, periodEnd: null, expires: null, extended: null }
       return { length: 0, ...none, freezes }
     }
-    const { length, started, extended } = this.#run
+    const started = this.#run?.started ?? [...this.#ahead.keys()].sort()[0] ?? null
+    const extensions = [this.#run?.extended ?? null, ...this.#ahead.values()].filter((at) => at !== null)
+    const extended = extensions.length === 0 ? null : Math.max(...extensions)
     const start = this.#period(this.#date)
     let endangered = start
     if (!this.#is('S5: expires with the current period')) {
@@ -563,7 +737,7 @@ export class StreakReplay {
       const start = this.#after(current, index + 1 - count)
       const mark = this.#history.get(start) ?? { length: 0, usedFreeze: false, usedPause: false }
       if (start !== current) return { start, ...mark }
-      return { start, ...mark, length: this.#isOn ? (this.#run?.length ?? 0) : 0 }
+      return { start, ...mark, length: this.isOn ? this.#length : 0 }
     })
   }
 }

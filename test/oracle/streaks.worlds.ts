@@ -20,6 +20,10 @@ type Action =
       metrics: OracleThresholds | undefined
     }
   | { do: 'settings'; settings: OracleSettings }
+  /** The tenant's streaks are switched on or off, and nothing else. */
+  | { do: 'enable'; enabled: boolean }
+  /** Some other field of the profile is changed, which has no share in streaks. */
+  | { do: 'profile'; field: (typeof PROFILE)[number]; nth: number }
 
 /** A step of a random life. */
 export type StreakStep = Wait & Action
@@ -32,6 +36,9 @@ export type StreakWorld = {
   switches: boolean
   steps: StreakStep[]
 }
+
+/** What users may change of their profile, besides the zone. */
+export const PROFILE = ['email', 'name', 'subscribeToEmails', 'deviceTokens', 'attributes'] as const
 
 export const STREAK_ZONES = [
   ...['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Pacific/Apia', 'Asia/Kathmandu', 'America/St_Johns'],
@@ -81,9 +88,77 @@ const minute = fc.oneof(
 
 const zone = fc.constantFrom<(string | null)[]>(...STREAK_ZONES, null)
 
+/** Where somebody travels: nearly always between a few places, so that journeys lead back. */
+const places = fc.uniqueArray(zone, { minLength: 2, maxLength: 3 })
+
 const PACE = { daily: [0, 1, 1, 1, 2, 3], weekly: [0, 1, 4, 7, 7, 9, 15], monthly: [0, 3, 20, 30, 31, 45] }
 
-const stepOf = (frequency: OracleSettings['frequency'], zones: boolean): fc.Arbitrary<StreakStep> => {
+/** At once, or some minutes later on the same day. */
+const soon = fc.record({
+  days: fc.constant(0),
+  minute: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 1_439 })),
+  isLate: fc.boolean(),
+})
+
+/** Steps that belong together. */
+const stepsOf = (
+  frequency: OracleSettings['frequency'],
+  zones: readonly (string | null)[],
+): fc.Arbitrary<StreakStep[]> => {
+  const single = stepOf(frequency, zones).map((step) => [step])
+  const event = fc.record({ do: fc.constant('event' as const), metric, value, zone: fc.constant(undefined) })
+  const perhaps = fc
+    .option(fc.tuple(event, soon))
+    .map((pair): StreakStep[] => (pair === null ? [] : [{ ...pair[1], ...pair[0] }]))
+  /** Streaks off and on again, by the user or by the tenant, and what happens meanwhile and afterwards. */
+  const toggled = fc
+    .tuple(fc.boolean(), soon, perhaps, stepOf(frequency, zones), fc.boolean(), soon, perhaps)
+    .map(([byUser, off, during, other, isLong, on, after]): StreakStep[] => {
+      const turn = (enabled: boolean) =>
+        byUser
+          ? { do: 'preferences' as const, enabled, mode: undefined, metrics: undefined }
+          : { do: 'enable' as const, enabled }
+      return [
+        { ...off, ...turn(false) },
+        ...during,
+        ...(isLong ? [other] : []),
+        { ...on, ...turn(true) },
+        ...after,
+      ]
+    })
+  if (zones.length < 2) return fc.oneof({ weight: 12, arbitrary: single }, { weight: 2, arbitrary: toggled })
+  const there = fc.constantFrom(...zones)
+  /** To another place and back, soon or the next day, some days in a row. */
+  const hops = fc
+    .tuple(
+      there,
+      there,
+      minute,
+      fc.constantFrom(0, 0, 1),
+      soon,
+      perhaps,
+      perhaps,
+      fc.integer({ min: 1, max: 3 }),
+    )
+    .map(([away, home, leaves, days, back, during, after, times]): StreakStep[] =>
+      Array.from({ length: times }, () => [
+        { do: 'zone' as const, zone: away, days: 1, minute: leaves, isLate: back.isLate },
+        ...during,
+        { do: 'zone' as const, zone: home, ...back, days },
+        ...after,
+      ]).flat(),
+    )
+  return fc.oneof(
+    { weight: 12, arbitrary: single },
+    { weight: 2, arbitrary: toggled },
+    { weight: 3, arbitrary: hops },
+  )
+}
+
+const stepOf = (
+  frequency: OracleSettings['frequency'],
+  zones: readonly (string | null)[],
+): fc.Arbitrary<StreakStep> => {
   const waited = <T extends Action>(step: fc.Arbitrary<T>): fc.Arbitrary<Wait & T> =>
     fc
       .tuple(
@@ -95,9 +170,13 @@ const stepOf = (frequency: OracleSettings['frequency'], zones: boolean): fc.Arbi
         }),
       )
       .map(([one, wait]) => ({ ...wait, ...one }))
-  const moves = zones ? 1 : 0
+  const moves = zones.length > 1 ? 1 : 0
+  const place = fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...zones, null) },
+    { weight: 1, arbitrary: zone },
+  )
   const optional = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined, freq: 1 })
-  const elsewhere = zones ? fc.option(zone, { nil: undefined, freq: 1 }) : fc.constant(undefined)
+  const elsewhere = moves ? fc.option(place, { nil: undefined, freq: 1 }) : fc.constant(undefined)
   return fc.oneof(
     {
       weight: 10,
@@ -114,7 +193,7 @@ const stepOf = (frequency: OracleSettings['frequency'], zones: boolean): fc.Arbi
         }),
       ),
     },
-    { weight: 4 * moves, arbitrary: waited(fc.record({ do: fc.constant('zone' as const), zone })) },
+    { weight: 4 * moves, arbitrary: waited(fc.record({ do: fc.constant('zone' as const), zone: place })) },
     {
       weight: 2,
       arbitrary: waited(
@@ -143,6 +222,20 @@ const stepOf = (frequency: OracleSettings['frequency'], zones: boolean): fc.Arbi
       ),
     },
     { weight: 1, arbitrary: waited(fc.record({ do: fc.constant('settings' as const), settings })) },
+    {
+      weight: 1,
+      arbitrary: waited(fc.record({ do: fc.constant('enable' as const), enabled: fc.boolean() })),
+    },
+    {
+      weight: 1,
+      arbitrary: waited(
+        fc.record({
+          do: fc.constant('profile' as const),
+          field: fc.constantFrom(...PROFILE),
+          nth: fc.nat({ max: 2 }),
+        }),
+      ),
+    },
   )
 }
 
@@ -152,17 +245,19 @@ const begins = fc
   .map((minutes) => minutes * 60_000)
 
 export const streakWorlds: fc.Arbitrary<StreakWorld> = fc
-  .tuple(settings, begins, zone, fc.boolean(), fc.boolean())
+  .tuple(settings, begins, zone, fc.boolean(), fc.option(places))
   .chain(([given, from, home, switches, travels]) =>
     fc.record({
       settings: fc.constant({
         ...given,
         enabled: true,
-        freezes: travels && given.freezes ? { ...given.freezes, interval: null } : given.freezes,
+        freezes: travels !== null && given.freezes ? { ...given.freezes, interval: null } : given.freezes,
       }),
       begins: fc.constant(from),
-      zone: fc.constant(home),
+      zone: fc.constant(travels === null ? home : (travels[0] ?? null)),
       switches: fc.constant(switches),
-      steps: fc.array(stepOf(given.frequency, travels), { minLength: 1, maxLength: 32, size: 'max' }),
+      steps: fc
+        .array(stepsOf(given.frequency, travels ?? []), { minLength: 1, maxLength: 28, size: 'max' })
+        .map((groups) => groups.flat()),
     }),
   )

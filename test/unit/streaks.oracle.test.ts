@@ -19,6 +19,7 @@ const DAILY: OracleSettings = {
 const WEEKLY: OracleSettings = { ...DAILY, frequency: 'weekly' }
 const MONTHLY: OracleSettings = { ...DAILY, frequency: 'monthly' }
 const FREEZES = { initial: 0, max: 2, interval: null, amount: 1 }
+const FIVE: OracleSettings = { ...DAILY, metrics: [{ metric: 'm', threshold: 5_000_000 }] }
 
 const ms = (text: string) => Date.parse(text)
 const UNIT = 1_000_000
@@ -44,6 +45,13 @@ const own = (at: string, metric: string): Happening => ({
 const on = (month: string, ...days: number[]): Happening[] =>
   days.map((day) => event(`${month}-${String(day).padStart(2, '0')}T12:00Z`))
 
+/** From New York to Tokyo at 18:00 on each of these dates, and back half an hour after New York's midnight. */
+const hops = (...dates: string[]): Happening[] =>
+  dates.flatMap((date) => [
+    zone(`${date}T23:00Z`, 'Asia/Tokyo'),
+    { at: ms(`${date}T23:00Z`) + 6.5 * 3_600_000, do: 'zone' as const, zone: 'America/New_York' },
+  ])
+
 /**
  * What was worked out by hand: at a moment, `length`, then, where they are told, `started`, `expires` and the freezes in hand; or the lengths
  * of the last periods, with f and p for those that a freeze or a pause kept.
@@ -60,6 +68,8 @@ type Case = {
   life: Happening[]
   looks: Look[]
   past?: [at: string, lengths: string]
+  /** How often streak triggers of these lengths have fired in the end (P2). */
+  fired?: Readonly<Record<number, number>>
   /** The wrong ways that it tells. */
   tells: WrongStreaks[]
 }
@@ -252,7 +262,7 @@ const CASES: Record<string, Case> = {
       // 23:30 on the 1st; in Kiritimati it is 00:30 on the 3rd.
       zone('2027-05-02T10:30Z', 'Pacific/Kiritimati'),
       event('2027-05-02T10:31Z'),
-      // Back to the 1st, and to the 2nd, which was passed over; the 3rd is had.
+      // Back to the 1st, and to the 2nd, which is open again; the 3rd is had.
       zone('2027-05-02T10:40Z', 'Pacific/Pago_Pago'),
       event('2027-05-02T10:41Z'),
       event('2027-05-02T11:00Z'),
@@ -261,18 +271,19 @@ const CASES: Record<string, Case> = {
     looks: [
       ['2027-05-02T10:30Z', 1, '2027-05-01', '2027-05-03', 1],
       ['2027-05-02T10:31Z', 2, '2027-05-01', '2027-05-04', 1],
-      ['2027-05-02T10:41Z', 2, '2027-05-01', '2027-05-04', 1],
-      ['2027-05-02T11:00Z', 2, '2027-05-01', '2027-05-04', 1],
-      ['2027-05-03T11:00Z', 2, '2027-05-01', '2027-05-04', 1],
-      ['2027-05-05T11:00Z', 2, '2027-05-01', '2027-05-05', 0],
+      ['2027-05-02T10:41Z', 2, '2027-05-01', '2027-05-02', 1],
+      ['2027-05-02T11:00Z', 3, '2027-05-01', '2027-05-04', 1],
+      ['2027-05-03T11:00Z', 3, '2027-05-01', '2027-05-04', 1],
+      ['2027-05-05T11:00Z', 3, '2027-05-01', '2027-05-05', 0],
     ],
-    past: ['2027-05-03T11:00Z', '1 1 2'],
+    past: ['2027-05-03T11:00Z', '1 2 3'],
+    fired: { 1: 3, 2: 1, 3: 1 },
     tells: [
       ...(['S4: a date that was skipped is missed', 'S4: a date that was skipped takes a freeze'] as const),
-      ...(['S4: a date counts twice', 'S3: a freeze extends'] as const),
+      ...(['S3: a freeze extends', 'S11: what counted on the way is lost'] as const),
     ],
   },
-  'S4: in Apia a date that was skipped stays so for those who come back': {
+  'S11: in Apia a date that was skipped is open to those who come back': {
     settings: DAILY,
     life: [
       create('2027-05-01T12:00Z', 'Pacific/Pago_Pago'),
@@ -282,8 +293,199 @@ const CASES: Record<string, Case> = {
       zone('2027-05-02T12:10Z', 'Pacific/Pago_Pago'),
       event('2027-05-02T12:20Z'),
     ],
-    looks: [['2027-05-02T12:20Z', 1, '2027-05-01', '2027-05-03']],
-    tells: ['S4: a skipped period is open to those who come back'],
+    looks: [
+      ['2027-05-02T12:00Z', 1, '2027-05-01', '2027-05-03'],
+      ['2027-05-02T12:10Z', 1, '2027-05-01', '2027-05-02'],
+      ['2027-05-02T12:20Z', 2, '2027-05-01', '2027-05-03'],
+    ],
+    tells: ['S11: a date that was skipped stays closed to those who come back'],
+  },
+  'S11: from New York to Tokyo and back at six in the evening leaves everything as it was': {
+    settings: DAILY,
+    life: [
+      create('2027-03-04T17:00Z', 'America/New_York'),
+      event('2027-03-04T17:00Z'),
+      zone('2027-03-05T23:00Z', 'Asia/Tokyo'),
+      zone('2027-03-05T23:30Z', 'America/New_York'),
+    ],
+    looks: [
+      ['2027-03-05T22:59Z', 1, '2027-03-04', '2027-03-05'],
+      ['2027-03-05T23:00Z', 1, '2027-03-04', '2027-03-06'],
+      ['2027-03-05T23:30Z', 1, '2027-03-04', '2027-03-05'],
+      ['2027-03-06T04:59Z', 1, '2027-03-04', '2027-03-05'],
+      ['2027-03-06T05:00Z', 0, null, null],
+    ],
+    tells: ['S11: a date that was skipped stays closed to those who come back'],
+  },
+  'S11: a hop each evening spares one date': {
+    settings: DAILY,
+    life: [
+      create('2027-03-04T17:00Z', 'America/New_York'),
+      event('2027-03-04T17:00Z'),
+      ...hops('2027-03-05', '2027-03-06'),
+    ],
+    looks: [
+      ['2027-03-05T23:00Z', 1, '2027-03-04', '2027-03-06'],
+      ['2027-03-06T22:59Z', 1, '2027-03-04', '2027-03-06'],
+      ['2027-03-06T23:00Z', 0, null, null],
+      ['2027-03-07T17:00Z', 0, null, null],
+    ],
+    past: ['2027-03-07T17:00Z', '1 1 0 0'],
+    tells: ['S11: every date that is skipped is spared'],
+  },
+  'S11: the seventh date after one that was spared may be spared, the sixth may not': {
+    settings: { ...DAILY, freezes: { ...FREEZES, initial: 2 } },
+    life: [
+      create('2027-03-04T17:00Z', 'America/New_York'),
+      event('2027-03-04T17:00Z'),
+      ...hops('2027-03-05'),
+      ...on('2027-03', 6, 7, 8, 9, 10),
+      ...hops('2027-03-11', '2027-03-12'),
+    ],
+    looks: [
+      ['2027-03-11T23:00Z', 6, '2027-03-04', '2027-03-12', 1],
+      ['2027-03-12T23:00Z', 6, '2027-03-04', '2027-03-13', 1],
+    ],
+    past: ['2027-03-12T23:00Z', '1 1 2 3 4 5 6 6f 6 6'],
+    tells: [
+      ...(['S11: every date that is skipped is spared', 'S11: one of six dates is spared'] as const),
+      'S11: one of eight dates is spared',
+    ],
+  },
+  'S11: what was lost or spent on the way is had again, and what counted there counts': {
+    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+    life: [
+      create('2027-03-04T17:00Z', 'America/New_York'),
+      event('2027-03-04T17:00Z'),
+      ...hops('2027-03-05'),
+      // The 6th takes the freeze on the way, and has given it back by 23:30.
+      zone('2027-03-06T23:00Z', 'Asia/Tokyo'),
+      zone('2027-03-06T23:30Z', 'America/New_York'),
+      // The 7th, with nothing left, is lost on the way; the 8th counts there, and the 7th after all.
+      zone('2027-03-07T23:00Z', 'Asia/Tokyo'),
+      event('2027-03-07T23:10Z'),
+      zone('2027-03-07T23:30Z', 'America/New_York'),
+      event('2027-03-07T23:40Z'),
+      event('2027-03-08T17:00Z'),
+    ],
+    looks: [
+      ['2027-03-06T22:59Z', 1, '2027-03-04', '2027-03-06', 1],
+      ['2027-03-06T23:00Z', 1, '2027-03-04', '2027-03-07', 0],
+      ['2027-03-06T23:30Z', 1, '2027-03-04', '2027-03-06', 1],
+      ['2027-03-07T12:00Z', 1, '2027-03-04', '2027-03-07', 0],
+      ['2027-03-07T23:00Z', 0, null, null, 0],
+      ['2027-03-07T23:10Z', 1, '2027-03-08', '2027-03-09', 0],
+      ['2027-03-07T23:30Z', 2, '2027-03-04', '2027-03-07', 0],
+      ['2027-03-07T23:40Z', 3, '2027-03-04', '2027-03-09', 0],
+      ['2027-03-08T17:00Z', 3, '2027-03-04', '2027-03-09', 0],
+    ],
+    past: ['2027-03-08T17:00Z', '1 1 1f 2 3'],
+    fired: { 1: 3, 2: 0, 3: 1 },
+    tells: [
+      ...(['S11: what was judged on the way stays so', 'S11: what counted on the way is lost'] as const),
+      'S11: a date that was skipped stays closed to those who come back',
+    ],
+  },
+  'S11: what counted ahead is all that is left if the date before it is missed after all': {
+    settings: DAILY,
+    life: [
+      create('2027-03-04T17:00Z', 'America/New_York'),
+      event('2027-03-04T17:00Z'),
+      zone('2027-03-05T23:00Z', 'Asia/Tokyo'),
+      event('2027-03-05T23:10Z'),
+      zone('2027-03-05T23:30Z', 'America/New_York'),
+    ],
+    looks: [
+      ['2027-03-05T23:10Z', 2, '2027-03-04', '2027-03-07'],
+      ['2027-03-05T23:30Z', 2, '2027-03-04', '2027-03-05'],
+      ['2027-03-06T05:00Z', 1, '2027-03-06', '2027-03-07'],
+    ],
+    past: ['2027-03-06T05:00Z', '1 0 1'],
+    tells: ['S11: a date that was skipped stays closed to those who come back'],
+  },
+  'S11: a date that is missed after the streak was extended beyond it was the one that was spared': {
+    settings: DAILY,
+    life: [
+      create('2027-03-04T17:00Z', 'America/New_York'),
+      event('2027-03-04T17:00Z'),
+      zone('2027-03-05T23:00Z', 'Asia/Tokyo'),
+      event('2027-03-05T23:10Z'),
+      zone('2027-03-05T23:30Z', 'America/New_York'),
+      ...hops('2027-03-07'),
+      event('2027-03-08T17:00Z'),
+    ],
+    looks: [
+      ['2027-03-05T23:10Z', 2, '2027-03-04', '2027-03-07'],
+      ['2027-03-06T05:00Z', 1, '2027-03-06', '2027-03-07'],
+      ['2027-03-07T23:00Z', 0, null, null],
+      ['2027-03-08T17:00Z', 1, '2027-03-08', '2027-03-09'],
+    ],
+    fired: { 1: 3, 2: 1 },
+    tells: ['S11: a date that is missed after the streak was extended beyond it was not spared'],
+  },
+  'S11: a date that is open again was not spared': {
+    settings: DAILY,
+    life: [
+      create('2027-03-04T17:00Z', 'America/New_York'),
+      event('2027-03-04T17:00Z'),
+      zone('2027-03-05T23:00Z', 'Asia/Tokyo'),
+      zone('2027-03-05T23:30Z', 'America/New_York'),
+      event('2027-03-05T23:40Z'),
+      ...hops('2027-03-06'),
+    ],
+    looks: [['2027-03-07T17:00Z', 2, '2027-03-04', '2027-03-07']],
+    tells: ['S11: a date that is open again was spared'],
+  },
+  'S11: a date that is paused needs not to be spared': {
+    settings: DAILY,
+    life: [
+      create('2027-03-04T17:00Z', 'America/New_York'),
+      event('2027-03-04T17:00Z'),
+      pause('2027-03-04T18:00Z', '2027-03-05', '2027-03-05'),
+      ...hops('2027-03-05', '2027-03-06'),
+    ],
+    looks: [['2027-03-07T17:00Z', 1, '2027-03-04', '2027-03-07']],
+    past: ['2027-03-07T17:00Z', '1 1p 1 1'],
+    tells: ['S11: a paused date is spared by travel'],
+  },
+  'S11: a week of which only the last evening was skipped is missed, and open to those who come back': {
+    settings: WEEKLY,
+    life: [
+      create('2027-03-04T17:00Z', 'America/New_York'),
+      event('2027-03-04T17:00Z'),
+      // From Sunday, 18:00, to Monday.
+      zone('2027-03-14T22:00Z', 'Asia/Tokyo'),
+      zone('2027-03-14T22:30Z', 'America/New_York'),
+    ],
+    looks: [
+      ['2027-03-14T21:59Z', 1, '2027-03-01', '2027-03-14'],
+      ['2027-03-14T22:00Z', 0, null, null],
+      ['2027-03-14T22:30Z', 1, '2027-03-01', '2027-03-14'],
+      ['2027-03-15T04:00Z', 0, null, null],
+    ],
+    tells: [
+      ...(['S11: a week or month is spared'] as const),
+      'S11: a date that was skipped stays closed to those who come back',
+    ],
+  },
+  'S4: a date that counted does not count again after a journey to the west': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T08:00Z', 'Europe/Berlin'),
+      event('2027-03-01T08:00Z'),
+      event('2027-03-01T23:30Z'),
+      // From half past midnight on the 2nd to half past six in the evening of the 1st.
+      zone('2027-03-01T23:30Z', 'America/New_York'),
+      event('2027-03-01T23:40Z'),
+      event('2027-03-02T12:00Z'),
+    ],
+    looks: [
+      ['2027-03-01T23:30Z', 2, '2027-03-01', '2027-03-03'],
+      ['2027-03-01T23:40Z', 2, '2027-03-01', '2027-03-03'],
+      ['2027-03-02T12:00Z', 2, '2027-03-01', '2027-03-03'],
+    ],
+    fired: { 1: 2 },
+    tells: ['S4: a date counts twice'],
   },
   'S4: a date that was lost is not had again by going west': {
     settings: DAILY,
@@ -523,26 +725,98 @@ const CASES: Record<string, Case> = {
     ],
     tells: ['S1: periods that end while streaks are off are missed'],
   },
-  'U7: who opts out begins from 0, without what was counted before': {
-    settings: { ...DAILY, metrics: [{ metric: 'm', threshold: 2 * UNIT }] },
+  'S10: the tenant switches streaks off and on: each event counts for its period, once, and in silence meanwhile':
+    {
+      settings: FIVE,
+      life: [
+        create('2027-03-01T00:00Z'),
+        event('2027-03-01T10:00Z', 4),
+        settings('2027-03-01T11:00Z', { ...FIVE, enabled: false }),
+        settings('2027-03-01T12:00Z', FIVE),
+        event('2027-03-01T13:00Z', 1),
+        settings('2027-03-01T14:00Z', { ...FIVE, enabled: false }),
+        event('2027-03-02T10:00Z', 5),
+        event('2027-03-03T10:00Z', 3),
+        settings('2027-03-03T11:00Z', FIVE),
+        event('2027-03-03T12:00Z', 2),
+        settings('2027-03-03T13:00Z', { ...FIVE, enabled: false }),
+        settings('2027-03-03T14:00Z', FIVE),
+        event('2027-03-03T15:00Z', 5),
+      ],
+      looks: [
+        ['2027-03-01T10:00Z', 0],
+        ['2027-03-01T13:00Z', 1, '2027-03-01', '2027-03-02'],
+        ['2027-03-02T10:00Z', 0, null, null],
+        ['2027-03-03T11:00Z', 2, '2027-03-01', '2027-03-03'],
+        ['2027-03-03T12:00Z', 3, '2027-03-01', '2027-03-04'],
+        ['2027-03-03T15:00Z', 3, '2027-03-01', '2027-03-04'],
+      ],
+      fired: { 1: 2, 2: 0, 3: 1 },
+      tells: [
+        ...(['S10: events do not count while the tenant has streaks off'] as const),
+        'S10: an event extends in silence',
+      ],
+    },
+  'S10: a user switches streaks off and on: each event counts for its period, once, and in silence meanwhile':
+    {
+      settings: FIVE,
+      life: [
+        create('2027-03-01T00:00Z'),
+        event('2027-03-01T12:00Z', 5),
+        event('2027-03-02T12:00Z', 4),
+        enable('2027-03-02T13:00Z', false),
+        enable('2027-03-02T14:00Z', true),
+        event('2027-03-02T15:00Z', 1),
+        ...[16, 17, 18, 19, 20].flatMap((hour) => [
+          enable(`2027-03-02T${hour}:00Z`, false),
+          enable(`2027-03-02T${hour}:10Z`, true),
+          event(`2027-03-02T${hour}:20Z`, 5),
+        ]),
+        event('2027-03-03T10:00Z', 2),
+        enable('2027-03-03T11:00Z', false),
+        event('2027-03-03T12:00Z', 3),
+        enable('2027-03-03T13:00Z', true),
+        event('2027-03-03T14:00Z', 5),
+        event('2027-03-04T10:00Z', 5),
+      ],
+      looks: [
+        ['2027-03-02T12:00Z', 1, '2027-03-01', '2027-03-02'],
+        ['2027-03-02T13:00Z', 0, null, null],
+        ['2027-03-02T14:00Z', 1, '2027-03-01', '2027-03-02'],
+        ['2027-03-02T15:00Z', 2, '2027-03-01', '2027-03-03'],
+        ['2027-03-02T16:00Z', 0, null, null],
+        ['2027-03-02T20:20Z', 2, '2027-03-01', '2027-03-03'],
+        ['2027-03-03T12:00Z', 0, null, null],
+        ['2027-03-03T13:00Z', 3, '2027-03-01', '2027-03-04'],
+        ['2027-03-03T14:00Z', 3, '2027-03-01', '2027-03-04'],
+        ['2027-03-04T10:00Z', 4, '2027-03-01', '2027-03-05'],
+      ],
+      past: ['2027-03-04T10:00Z', '1 2 3 4'],
+      fired: { 1: 3, 2: 2, 3: 0, 4: 1 },
+      tells: [
+        ...(['U7: a streak that its user has switched off is shown'] as const),
+        ...(['S10: switched off by the user, a streak begins again from 0'] as const),
+        ...(['S10: switched off by the user, a period is open again'] as const),
+        ...(['S10: switched off by the user, a period loses its sums'] as const),
+        ...(['S10: events do not count while the user has streaks off'] as const),
+        'S10: an event extends in silence',
+      ],
+    },
+  'S10: what ends unsatisfied while its user has switched the streak off is missed all the same': {
+    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-03-01T00:00Z'),
-      event('2027-03-01T12:00Z', 2),
-      event('2027-03-02T12:00Z', 1),
+      event('2027-03-01T12:00Z'),
       enable('2027-03-02T13:00Z', false),
-      event('2027-03-02T14:00Z', 1),
-      enable('2027-03-02T15:00Z', true),
-      event('2027-03-02T16:00Z', 1),
-      event('2027-03-02T17:00Z', 1),
+      enable('2027-03-03T13:00Z', true),
+      enable('2027-03-03T14:00Z', false),
+      enable('2027-03-04T01:00Z', true),
     ],
     looks: [
-      ['2027-03-02T12:00Z', 1],
-      ['2027-03-02T13:00Z', 0],
-      ['2027-03-02T15:00Z', 0],
-      ['2027-03-02T16:00Z', 0],
-      ['2027-03-02T17:00Z', 1, '2027-03-02'],
+      ['2027-03-03T13:00Z', 1, '2027-03-01', '2027-03-03', 0],
+      ['2027-03-04T01:00Z', 0, null, null, 0],
     ],
-    tells: ['U7: an opted-out streak comes back', 'U7: what was before counts again'],
+    tells: ['S10: nothing is missed while the user has streaks off'],
   },
   'U7: own metrics count only under personalisation': {
     settings: DAILY,
@@ -555,7 +829,7 @@ const CASES: Record<string, Case> = {
 const spelled = (
   settingsOf: OracleSettings,
   life: readonly Happening[],
-  { looks, past }: Case,
+  { looks, past, fired }: Case,
   ...wrong: WrongStreaks[]
 ) => {
   const by = (at: string) => life.filter((one) => one.at <= ms(at))
@@ -577,20 +851,29 @@ const spelled = (
               )
               .join(' '),
           ],
+    fired:
+      fired &&
+      Object.fromEntries(
+        Object.keys(fired).map((length) => [
+          length,
+          lived(settingsOf, life, ...wrong).firings(Number(length)),
+        ]),
+      ),
   }
 }
 
 describe('the oracle of streaks', () => {
   test.each(Object.entries(CASES))('%s', (_rule, one) => {
-    const { looks, past } = spelled(one.settings, one.life, one)
-    expect({ looks, past }).toEqual({ looks: one.looks, past: one.past })
+    const { looks, past, fired } = one
+    expect(spelled(one.settings, one.life, one)).toEqual({ looks, past, fired })
   })
 
   test.each(WRONG_STREAKS)('a fixed case tells it: %s', (wrong) => {
     const cases = Object.values(CASES).filter(({ tells }) => tells.includes(wrong))
     expect(cases.length).toBeGreaterThan(0)
     for (const one of cases) {
-      expect(spelled(one.settings, one.life, one, wrong)).not.toEqual({ looks: one.looks, past: one.past })
+      const { looks, past, fired } = one
+      expect(spelled(one.settings, one.life, one, wrong)).not.toEqual({ looks, past, fired })
     }
   })
 })

@@ -98,7 +98,7 @@ describe('preferences (U7)', () => {
     expect(await extended('words', 0.5)).toBe(true)
   })
 
-  it('U7: enabled false makes the streak 0 and silent; on again it begins anew', async () => {
+  it('U7, S10: enabled false makes the streak 0 and silent; on again, the period is as it was, and is not earned again', async () => {
     expect(await extended('steps', 1)).toBe(true)
     await set({ streak: { enabled: false } })
     expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({
@@ -109,8 +109,39 @@ describe('preferences (U7)', () => {
     expect(await extended('steps', 1)).toBe(false)
     expect((await tenant.app('GET', '/streaks?userIds=ada')).body).toMatchObject([{ streakLength: 0 }])
     await set({ streak: { enabled: true } })
-    expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 0 })
+    expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 1 })
+    expect(await extended('steps', 1)).toBe(false)
+  })
+
+  it('S10, P2: however often a user’s own key switches streaks off and on, a period earns its points once', async () => {
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    await tenant.create(`/points/${system}/triggers`, {
+      ...{ type: 'streak', streakLength: 1, points: 5, status: 'active' },
+    })
+    const key = await tenant.key('ada')
+    const turn = (enabled: boolean) =>
+      tenant.as(key, 'PATCH', '/users/ada/preferences', { streak: { enabled } })
+    const act = () => tenant.as(key, 'POST', '/metrics/steps/event', { user: { id: 'ada' }, value: 1 })
+    await act()
+    for (let round = 0; round < 5; round += 1) {
+      await turn(false)
+      await turn(true)
+      await act()
+    }
+    expect((await tenant.as(key, 'GET', '/users/ada/points/xp')).body).toMatchObject({ total: 5 })
+    expect((await tenant.as(key, 'GET', '/users/ada/streak')).body).toMatchObject({ length: 1 })
+  })
+
+  it('S10, S9: a switch off and on keeps the sums of the period, as a recount has them', async () => {
+    await settings({ metrics: [{ key: 'steps', threshold: 5 }] })
+    expect(await extended('steps', 4)).toBe(false)
+    await set({ streak: { enabled: false } })
+    await set({ streak: { enabled: true } })
     expect(await extended('steps', 1)).toBe(true)
+    const live = (await tenant.app('GET', '/users/ada/streak')).body
+    await settings({ frequency: 'weekly' })
+    await settings({ frequency: 'daily' })
+    expect((await tenant.app('GET', '/users/ada/streak')).body).toEqual(live)
   })
 
   it('G9: a deleted metric leaves a user’s own ones', async () => {

@@ -135,6 +135,12 @@ describe('active streaks', () => {
     await play(0, ['ada', 'bob'])
     await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: false } })
     expect(await ranked()).toEqual([['ada', 1]])
+    await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: true } })
+    expect(await ranked()).toEqual([
+      ['ada', 1],
+      ['bob', 1],
+    ])
+    await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: false } })
     await tenant.admin('PATCH', '/streaks/settings', { enabled: false })
     expect(await ranked()).toEqual([])
   })

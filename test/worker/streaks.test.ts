@@ -268,16 +268,143 @@ describe('travelling (S4)', () => {
       expires: date(3),
     })
     await away('Pacific/Pago_Pago')
-    expect(await streak('ada')).toMatchObject({ length: 2, periodStart: date(0), expires: date(3) })
-    for (const days of [1, 2, 3]) {
-      const answer = await tenant.event('steps', 'ada', 1)
-      expect(at(answer.body, 'currentStreak')).toMatchObject({ length: 2, extended: false })
-      await move(days + 1, 10.5)
+    // The date between the two is open again, and each of them counts once (S11).
+    expect(await streak('ada')).toMatchObject({ length: 2, periodStart: date(0), expires: date(1) })
+    const answers: unknown[] = []
+    for (const days of [1, 2, 3, 4]) {
+      await move(days, 10.5)
+      const { body } = await tenant.event('steps', 'ada', 1)
+      answers.push([at(body, 'currentStreak', 'length'), at(body, 'currentStreak', 'extended')])
     }
-    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({ length: 3 })
+    expect(answers).toEqual([
+      [2, false],
+      [3, true],
+      [3, false],
+      [4, true],
+    ])
     expect(await streak('ada', '?historyPeriods=4')).toMatchObject({
-      streakHistory: [{ length: 1 }, { length: 1 }, { length: 2 }, { length: 3 }],
+      streakHistory: [{ length: 1 }, { length: 2 }, { length: 3 }, { length: 4 }],
     })
+  })
+
+  it('S11: to Tokyo and back within an evening leaves everything as it was', async () => {
+    const home = 'America/New_York'
+    const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
+    await move(0, 17)
+    await tenant.event('steps', { id: 'ada', tz: home }, 1)
+    await move(1, 23)
+    const before = await streak('ada')
+    const state = await stored('ada')
+    expect(before).toMatchObject({ length: 1, expires: date(1) })
+    await away('Asia/Tokyo')
+    expect(await streak('ada')).toMatchObject({ length: 1, periodStart: date(2), expires: date(2) })
+    await away(home)
+    expect(await streak('ada')).toEqual(before)
+    expect(await stored('ada')).toEqual({ ...state, seq: 3 })
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      length: 2,
+      extended: true,
+      expires: date(2),
+    })
+  })
+
+  it('S11: a hop each evening does not keep a streak, nor is anything told twice of a date that is open again', async () => {
+    const notices = async () => {
+      const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
+      return Array.isArray(body) ? body.map((one) => at(one, 'event')).toReversed() : []
+    }
+    const item = { url: 'http://127.0.0.1:9/', events: ['streak.lost', 'streak.freeze_consumed'] }
+    const webhook = await tenant.create('/webhooks', item)
+    await settings({ freezes: { initial: 1, max: 1 } })
+    const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
+    await move(0, 17)
+    await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
+    const seen: unknown[] = []
+    for (const days of [1, 2, 3]) {
+      await move(days, 23)
+      await away('Asia/Tokyo')
+      seen.push([await length('ada'), at(await streak('ada'), 'freezes')])
+      await away('America/New_York')
+      seen.push([await length('ada'), at(await streak('ada'), 'freezes')])
+      await away('Asia/Tokyo')
+      await move(days + 1, 5.5)
+      await away('America/New_York')
+    }
+    // The first date is spared, the second takes the freeze, the third the streak.
+    expect(seen).toEqual([
+      [1, 1],
+      [1, 1],
+      [1, 0],
+      [1, 1],
+      [0, 0],
+      [1, 0],
+    ])
+    expect(await streak('ada', '?historyPeriods=5')).toMatchObject({
+      streakHistory: [
+        { length: 1, usedFreeze: false },
+        { length: 1, usedFreeze: false },
+        { length: 1, usedFreeze: true },
+        { length: 0, usedFreeze: false },
+        { length: 0, usedFreeze: false },
+      ],
+    })
+    expect(await notices()).toEqual(['streak.freeze_consumed', 'streak.lost'])
+  })
+
+  it('S11, U8: the export has what a journey may give back; a streak that has gone on after one is not over', async () => {
+    const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
+    const exported = async () =>
+      at((await tenant.admin('GET', '/users/ada/export')).body, 'streak') ?? 'nothing'
+    await settings({ frequency: 'weekly' })
+    await move(6, 17)
+    await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
+    await move(13, 23)
+    await away('Asia/Tokyo')
+    expect(await exported()).toMatchObject({
+      stored: {
+        run: null,
+        spared: null,
+        journeys: [
+          { date: iso(start + 13 * DAY + 23 * 3_600_000), from: date(13), until: date(13), length: 1 },
+        ],
+      },
+      past: [{ started: date(0), length: 1 }],
+    })
+    await away('America/New_York')
+    expect(await exported()).toMatchObject({ stored: { run: { length: 1 }, journeys: [] }, past: [] })
+  })
+
+  it('S10, S11: what an earlier version has stored is read', async () => {
+    const day = Math.floor(start / DAY)
+    const run = { started: day - 3, first: day - 3, last: day, marks: '3e1s', length: 3, extended: start }
+    await tenant.app('PUT', '/users/ada', { tz: 'UTC' })
+    await tenant.app('PUT', '/users/bob', {})
+    await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: false } })
+    const put = (user: string, state: object) =>
+      env.DB.prepare('UPDATE users SET streak = ?3, streak_due = NULL WHERE tenant_id = ?1 AND id = ?2')
+        .bind(tenant.id, user, JSON.stringify(state))
+        .run()
+    await put('ada', { frequency: 'daily', run, born: day - 3, jumps: [[start, day - 1, day + 1]] })
+    await put('bob', { frequency: 'daily', born: day - 3, sums: [] })
+    expect(await streak('ada')).toMatchObject({ length: 3, expires: date(1) })
+    await move(1, 9)
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({ length: 4 })
+    await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: true } })
+    expect(at((await tenant.event('steps', 'bob', 1)).body, 'currentStreak')).toMatchObject({ length: 1 })
+  })
+
+  it('S11: a freeze that is granted on the way stays', async () => {
+    await settings({ freezes: { initial: 1, max: 3 } })
+    const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
+    await settings({ frequency: 'weekly' })
+    await move(6, 17)
+    await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
+    await move(13, 23)
+    await away('Asia/Tokyo')
+    expect(await streak('ada')).toMatchObject({ length: 1, freezes: 0, expires: date(20) })
+    await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
+    await away('America/New_York')
+    expect(await streak('ada')).toMatchObject({ length: 1, freezes: 2, expires: date(13) })
   })
 })
 
@@ -524,7 +651,7 @@ describe('another frequency (S9)', () => {
     start += (monday + 20) * DAY
   })
 
-  it('S1: off, streaks are 0 and silent; on again, nothing that ended meanwhile was missed', async () => {
+  it('S1, S10: off, streaks are 0 and silent; on again, each event has counted, and nothing that ended meanwhile was missed', async () => {
     await tenant.event('steps', 'ada', 1)
     await settings({ enabled: false })
     expect(await streak('ada')).toMatchObject({ length: 0, started: null, expires: null })
@@ -534,8 +661,15 @@ describe('another frequency (S9)', () => {
       extended: false,
     })
     await settings({ enabled: true })
-    expect(await streak('ada')).toMatchObject({ length: 1, expires: date(3) })
-    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({ length: 2 })
+    expect(await streak('ada', '?historyPeriods=4')).toMatchObject({
+      length: 2,
+      expires: date(4),
+      streakHistory: [{ length: 1 }, { length: 1 }, { length: 1 }, { length: 2 }],
+    })
+    expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
+      length: 2,
+      extended: false,
+    })
     await move(5, 0)
     expect(await length('ada')).toBe(0)
   })

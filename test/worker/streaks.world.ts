@@ -1,11 +1,19 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
-import { type Happening, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
-import type { StreakStep, StreakWorld } from '../oracle/streaks.worlds'
+import {
+  type Happening,
+  type OracleSettings,
+  type OracleThresholds,
+  StreakReplay,
+} from '../oracle/streaks.oracle'
+import type { PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
 import { ADMIN_KEY, at, call, newTenant, type TestTenant } from './harness'
 
-/** Plays random lives of one user to the service over HTTP, and holds what it shows against the oracle after each step. */
+/**
+ * Plays lives of one user to the service over HTTP, and holds what it shows against the oracle after each step: the streak with its
+ * history, the lists of several users' streaks, the streak board, and what streak triggers and an achievement have awarded.
+ */
 
 const DAY = 86_400_000
 const UNIT = 1_000_000
@@ -13,8 +21,16 @@ const USER = '/users/ada'
 const PERIODS = 9
 const HABIT = { daily: 1, weekly: 7, monthly: 30 }
 
-/** What was compared, so that a property that compares nothing is noticed. */
-export const seen = { steps: 0, alive: 0, lost: 0, frozen: 0, paused: 0, restored: 0 }
+/** Points that streak triggers award, by their lengths, and the length that completes the achievement. */
+const TRIGGERS = { 1: 5, 2: 7, 3: 11 }
+const ACHIEVED = 3
+
+/** What was compared and met, so that a test that compares nothing is noticed. */
+export const nothingSeen = () => ({
+  ...{ steps: 0, alive: 0, lost: 0, frozen: 0, paused: 0, restored: 0, off: 0, silent: 0, back: 0 },
+  ...{ boards: 0, fired: 0, achieved: 0, recounts: 0 },
+})
+type Seen = ReturnType<typeof nothingSeen>
 
 async function clock(tenant: TestTenant, method: string, body?: unknown): Promise<number> {
   const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
@@ -36,9 +52,12 @@ export async function toRealTime(): Promise<void> {
   await clock(await newTenant(), 'DELETE')
 }
 
+const thresholdsBody = (thresholds: OracleThresholds) =>
+  thresholds.map(({ metric: key, threshold }) => ({ key, threshold: threshold / UNIT }))
+
 const settingsBody = ({ enabled, frequency, metrics, mode, personalisation, freezes }: OracleSettings) => ({
   ...{ enabled, frequency, evaluationMode: mode, personalisation },
-  metrics: metrics.map(({ metric: key, threshold }) => ({ key, threshold: threshold / UNIT })),
+  metrics: thresholdsBody(metrics),
   freezes: freezes && {
     ...{ initial: freezes.initial, max: freezes.max },
     ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.amount },
@@ -48,14 +67,21 @@ const settingsBody = ({ enabled, frequency, metrics, mode, personalisation, free
 /** One life. */
 class Life {
   readonly #tenant: TestTenant
-  readonly #settings: OracleSettings
+  readonly #world: StreakWorld
+  readonly #seen: Seen
   readonly #oracle: StreakReplay
+  #settings: OracleSettings
   #now: number
   #zone: string | null
+  #key = ''
+  #isOut = false
+  #isAchieved = false
   readonly #pauses = new Map<string, string>()
 
-  constructor(tenant: TestTenant, world: StreakWorld, begins: number) {
+  constructor(tenant: TestTenant, world: StreakWorld, begins: number, seen: Seen) {
     this.#tenant = tenant
+    this.#world = world
+    this.#seen = seen
     this.#settings = world.settings
     this.#oracle = new StreakReplay(world.settings)
     this.#now = begins
@@ -69,9 +95,19 @@ class Life {
     await env.DB.prepare('DELETE FROM due_work').run()
     await moveTo(tenant, this.#now)
     for (const key of ['m0', 'm1', 'm2']) await tenant.metric(key)
+    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    for (const [length, points] of Object.entries(TRIGGERS)) {
+      const trigger = { type: 'streak', streakLength: Number(length), points, status: 'active' }
+      await tenant.create(`/points/${system}/triggers`, trigger)
+    }
+    const flame = { key: 'flame', name: 'Flame', trigger: 'streak', streakLength: ACHIEVED, status: 'active' }
+    await tenant.create('/achievements', flame)
+    await tenant.create('/leaderboards', { key: 'flames', name: 'F', rankBy: 'streak', status: 'active' })
     await this.#admin('PATCH', '/streaks/settings', settingsBody(this.#settings), 200)
     this.#oracle.take({ at: this.#now, do: 'create', zone: this.#zone })
     await this.#app('PUT', USER, { ...(this.#zone !== null && { tz: this.#zone }) }, 200)
+    this.#key = await tenant.key('ada')
     await this.#agrees('create')
   }
 
@@ -81,8 +117,16 @@ class Life {
     return answer.body
   }
 
+  /** Calls with the admin key. */
   async #app(method: string, path: string, body: unknown, status: number): Promise<unknown> {
     const answer = await this.#tenant.app(method, path, body)
+    expect({ path, status: answer.status, body: answer.body }).toMatchObject({ path, status })
+    return answer.body
+  }
+
+  /** Calls with the user's own key. */
+  async #own(method: string, path: string, body: unknown, status: number): Promise<unknown> {
+    const answer = await this.#tenant.as(this.#key, method, path, body)
     expect({ path, status: answer.status, body: answer.body }).toMatchObject({ path, status })
     return answer.body
   }
@@ -112,20 +156,22 @@ class Life {
       case 'event': {
         const { metric, value } = step
         const zone = step.do === 'event' && step.zone !== undefined && !earns ? { zone: step.zone } : {}
-        if ('zone' in zone) this.#zone = zone.zone
+        if ('zone' in zone) this.#moved(zone.zone)
         this.#tell({ at: now, do: 'event', metric, value, ...zone })
         const user = { id: 'ada', ...('zone' in zone && { tz: zone.zone }) }
-        const { status, body } = await this.#tenant.event(metric, user, value / UNIT)
-        expect(status).toBe(201)
+        const path = `/metrics/${metric}/event`
+        const body = await this.#own('POST', path, { user, value: value / UNIT }, 201)
         const { length, started, expires } = this.#oracle.at(now)
         expect(at(body, 'currentStreak')).toMatchObject({ length, started, expires })
+        if (length >= ACHIEVED) this.#isAchieved = true
+        if (this.#isOff) this.#seen.silent += 1
         return
       }
       case 'zone':
         if (earns) return
-        this.#zone = step.zone
+        this.#moved(step.zone)
         this.#tell({ at: now, do: 'zone', zone: step.zone })
-        await this.#app('PATCH', USER, { tz: step.zone }, 200)
+        await this.#own('PATCH', USER, { tz: step.zone }, 200)
         return
       case 'pause': {
         const start = plusDays(dateIn(this.#zone ?? 'UTC', now), step.from)
@@ -149,47 +195,147 @@ class Life {
         return
       }
       case 'restore': {
+        if (this.#isOff) return
         const came = this.#tell({ at: now, do: 'restore' })
-        if (came) seen.restored += 1
+        if (came) this.#seen.restored += 1
         await this.#admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] }, came ? 201 : 200)
         return
       }
-      // Preferences and settings are played on the core.
-      case 'preferences':
-      case 'settings':
+      case 'preferences': {
+        const { enabled, mode, metrics } = step
+        const { personalisation, metrics: tenants } = this.#settings
+        const isCounted = (key: string) =>
+          tenants.length === 0 || tenants.some(({ metric }) => metric === key)
+        const allowed = metrics?.filter(({ metric }) => isCounted(metric))
+        const own = {
+          ...(enabled !== undefined && { enabled }),
+          ...(personalisation && mode !== undefined && { mode }),
+          ...(personalisation && allowed !== undefined && { metrics: allowed }),
+        }
+        this.#tell({ at: now, do: 'preferences', ...own })
+        if (enabled !== undefined) this.#isOut = !enabled
+        const streak = {
+          ...(own.enabled !== undefined && { enabled: own.enabled }),
+          ...(own.mode !== undefined && { evaluationMode: own.mode }),
+          ...(own.metrics !== undefined && { metrics: thresholdsBody(own.metrics) }),
+        }
+        await this.#own('PATCH', `${USER}/preferences`, { streak }, 200)
         return
+      }
+      case 'settings': {
+        const frequency = this.#world.switches ? step.settings.frequency : this.#settings.frequency
+        const enabled = step.settings.enabled || !this.#world.switches
+        if (frequency !== this.#settings.frequency) this.#seen.recounts += 1
+        // Who has travelled earns none (see the worlds).
+        const interval = this.#settings.freezes?.interval ?? null
+        const freezes = step.settings.freezes && { ...step.settings.freezes, interval }
+        await this.#configure({ ...step.settings, frequency, enabled, freezes })
+        return
+      }
+      case 'enable':
+        await this.#configure({ ...this.#settings, enabled: step.enabled })
+        return
+      case 'profile': {
+        const change = PROFILES[step.field](step.nth)
+        // Attributes may be for admins to set.
+        if (step.field === 'attributes') await this.#app('PUT', USER, change, 200)
+        else await this.#own('PUT', USER, change, 200)
+        return
+      }
     }
+  }
+
+  #moved(zone: string | null): void {
+    const [from, to] = [dateIn(this.#zone ?? 'UTC', this.#now), dateIn(zone ?? 'UTC', this.#now)]
+    if (to < from) this.#seen.back += 1
+    this.#zone = zone
+  }
+
+  async #configure(settings: OracleSettings): Promise<void> {
+    this.#settings = settings
+    this.#tell({ at: this.#now, do: 'settings', settings })
+    await this.#admin('PATCH', '/streaks/settings', settingsBody(settings), 200)
+    // All users are gone through before the clock has moved (C1).
+    this.#now += 1
+    await moveTo(this.#tenant, this.#now)
+  }
+
+  /** Whether streaks are off for the user or the tenant. */
+  get #isOff() {
+    return this.#isOut || !this.#settings.enabled
   }
 
   async #agrees(after: string): Promise<void> {
     const now = this.#now
-    const body = await this.#app('GET', `${USER}/streak?historyPeriods=${PERIODS}`, undefined, 200)
+    const body = await this.#own('GET', `${USER}/streak?historyPeriods=${PERIODS}`, undefined, 200)
     const { extended, freezes, ...expected } = this.#oracle.at(now)
     const history = this.#oracle.history(now, PERIODS)
     const hasFreezes = this.#settings.freezes !== null
     const when = { after, now: new Date(now).toISOString(), zone: this.#zone }
+    const streakHistory = history.map(({ start, length, usedFreeze, usedPause }) => ({
+      ...{ periodStart: start, length, usedPause, ...(hasFreezes && { usedFreeze }) },
+    }))
     expect({ ...when, ...Object(body) }).toMatchObject({
       ...when,
       ...expected,
       ...(freezes !== null && { freezes }),
       extended: extended === null ? null : new Date(extended).toISOString(),
-      streakHistory: history.map(({ start, length, usedFreeze, usedPause }) => ({
-        ...{ periodStart: start, length, usedPause, ...(hasFreezes && { usedFreeze }) },
-      })),
+      // What the periods were in which streaks are off is only told when they are on again.
+      ...(!this.#isOff && { streakHistory }),
     })
+    await this.#listsAgree(when, expected.length)
+    await this.#rewardsAgree(when)
+    const seen = this.#seen
     seen.steps += 1
+    if (this.#isOff) seen.off += 1
     if (expected.length > 0) seen.alive += 1
-    if (history.at(-2)?.length !== 0 && history.at(-1)?.length === 0) seen.lost += 1
+    const [before, missed, current] = history.slice(-3).map(({ length }) => length)
+    if (before !== 0 && missed === 0 && current === 0) seen.lost += 1
     if (history.some(({ usedFreeze }) => usedFreeze)) seen.frozen += 1
     if (history.some(({ usedPause }) => usedPause)) seen.paused += 1
   }
+
+  /** What is shown of several users has the same length: lists, rankings, and the board by streaks. */
+  async #listsAgree(when: object, length: number): Promise<void> {
+    const list = await this.#app('GET', '/streaks?userIds=ada', undefined, 200)
+    expect({ ...when, list }).toMatchObject({ ...when, list: [{ userId: 'ada', streakLength: length }] })
+    const rankings = await this.#app('GET', '/streaks/rankings', undefined, 200)
+    const ranked = length === 0 ? [] : [{ userId: 'ada', streakLength: length }]
+    expect({ ...when, rankings }).toMatchObject({ ...when, rankings: ranked })
+    if (!this.#settings.enabled) return
+    const board = at(await this.#app('GET', '/leaderboards/flames', undefined, 200), 'rankings')
+    const places = length === 0 ? [] : [{ userId: 'ada', rank: 1, value: length }]
+    expect({ ...when, board }).toMatchObject({ ...when, board: places })
+    if (length > 0) this.#seen.boards += 1
+  }
+
+  /** Triggers fire once for each length that is reached, and the achievement is completed once (P2, A3, S10). */
+  async #rewardsAgree(when: object): Promise<void> {
+    const fired = Object.entries(TRIGGERS).map(([n, points]) => this.#oracle.firings(Number(n)) * points)
+    const points = fired.reduce((sum, each) => sum + each, 0)
+    const total = at(await this.#own('GET', `${USER}/points/xp`, undefined, 200), 'total')
+    const achievements = await this.#own('GET', `${USER}/achievements`, undefined, 200)
+    const isAchieved = Array.isArray(achievements) && achievements.length === 1
+    expect({ ...when, total, isAchieved }).toEqual({ ...when, total: points, isAchieved: this.#isAchieved })
+    if (points > 0) this.#seen.fired += 1
+    if (isAchieved) this.#seen.achieved += 1
+  }
+}
+
+/** Changes of a profile that have no share in streaks. */
+const PROFILES: { [field in (typeof PROFILE)[number]]: (nth: number) => object } = {
+  email: (nth) => ({ email: `ada${nth}@b.example` }),
+  name: (nth) => ({ name: `Ada ${nth}` }),
+  subscribeToEmails: () => ({ subscribeToEmails: false }),
+  deviceTokens: (nth) => ({ deviceTokens: [`token ${nth}`] }),
+  attributes: (nth) => ({ attributes: { plan: `plan ${nth}` } }),
 }
 
 /** Plays a world; it begins in a year to come, whenever the tests run. */
-export async function holdsThrough(world: StreakWorld): Promise<void> {
+export async function holdsThrough(world: StreakWorld, seen = nothingSeen()): Promise<void> {
   let { begins } = world
   while (begins < Date.now()) begins += 28 * 365.25 * DAY
-  const life = new Life(await newTenant(), world, begins)
+  const life = new Life(await newTenant(), world, begins, seen)
   await life.begin()
   for (const step of world.steps) await life.step(step)
 }

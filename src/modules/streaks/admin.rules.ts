@@ -2,6 +2,7 @@ import { civilDateOfDay, dayOf, isCivilDate } from '../../shared/civil'
 import type { Instant } from '../../shared/clock'
 import { periodStart, periodsBefore } from '../../shared/periods'
 import { longestSince } from './history.rules'
+import { joined, untilOpen } from './journeys.rules'
 import { marked, restoredBeforeLast } from './marks'
 import type { Terms } from './streaks.rules'
 import type { LiveRun, Pause, StreakRun, StreakState } from './streaks.state'
@@ -9,9 +10,14 @@ import type { LiveRun, Pause, StreakRun, StreakState } from './streaks.state'
 /** The days in which the longest streak is looked for, today included, where it is daily (S8). */
 const RESTORED_DAYS = 90
 
-/** A settled streak with one freeze more; null where its user has as many as there may be (S7). */
+/** A settled streak with one freeze more, also if a journey is undone; null where its user has as many as there may be (S7, S11). */
 export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freezes'>): StreakState | null {
-  return freezes === null || streak.freezes >= freezes.max ? null : { ...streak, freezes: streak.freezes + 1 }
+  if (freezes === null || streak.freezes >= freezes.max) return null
+  const { max } = freezes
+  const journeys = streak.journeys.map((journey) =>
+    journey.freezes >= max ? journey : { ...journey, freezes: journey.freezes + 1 },
+  )
+  return { ...streak, freezes: streak.freezes + 1, journeys }
 }
 
 /** A settled streak with a pause (S7). */
@@ -19,9 +25,14 @@ export function withPause(streak: StreakState, pause: Pause): StreakState {
   return { ...streak, pauses: [...streak.pauses, pause] }
 }
 
-/** A settled streak without a pause: no period that is over changes, since those are judged (S7). */
-export function withoutPause(streak: StreakState, id: string): StreakState {
-  return { ...streak, pauses: streak.pauses.filter((pause) => pause.id !== id) }
+/** A settled streak without a pause after the last day that is over: what is over by then does not change, even if its user comes back to it (S7, S11). */
+export function withoutPause(streak: StreakState, id: string, last: number): StreakState {
+  const pauses = streak.pauses.flatMap((pause) => {
+    if (pause.id !== id) return [pause]
+    const end = Math.min(pause.end, last)
+    return end < pause.start ? [] : [{ ...pause, end }]
+  })
+  return { ...streak, pauses }
 }
 
 /** Up to which day a pause counts that is deleted today: the last one of the periods that are over (S7). */
@@ -47,11 +58,13 @@ export function restored(
   past: readonly StreakRun[],
 ): StreakState | null {
   const { frequency } = terms
-  const { run } = streak
-  const runs = run === null ? past : [...past, run]
+  const runs = streak.run === null ? past : [...past, streak.run]
   const longest = longestSince(runs, restorableSince(today, terms), frequency)
-  const gained = longest - (run?.length ?? 0)
+  const gained = longest - (streak.run?.length ?? 0)
   if (gained <= 0) return null
+  // What is satisfied of periods to come stays so (S11).
+  const { known: run, ahead } =
+    streak.run === null ? { known: null, ahead: [] } : untilOpen(streak.run, frequency)
   const current = periodStart(today, frequency)
   const started = periodsBefore(run?.started ?? current, gained, frequency)
   const previous = periodsBefore(current, 1, frequency)
@@ -67,9 +80,15 @@ export function restored(
     first: run?.first ?? previous,
     last: run?.last ?? previous,
     marks,
-    length: longest,
-    extended: run?.extended ?? null,
+    length: (run?.length ?? 0) + gained,
+    extended: streak.run?.extended ?? null,
     restored: at,
   }
-  return { ...streak, frequency, epoch: terms.epoch, missed: null, run: alive }
+  const joining = { open: current, extended: alive.extended, frequency }
+  // What was before a journey is not to come back in its place.
+  return {
+    ...streak,
+    ...{ frequency, epoch: terms.epoch, missed: null, journeys: [] },
+    run: joined(alive, ahead, joining),
+  }
 }

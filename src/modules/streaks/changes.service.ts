@@ -30,8 +30,8 @@ export type OpenStreak = {
   /** The user's local day, in days since 1970-01-01. */
   today: number
   streak: StreakState
-  /** What ended when it was settled. */
-  ended: StreakRun | null
+  /** What ended when it was settled, oldest first. */
+  ended: readonly StreakRun[]
   /** What is to be told, in order (W6). */
   notices: readonly StreakNotice[]
 }
@@ -121,6 +121,5 @@ function closed(
   now: Instant,
 ): BulkChange | null {
   if (streak === user.streak) return null
-  const told = { ended: ended === null ? [] : [ended], notices }
-  return streakOnly(config, user, scheduled(user, streak, terms, today), told, now)
+  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, notices }, now)
 }

@@ -76,6 +76,5 @@ export function judged(config: Configuration, user: UserState, at: Instant): Bul
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, at)
   const { streak, ended, notices } = settled(user, terms, today)
-  const told = { ended: ended === null ? [] : [ended], notices }
-  return streakOnly(config, user, scheduled(user, streak, terms, today), told, at)
+  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, notices }, at)
 }

@@ -71,6 +71,8 @@ const LIVE_AT_ONCE = 5_000
 
 const LENGTH = "coalesce(streak ->> '$.run.length', 0)"
 const OF_SETTINGS = "streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.epoch', 0) = ?3"
+/** Whether the user has the streak switched on (U7). */
+const IS_ON = "coalesce(preferences ->> '$.streak.enabled', 1)"
 
 /** The best ?4 of users who were read with the length of a streak, which is 0 for those who have none, and how many were read. */
 const BEST = `
@@ -81,7 +83,7 @@ const BEST = `
 // Through the index of deadlines, so that nobody is read who has none.
 const LIVE = `
   WITH part AS MATERIALIZED (
-    SELECT id, CASE WHEN ${OF_SETTINGS} THEN ${LENGTH} ELSE 0 END AS length
+    SELECT id, CASE WHEN ${OF_SETTINGS} AND ${IS_ON} THEN ${LENGTH} ELSE 0 END AS length
     FROM users WHERE tenant_id = ?1 AND streak_due > ?5 LIMIT ?6)
   ${BEST}`
 
@@ -90,7 +92,7 @@ const NEXT = 'FROM users WHERE tenant_id = ?1 AND id > ?6 ORDER BY id LIMIT ?7'
 
 const LIVE_PART = `
   WITH part AS MATERIALIZED (
-    SELECT id, CASE WHEN streak_due > ?5 AND ${OF_SETTINGS} THEN ${LENGTH} ELSE 0 END AS length ${NEXT})
+    SELECT id, CASE WHEN streak_due > ?5 AND ${OF_SETTINGS} AND ${IS_ON} THEN ${LENGTH} ELSE 0 END AS length ${NEXT})
   ${BEST}`
 
 // Each user is looked at: lengths stand in no index, which would cost every extension a row.

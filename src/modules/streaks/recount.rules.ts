@@ -1,7 +1,8 @@
 import type { UserState } from '../../engine/state'
 import { micros } from '../../shared/decimal'
 import type { Configuration } from '../configuration/configuration'
-import { dayIn, extended, scheduled, settled, termsOf, travelled } from './streaks.rules'
+import { travelled } from './journeys.rules'
+import { dayIn, extended, scheduled, settled, termsOf } from './streaks.rules'
 import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streaks.state'
 
 /** An event as the log has it: its local day in days since 1970-01-01, its value in millionths. */
@@ -11,7 +12,8 @@ export type LoggedEvent = { at: UserState['changed']; day: number; metricId: str
 export class Recount {
   readonly #config: Configuration
   readonly #user: UserState
-  readonly #runs: StreakRun[] = []
+  /** Those that ended, by first day: one that a journey seemed to end may have gone on (S11). */
+  readonly #runs = new Map<number, StreakRun>()
   #streak: StreakState
   /** Those that are still to come. */
   readonly #jumps: Jump[]
@@ -25,45 +27,47 @@ export class Recount {
   }
 
   get #terms() {
-    const { preferences } = this.#user
-    // Freezes don't count (S9); while streaks are off they are counted all the same, for when they are on again.
-    return {
-      ...termsOf(this.#config, preferences),
-      isOn: preferences.streak.enabled !== false,
-      freezes: null,
-    }
+    // Freezes don't count (S9).
+    return { ...termsOf(this.#config, this.#user.preferences), freezes: null }
   }
 
   /** Counts an event; they come in order of time. */
   add({ at, day, metricId, value }: LoggedEvent): void {
-    this.#travel(at)
+    // The event comes first if it is on the day from which a change of zone at the same moment went away.
+    this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== day))
     this.#settle(day)
     this.#streak = extended(this.#streak, this.#terms, { at, day, metricId, value: micros(value) }).streak
   }
 
-  /** Takes in the changes of zone up to a moment. */
-  #travel(until: number): void {
-    for (let jump = this.#jumps[0]; jump !== undefined && jump[0] <= until; jump = this.#jumps[0]) {
+  /** Takes in the next changes of zone, as long as they were before. */
+  #travel(wasBefore: (jump: Jump) => boolean): void {
+    for (let jump = this.#jumps[0]; jump !== undefined && wasBefore(jump); jump = this.#jumps[0]) {
       this.#jumps.shift()
       this.#settle(jump[1])
-      this.#streak = travelled(this.#streak, this.#terms, jump)
+      this.#streak = travelled(this.#streak, this.#terms.frequency, jump, jump[1] + 1)
+      this.#settle(jump[2])
     }
   }
 
   #settle(day: number): void {
     const { streak, ended } = settled({ ...this.#user, streak: this.#streak }, this.#terms, day)
     this.#streak = streak
-    if (ended !== null) this.#runs.push(ended)
+    for (const run of ended) this.#runs.set(run.first, run)
   }
 
   /** The streak as of a moment, with the freezes in hand, and all that ended before it. */
   end(at: number): { streak: StreakState; runs: readonly StreakRun[] } {
     const today = dayIn(this.#user.profile.tz, at)
-    this.#travel(at)
+    this.#travel(() => true)
     this.#settle(today)
-    const { freezes, born, earned, jumps } = this.#user.streak
-    const streak = { ...this.#streak, freezes, born, earned, jumps }
+    const { freezes, born, earned, jumps, told, altered } = this.#user.streak
+    const journeys = this.#streak.journeys.map((journey) => {
+      const known = this.#user.streak.journeys.find(({ since }) => since === journey.since)
+      return { ...journey, freezes: known?.freezes ?? freezes, earned: known?.earned ?? earned }
+    })
+    const streak = { ...this.#streak, freezes, born, earned, jumps, journeys, told, altered }
+    if (streak.run !== null) this.#runs.delete(streak.run.first)
     const terms = termsOf(this.#config, this.#user.preferences)
-    return { streak: scheduled(this.#user, streak, terms, today), runs: this.#runs }
+    return { streak: scheduled(this.#user, streak, terms, today), runs: [...this.#runs.values()] }
   }
 }

@@ -28,6 +28,8 @@ type ReadableChange = Pick<z.output<typeof ReadableStreakSettings>, 'metrics' | 
 
 /** Times when streaks were off that are remembered: whoever is judged later than so many is judged by these. */
 const MOST_OFF = 20
+/** Midnights, of all zones, are at quarters of an hour. */
+const QUARTER = 15 * 60_000
 
 /** The tenant's settings of streaks (S1). */
 export async function readStreakSettings(scope: Scope) {
@@ -131,10 +133,16 @@ function settingsFaults(config: Configuration, change: ReadableChange, now: Inst
   return [...unknown, { path: 'freezes.initial', message }]
 }
 
+/** The times when streaks were off, after a change. If they are too many, those go first in which no period ended: it was midnight nowhere. */
 function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: Instant) {
-  if (was && !enabled) return [...off, { from: now, to: null }].slice(-MOST_OFF)
-  return !was && enabled ? off.map(({ from, to }) => ({ from, to: to ?? now })) : off
+  if (!was && enabled) return off.map(({ from, to }) => ({ from, to: to ?? now }))
+  if (!was || enabled) return off
+  const known = off.length < MOST_OFF ? off : off.filter(hasMidnight)
+  return [...known, { from: now, to: null }].slice(-MOST_OFF)
 }
+
+const hasMidnight = ({ from, to }: StreakSettings['off'][number]) =>
+  to === null || Math.floor(from / QUARTER) < Math.floor(to / QUARTER)
 
 /** Freezes that are earned otherwise are earned so from now on. */
 function freezesAfter(

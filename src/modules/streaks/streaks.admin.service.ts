@@ -125,14 +125,15 @@ export function createPauses(
 }
 
 /** Why a user's streak can't be paused so, or null. */
-function pauseObjection({ today, streak }: OpenStreak, start: number, end: number): string | null {
+function pauseObjection({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
   if (start < today) {
     return `start: must not be before the user's today, which is ${dateOf(today)}. Choose a later date.`
   }
   if (end - today > MOST_DAYS) {
     return `end: must be at most ${MOST_DAYS} days ahead. Choose an earlier date.`
   }
-  if (streak.pauses.length < MOST_PAUSES) return null
+  const last = lastDayOver(today, terms)
+  if (streak.pauses.filter((pause) => pause.end > last).length < MOST_PAUSES) return null
   return `The user has ${MOST_PAUSES} pauses that are not over, which is the most. Delete one first.`
 }
 
@@ -155,8 +156,9 @@ export async function removePauses(
         issues.push(unknownIssue(id, 'a streak pause'))
         continue
       }
-      open.streak = withoutPause(open.streak, id)
-      gone.push({ id, last: lastDayOver(open.today, open.terms) })
+      const last = lastDayOver(open.today, open.terms)
+      open.streak = withoutPause(open.streak, id, last)
+      gone.push({ id, last })
     }
     const statements = gone.length === 0 ? [] : [deletePauses(db, gone, now)]
     return { result: { deleted: gone.map(({ id }) => ({ id })), issues }, statements }
@@ -184,7 +186,7 @@ export function restoreStreaks(
         continue
       }
       const { terms, today, ended } = open
-      const runs = [...(past.get(open.user.iid) ?? []), ...(ended === null ? [] : [ended])]
+      const runs = [...(past.get(open.user.iid) ?? []), ...ended]
       const streak = terms.isOn ? restored(open.streak, terms, { at: scope.now, today }, runs) : null
       if (streak === null) {
         const why = terms.isOn

@@ -78,7 +78,7 @@ export function wholeStreakAnswer(
   const today = dayIn(user.profile.tz, at)
   const { streak, ended } = settled(user, terms, today)
   const { run } = streak
-  const runs = [...past, ...[ended, run].filter((one) => one !== null)]
+  const runs = [...past, ...ended, ...(run === null ? [] : [run])]
   const length = isOn ? (run?.length ?? 0) : 0
   const since = historyBegins(config, user, at, historyPeriods)
   const extended = isOn ? (run?.extended ?? null) : null

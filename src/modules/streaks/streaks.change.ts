@@ -1,25 +1,16 @@
 import type { LocalTime, UserState } from '../../engine/state'
 import type { Micros } from '../../shared/decimal'
 import type { Configuration } from '../configuration/configuration'
+import { travelled } from './journeys.rules'
 import { NO_NOTICES, type StreakNotice } from './notices'
-import {
-  abandoned,
-  anchored,
-  dayIn,
-  extended,
-  isStale,
-  scheduled,
-  settled,
-  termsOf,
-  travelled,
-} from './streaks.rules'
+import { anchored, dayIn, extended, isStale, lengthOf, scheduled, settled, termsOf } from './streaks.rules'
 import { NO_STREAK, type StreakRun } from './streaks.state'
 
 /** What a change did to a user's streak. */
 export type StreakChange = {
   /** Whether the event of this change extended it (S2). */
   isExtended: boolean
-  /** By how much its length is another one. */
+  /** By how much its length is another one, which is 0 while its user has switched it off. */
   growth: number
   /** Streaks that were lost on the way. */
   ended: readonly StreakRun[]
@@ -31,8 +22,8 @@ export type StreakChange = {
 const STREAK_AS_IT_WAS: StreakChange = { isExtended: false, growth: 0, ended: [], notices: NO_NOTICES }
 
 /**
- * The streak's share of a change (E5): what was due by then is judged, a change of zone is taken in (S4), and the event, if it is one,
- * may extend it. A new user gets the initial freezes (U6).
+ * The streak's share of a change (E5): what was due by then is judged, a change of zone is taken in (S4, S11), and the event, if it is
+ * one, may extend it; in silence while streaks are off (S10). A new user gets the initial freezes (U6).
  */
 export function changeStreak(
   config: Configuration,
@@ -42,7 +33,6 @@ export function changeStreak(
   event: { metricId: string; value: Micros } | null,
 ): { user: UserState; change: StreakChange } {
   const terms = termsOf(config, user.preferences)
-  const hasLeft = before !== null && isOptedOut(user) && !isOptedOut(before)
   const today = Math.floor((at + utcOffset * 60_000) / 86_400_000)
   const known =
     before === null
@@ -60,7 +50,7 @@ export function changeStreak(
   let streak = known
   const settle = (tz: string | null, day: number) => {
     const now = settled({ ...user, streak, profile: { tz } }, terms, day)
-    if (now.ended !== null) ended.push(now.ended)
+    ended.push(...now.ended)
     notices.push(...now.notices)
     streak = now.streak
   }
@@ -69,23 +59,23 @@ export function changeStreak(
     const from = dayIn(before.profile.tz, at)
     settle(before.profile.tz, from)
     streak = anchored({ ...user, streak, profile: before.profile }, terms)
-    streak = travelled(streak, terms, [at, from, today])
+    streak = travelled(streak, terms.frequency, [at, from, today], before.activeDay)
   }
   settle(user.profile.tz, today)
-  if (hasLeft) {
-    if (streak.run !== null) ended.push(streak.run)
-    streak = abandoned(streak)
-  }
-  const { streak: grown, isExtended } =
-    event === null ? { streak, isExtended: false } : extended(streak, terms, { at, day: today, ...event })
-  if (isExtended) notices.push({ kind: grown.run?.length === 1 ? 'started' : 'extended' })
-  const isAsItWas = grown === known && !hasMoved && before?.preferences === user.preferences
-  const after = isAsItWas ? grown : scheduled(user, grown, terms, today)
-  const growth = (after.run?.length ?? 0) - (before?.streak.run?.length ?? 0)
+  const grown = event === null ? null : extended(streak, terms, { at, day: today, ...event })
+  const isExtended = terms.isOn && grown?.isExtended === true
+  streak = grown?.streak ?? streak
+  if (isExtended) notices.push({ kind: streak.run?.length === 1 ? 'started' : 'extended' })
+  const isAsItWas = streak === known && !hasMoved && before?.preferences === user.preferences
+  if (!isAsItWas) streak = scheduled(user, streak, terms, today)
+  const growth = lengthOf({ ...user, streak }) - (before === null ? 0 : lengthOf(before))
+  const isSwitched = before !== null && isOff(before) !== isOff(user)
+  const isAltered = growth !== 0 && grown?.isExtended !== true && streak.run !== null
+  if (isAltered || isSwitched) streak = { ...streak, altered: at }
   return {
-    user: after === user.streak ? user : { ...user, streak: after },
+    user: streak === user.streak ? user : { ...user, streak },
     change: { isExtended, growth, ended, notices },
   }
 }
 
-const isOptedOut = ({ preferences }: Pick<UserState, 'preferences'>) => preferences.streak.enabled === false
+const isOff = ({ preferences }: Pick<UserState, 'preferences'>) => preferences.streak.enabled === false

@@ -5,28 +5,26 @@ import type { Micros } from '../../shared/decimal'
 import { LAST_DAY, nextPeriod, periodStart } from '../../shared/periods'
 import { offsetMinutes, startOfDay } from '../../shared/zone'
 import type { Configuration } from '../configuration/configuration'
+import { DAYS_BACK, joined, latest, maySpare, skippedAt, untilOpen } from './journeys.rules'
 import { marked } from './marks'
 import { NO_NOTICES, type StreakNotice } from './notices'
 import type { FreezeSettings, StreakSettings } from './streaks.settings'
-import type { Jump, LiveRun, Pause, StreakRun, StreakState } from './streaks.state'
-
-/** The most jumps between dates that are remembered of a traveller. */
-const MOST_JUMPS = 50
-/** Periods whose sums are kept: a traveller to the west may come back to a date. */
-const MOST_SUMS = 3
+import type { LiveRun, Pause, PeriodSums, StreakRun, StreakState } from './streaks.state'
 
 /** What of a user decides on the streak. */
 export type Streaker = Pick<UserState, 'created' | 'streak' | 'preferences'> & {
   profile: { tz: string | null }
 }
 
-/** A streak after something happened, the run that ended on the way, if one did, and what is to be told of it. */
-export type Settled = { streak: StreakState; ended: StreakRun | null; notices: readonly StreakNotice[] }
+/** A streak after something happened, the runs that ended on the way, oldest first, and what is to be told of it. */
+export type Settled = { streak: StreakState; ended: readonly StreakRun[]; notices: readonly StreakNotice[] }
 
 /** How a user's streak is counted: the tenant's settings, with what the user may set differently (S1, U7). */
 export type Terms = {
-  /** Whether the user's streak is counted: the tenant's are, and the user has not switched it off. */
+  /** Whether the user's streak is shown and told of: it is on for the tenant and for the user. It is counted in any case (S10). */
   isOn: boolean
+  /** Whether the tenant's streaks are on, so that periods may be missed. */
+  isJudged: boolean
   frequency: Aggregation
   epoch: number
   metrics: StreakSettings['metrics']
@@ -49,6 +47,7 @@ export function termsOf(
   const mode = (streaks.personalisation && own.evaluationMode) || streaks.evaluationMode
   return {
     isOn: streaks.enabled && own.enabled !== false,
+    isJudged: streaks.enabled,
     frequency: streaks.frequency,
     epoch: streaks.epoch,
     metrics: owns.length > 0 ? owns : tenants,
@@ -77,53 +76,111 @@ const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => ne
 const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
   pauses.some((pause) => pause.start < end && pause.end >= start)
 
-/** Whether streaks were off when the period before a day ended (S1). */
-const wasOff = ({ profile: { tz } }: Streaker, end: number, { off }: Terms): boolean =>
-  off.some(({ from, to }) => end > dayIn(tz, from) && (to === null || end <= dayIn(tz, to)))
+/** Whether streaks were off when the period before a day ended: by itself, or skipped by a change of zone at a moment (S1). */
+function wasOff({ profile: { tz } }: Streaker, end: number, skipped: number | null, { off }: Terms): boolean {
+  if (skipped !== null) return off.some(({ from, to }) => from <= skipped && (to === null || skipped < to))
+  return off.some(({ from, to }) => end > dayIn(tz, from) && (to === null || end <= dayIn(tz, to)))
+}
+
+/** The length of a streak as its user has it: 0 while that is switched off (U7). The tenant's switch is not asked. */
+export const lengthOf = ({ streak, preferences }: Pick<UserState, 'streak' | 'preferences'>): number =>
+  preferences.streak.enabled === false ? 0 : (streak.run?.length ?? 0)
 
 /**
  * A user's streak as it is on a local day: freezes earned, and each period that ended unsatisfied before that day judged in order
- * (S3, S7). While streaks are off nothing is missed, and freezes are earned all the same. Answers the very same streak where nothing
- * came of it.
+ * (S3, S7). While the tenant's streaks are off nothing is missed, and freezes are earned all the same. Answers the very same streak
+ * where nothing came of it.
  */
 export function settled(user: Streaker, terms: Terms, today: number): Settled {
   const { streak } = user
   const hand = new Hand(user, terms)
-  const { frequency } = terms
-  let run = streak.run
-  let { missed } = streak
-  let ended: StreakRun | null = null
-  const isKnown = !isStale(streak, terms)
-  while (run !== null && isKnown) {
-    const start = afterRun(run, terms)
-    const end = nextPeriod(start, frequency)
-    if (end > today) break
-    hand.earnUntil(end)
-    if (wasOff(user, end, terms)) run = kept(run, start, 's')
-    else if (isPaused(streak.pauses, start, end)) run = kept(run, start, 'p')
-    else if (hand.consume()) run = kept(run, start, 'f')
-    else {
-      ended = run
-      missed = start
-      run = null
-      hand.notices.push({ kind: 'lost', length: ended.length })
-    }
-  }
+  const judged = isStale(streak, terms) ? streak : judgedUntil(user, terms, today, hand)
   hand.earnUntil(today)
-  const now = periodStart(today, frequency)
-  const pauses =
-    isKnown && streak.pauses.some((pause) => pause.end < now)
-      ? streak.pauses.filter((pause) => pause.end >= now)
-      : streak.pauses
   const { freezes, earned } = hand
-  const isSame =
-    run === streak.run && freezes === streak.freezes && earned === streak.earned && pauses === streak.pauses
+  const isAsJudged = freezes === judged.freezes && earned === judged.earned
   return {
-    streak: isSame ? streak : { ...streak, run, freezes, earned, missed, pauses },
-    ended,
+    streak: isAsJudged ? judged : { ...judged, freezes, earned },
+    ended: hand.ended,
     // Whoever has switched streaks off hears nothing of them (U7).
     notices: terms.isOn && hand.notices.length > 0 ? hand.notices : NO_NOTICES,
   }
+}
+
+/** A streak with each period judged that was over before a day; those that a later satisfied one left open come in their order (S11). */
+function judgedUntil(user: Streaker, terms: Terms, today: number, hand: Hand): StreakState {
+  const { streak } = user
+  const { frequency } = terms
+  const isOver = (start: number) => nextPeriod(start, frequency) <= today
+  let { run, missed, spared } = streak
+  let ahead: readonly number[] = []
+  const extended = run?.extended ?? null
+  const parts = run === null ? null : untilOpen(run, frequency)
+  if (parts !== null && parts.open !== null && isOver(parts.open)) {
+    run = parts.known
+    ahead = parts.ahead
+  }
+  for (;;) {
+    const [next] = ahead
+    if (run === null) {
+      run = joined(null, ahead.slice(0, 1), { open: periodStart(today, frequency), extended, frequency })
+      ahead = ahead.slice(1)
+      if (run === null) break
+      continue
+    }
+    const start = afterRun(run, terms)
+    if (next === start || !isOver(start)) {
+      if (next === undefined) break
+      run = joined(run, [next], { open: start, extended, frequency })
+      ahead = ahead.slice(1)
+      continue
+    }
+    const skipped = skippedAt(streak.jumps, nextPeriod(start, frequency) - 1)
+    hand.earnUntil(nextPeriod(start, frequency))
+    if (wasOff(user, nextPeriod(start, frequency), skipped, terms)) run = kept(run, start, 's')
+    else if (isPaused(streak.pauses, start, nextPeriod(start, frequency))) run = kept(run, start, 'p')
+    else if (skipped !== null && maySpare(start, spared, frequency)) {
+      run = kept(run, start, 's')
+      spared = start
+    } else if (hand.consume(start)) run = kept(run, start, 'f')
+    else {
+      hand.lose(run, start)
+      if (start === streak.lent) spared = start
+      missed = start
+      run = null
+    }
+  }
+  return unchanged(streak, { ...streak, run, missed, spared, ...remaining(streak, terms, today, hand) })
+}
+
+/** What is still needed of pauses and journeys, since the user may come back to a date, and what was told on journeys. */
+function remaining(
+  { pauses, journeys, told }: StreakState,
+  { frequency, isOn }: Terms,
+  today: number,
+  hand: Hand,
+): Pick<StreakState, 'pauses' | 'journeys' | 'told'> {
+  const since = periodStart(today - DAYS_BACK, frequency)
+  const isNeeded = ({ until }: { until: number }) => until >= today - DAYS_BACK
+  const needed = journeys.every(isNeeded) ? journeys : journeys.filter(isNeeded)
+  const isNews = isOn && hand.told !== null && needed.length > 0
+  return {
+    pauses: pauses.every(({ end }) => end >= since) ? pauses : pauses.filter(({ end }) => end >= since),
+    journeys: isNews
+      ? needed.map((journey) => ({ ...journey, told: latest(journey.told, hand.told) }))
+      : needed,
+    told: told !== null && told < since ? null : told,
+  }
+}
+
+/** The streak of before, if nothing of it is another one. */
+function unchanged(before: StreakState, after: StreakState): StreakState {
+  const isSame =
+    after.run === before.run &&
+    after.missed === before.missed &&
+    after.pauses === before.pauses &&
+    after.journeys === before.journeys &&
+    after.told === before.told
+  return isSame ? before : after
 }
 
 const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
@@ -132,12 +189,18 @@ const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
   marks: marked(run.marks, mark),
 })
 
-/** Freezes in hand while midnights pass. */
+/** Freezes in hand while midnights pass, and what comes of these. */
 class Hand {
   freezes: number
   earned: StreakState['earned']
   /** What is to be told of these midnights. */
   readonly notices: StreakNotice[] = []
+  /** The streaks that ended, oldest first. */
+  readonly ended: StreakRun[] = []
+  /** The last period that took a freeze or the streak. */
+  told: number | null = null
+  /** The last period of which that was told before: a journey has brought its user back to it (S11). */
+  readonly #toldBefore: number | null
   readonly #settings: FreezeSettings | null
   /** The day of the last earning, or the one from which the next is counted. */
   #anchor = 0
@@ -149,6 +212,7 @@ class Hand {
   constructor({ streak, created, profile }: Streaker, { freezes: settings }: Terms) {
     this.freezes = streak.freezes
     this.earned = streak.earned
+    this.#toldBefore = streak.told
     this.#settings = settings
     if (settings === null || settings.autoEarnInterval === null) return
     if (this.earned !== null && this.earned[1] === settings.since) {
@@ -184,12 +248,24 @@ class Hand {
     return this.#anchor + Math.max(1, Math.floor((today - this.#anchor) / interval) + 1) * interval
   }
 
-  /** Takes a freeze; false where there is none, or freezes are off. */
-  consume(): boolean {
+  /** Takes a freeze for a period; false where there is none, or freezes are off. */
+  consume(period: number): boolean {
     if (this.#settings === null || this.freezes === 0) return false
     this.freezes -= 1
-    this.notices.push({ kind: 'freeze_consumed', freezes: this.freezes })
+    this.#tell(period, { kind: 'freeze_consumed', freezes: this.freezes })
     return true
+  }
+
+  /** A streak ends with a period that is missed. */
+  lose({ started, first, last, marks, length }: StreakRun, period: number): void {
+    this.ended.push({ started, first, last, marks, length })
+    this.#tell(period, { kind: 'lost', length })
+  }
+
+  /** Each period is told of once (W6). */
+  #tell(period: number, notice: StreakNotice): void {
+    this.told = period
+    if (this.#toldBefore === null || period > this.#toldBefore) this.notices.push(notice)
   }
 }
 
@@ -204,7 +280,8 @@ export function anchored(user: Streaker, terms: Terms): StreakState {
 export function endangered({ run, pauses }: StreakState, terms: Terms, today: number): number {
   const { frequency } = terms
   const current = periodStart(today, frequency)
-  let start = run === null ? current : Math.max(current, afterRun(run, terms))
+  const open = run === null ? null : (untilOpen(run, frequency).open ?? afterRun(run, terms))
+  let start = open === null ? current : Math.max(current, open)
   let end = nextPeriod(start, frequency)
   while (isPaused(pauses, start, end)) {
     start = end
@@ -221,7 +298,7 @@ export function scheduled(user: Streaker, streak: StreakState, terms: Terms, tod
 
 function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
   const { streak, profile } = user
-  const isAlive = terms.isOn && streak.run !== null
+  const isAlive = terms.isJudged && streak.run !== null
   const end = !isAlive ? null : nextPeriod(endangered(streak, terms, today), terms.frequency)
   const earning = terms.freezes === null ? null : new Hand(user, terms).nextEarning(today)
   const day = Math.min(end ?? Number.POSITIVE_INFINITY, earning ?? Number.POSITIVE_INFINITY)
@@ -231,39 +308,43 @@ function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
 /** An activity that may extend a streak. */
 export type Activity = { at: Instant; day: number; metricId: string; value: Micros }
 
-/** A settled streak after an event: extended where the event satisfies a period that wasn't (S2). */
+/** A settled streak after an event: extended if the event satisfies a period that wasn't (S2), whether streaks are on or off (S10). */
 export function extended(
   streak: StreakState,
   terms: Terms,
   { at, day, metricId, value }: Activity,
 ): { streak: StreakState; isExtended: boolean } {
-  const period = periodStart(day, terms.frequency)
-  const { run } = streak
-  const isClosed = period <= Math.max(run?.last ?? period - 1, streak.missed ?? period - 1)
-  if (!terms.isOn || value === 0 || isClosed) return { streak, isExtended: false }
-  const sums = summed(streak.sums, period, metricId, value)
   const { frequency, epoch } = terms
-  if (!isSatisfied(terms, new Map(sums.find(([start]) => start === period)?.[1]), value)) {
+  const period = periodStart(day, frequency)
+  const { run } = streak
+  const parts = run === null ? null : untilOpen(run, frequency)
+  const isOpen =
+    parts !== null && parts.open !== null && period >= parts.open && !parts.ahead.includes(period)
+  const isClosed = !isOpen && period <= Math.max(run?.last ?? period - 1, streak.missed ?? period - 1)
+  if (value === 0 || isClosed) return { streak, isExtended: false }
+  const { own, others } = summed(streak.sums, period, {
+    metricId,
+    value,
+    since: periodStart(day - DAYS_BACK, frequency),
+  })
+  if (!isSatisfied(terms, new Map(own), value)) {
+    const sums = [...others, [period, own] as const].sort(([a], [b]) => a - b)
     return { streak: { ...streak, frequency, epoch, sums }, isExtended: false }
   }
-  const grown: LiveRun =
-    run === null
-      ? { started: period, first: period, last: period, marks: '1e', length: 1, extended: at }
-      : { ...run, last: period, marks: marked(run.marks, 'e'), length: run.length + 1, extended: at }
-  const later = sums.filter(([start]) => start > period)
-  return { streak: { ...streak, frequency, epoch, run: grown, sums: later }, isExtended: true }
+  const ahead = [period, ...(parts?.ahead ?? [])].sort((a, b) => a - b)
+  const grown = joined(parts?.known ?? null, ahead, { open: parts?.open ?? period, extended: at, frequency })
+  return { streak: { ...streak, frequency, epoch, run: grown, sums: others }, isExtended: true }
 }
 
+/** The sums of a period after an event, and those of others, from a day on: a traveller may come back to them. */
 function summed(
   sums: StreakState['sums'],
   period: number,
-  metricId: string,
-  value: number,
-): StreakState['sums'] {
+  { metricId, value, since }: { metricId: string; value: number; since: number },
+): { own: PeriodSums[1]; others: PeriodSums[] } {
   const own = new Map(sums.find(([start]) => start === period)?.[1])
   own.set(metricId, (own.get(metricId) ?? 0) + value)
-  const others = sums.filter(([start]) => start !== period)
-  return [...others, [period, [...own]] as const].sort(([a], [b]) => a - b).slice(-MOST_SUMS)
+  return { own: [...own], others: sums.filter(([start]) => start !== period && start >= since) }
 }
 
 /** Whether a period's sums are enough, after an event of so many millionths (S1, S2). */
@@ -272,24 +353,4 @@ function isSatisfied({ metrics, mode }: Terms, sums: ReadonlyMap<string, number>
   const isMet = ({ metricId, threshold }: { metricId: string; threshold: number }) =>
     (sums.get(metricId) ?? 0) >= threshold
   return mode === 'OR' ? metrics.some(isMet) : metrics.every(isMet)
-}
-
-/**
- * A settled streak after its user has come, by a change of zone at a moment, from one date to a later one: what ended in between is not
- * missed (S4).
- */
-export function travelled(streak: StreakState, terms: Terms, [at, from, to]: Jump): StreakState {
-  if (to <= from) return streak
-  const current = periodStart(to, terms.frequency)
-  let { run } = streak
-  const isKnown = !isStale(streak, terms)
-  while (run !== null && isKnown && nextPeriod(afterRun(run, terms), terms.frequency) <= current) {
-    run = kept(run, afterRun(run, terms), 's')
-  }
-  return { ...streak, run, jumps: [...streak.jumps, [at, from, to] as const].slice(-MOST_JUMPS) }
-}
-
-/** A settled streak that its user has switched off: its length is 0 from then on (U7). */
-export function abandoned(streak: StreakState): StreakState {
-  return { ...streak, run: null, sums: [] }
 }

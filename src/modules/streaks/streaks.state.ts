@@ -41,17 +41,45 @@ export type StreakState = {
   earned: readonly [number, number] | null
   /** The first day of the last period that was missed: nothing up to it counts any more, should the user come back to it (S4). */
   missed: number | null
+  /** The last day that travel spared (S11); null for none. */
+  spared: number | null
+  /** A day that is open again after it was spared, if the streak was extended beyond it: it was spared if it is missed after all (S11). */
+  lent: number | null
   /** Sums of metrics' changes, in millionths by metric id, in periods that are not satisfied; by first day, the newest last. */
   sums: readonly PeriodSums[]
-  /** Those that were not over when the streak was last settled. */
+  /** Those that were not over two days before the streak was last settled: a traveller may come back to such a day (S11). */
   pauses: readonly Pause[]
-  /** Changes of zone that took the user to a later date, the newest last: when, and the days before and after (S4, S9). */
+  /** Changes of zone that took the user to another date, the newest last: when, and the days before and after (S4, S9, S11). */
   jumps: readonly Jump[]
+  /** Journeys from which the user may still come back to a date that they skipped, the oldest first. */
+  journeys: readonly Journey[]
+  /** The first day of the last period of which a journey that was undone has told that it took a freeze or the streak; null for none. */
+  told: number | null
+  /**
+   * When the length that is shown last changed other than by an event or a midnight: switched off or on, or a journey undone. Null for
+   * never.
+   */
+  altered: Instant | null
   /** When something happens by itself next; null for never. */
   due: Instant | null
 }
-/** When a change of zone took a user to a later date, in milliseconds, and the local days before and after. */
-export type Jump = readonly [number, number, number]
+/** When a change of zone took a user to another date, in milliseconds, and the local days before and after. */
+export type Jump = readonly [at: number, from: number, to: number]
+/** A change of zone to a later date, and what it may change of the streak, as that was before: it is so again if the user comes back in time (S11). */
+export type Journey = {
+  /** When it began. */
+  since: Instant
+  /** The first and the last day of which it skipped the end: the first is the day on which it began. */
+  from: number
+  until: number
+  run: LiveRun | null
+  missed: number | null
+  spared: number | null
+  freezes: number
+  earned: readonly [number, number] | null
+  /** The first day of the last period of which was told, since then, that it took a freeze or the streak; null for none. */
+  told: number | null
+}
 export type PeriodSums = readonly [number, readonly (readonly [string, number])[]]
 
 /** The streak of someone of whom nothing is known that concerns it. */
@@ -63,9 +91,14 @@ export const NO_STREAK: StreakState = {
   born: null,
   earned: null,
   missed: null,
+  spared: null,
+  lent: null,
   sums: [],
   pauses: [],
   jumps: [],
+  journeys: [],
+  told: null,
+  altered: null,
   due: null,
 }
 
@@ -78,17 +111,35 @@ const Run = z.object({
   extended: z.number().transform(instant).nullable(),
   restored: z.number().transform(instant).optional(),
 })
+const day = z.number().nullable().default(null)
+const Earned = z.tuple([z.number(), z.number()]).nullable().default(null)
+const StoredJourney = z.object({
+  since: z.number().transform(instant),
+  from: z.number(),
+  until: z.number(),
+  run: Run.nullable(),
+  missed: day,
+  spared: day,
+  freezes: z.number(),
+  earned: Earned,
+  told: day,
+})
 const Stored = z.object({
   frequency: z.enum(['daily', 'weekly', 'monthly', 'unknown']).nullable(),
   epoch: z.number().default(0),
   run: Run.nullable().default(null),
   freezes: z.number().default(0),
-  born: z.number().nullable().default(null),
-  earned: z.tuple([z.number(), z.number()]).nullable().default(null),
-  missed: z.number().nullable().default(null),
+  born: day,
+  earned: Earned,
+  missed: day,
+  spared: day,
+  lent: day,
   sums: z.array(z.tuple([z.number(), z.array(z.tuple([z.string(), z.number()]))])).default([]),
   pauses: z.array(z.object({ id: z.string(), start: z.number(), end: z.number() })).default([]),
   jumps: z.array(z.tuple([z.number(), z.number(), z.number()])).default([]),
+  journeys: z.array(StoredJourney).default([]),
+  told: day,
+  altered: z.number().transform(instant).nullable().default(null),
 })
 
 /** The streak as a user's row has it, in its columns `streak` and `streak_due`. */

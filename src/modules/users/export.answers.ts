@@ -104,7 +104,7 @@ export function streakOf(
   { user: { streak }, runs, pauses }: Held,
   now: Export['streak']['now'],
 ): Export['streak'] {
-  const { frequency, run, freezes, sums, jumps } = streak
+  const { frequency, run, freezes, sums, jumps, spared, journeys, altered } = streak
   return {
     now,
     stored: {
@@ -127,8 +127,18 @@ export function streakOf(
         from: dateOf(from),
         to: dateOf(to),
       })),
+      spared: spared === null ? null : dateOf(spared),
+      journeys: journeys.map(({ since, from, until, run: before, freezes: inHand }) => ({
+        date: iso(since),
+        from: dateOf(from),
+        until: dateOf(until),
+        length: before?.length ?? 0,
+        freezes: inHand,
+      })),
+      altered: isoOrNull(altered),
     },
-    past: runs.map(runOf),
+    // One that a journey seemed to end may have gone on (S11).
+    past: runs.filter(({ first }) => first !== run?.first).map(runOf),
     pauses: pauses.map(({ id, start, end, deleted }) => ({
       id,
       start: dateOf(start),

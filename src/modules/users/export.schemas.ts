@@ -38,7 +38,10 @@ const ExportedAward = z
   })
   .meta({ id: 'ExportedAward' })
 
-/** A streak from its first period to its last: what each period was, such as `5e1f2e` (e extended, f frozen, p paused, s skipped, r restored). */
+/**
+ * A streak from its first period to its last: what each period was, such as `5e1f2e` (e extended, f frozen, p paused, s skipped, o open,
+ * r restored).
+ */
 const ExportedStreakRun = z
   .object({
     started: DateAnswer,
@@ -63,6 +66,20 @@ const ExportedStreak = z
         z.object({ period: DateAnswer, metricId: UuidAnswer, metricKey: Key, change: z.number() }),
       ),
       zoneChanges: z.array(z.object({ date: Timestamp, from: DateAnswer, to: DateAnswer })),
+      /** The last date that travel spared (S11). */
+      spared: DateAnswer.nullable(),
+      /** Journeys to a later date that may still be undone, with the streak as it was before (S11). */
+      journeys: z.array(
+        z.object({
+          date: Timestamp,
+          from: DateAnswer,
+          until: DateAnswer,
+          length: z.int(),
+          freezes: z.int(),
+        }),
+      ),
+      /** When the length was last another one other than by an event or a midnight. */
+      altered: Timestamp.nullable(),
     }),
     past: z.array(ExportedStreakRun),
     pauses: z.array(

@@ -138,8 +138,8 @@ async function longestStreakOf(
   const none = { length: 0, frequency, periodStart: null, periodEnd: null, started: null }
   if (!terms.isOn || isStale(streak, terms)) return none
   const over = await runsSince(scope.db, user.iid, periodStart(year.first, frequency))
-  const present = [ended, streak.run].filter((run) => run !== null)
-  const longest = longestIn(year, [...over, ...present], frequency)
+  const present = streak.run === null ? [] : [streak.run]
+  const longest = longestIn(year, [...over, ...ended, ...present], frequency)
   if (longest === null) return none
   const { length, start, end, started } = longest
   return { length, frequency, periodStart: dateOf(start), periodEnd: dateOf(end), started: dateOf(started) }

@@ -1,0 +1,375 @@
+import type { OracleSettings } from './streaks.oracle'
+import { PROFILE, type StreakStep, type StreakWorld } from './streaks.worlds'
+
+/** Fixed lives of one user, for the core and over HTTP: what happens in them does not depend on luck. */
+
+const DAILY: OracleSettings = {
+  ...{ enabled: true, frequency: 'daily', metrics: [], mode: 'OR', personalisation: false, freezes: null },
+}
+const noon = { days: 1, minute: 720, isLate: false }
+const soon = { days: 0, minute: 0, isLate: false }
+const habit = (times: number) =>
+  ({ ...noon, do: 'habit', metric: 'm0', value: 1_000_000, times }) satisfies StreakStep
+const optOut = (enabled: boolean) =>
+  ({ ...soon, do: 'preferences', enabled, mode: undefined, metrics: undefined }) satisfies StreakStep
+const event = { ...soon, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined } satisfies StreakStep
+const world = (settings: OracleSettings, ...steps: StreakStep[]): StreakWorld => ({
+  ...{ settings, begins: Date.parse('2027-02-01T08:00Z'), zone: 'Europe/Berlin', switches: true, steps },
+})
+const from = (zone: string, one: StreakWorld): StreakWorld => ({ ...one, zone })
+
+const set = (days: number, settings: Partial<OracleSettings>): StreakStep => ({
+  ...{ ...noon, days, do: 'settings', settings: { ...DAILY, ...settings } },
+})
+const zoned = (days: number, zone: string): StreakStep => ({ ...noon, days, do: 'zone', zone })
+const enable = (enabled: boolean): StreakStep => ({ ...soon, do: 'enable', enabled })
+/** To a zone, so many days later at a minute of the day. */
+const away = (days: number, minute: number, zone: string): StreakStep => ({
+  ...{ days, minute, isLate: false, do: 'zone', zone },
+})
+const evening = 18 * 60
+/** To Tokyo at six in the evening, and back half an hour after New York's midnight. */
+const hop: StreakStep[] = [away(0, evening, 'Asia/Tokyo'), away(0, 14 * 60 + 30, 'America/New_York')]
+const FIVE = { ...DAILY, metrics: [{ metric: 'm0', threshold: 5_000_000 }] }
+const worth = (units: number): StreakStep => ({ ...event, value: units * 1_000_000 })
+const TWO = { initial: 2, max: 2, interval: null, amount: 1 }
+const most = (max: number) => ({ initial: 0, max, interval: 1, amount: 1 })
+
+/** What random worlds seldom come to. Between them they come to everything that is counted as seen. */
+export const STREAK_CASES: Record<string, StreakWorld> = {
+  // 30 points in a day instead of 5.
+  'S10: a user earns a period once, however often the streak is switched off and on': world(
+    DAILY,
+    event,
+    ...Array.from({ length: 5 }, () => [optOut(false), optOut(true), event]).flat(),
+  ),
+  'S10: a tenant’s switch has a period earned once': world(
+    DAILY,
+    event,
+    ...Array.from({ length: 5 }, () => [enable(false), enable(true), event]).flat(),
+  ),
+  'S10: a user’s switch keeps the sums of the period': world(
+    FIVE,
+    worth(4),
+    optOut(false),
+    optOut(true),
+    worth(1),
+  ),
+  'S10: a tenant’s switch keeps the sums of the period': world(
+    FIVE,
+    worth(4),
+    enable(false),
+    enable(true),
+    worth(1),
+  ),
+  'S10: events count while streaks are off': world(
+    FIVE,
+    ...[worth(2), optOut(false), worth(2), enable(false), worth(1), optOut(true), enable(true), worth(5)],
+    ...[habit(2), optOut(false), habit(2), optOut(true), enable(false), habit(5), enable(true), habit(3)],
+  ),
+  'S10: who has switched the streak off misses what others would': world(
+    { ...DAILY, freezes: { initial: 1, max: 1, interval: null, amount: 1 } },
+    ...[
+      habit(2),
+      optOut(false),
+      { ...noon, days: 2, do: 'freeze' as const },
+      optOut(true),
+      event,
+      optOut(false),
+    ],
+    ...[{ ...noon, days: 4, do: 'freeze' as const }, optOut(true), event],
+  ),
+  'S10: who has switched the streak off is judged in time': world(
+    { ...DAILY, freezes: TWO },
+    ...[habit(2), optOut(false), set(2, { freezes: null }), set(0, { freezes: TWO }), optOut(true), event],
+  ),
+  'S10: with thresholds of one’s own': world(
+    { ...FIVE, personalisation: true },
+    ...[worth(3), optOut(false), worth(1)],
+    {
+      ...soon,
+      do: 'preferences',
+      enabled: true,
+      mode: undefined,
+      metrics: [{ metric: 'm0', threshold: 4_000_000 }],
+    },
+    ...[worth(0.5), worth(5)],
+    { ...soon, do: 'preferences', enabled: false, mode: 'ALL', metrics: [] },
+    { ...soon, do: 'preferences', enabled: true, mode: 'OR', metrics: undefined },
+    worth(5),
+  ),
+  'S10: other frequencies, and back': world(
+    DAILY,
+    ...[habit(3), optOut(false), set(0, { frequency: 'weekly' }), event, optOut(true), event],
+    ...[set(0, {}), event, set(0, { frequency: 'monthly', enabled: false }), event, set(0, {}), event],
+  ),
+  'S11: at six in the evening to Tokyo and back, without anything done': from(
+    'America/New_York',
+    world(DAILY, event, away(1, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York'), event, habit(2)),
+  ),
+  'S11: the same, and Tokyo’s date counts': from(
+    'America/New_York',
+    world(
+      DAILY,
+      event,
+      away(1, evening, 'Asia/Tokyo'),
+      event,
+      away(0, 0, 'America/New_York'),
+      event,
+      habit(2),
+    ),
+  ),
+  'S11: the same, and New York’s date is missed': from(
+    'America/New_York',
+    world(DAILY, event, away(1, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), habit(2)),
+  ),
+  'S11: a hop each evening': from(
+    'America/New_York',
+    world(DAILY, habit(2), ...hop, ...hop, ...hop, habit(2)),
+  ),
+  'S11: a hop each evening takes freezes, and gives them back': from(
+    'America/New_York',
+    world(
+      { ...DAILY, freezes: { initial: 2, max: 3, interval: null, amount: 1 } },
+      // The first date has counted, the second is spared, the third takes a freeze and gives it back, and then takes it again.
+      ...[event, ...hop, ...hop, away(0, evening, 'Asia/Tokyo'), { ...soon, do: 'freeze' as const }],
+      ...[away(0, 0, 'America/New_York'), ...hop, ...hop, event, ...hop],
+    ),
+  ),
+  'S11: lost on the way, and had again': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[
+        event,
+        ...hop,
+        ...hop,
+        away(0, evening, 'Asia/Tokyo'),
+        away(0, 0, 'America/New_York'),
+        event,
+        habit(1),
+      ],
+    ),
+  ),
+  'S11: the sixth date after one that was spared is not': from(
+    'America/New_York',
+    world(DAILY, event, ...hop, ...hop, event, habit(4), away(1, evening, 'Asia/Tokyo'), event),
+  ),
+  'S11: the seventh is': from(
+    'America/New_York',
+    world(DAILY, event, ...hop, ...hop, event, habit(5), away(1, evening, 'Asia/Tokyo'), event),
+  ),
+  'S11: the same, and New York’s date is missed again and again': from(
+    'America/New_York',
+    world(
+      DAILY,
+      event,
+      ...[away(1, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York')],
+      ...[away(2, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York')],
+      ...[away(2, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), habit(2)],
+    ),
+  ),
+  'S11: nothing is done in Tokyo, and New York’s date is missed': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[event, away(1, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York'), habit(1)],
+      ...[away(1, evening, 'Asia/Tokyo'), event],
+    ),
+  ),
+  'S11: sums of a date that is open again': from(
+    'America/New_York',
+    world(
+      FIVE,
+      worth(4),
+      away(0, evening, 'Asia/Tokyo'),
+      worth(5),
+      away(0, 0, 'America/New_York'),
+      worth(1),
+      habit(1),
+    ),
+  ),
+  'S7, S11: a pause that is deleted on the way kept the date that is open again': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[event, { ...soon, do: 'pause' as const, from: 1, length: 3 }, away(1, evening, 'Asia/Tokyo')],
+      ...[{ ...soon, do: 'unpause' as const, which: 0 }, away(0, 0, 'America/New_York')],
+      ...[away(1, 600, 'America/New_York'), event],
+    ),
+  ),
+  'S8, S11: restored on the way, it stays so': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[
+        habit(4),
+        { ...noon, days: 3, do: 'event' as const, metric: 'm0', value: 1_000_000, zone: undefined },
+      ],
+      ...[
+        away(1, evening, 'Asia/Tokyo'),
+        { ...soon, do: 'restore' as const },
+        away(0, 0, 'America/New_York'),
+      ],
+      ...[event, habit(2)],
+    ),
+  ),
+  'S1, S11: a date that is skipped while streaks are off need not be spared': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[event, { ...soon, days: 1, minute: 17 * 60, do: 'enable' as const, enabled: false }],
+      ...[
+        away(0, evening, 'Asia/Tokyo'),
+        enable(true),
+        away(0, 14 * 60 + 30, 'America/New_York'),
+        ...hop,
+        event,
+      ],
+    ),
+  ),
+  'S9, S11: another frequency on a journey that has taken a freeze': from(
+    'America/New_York',
+    world(
+      { ...DAILY, freezes: TWO },
+      ...[
+        event,
+        ...hop,
+        ...hop,
+        away(0, evening, 'Asia/Tokyo'),
+        set(0, { frequency: 'weekly', freezes: TWO }),
+      ],
+      ...[set(0, { freezes: TWO }), away(0, 0, 'America/New_York'), event, habit(1)],
+    ),
+  ),
+  'S11: two dates at once': from(
+    'Pacific/Pago_Pago',
+    world(
+      DAILY,
+      ...[event, away(1, 1_410, 'Pacific/Kiritimati'), event, away(0, 0, 'Asia/Tokyo'), event],
+      ...[away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
+    ),
+  ),
+  'S11: a midnight on the way to those who come back': from(
+    'Pacific/Pago_Pago',
+    world(
+      DAILY,
+      event,
+      away(1, 1_350, 'Pacific/Kiritimati'),
+      event,
+      away(1, 20, 'Pacific/Pago_Pago'),
+      event,
+      habit(2),
+    ),
+  ),
+  'S11: a length of 0 begins on the date that is open again': from(
+    'America/New_York',
+    world(DAILY, away(0, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), event, habit(2)),
+  ),
+  'S11: a week is open again': from(
+    'America/New_York',
+    world(
+      { ...DAILY, frequency: 'weekly' },
+      ...[event, away(13, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), event],
+      ...[away(7, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York')],
+    ),
+  ),
+  'S11: pauses of a date that is open again count': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[
+        event,
+        { ...soon, do: 'pause' as const, from: 1, length: 0 },
+        away(1, evening, 'Asia/Tokyo'),
+        event,
+      ],
+      ...[away(0, 0, 'America/New_York'), away(1, 600, 'America/New_York'), event],
+    ),
+  ),
+  'S8, S11: restored on a date that is open again': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[
+        habit(4),
+        { ...noon, days: 3, do: 'event' as const, metric: 'm0', value: 1_000_000, zone: undefined },
+      ],
+      ...[away(1, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York')],
+      ...[{ ...soon, do: 'restore' as const }, event, habit(2)],
+    ),
+  ),
+  'S10, S11: on a journey the streak is switched off and on': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[event, optOut(false), away(1, evening, 'Asia/Tokyo'), event, optOut(true), event],
+      ...[away(0, 0, 'America/New_York'), optOut(false), event, optOut(true), event, ...hop],
+    ),
+  ),
+  'S9, S11: another frequency on a journey': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[habit(3), away(1, evening, 'Asia/Tokyo'), event, set(0, { frequency: 'weekly' }), set(0, {})],
+      ...[away(0, 0, 'America/New_York'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
+    ),
+  ),
+  'S3, S7: a long one, with a pause and freezes, and lost': world(
+    { ...DAILY, freezes: most(2) },
+    ...[habit(22), { ...soon, do: 'pause', from: 1, length: 2 } as const],
+    ...[{ ...noon, days: 5, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined } as const],
+    { ...noon, days: 9, do: 'freeze' },
+  ),
+  'S4: a profile, whatever else is changed of it': world(
+    DAILY,
+    event,
+    ...PROFILE.flatMap((field): StreakStep[] => [{ ...soon, do: 'profile', field, nth: 1 }, event]),
+  ),
+  ...Object.fromEntries(
+    // The first and the last date on which a streak of 4 can be restored to 5, which it was 90 days ago.
+    [88, 89, 90, 91].map((days) => [
+      `S8: after ${days} days`,
+      world(DAILY, habit(5), { ...noon, days, do: 'restore' }, { ...soon, do: 'restore' }, event),
+    ]),
+  ),
+  'S9: freezes that would have been earned keep nothing in a recount': world(
+    { ...DAILY, frequency: 'weekly', freezes: { initial: 0, max: 5, interval: 1, amount: 1 } },
+    event,
+    { ...noon, days: 3, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined },
+    {
+      ...{ ...soon, do: 'settings' },
+      settings: { ...DAILY, freezes: { initial: 0, max: 5, interval: 1, amount: 1 } },
+    },
+    habit(3),
+  ),
+  // Off, another frequency, on: 0 instead of 1.
+  offRecount: world(
+    DAILY,
+    event,
+    set(0, { enabled: false }),
+    set(0, { enabled: false, frequency: 'monthly' }),
+    set(0, { frequency: 'monthly' }),
+  ),
+  // A user whose only event came while streaks were off: in no recount; one who had an event before is recounted with it.
+  unknownRecount: world(DAILY, set(0, { enabled: false }), event, set(0, { frequency: 'weekly' })),
+  // Off since 2 February 12:00 UTC, which is the 3rd in Kiritimati: the 2nd is missed there.
+  offZone: world(DAILY, event, set(1, { enabled: false }), zoned(1, 'Pacific/Kiritimati'), set(1, {})),
+  // At the maximum of 1 for days; then it is 4, and there are 4.
+  forgone: world({ ...DAILY, freezes: most(1) }, set(8, { freezes: most(4) })),
+  // Off for 3 days in which 3 would be earned, on again with another interval: 0 of them.
+  offFreezes: world(
+    { ...DAILY, freezes: most(4) },
+    set(0, { enabled: false, freezes: most(4) }),
+    set(3, { freezes: { ...most(4), interval: 30 } }),
+  ),
+  // Paused on 2 February only, which an event of the 3rd forgets: in months February is paused no more.
+  pausesRecount: world(
+    DAILY,
+    { ...event, metric: 'm0', days: 0 },
+    { ...noon, days: 25, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined },
+    { ...noon, days: 3, do: 'pause', from: 0, length: 0 },
+    zoned(1, 'Europe/Madrid'),
+    set(1, { frequency: 'monthly' }),
+  ),
+}

@@ -1,0 +1,530 @@
+import { expect } from 'vitest'
+import { evaluate } from '../../src/engine/evaluate'
+import type { UserState } from '../../src/engine/state'
+import type { Configuration } from '../../src/modules/configuration/configuration'
+import {
+  lastDayOver,
+  restored,
+  withFreeze,
+  withoutPause,
+  withPause,
+} from '../../src/modules/streaks/admin.rules'
+import { historyOf } from '../../src/modules/streaks/history.rules'
+import { Recount } from '../../src/modules/streaks/recount.rules'
+import { streakOnly } from '../../src/modules/streaks/streak-only.rules'
+import { dateOf, streakAnswer } from '../../src/modules/streaks/streaks.answers'
+import { dayIn, isStale, scheduled, settled, termsOf } from '../../src/modules/streaks/streaks.rules'
+import type { StreakSettings } from '../../src/modules/streaks/streaks.settings'
+import type { Pause, StreakRun, StreakState } from '../../src/modules/streaks/streaks.state'
+import type { ProfileChange } from '../../src/modules/users/users.rules'
+import { civilDate, dayOf } from '../../src/shared/civil'
+import { instant } from '../../src/shared/clock'
+import { micros } from '../../src/shared/decimal'
+import { newId } from '../../src/shared/ids'
+import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
+import { type Happening, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
+import type { PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
+import { configured } from '../oracle/worlds'
+
+/** Plays random lives of one user on the core, and holds them against the oracle after each step. */
+
+/** What was compared and met, so that a property that compares nothing is noticed. */
+export const nothingSeen = () => ({
+  ...{ steps: 0, long: 0, lost: 0, frozen: 0, paused: 0, earned: 0, restored: 0, east: 0, west: 0 },
+  ...{ recounts: 0, ticks: 0, silent: 0, undone: 0, ahead: 0, spared: 0, fired: 0, achieved: 0 },
+})
+
+/** Expects two things to be equal; much faster than `toEqual` where they are. */
+function same<T extends object>(found: T, expected: { [K in keyof T]: unknown }): void {
+  if (spelled(found) !== spelled(expected)) expect(found).toEqual(expected)
+}
+
+const spelled = (value: object) => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+/** Days from one event of a habit to the next. */
+const HABIT = { daily: 1, weekly: 7, monthly: 30 }
+
+const idOf = (metric: string) => `metric ${metric}`
+const day = (date: string) => dayOf(civilDate(date))
+
+/** Points that streak triggers award, by their lengths, and the length that completes the achievement. */
+const TRIGGERS = { 1: 5, 2: 7, 3: 11 } as const
+const ACHIEVED = 3
+const SYSTEM = 'xp'
+const FLAME = 'flame'
+
+/** Nothing but streak triggers and an achievement by the streak. */
+function rewarded(streaks: StreakSettings): Configuration {
+  const resource = { created: 0, updated: 0 }
+  const nothing = { userAttributes: [], eventAttributes: [], metricId: null, counterId: '' }
+  const triggers = Object.entries(TRIGGERS).map(([length, points]) => ({
+    ...{ ...resource, ...nothing, id: `streak ${length}`, systemId: SYSTEM, type: 'streak' as const, points },
+    ...{
+      status: 'active' as const,
+      metricThreshold: null,
+      achievementId: null,
+      streakLength: Number(length),
+    },
+    ...{ timeUnit: null, timeInterval: null, blockIfOutOfPoints: false, version: 1, anchor: null },
+  }))
+  const system = {
+    ...{ ...resource, id: SYSTEM, key: SYSTEM, name: SYSTEM, description: '', badgeUrl: null },
+    ...{ maxPoints: null, levels: [], triggers, boosts: [] },
+  }
+  const achievement = {
+    ...{ ...resource, ...nothing, id: FLAME, key: FLAME, name: FLAME, description: '', badgeUrl: null },
+    ...{ status: 'active' as const, trigger: 'streak' as const, metricValue: null, streakLength: ACHIEVED },
+    ...{ achievementIds: [], counted: true },
+  }
+  return { ...configured([]), streaks, systems: [system], achievements: [achievement] }
+}
+
+/** The tenant's settings as they are stored after a change at a moment. */
+function stored(settings: OracleSettings, before: StreakSettings | null, now: number): StreakSettings {
+  const { enabled, frequency, metrics, mode, personalisation, freezes } = settings
+  const was = before?.freezes
+  const isEarnedSo =
+    was?.autoEarnInterval === freezes?.interval &&
+    was?.autoEarnAmount === freezes?.amount &&
+    was?.max === freezes?.max
+  const since = isEarnedSo ? (was?.since ?? now) : now
+  const epoch = before === null ? 0 : before.epoch + (before.frequency === frequency ? 0 : 1)
+  const wasOn = before?.enabled ?? enabled
+  let off = before?.off ?? []
+  if (wasOn && !enabled) off = [...off, { from: now, to: null }]
+  if (!wasOn && enabled) off = off.map(({ from, to }) => ({ from, to: to ?? now }))
+  return {
+    ...{ enabled, off, frequency, epoch, evaluationMode: mode, personalisation },
+    metrics: metrics.map(({ metric, threshold }) => ({ metricId: idOf(metric), threshold })),
+    freezes: freezes && {
+      ...{ initial: freezes.initial, max: freezes.max, since },
+      ...{ autoEarnInterval: freezes.interval, autoEarnAmount: freezes.amount },
+    },
+  }
+}
+
+/** The streak's core, as the service drives it for one user. */
+class Service {
+  state: UserState | null = null
+  /** The score on a streak board: the sum of what it is told. */
+  score = 0
+  #config: Configuration
+  readonly runs = new Map<number, StreakRun>()
+  readonly pauses = new Map<string, Pause>()
+
+  constructor(config: Configuration) {
+    this.#config = config
+  }
+
+  get terms() {
+    return termsOf(this.#config, this.user.preferences)
+  }
+
+  get user(): UserState {
+    if (this.state === null) throw new Error('nobody is there')
+    return this.state
+  }
+
+  get tz() {
+    return this.user.profile.tz
+  }
+
+  keep(ended: readonly StreakRun[]): void {
+    for (const run of ended) this.runs.set(run.first, run)
+  }
+
+  /** Stores a change of the streak alone. */
+  #store(streak: StreakState, ended: readonly StreakRun[], at: number): void {
+    this.keep(ended)
+    const told = { ended, notices: [] }
+    const { after, growth } = streakOnly(this.#config, this.user, streak, told, instant(at))
+    this.score += growth
+    this.state = after
+  }
+
+  perform(command: Parameters<typeof evaluate>[2], now: number): void {
+    const given = { userId: 'ada', now: instant(now), newId, usedKey: () => undefined }
+    const decision = evaluate(this.#config, this.state, command, given)
+    if (decision.kind === 'unchanged') return
+    expect(decision.kind).toBe('changed')
+    if (decision.kind !== 'changed') return
+    this.keep(decision.change.ended)
+    this.score += decision.change.growth
+    this.state = decision.change.after
+  }
+
+  /** What the Timekeeper does with a deadline, in time or late. */
+  tick(at: number): void {
+    const today = dayIn(this.tz, at)
+    const { streak, ended } = settled(this.user, this.terms, today)
+    this.#store(scheduled(this.user, streak, this.terms, today), ended, at)
+  }
+
+  /** An administrator's change of a settled streak. */
+  administer(now: number, change: (streak: StreakState, today: number) => StreakState | null): boolean {
+    this.tick(now)
+    const today = dayIn(this.tz, now)
+    const streak = change(this.user.streak, today)
+    if (streak === null) return false
+    this.#store(scheduled(this.user, streak, this.terms, today), [], now)
+    return true
+  }
+
+  configure(config: Configuration, now: number, log: readonly Logged[]): void {
+    this.#config = config
+    if (this.state === null) return
+    if (!isStale(this.user.streak, this.terms)) {
+      this.tick(now)
+      return
+    }
+    const { streak, runs } = this.recount(now, log)
+    this.runs.clear()
+    this.#store(streak, runs, now)
+  }
+
+  recount(now: number, log: readonly Logged[]) {
+    const pauses = [...this.pauses.values()].filter(({ start, end }) => start <= end)
+    const recount = new Recount(this.#config, this.user, pauses)
+    for (const event of log) recount.add(event)
+    return recount.end(now)
+  }
+
+  /** What GET /users/{id}/streak shows. */
+  shown(now: number, periods: number) {
+    const answer = streakAnswer(this.#config, this.user, instant(now))
+    const { isOn, frequency } = this.terms
+    const today = dayIn(this.tz, now)
+    const { streak, ended } = settled(this.user, this.terms, today)
+    const { run } = streak
+    const runs = [...this.runs.values(), ...ended, ...(run === null ? [] : [run])]
+    const history = historyOf(runs, isOn ? (run?.length ?? 0) : 0, frequency, today, periods)
+    return {
+      length: answer.length,
+      started: answer.started,
+      periodStart: answer.periodStart,
+      periodEnd: answer.periodEnd,
+      expires: answer.expires,
+      freezes: answer.freezes ?? null,
+      extended: isOn ? (run?.extended ?? null) : null,
+      history: history.map(({ start, length, mark }) => ({
+        ...{ start: String(dateOf(start)), length, usedFreeze: mark === 'f', usedPause: mark === 'p' },
+      })),
+    }
+  }
+}
+
+type Logged = Parameters<Recount['add']>[0]
+
+/** Plays a world on the core, twice: with deadlines that are always met, and with such as are late or never met. */
+export class Play {
+  readonly oracle: StreakReplay
+  readonly seen: ReturnType<typeof nothingSeen>
+  readonly #world: StreakWorld
+  #settings: OracleSettings
+  #config: Configuration
+  #now: number
+  #zone: string | null
+  readonly prompt: Service
+  readonly late: Service
+  readonly #log: Logged[] = []
+  #pauses: string[] = []
+  #wentWest = false
+  #isPlain = true
+  /** Whether the tenant has switched streaks off, and whether the user has changed the zone. */
+  #wasOff = false
+  #hasMoved = false
+  #isAchieved = false
+
+  constructor(world: StreakWorld, seen: ReturnType<typeof nothingSeen>) {
+    this.#world = world
+    this.seen = seen
+    this.oracle = new StreakReplay(world.settings)
+    this.#settings = world.settings
+    this.#now = world.begins
+    this.#zone = world.zone
+    this.#config = rewarded(stored(world.settings, null, world.begins))
+    this.prompt = new Service(this.#config)
+    this.late = new Service(this.#config)
+    const create: Happening = { at: this.#now, do: 'create', zone: this.#zone }
+    this.#tell(create)
+    for (const one of this.#both)
+      one.perform({ kind: 'upsert', user: { tz: this.#zone }, by: 'user' }, this.#now)
+    this.#agrees('created')
+  }
+
+  get #both() {
+    return [this.prompt, this.late]
+  }
+
+  #tell(happening: Happening): boolean {
+    return this.oracle.take(happening)
+  }
+
+  /** Meets deadlines up to a moment, each at its own. */
+  #ticks(service: Service, by: number): void {
+    for (;;) {
+      const { due } = service.user.streak
+      if (due === null || due > by) return
+      this.seen.ticks += 1
+      const zone = service.tz ?? 'UTC'
+      // A deadline is the first moment of a date.
+      expect(dateIn(zone, due - 1) < dateIn(zone, due), `${zone} ${new Date(due).toISOString()}`).toBe(true)
+      const { run, freezes } = service.user.streak
+      if (this.#isOn && due > this.#now) {
+        const { length, freezes: inHand } = this.oracle.at(due - 1)
+        const raw = { due, length: run?.length ?? 0, freezes: inHand === null ? null : freezes }
+        same(raw, { due, length, freezes: inHand })
+      }
+      service.tick(due)
+      const next = service.user.streak.due
+      expect(next === null || next > due).toBe(true)
+    }
+  }
+
+  get #isOn() {
+    return this.prompt.terms.isOn
+  }
+
+  play(step: StreakStep): void {
+    const times = step.do === 'habit' ? step.times : 1
+    for (let n = 0; n < times; n += 1) {
+      this.#wait(step)
+      if (step.isLate) this.late.tick(this.#now)
+      this.#ticks(this.prompt, this.#now)
+      this.#do(step)
+      this.#agrees(step.do)
+    }
+  }
+
+  #wait(step: StreakStep): void {
+    const { minute } = step
+    const days = step.do === 'habit' ? HABIT[this.#settings.frequency] : step.days
+    const zone = this.#zone ?? 'UTC'
+    const date = plusDays(dateIn(zone, this.#now), days)
+    // Just before, at, and after midnights, and any time of the day.
+    const at = beginningOf(zone, date) + minute * 60_000
+    const held = Math.max(this.#now + 1, at)
+    this.#now = held
+  }
+
+  #do(step: StreakStep): void {
+    const at = this.#now
+    switch (step.do) {
+      case 'habit':
+      case 'event': {
+        const { metric, value } = step
+        const zone = step.do === 'event' && step.zone !== undefined ? { zone: step.zone } : {}
+        this.#tell({ at, do: 'event', metric, value, ...zone })
+        if ('zone' in zone) this.#moved(zone.zone)
+        for (const one of this.#both) {
+          one.perform(
+            {
+              ...{ kind: 'event', eventId: newId(instant(at)), metricKey: metric, userId: 'ada', by: 'user' },
+              ...{ value: micros(value), attributes: new Map(), idempotencyKey: null },
+              user: 'zone' in zone ? { tz: zone.zone } : {},
+            },
+            at,
+          )
+        }
+        const today = dayIn(this.#zone, at)
+        this.#log.push({ at: instant(at), day: today, metricId: idOf(metric), value })
+        if (this.oracle.at(at).length >= ACHIEVED) this.#isAchieved = true
+        if (!this.#isOn) this.seen.silent += 1
+        return
+      }
+      case 'zone':
+        this.#tell({ at, do: 'zone', zone: step.zone })
+        this.#moved(step.zone)
+        for (const one of this.#both) one.perform({ kind: 'upsert', user: { tz: step.zone }, by: 'user' }, at)
+        return
+      case 'pause': {
+        const start = plusDays(dateIn(this.#zone ?? 'UTC', at), step.from)
+        const end = plusDays(start, step.length)
+        const id = `pause ${this.#pauses.length}`
+        this.#pauses.push(id)
+        this.#tell({ at, do: 'pause', id, start, end })
+        for (const one of this.#both) {
+          const pause = { id, start: day(start), end: day(end) }
+          one.pauses.set(id, pause)
+          one.administer(at, (streak) => withPause(streak, pause))
+        }
+        return
+      }
+      case 'unpause': {
+        const id = this.#pauses[step.which % Math.max(1, this.#pauses.length)]
+        if (id === undefined || !this.#tell({ at, do: 'unpause', id })) return
+        for (const one of this.#both) {
+          one.administer(at, (streak, today) => {
+            const pause = one.pauses.get(id)
+            const last = lastDayOver(today, one.terms)
+            if (pause !== undefined) one.pauses.set(id, { ...pause, end: Math.min(pause.end, last) })
+            return withoutPause(streak, id, last)
+          })
+        }
+        return
+      }
+      case 'freeze': {
+        const granted = this.#tell({ at, do: 'freeze' })
+        if (granted) this.#isPlain = false
+        for (const one of this.#both) {
+          expect(one.administer(at, (streak) => withFreeze(streak, one.terms))).toBe(granted)
+        }
+        return
+      }
+      case 'restore': {
+        if (!this.#isOn) return
+        const came = this.#tell({ at, do: 'restore' })
+        if (came) this.#isPlain = false
+        if (came) this.seen.restored += 1
+        for (const one of this.#both) {
+          const restore = (streak: StreakState, today: number) =>
+            restored(streak, one.terms, { at: instant(at), today }, [...one.runs.values()])
+          expect(one.administer(at, restore)).toBe(came)
+        }
+        return
+      }
+      case 'preferences': {
+        const { enabled, mode, metrics } = step
+        const { personalisation, metrics: tenants } = this.#settings
+        const allowed = metrics?.filter(
+          (one) => tenants.length === 0 || tenants.some(({ metric }) => metric === one.metric),
+        )
+        const own = {
+          ...(enabled !== undefined && { enabled }),
+          ...(personalisation && mode !== undefined && { mode }),
+          ...(personalisation && allowed !== undefined && { metrics: allowed }),
+        }
+        if ('mode' in own || 'metrics' in own) this.#isPlain = false
+        this.#tell({ at, do: 'preferences', ...own })
+        const streak = {
+          ...(own.enabled !== undefined && { enabled: own.enabled }),
+          ...(own.mode !== undefined && { evaluationMode: own.mode }),
+          ...(own.metrics !== undefined && {
+            metrics: own.metrics.map(({ metric, threshold }) => ({
+              key: metric,
+              threshold: micros(threshold),
+            })),
+          }),
+        }
+        for (const one of this.#both) one.perform({ kind: 'preferences', preferences: { streak } }, at)
+        return
+      }
+      case 'settings': {
+        const { frequency } = this.#settings
+        const { ...settings } = { ...step.settings }
+        if (!this.#world.switches) settings.frequency = frequency
+        if (!this.#world.switches) settings.enabled = true
+        // Where midnights were in zones of before, a recount does not know: whether streaks were off then is told by the present one.
+        if (this.#hasMoved && (this.#wasOff || !settings.enabled)) settings.frequency = frequency
+        // Nor do the rules say whether freezes that are earned from now on are earned on a date that has come before.
+        if (this.#wentWest && settings.freezes !== null) {
+          settings.freezes = { ...settings.freezes, interval: null }
+        }
+        if (settings.frequency !== frequency) this.seen.recounts += 1
+        this.#isPlain = false
+        this.#configure(settings)
+        return
+      }
+      case 'enable':
+        this.#configure({ ...this.#settings, enabled: step.enabled })
+        return
+      case 'profile': {
+        for (const one of this.#both)
+          one.perform({ kind: 'upsert', by: 'user', user: PROFILES[step.field](step.nth) }, at)
+        return
+      }
+    }
+  }
+
+  #configure(settings: OracleSettings): void {
+    const at = this.#now
+    // Deadlines that are past are met before.
+    this.#ticks(this.late, at)
+    if (!settings.enabled) this.#wasOff = true
+    this.#settings = settings
+    this.#tell({ at, do: 'settings', settings })
+    this.#config = { ...this.#config, streaks: stored(settings, this.#config.streaks, at) }
+    for (const one of this.#both) one.configure(this.#config, at, this.#log)
+  }
+
+  #moved(zone: string | null): void {
+    const [from, to] = [dateIn(this.#zone ?? 'UTC', this.#now), dateIn(zone ?? 'UTC', this.#now)]
+    if (zone !== this.#zone) this.#hasMoved = true
+    if (to < from) this.#wentWest = true
+    if (to < from) this.seen.west += 1
+    if (to > from) this.seen.east += 1
+    this.#zone = zone
+  }
+
+  #agrees(after: string): void {
+    const at = this.#now
+    const periods = 9
+    const { freezes, ...expected } = this.oracle.at(at)
+    // What the periods were in which streaks are off is only told when they are on again.
+    const history = this.#isOn ? this.oracle.history(at, periods) : []
+    const truth = { after, ...expected, history }
+    for (const [name, service] of Object.entries({ prompt: this.prompt, late: this.late })) {
+      const { freezes: inHand, ...shown } = service.shown(at, periods)
+      const found = this.#isOn ? shown : { ...shown, history: [] }
+      same({ name, at, zone: this.#zone, after, ...found }, { name, at, zone: this.#zone, ...truth })
+      if (this.#isOn) same({ name, at, freezes: inHand }, { name, at, freezes })
+    }
+    if (this.#isOn) expect(this.prompt.user.streak.run?.length ?? 0).toBe(expected.length)
+    this.#isRewarded(after)
+    const { run, journeys, jumps, spared } = this.prompt.user.streak
+    const isOff = this.prompt.user.preferences.streak.enabled === false
+    expect(this.prompt.score).toBe(isOff ? 0 : (run?.length ?? 0))
+    // What is kept of journeys stays small.
+    expect(journeys.length).toBeLessThan(3)
+    expect(jumps.length).toBeLessThan(101)
+    this.seen.steps += 1
+    if (run?.marks.includes('o')) this.seen.ahead += 1
+    if (spared !== null) this.seen.spared += 1
+    if (jumps.some(([, from, to]) => to < from) && journeys.length === 0) this.seen.undone += 1
+    if (expected.length > 20) this.seen.long += 1
+    if (history.some(({ usedFreeze }) => usedFreeze)) this.seen.frozen += 1
+    if (history.some(({ usedPause }) => usedPause)) this.seen.paused += 1
+    if (this.prompt.user.streak.earned !== null) this.seen.earned += 1
+    if (
+      history.at(-1)?.length === 0 &&
+      history.at(-2)?.length === 0 &&
+      history.some(({ length }) => length > 0)
+    ) {
+      this.seen.lost += 1
+    }
+  }
+
+  /** Triggers fire once for each length that is reached, and the achievement is completed once (P2, A3, S10). */
+  #isRewarded(after: string): void {
+    const fired = Object.entries(TRIGGERS).map(
+      ([length, points]) => this.oracle.firings(Number(length)) * points,
+    )
+    const points = fired.reduce((sum, each) => sum + each, 0)
+    for (const [name, { user }] of Object.entries({ prompt: this.prompt, late: this.late })) {
+      const has = { points: user.points.get(SYSTEM) ?? 0, isAchieved: user.achievements.has(FLAME) }
+      same({ name, after, ...has }, { name, after, points, isAchieved: this.#isAchieved })
+    }
+    if (points > 0) this.seen.fired += 1
+    if (this.#isAchieved) this.seen.achieved += 1
+  }
+
+  /** Where nothing but events, changes of zone, pauses and switches off and on were, the log alone tells the same (S9, S10, S11). */
+  finish(): void {
+    if (!this.#isPlain || this.#settings.freezes !== null || (this.#wasOff && this.#hasMoved)) return
+    this.seen.recounts += 1
+    this.prompt.tick(this.#now)
+    const { streak, runs } = this.prompt.recount(this.#now, this.#log)
+    const { run } = this.prompt.user.streak
+    expect(streak.run).toEqual(run)
+    expect(runs).toEqual([...this.prompt.runs.values()].filter(({ first }) => first !== run?.first))
+  }
+}
+
+/** Changes of a profile that have no share in streaks. */
+const PROFILES: { [field in (typeof PROFILE)[number]]: (nth: number) => ProfileChange } = {
+  email: (nth) => ({ email: `ada${nth}@b.example` }),
+  name: (nth) => ({ name: `Ada ${nth}` }),
+  subscribeToEmails: () => ({ subscribeToEmails: false }),
+  deviceTokens: (nth) => ({ deviceTokens: [`token ${nth}`] }),
+  attributes: (nth) => ({ attributes: new Map([['plan', `plan ${nth}`]]) }),
+}
