@@ -179,6 +179,62 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['bob 1', 'ada 1'])
   })
 
+  it('L4, L12, S10: one that was switched off is not ranked; on again, it was reached then, also where a recount comes later', async () => {
+    const board = await create({ end: date(9) })
+    const turn = (enabled: boolean) => tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled } })
+    await act('ada')
+    await act('bob')
+    expect(await page()).toEqual(['ada 1', 'bob 1'])
+    await turn(false)
+    await act('ada')
+    expect(await page()).toEqual(['bob 1'])
+    await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(10) }])
+    expect(await page()).toEqual(['bob 1'])
+    await move(0, 10)
+    await turn(true)
+    expect(await page()).toEqual(['bob 1', 'ada 1'])
+    await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(9) }])
+    expect(await page()).toEqual(['bob 1', 'ada 1'])
+    await move(1, 9)
+    await act('ada')
+    expect(await page()).toEqual(['ada 2', 'bob 1'])
+  })
+
+  it('L8, S10: one that is switched off after the end stays ranked, also where a recount comes later', async () => {
+    await create({ end: date(1) })
+    await act('ada')
+    await act('bob')
+    await move(1, 9)
+    await act('ada')
+    await move(2, 1)
+    await tenant.through(cut()).app('PATCH', '/users/ada/preferences', { streak: { enabled: false } })
+    await move(2, 13)
+    expect(await page()).toEqual(['ada 2', 'bob 1'])
+  })
+
+  it('L4, L12, S11: a length that is back after a journey was reached then, also where a recount comes later', async () => {
+    await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    const board = await create({ end: date(30) })
+    const sunday = (7 - new Date(start).getUTCDay()) % 7
+    await move(sunday, 12)
+    await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
+    await act('bob')
+    await move(sunday + 6, 12)
+    await act('bob')
+    expect(await page()).toEqual(['bob 2', 'ada 1'])
+    await move(sunday + 7, 23)
+    // In Tokyo it is Monday: the week is lost, until she is back.
+    await tenant.app('PATCH', '/users/ada', { tz: 'Asia/Tokyo' })
+    expect(await page()).toEqual(['bob 2'])
+    await act('cid')
+    await move(sunday + 7, 23.5)
+    await tenant.app('PATCH', '/users/ada', { tz: 'America/New_York' })
+    const ranked = ['bob 2', 'cid 1', 'ada 1']
+    expect(await page()).toEqual(ranked)
+    await tenant.admin('PATCH', '/leaderboards', [{ id: board, end: date(31) }])
+    expect(await page()).toEqual(ranked)
+  })
+
   it('L4, L12, S9: a length that was counted anew was reached when the log says, also where a recount comes later', async () => {
     const isSunday = new Date(start).getUTCDay() === 0
     const monday = isSunday ? 1 : 0

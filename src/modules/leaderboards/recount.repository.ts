@@ -93,7 +93,7 @@ const RECOUNT_EVENTS = recountOf(EVENTS)
 const RECOUNT_AWARDS = recountOf(AWARDS)
 
 const STREAKS = `
-  SELECT ${MARK}, u.tz, u.streak, (SELECT json_object('first', first, 'last', last, 'started', started, 'marks', marks,
+  SELECT ${MARK}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled, (SELECT json_object('first', first, 'last', last, 'started', started, 'marks', marks,
       'length', length) FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC LIMIT 1) AS past
   FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
@@ -102,6 +102,8 @@ const Streaking = z.intersection(
   Mark,
   z.object({
     tz: z.string().nullable(),
+    /** Whether the user has streaks on; null where that was never set. */
+    enabled: z.literal([0, 1]).nullable(),
     streak: z
       .string()
       .nullable()
@@ -126,27 +128,33 @@ async function recountStreaks(
   return z
     .array(Streaking)
     .parse(rows)
-    .map(({ tz, streak, past, ...mark }) => ({
+    .map(({ tz, streak, enabled, past, ...mark }) => ({
       ...mark,
-      days: [[from, ...lengthBy(streak, past, tz, to)]],
+      days: [[from, ...lengthBy({ streak, past, tz, isOff: enabled === 0 }, to)]],
     }))
 }
 
 /**
- * The length that a streak had by the end of a day, and when it was reached, by an event or by being restored; null where there is none, or where
- * that can't be told any more, since the streak was extended after that day.
+ * The length that a streak had by the end of a day, and when it was reached, by an event, by being restored, or because it was switched
+ * on; null where there is none, or where that can't be told any more, since the streak was extended after that day.
  */
 function lengthBy(
-  streak: StreakState,
-  past: StreakRun | null,
-  tz: string | null,
+  {
+    streak,
+    past,
+    tz,
+    isOff,
+  }: { streak: StreakState; past: StreakRun | null; tz: string | null; isOff: boolean },
   day: number,
 ): [length: number, reached: number | null] {
-  const { run } = streak
+  const { run, altered } = streak
+  const wasAltered = altered !== null && dayIn(tz, altered) <= day
+  // One that was switched off after that day counts.
+  if (isOff && (altered === null || wasAltered)) return [0, null]
   const length = lengthOn(streak, past, day)
   if (run === null) return [length, null]
   if (run.extended === null || dayIn(tz, run.extended) <= day)
-    return [length, Math.max(run.extended ?? 0, run.restored ?? 0)]
+    return [length, Math.max(run.extended ?? 0, run.restored ?? 0, wasAltered ? altered : 0)]
   // The period in which it was extended may have begun by that day, and counts not yet.
   return [run.last <= day ? length - 1 : length, null]
 }
