@@ -115,6 +115,16 @@ describe('a step of the schedule, done badly (N2, C2)', () => {
     expect(await told(tenant)).toEqual([`${REMINDER} ada`, `${REMINDER} bob`])
   })
 
+  it('S11: who has come back to a day that is not extended yet is reminded, although a later one counts', async () => {
+    const tenant = await reminded()
+    // It is noon; in Kiritimati, 14 hours ahead, the next day has begun.
+    await tenant.event('m', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
+    await tenant.app('PATCH', '/users/ada', { tz: 'UTC' })
+    await stealthily(TODAY)
+    await allSteps(tenant)
+    expect(await told(tenant)).toEqual([`${REMINDER} ada`])
+  })
+
   it('U8: with somebody erased between read and write: nothing is kept of them', async () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
     await stealthily(TODAY)

@@ -110,7 +110,8 @@ const SCAN = `
     SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)
   SELECT count(*) AS count, max(id) AS last, (SELECT json_group_array(id) FROM (
     SELECT id FROM page WHERE control = 0 AND coalesce(tz, 'UTC') COLLATE NOCASE IN (SELECT value FROM json_each(?4))
-      AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7)
+      AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7
+        OR (?7 IS NOT NULL AND instr(streak ->> '$.run.marks', 'o') > 0))
     ORDER BY id LIMIT ?8)) AS ids
   FROM page)`
 
