@@ -29,6 +29,8 @@ export type Size = {
   /** In each step: single events sent at once, events of a batch, and how many batches. */
   live: number
   batch: number
+  /** Users, at most, who do several things in a row. */
+  lives: number
   batches: number
   profiles: number
   /** Whether webhooks are told of everything, or of what is rare. */
@@ -38,12 +40,12 @@ export type Size = {
 export const SIZES: Record<'small' | 'full', Size> = {
   small: {
     ...{ users: 30, steps: 7, minutes: [150, 1_080], inAll: 3 * 1_440 },
-    ...{ live: 22, batch: 18, batches: 1, profiles: 6 },
+    ...{ live: 22, batch: 18, batches: 1, profiles: 6, lives: 4 },
     tellsAll: true,
   },
   full: {
     ...{ users: 2_100, steps: 7, minutes: [120, 330], inAll: 26 * 60 },
-    ...{ live: 120, batch: 1_000, batches: 1, profiles: 40 },
+    ...{ live: 120, batch: 1_000, batches: 1, profiles: 40, lives: 30 },
     tellsAll: false,
   },
 }
@@ -54,7 +56,7 @@ export type Sent = {
   mark: string
   step: number
   /** Where in its step it is sent: alone, in a batch, or while the clock moves to the next one. */
-  phase: 'live' | 'batch' | 'moving'
+  phase: 'life' | 'live' | 'batch' | 'moving'
   user: string
   /** Passed with it; null leaves it away. */
   tz: string | null
@@ -69,6 +71,17 @@ export type Sent = {
 }
 
 export type Profile = { user: string; tz: string; team: string | null; isolate: number }
+
+/** What users do to themselves, some of them with keys of their own, one after another; and the tenant's switch of streaks. */
+export type LifeDeed =
+  | { do: 'switch'; user: string; enabled: boolean; isolate: number }
+  | { do: 'zone'; user: string; tz: string; isolate: number }
+  | { do: 'field'; user: string; field: (typeof FIELDS)[number]; nth: number; isolate: number }
+  | { do: 'event'; sent: Sent }
+  | { do: 'streaks'; enabled: boolean }
+
+/** Fields of a profile that have no share in streaks. */
+export const FIELDS = ['name', 'email', 'subscribeToEmails', 'deviceTokens', 'attributes'] as const
 
 export type StreakDeed =
   | { do: 'pause'; user: string; from: number; days: number }
@@ -92,6 +105,7 @@ export type Step = {
   storm: number
   profiles: Profile[]
   streaks: StreakDeed[]
+  lives: LifeDeed[]
   live: Sent[]
   batches: Sent[][]
   completions: { user: string; isolate: number }[]
@@ -157,6 +171,8 @@ class Maker {
   readonly #known = new Set<string>()
   #marks = 0
   #keys: Sent[] = []
+  /** Whether the tenant's streaks are on. */
+  #isOn = true
 
   constructor(random: Random, size: Size, users: readonly string[], moves: boolean) {
     this.#random = random
@@ -172,6 +188,7 @@ class Maker {
     const isStorm = random.maybe(0.35)
     const profiles = random.list(size.profiles, () => this.#profile())
     for (const { user } of profiles) this.#known.add(user)
+    const lives = this.#lives(step)
     const live = this.#live(step)
     const batches = random.list(size.batches, () =>
       random.list(size.batch, () => this.#sent(step, 'batch', random.of(this.#users))),
@@ -183,7 +200,7 @@ class Maker {
       storm: isStorm ? 5 : 1,
       profiles: [...new Map(profiles.map((one) => [one.user, one])).values()],
       streaks: random.list(random.int(0, 2), () => this.#streakDeed()),
-      ...{ live, batches },
+      ...{ lives, live, batches },
       completions: random.list(random.int(0, 3), () => ({
         ...{ user: random.of([...this.#known]), isolate: this.#isolate() },
       })),
@@ -262,6 +279,50 @@ class Maker {
     const user = random.of([...this.#known])
     if (random.maybe(0.4)) return { do: 'pause', user, from: random.int(0, 1), days: random.int(0, 2) }
     return { do: random.of(['freeze', 'restore'] as const), user }
+  }
+
+  /** What some users do in a row, and the tenant's switch, which is on in the end. */
+  #lives(step: number): LifeDeed[] {
+    const random = this.#random
+    const isLast = step === this.#size.steps - 1
+    const turns = random.maybe(this.#isOn ? 0.2 : 0.6) || (isLast && !this.#isOn)
+    if (turns) this.#isOn = !this.#isOn
+    const switched: LifeDeed[] = turns ? [{ do: 'streaks', enabled: this.#isOn }] : []
+    const inBetween = random.maybe(0.2) && this.#isOn
+    const toggled: LifeDeed[] = inBetween
+      ? [{ do: 'streaks', enabled: false }, ...this.#life(step), { do: 'streaks', enabled: true }]
+      : []
+    const own = random.list(random.int(1, this.#size.lives), () => this.#life(step)).flat()
+    return [...switched, ...toggled, ...own]
+  }
+
+  /** A user switches the streak off and on, goes somewhere and comes back, and changes the profile, all within a moment. */
+  #life(step: number): LifeDeed[] {
+    const random = this.#random
+    const user = random.of([...this.#known])
+    const isolate = this.#isolate()
+    const home = this.#zoneOf(user)
+    const perhaps = (): LifeDeed[] => {
+      const sent = { ...this.#sent(step, 'life', user), tz: null, copies: 1 }
+      return random.maybe(0.5) ? [{ do: 'event', sent }] : []
+    }
+    const turn = (enabled: boolean): LifeDeed => ({ do: 'switch', user, enabled, isolate })
+    const goTo = (tz: string): LifeDeed[] => (this.#moves ? [{ do: 'zone', user, tz, isolate }] : [])
+    const field: LifeDeed = {
+      ...{ do: 'field', user, field: random.of(FIELDS), nth: random.int(0, 2), isolate },
+    }
+    const kind = random.of(['switch', 'switch', 'journey', 'journey', 'off', 'on', 'field'] as const)
+    switch (kind) {
+      case 'switch':
+        return [...perhaps(), turn(false), ...perhaps(), turn(true), ...perhaps()]
+      case 'journey':
+        return [...goTo(random.of(ZONES)), ...perhaps(), field, ...goTo(home), ...perhaps()]
+      case 'off':
+      case 'on':
+        return [...perhaps(), turn(kind === 'on'), ...perhaps()]
+      case 'field':
+        return [field, ...perhaps()]
+    }
   }
 
   #deed(): Deed {

@@ -1,7 +1,16 @@
 import type { Reply } from './client'
 import { disturb } from './disturb'
 import { chaos } from './faults'
-import type { Deed, Profile, Sent, Step, StreakDeed } from './plan'
+import {
+  type Deed,
+  type FIELDS,
+  type LifeDeed,
+  type Profile,
+  type Sent,
+  type Step,
+  type StreakDeed,
+  TEAMS,
+} from './plan'
 import type { World } from './world'
 
 /** What became of an event: who sent it was told that it counts, or that it never will, or nothing. */
@@ -14,6 +23,11 @@ export type Done = { at: number; step: number } & (
   | ({ do: 'profile' } & Profile)
   | { do: 'pause'; user: string; start: string; end: string }
   | { do: 'freeze' | 'restore' | 'unclear'; user: string }
+  | { do: 'switch'; user: string; enabled: boolean }
+  | { do: 'zone'; user: string; tz: string }
+  /** An event that was sent in a row with what its user did besides. */
+  | { do: 'event'; user: string; mark: string }
+  | { do: 'streaks'; user: null; enabled: boolean }
   | { do: 'erase'; user: string }
 )
 
@@ -21,6 +35,15 @@ export type Done = { at: number; step: number } & (
 export type Story = { told: Told[]; done: Done[]; moments: number[] }
 
 const MINUTE = 60_000
+
+/** Changes of a profile that have no share in streaks. */
+const FIELD: { [field in (typeof FIELDS)[number]]: (user: string, nth: number) => object } = {
+  name: (_, nth) => ({ name: `Name ${nth}` }),
+  email: (user) => ({ email: `${user}@b.example` }),
+  subscribeToEmails: (user, nth) => ({ email: `${user}@b.example`, subscribeToEmails: nth > 0 }),
+  deviceTokens: (user, nth) => ({ deviceTokens: [`ExponentPushToken[${user} ${nth}]`] }),
+  attributes: (_, nth) => ({ attributes: { team: TEAMS[nth] ?? null } }),
+}
 
 /** Plays a plan in its world. */
 export class Play {
@@ -45,6 +68,7 @@ export class Play {
     this.story.moments.push(this.#now)
     await Promise.all(step.profiles.map((profile) => this.#identify(profile, index)))
     for (const deed of step.streaks) await this.#streak(deed, index)
+    for (const deed of step.lives) await this.#live(deed, index)
     await Promise.all([
       ...step.live.map((sent) => this.#send(sent)),
       ...step.batches.map((batch, n) => this.#batch(batch, n)),
@@ -113,6 +137,54 @@ export class Play {
       : await ask('restore', { users: [{ id: user }] })
     if (reply.status >= 500) this.story.done.push({ ...when, do: 'unclear' })
     else if (reply.status === 201) this.story.done.push({ ...when, do: deed.do })
+  }
+
+  /** What users do one thing after another: each is answered before the next, and may be asked for twice. */
+  async #live(deed: LifeDeed, step: number): Promise<void> {
+    const when = { at: this.#now, step }
+    switch (deed.do) {
+      case 'event': {
+        const { user, mark } = deed.sent
+        this.story.done.push({ ...when, do: 'event', user, mark })
+        return this.#send(deed.sent)
+      }
+      case 'streaks': {
+        const { enabled } = deed
+        const asked = { method: 'PATCH', path: '/admin/v1/streaks/settings', body: { enabled } }
+        this.#must([200], await this.#world.client.insist(step, asked), 'streaks')
+        this.story.done.push({ ...when, do: 'streaks', user: null, enabled })
+        return
+      }
+      case 'switch': {
+        const { user, enabled } = deed
+        await this.#own('PATCH', `/v1/users/${user}/preferences`, { streak: { enabled } }, deed)
+        this.story.done.push({ ...when, do: 'switch', user, enabled })
+        return
+      }
+      case 'zone': {
+        const { user, tz } = deed
+        await this.#own('PATCH', `/v1/users/${user}`, { tz }, deed)
+        this.story.done.push({ ...when, do: 'zone', user, tz })
+        return
+      }
+      case 'field': {
+        const { user, field, nth } = deed
+        await this.#own('PUT', `/v1/users/${user}`, FIELD[field](user, nth), deed)
+      }
+    }
+  }
+
+  /** Asks with the user's own key, if there is one. */
+  async #own(
+    method: string,
+    path: string,
+    body: object,
+    { user, isolate, ...deed }: { user: string; isolate: number; do: string },
+  ): Promise<void> {
+    // Attributes may be for admins to set.
+    const key = 'attributes' in body ? undefined : this.#world.client.keys.get(user)
+    const asked = { method, path, body, ...(key !== undefined && { headers: { 'x-api-key': key } }) }
+    this.#must([200], await this.#world.client.insist(isolate, asked), deed.do)
   }
 
   /** Sends an event: with a key until it is answered, without one once. */
