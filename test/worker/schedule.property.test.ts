@@ -46,7 +46,12 @@ const worlds = fc.record({
       ),
       minutes: fc.constantFrom(0, 0, 15, 59),
       user: fc.constantFrom(0, 1),
-      does: fc.oneof({ weight: 3, arbitrary: fc.constant('event' as const) }, fc.constant('zone' as const)),
+      does: fc.oneof(
+        { weight: 6, arbitrary: fc.constant('event' as const) },
+        { weight: 2, arbitrary: fc.constant('zone' as const) },
+        { weight: 1, arbitrary: fc.constant('streak off' as const) },
+        { weight: 1, arbitrary: fc.constant('streak on' as const) },
+      ),
       zone,
     }),
     { minLength: 3, maxLength: 9 },
@@ -62,6 +67,8 @@ const seen = { worlds: 0, recap: 0, reactivation: 0, streak_reminder: 0, moved: 
 /** The life of a user for both oracles. */
 class Life {
   readonly deeds: Deed[] = []
+  /** When the streak was switched off or on. */
+  readonly switches: { at: number; do: 'preferences'; enabled: boolean }[] = []
   readonly #streak: World['streak']
 
   constructor(streak: World['streak']) {
@@ -79,9 +86,11 @@ class Life {
       freezes: null,
     }
     const replay = new StreakReplay(settings)
-    for (const [n, deed] of this.deeds.entries()) {
+    const all = [...this.deeds, ...this.switches].sort((a, b) => a.at - b.at)
+    for (const [n, deed] of all.entries()) {
       if (deed.at >= moment) break
-      if (deed.do === 'event') replay.take({ at: deed.at, do: 'event', metric: 'm', value: 1_000_000 })
+      if (deed.do === 'preferences') replay.take(deed)
+      else if (deed.do === 'event') replay.take({ at: deed.at, do: 'event', metric: 'm', value: 1_000_000 })
       else replay.take({ at: deed.at, do: n === 0 ? 'create' : 'zone', zone: deed.zone })
     }
     return replay.at(moment)
@@ -113,6 +122,10 @@ async function holds(world: World): Promise<void> {
     if (step.does === 'event') {
       expect((await tenant.event('m', id, 1)).status).toBe(201)
       life?.deeds.push({ at: now, do: 'event' })
+    } else if (step.does !== 'zone') {
+      const enabled = step.does === 'streak on'
+      await tenant.app('PATCH', `/users/${id}/preferences`, { streak: { enabled } })
+      life?.switches.push({ at: now, do: 'preferences', enabled })
     } else {
       await tenant.app('PATCH', `/users/${id}`, { tz: step.zone })
       life?.deeds.push({ at: now, do: 'zone', zone: step.zone })
