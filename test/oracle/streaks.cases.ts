@@ -307,6 +307,22 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'America/New_York'), optOut(false), event, optOut(true), event, ...hop],
     ),
   ),
+  'S4, S8: restored on a date that comes again, of which a later one counts': from(
+    'Europe/Berlin',
+    world(
+      DAILY,
+      ...[
+        habit(4),
+        { ...noon, days: 3, do: 'event' as const, metric: 'm0', value: 1_000_000, zone: undefined },
+      ],
+      ...[
+        { ...event, days: 1, minute: 1 },
+        away(0, 0, 'America/New_York'),
+        { ...soon, do: 'restore' as const },
+      ],
+      habit(3),
+    ),
+  ),
   'S9, S11: another frequency on a journey': from(
     'America/New_York',
     world(

@@ -640,10 +640,12 @@ export class StreakReplay {
       if (this.#is('S8: only a lost one comes back')) return false
       const started = isStill ? this.#run.started : this.#after(this.#run.started, -gained)
       this.#run = { ...this.#run, length: this.#run.length + gained, started }
-      const mark = this.#history.get(this.#closed ?? '')
-      const isRewritten = this.#is('S8: the last period shows the restored length')
-      if (mark !== undefined && this.#closed !== null && (this.#closed === current || isRewritten)) {
-        this.#history.set(this.#closed, { ...mark, length: this.#run.length })
+      // The length is another one in all periods that are not over, of which later ones may be satisfied.
+      for (const [start, mark] of this.#history) {
+        const isRewritten =
+          start === this.#closed && this.#is('S8: the last period shows the restored length')
+        if (start >= current || isRewritten)
+          this.#history.set(start, { ...mark, length: mark.length + gained })
       }
       return true
     }

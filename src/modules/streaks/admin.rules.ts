@@ -1,6 +1,6 @@
-import { civilDateOfDay, dayOf, isCivilDate } from '../../shared/civil'
+import { type Aggregation, civilDateOfDay, dayOf, isCivilDate } from '../../shared/civil'
 import type { Instant } from '../../shared/clock'
-import { periodStart, periodsBefore } from '../../shared/periods'
+import { nextPeriod, periodStart, periodsBefore } from '../../shared/periods'
 import { longestSince } from './history.rules'
 import { joined, untilOpen } from './journeys.rules'
 import { marked, restoredBeforeLast } from './marks'
@@ -73,7 +73,7 @@ export function restored(
     run === null
       ? restoredBeforeLast('1e', gained - 1)
       : run.last >= current
-        ? restoredBeforeLast(run.marks, gained)
+        ? restoredBeforeLast(run.marks, gained, periodsFrom(current, run.last, frequency))
         : marked(run.marks, 'r', gained)
   const alive: LiveRun = {
     started,
@@ -91,4 +91,11 @@ export function restored(
     ...{ frequency, epoch: terms.epoch, missed: null, journeys: [] },
     run: joined(alive, ahead, joining),
   }
+}
+
+/** How many periods there are from one to another, both included. */
+function periodsFrom(first: number, last: number, frequency: Aggregation): number {
+  let count = 1
+  for (let start = first; start < last; start = nextPeriod(start, frequency)) count += 1
+  return count
 }

@@ -26,10 +26,22 @@ export function marked(marks: string, mark: Mark, count = 1): string {
   return `${marks.slice(0, -number.length - 1)}${Number(number) + count}${mark}`
 }
 
-/** The marks with so many restored before their last period. */
-export function restoredBeforeLast(marks: string, count: number): string {
-  const [part = '', number = '', last = ''] = /(\d+)([efpso])$/.exec(marks) ?? []
-  const before = marks.slice(0, marks.length - part.length)
-  const rest = Number(number) > 1 ? `${before}${Number(number) - 1}${last}` : before
-  return count === 0 ? marks : `${marked(rest, 'r', count)}1${last}`
+/** The marks with so many restored before their last periods. */
+export function restoredBeforeLast(marks: string, count: number, periods = 1): string {
+  if (count === 0) return marks
+  const parts = parseMarks(marks)
+  const tail: [number, Mark][] = []
+  for (let left = periods; left > 0; ) {
+    const part = parts.pop()
+    if (part === undefined) break
+    const [number, mark] = part
+    const taken = mark === 'r' ? number : Math.min(number, left)
+    if (number > taken) parts.push([number - taken, mark])
+    tail.unshift([taken, mark])
+    if (mark !== 'r') left -= taken
+  }
+  return [...parts, [count, 'r'] as const, ...tail].reduce(
+    (text, [number, mark]) => marked(text, mark, number),
+    '',
+  )
 }
