@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { scripts } from '../../package.json'
+import { PATIENCE } from '../patience'
 import { blocksOf, type Example, examplesOf, expectation, filesOf, isShell, variablesOf } from './examples'
 import { freePort, newProject, type Server, startServer } from './harness'
 import { commandLine } from './processes'
@@ -25,9 +26,6 @@ const pageOf = (name: string) => readFileSync(join(root, name), 'utf8')
 
 /** The pages whose examples begin with an empty service. The README's begin with the demo. */
 const FROM_NOTHING = ['api', 'migrating', 'notifications', 'webhooks'].map((name) => `docs/${name}.md`)
-
-/** How long what is said to be so "a moment later" may take, and what was told to end, in milliseconds. */
-const PATIENCE = 10_000
 
 /** How long a page may take on a slow machine, in milliseconds. */
 const MINUTES = 240_000

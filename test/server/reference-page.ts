@@ -3,15 +3,13 @@ import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { version } from '../../package.json'
+import { PATIENCE } from '../patience'
 import type { Server } from './harness'
 
 /** The browser of the tests. */
 export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
 /** Whether it is there. */
 export const hasBrowser = existsSync(executablePath)
-/** How long one thing may take to appear on the page, in milliseconds. */
-const PATIENCE = 15_000
-
 /** Declares the tests of the reference page of a server that runs by then; they are skipped, and say so, where there is no browser. */
 export function testReferencePage(server: () => Server): void {
   if (!hasBrowser) {

@@ -5,11 +5,9 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PATIENCE } from '../patience'
 import type { Variables } from './examples'
 import { descendants, type Process } from './processes'
-
-/** How long the commands of a block may take, in milliseconds. */
-const PATIENCE = 90_000
 
 /** What the commands of a block came to: the exit status of the last one, and all that they printed. */
 export type Outcome = { code: number; stdout: string; stderr: string }
