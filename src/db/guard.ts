@@ -1,5 +1,5 @@
 import type { Instant } from '../shared/clock'
-import { packed } from '../shared/packed'
+import { jsonRow, packed } from '../shared/packed'
 import type { TenantDatabase } from './database'
 
 /**
@@ -85,7 +85,7 @@ export function unmoved(
 }
 
 /**
- * Statements over rows that are about users, each a JSON list: as few as the length of a parameter allows. The rows are ?1; their condition is `amongUnmoved`.
+ * Statements over rows that are about users, each a list of values: as few as the length of a parameter allows. The rows are ?1; their condition is `amongUnmoved`.
  */
 export function overUsers(
   db: TenantDatabase,
@@ -93,9 +93,7 @@ export function overUsers(
   rows: readonly (readonly unknown[])[],
   among: Unmoved,
 ): D1PreparedStatement[] {
-  return packed(rows.map((row) => JSON.stringify(row))).map((list) =>
-    db.statement(sql, list, db.tenantId, among),
-  )
+  return packed(rows.map(jsonRow)).map((list) => db.statement(sql, list, db.tenantId, among))
 }
 
 const CLOCK_UNCHANGED = `
@@ -109,6 +107,11 @@ export function clockUnchanged(db: TenantDatabase, clock: Instant | null): D1Pre
 /** Whether a batch failed because the database refuses what it holds, and would again; not because of a guard, or of the way there. */
 export function isRefusedByDatabase(error: unknown): boolean {
   return error instanceof Error && /SQLITE_(TOOBIG|CONSTRAINT|MISMATCH|RANGE)/.test(error.message)
+}
+
+/** Whether a batch failed because a value or a row is longer than the database holds. */
+export function isTooBig(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('SQLITE_TOOBIG')
 }
 
 /** Whether a batch failed because one of its guards no longer held. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { packed, packsOf } from '../../src/shared/packed'
+import { firstPack, jsonBytes, packed, packsOf, utf8Bytes } from '../../src/shared/packed'
 
 describe('packs', () => {
   const packs = (...weights: number[]) => packsOf(weights, 10, (weight) => weight)
@@ -14,14 +14,45 @@ describe('packs', () => {
     expect(packs(1, 25, 1, 1)).toEqual([[1], [25], [1, 1]])
     expect(packs(25)).toEqual([[25]])
   })
-  test('of JSON are lists of at most 500,000 characters, unless one item has more', () => {
-    const items = Array.from({ length: 30 }, (_, n) => JSON.stringify(`${n}`.repeat(50_000)))
+  test('the first of them is the same where it is asked for alone', () => {
+    const first = (...weights: number[]) => firstPack(weights, 10, (weight) => weight)
+    for (const weights of [[], [4, 6, 1], [4, 7], [25, 1], [10, 0, 0, 1], [1, 2, 3]])
+      expect(first(...weights)).toEqual(packs(...weights)[0] ?? [])
+  })
+  test('of JSON are lists of at most 1,000,000 bytes, unless one item has more', () => {
+    const items = Array.from({ length: 30 }, (_, n) =>
+      JSON.stringify((n % 2 === 0 ? 'a' : '中').repeat(50_000)),
+    )
     const lists = packed(items)
     expect(lists.flatMap((list): unknown[] => JSON.parse(list))).toEqual(
       items.map((item): unknown => JSON.parse(item)),
     )
-    expect(Math.max(...lists.map(({ length }) => length))).toBeLessThanOrEqual(500_001)
-    expect(lists.length).toBeLessThan(items.length)
-    expect(packed([...items, JSON.stringify('a'.repeat(600_000))])).toHaveLength(lists.length + 1)
+    const bytes = lists.map((list) => new TextEncoder().encode(list).length)
+    expect(Math.max(...bytes)).toBeLessThanOrEqual(1_000_001)
+    expect(bytes.reduce((sum, one) => sum + one)).toBeGreaterThan(30 * 100_000)
+    expect(lists).toHaveLength(4)
+    expect(packed([...items, JSON.stringify('a'.repeat(1_100_000))])).toHaveLength(lists.length + 1)
+  })
+})
+
+describe('bytes', () => {
+  test('of a text are those of its UTF-8, also of half a pair', () => {
+    for (const text of [
+      '',
+      'aé中😀"\\\u0001',
+      '\u07ff\u0800\ud7ff\ue000\uffff',
+      '😀'.repeat(100),
+      'x'.repeat(1_000),
+    ])
+      expect([text, utf8Bytes(text)]).toEqual([text, new TextEncoder().encode(text).length])
+    // What UTF-8 cannot say becomes U+FFFD, which is three bytes.
+    expect(utf8Bytes('\ud800')).toBeLessThanOrEqual(3)
+  })
+  test('of JSON count what is escaped', () => {
+    expect([jsonBytes('\u0001"中'), jsonBytes([1, null]), jsonBytes(undefined)]).toEqual([
+      6 + 2 + 3 + 2,
+      8,
+      0,
+    ])
   })
 })

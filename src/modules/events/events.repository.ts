@@ -81,7 +81,7 @@ export function logEvents(
             event.id,
             event.value,
             event.utcOffset,
-            event.attributes.size === 0 ? null : JSON.stringify(Object.fromEntries(event.attributes)),
+            event.attributes.size === 0 ? null : Object.fromEntries(event.attributes),
           ],
         ],
   )

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
-import { listOf, packs } from '../../shared/packed'
+import { Json, jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../shared/packed'
 
 /** Most events to one row: what a step takes at once. */
 const EVENTS_A_ROW = 250
@@ -72,11 +72,14 @@ export async function firstBatch(db: TenantDatabase): Promise<string | null> {
 // The long column is read only of the rows that are taken.
 const NEXT = `
   WITH ahead AS MATERIALIZED (
-    SELECT no, sum(count - done) OVER (ORDER BY no) - (count - done) AS before
-    FROM (SELECT no, count, done FROM inbox WHERE tenant_id = ?1 ORDER BY no LIMIT ${ROWS_A_STEP}))
+    SELECT no, sum(count - done) OVER (ORDER BY no) - (count - done) AS before,
+      sum(bytes) OVER (ORDER BY no) - bytes AS bytes_before
+    FROM (SELECT no, count, done, octet_length(events) AS bytes FROM inbox WHERE tenant_id = ?1
+      ORDER BY no LIMIT ${ROWS_A_STEP}))
   SELECT i.no, i.seq, i.batch_id AS batchId, i.count, i."offset", i.done, i.events,
     (SELECT b.created FROM event_batches b WHERE b.tenant_id = ?1 AND b.id = i.batch_id) AS sent
-  FROM ahead CROSS JOIN inbox i ON i.no = ahead.no WHERE ahead.before < ?2 ORDER BY i.no`
+  FROM ahead CROSS JOIN inbox i ON i.no = ahead.no
+  WHERE ahead.before < ?2 AND ahead.bytes_before < ${MOST_AT_ONCE} ORDER BY i.no`
 
 const InboxRow = z.object({
   no: z.number(),
@@ -100,7 +103,7 @@ const InboxRow = z.object({
 /** A row of the inbox. */
 export type InboxRow = z.output<typeof InboxRow>
 
-/** Reads the oldest rows of the inbox, at least as many as hold a step's events. Parsed by `parseInbox`. */
+/** Reads the oldest rows of the inbox: as many as hold a step's events, or fewer if they are long. Parsed by `parseInbox`. */
 export function inboxStatement(db: TenantDatabase): D1PreparedStatement {
   return db.statement(NEXT, db.tenantId, EVENTS_A_ROW)
 }
@@ -133,7 +136,7 @@ const COUNT = `
   FROM asked WHERE event_batches.tenant_id = ?1 AND event_batches.id = asked.id`
 const PARK = `
   INSERT INTO parked_events (tenant_id, batch_id, position, event, reason)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?2)`
+  SELECT ?1, value ->> 0, value ->> 1, value -> 2, value ->> 3 FROM json_each(?2)`
 const DONE = `
   DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'inbox' AND subject = ''
     AND NOT EXISTS (SELECT 1 FROM inbox WHERE tenant_id = ?1)`
@@ -159,12 +162,14 @@ export function advance(
   { again, isSet }: { again: Instant; isSet: boolean },
 ): D1PreparedStatement[] {
   const counted = [...counts].map(([id, count]) => [id, count.processed, count.dropped, count.parked])
-  const aside = parked.map(({ batchId, position, event, reason }) => [batchId, position, event, reason])
+  const aside = parked.map(({ batchId, position, event, reason }) =>
+    jsonRow([batchId, position, new Json(event), reason]),
+  )
   return [
     ...(finished.length === 0 ? [] : [db.statement(EMPTY, db.tenantId, JSON.stringify(finished))]),
     ...(advanced === null ? [] : [db.statement(ADVANCE, db.tenantId, advanced.no, advanced.done)]),
     db.statement(COUNT, db.tenantId, JSON.stringify(counted)),
-    ...(aside.length === 0 ? [] : [db.statement(PARK, db.tenantId, JSON.stringify(aside))]),
+    ...packed(aside).map((list) => db.statement(PARK, db.tenantId, list)),
     db.statement(DONE, db.tenantId),
     db.statement(NEXT_DUE, db.tenantId, again, isSet ? 1 : 0),
   ]

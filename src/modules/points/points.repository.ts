@@ -33,7 +33,7 @@ const BOOK = `
   SELECT ${bytesOf('value ->> 0')}, value ->> 1, ${awardIn('value', 2)} FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
 
 /** What the ledger has of an award, but for whose it is and of which change, as `awardIn` takes it. */
-export const awardValues = (award: AwardRecord): (string | number | null)[] => [
+export const awardValues = (award: AwardRecord): (string | number | null | AwardRecord['boosts'])[] => [
   award.systemId,
   award.at,
   award.position,
@@ -43,7 +43,7 @@ export const awardValues = (award: AwardRecord): (string | number | null)[] => [
   award.utcOffset,
   award.triggerId,
   award.triggerVersion,
-  award.boosts.length === 0 ? null : JSON.stringify(award.boosts),
+  award.boosts.length === 0 ? null : award.boosts,
 ]
 
 /** Books the awards of changes in the ledger: one row each. One statement, unless many boosts make the awards very large. */

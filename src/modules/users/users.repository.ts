@@ -5,6 +5,7 @@ import type { Completion, Counter, UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { micros } from '../../shared/decimal'
 import { spelledZone } from '../../shared/zone'
+import { Json } from '../../shared/packed'
 import { BoostRow } from '../configuration/configuration.repository'
 import { NO_PREFERENCES, Preferences } from '../preferences/preferences'
 import { parseStreak, type StreakState, streakJson } from '../streaks/streaks.state'
@@ -58,13 +59,14 @@ export const BOOST_LIST = `json_group_array(json_object('id', b.id, 'created', b
      'systemId', b.system_id, 'userId', b.user_id, 'userIid', b.user_iid, 'name', b.name, 'start', b.start, 'end', b."end",
      'multiplier', b.multiplier, 'rounding', b.rounding, 'userAttributes', b.user_attributes))`
 
-const BOOSTS = `
+/** The SQL of a user's own boosts that were not over two days ago: ?3 is the present time of the system, ?4 whether the test clock counts. */
+export const OWN_BOOSTS = `
   (SELECT ${BOOST_LIST}
    FROM points_boosts b WHERE b.user_iid = u.iid
      AND b."end" >= date(coalesce((SELECT now FROM test_clock WHERE ?4), ?3) / 1000 - 172800, 'unixepoch')
      AND b.deleted IS NULL) AS boosts`
 
-const USER = `SELECT u.*, ${BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
+const USER = `SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
 
 /** Reads all of a user's state, with the own boosts that were not over two days ago. Parsed by `parseUser`. */
 export function userStatement(db: TenantDatabase, userId: string, systemNow: Instant): D1PreparedStatement {
@@ -147,7 +149,7 @@ export function storeUser(
   return db.statement(
     was?.streak.due === user.streak.due ? STORE : STORE_WITH_DUE,
     db.tenantId,
-    ...valuesOf(user),
+    ...valuesOf(user).map((value) => (value instanceof Json ? value.text : value)),
     version,
     was === null ? '' : `${was.iid}:${was.seq}`,
     db.testClock ? 1 : 0,
@@ -156,8 +158,9 @@ export function storeUser(
 }
 
 /** What the columns of a user hold, from `id` to `streak_due` in the order of `STORE`. */
-function valuesOf(user: UserState): (string | number | null)[] {
+function valuesOf(user: UserState): (string | number | null | Json)[] {
   const { profile, preferences } = user
+  const streak = streakJson(user.streak)
   return [
     user.id,
     user.iid,
@@ -167,18 +170,18 @@ function valuesOf(user: UserState): (string | number | null)[] {
     profile.name,
     profile.tz,
     profile.subscribeToEmails ? 1 : 0,
-    profile.deviceTokens && JSON.stringify(profile.deviceTokens),
-    JSON.stringify(Object.fromEntries(profile.attributes)),
+    profile.deviceTokens && new Json(JSON.stringify(profile.deviceTokens)),
+    new Json(JSON.stringify(Object.fromEntries(profile.attributes))),
     user.control ? 1 : 0,
     user.created,
     user.updated,
-    countersJson(user.metrics),
-    JSON.stringify(Object.fromEntries(user.points)),
-    countersJson(user.counters),
-    JSON.stringify(Object.fromEntries(user.touched)),
-    streakJson(user.streak),
-    completionsJson(user.achievements),
-    preferences === NO_PREFERENCES ? null : JSON.stringify(preferences),
+    new Json(countersJson(user.metrics)),
+    new Json(JSON.stringify(Object.fromEntries(user.points))),
+    new Json(countersJson(user.counters)),
+    new Json(JSON.stringify(Object.fromEntries(user.touched))),
+    streak && new Json(streak),
+    new Json(completionsJson(user.achievements)),
+    preferences === NO_PREFERENCES ? null : new Json(JSON.stringify(preferences)),
     user.activeDay,
     user.streak.due,
   ]
@@ -242,9 +245,9 @@ export function countersJson(counters: ReadonlyMap<string, Counter>): string {
 }
 
 const SEVERAL = `
-  SELECT u.*, ${BOOSTS} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+  SELECT u.*, ${OWN_BOOSTS} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 const NEXT = `
-  SELECT u.*, ${BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?5`
+  SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?5`
 
 /** Which users to read: those with these ids, or the next so many in order of their ids. */
 export type Several = { ids: readonly string[] } | { after: string; limit: number }
@@ -264,12 +267,15 @@ export function usersStatement(
 const NAMES = `
   SELECT u.iid, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-/** The names of users by our own ids; those without a name, or who are gone, are not among them. */
-export async function namesOf(db: TenantDatabase, userIds: readonly string[]): Promise<Map<string, string>> {
+/** The names of users by our own ids, null for those without one; those who are gone are not among them. */
+export async function namesOf(
+  db: TenantDatabase,
+  userIds: readonly string[],
+): Promise<Map<string, string | null>> {
   if (userIds.length === 0) return new Map()
   const rows = await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(userIds)))
   const named = z.array(z.object({ iid: z.string(), name: z.string().nullable() })).parse(rows)
-  return new Map(named.flatMap(({ iid, name }) => (name === null ? [] : [[iid, name]])))
+  return new Map(named.map(({ iid, name }) => [iid, name]))
 }
 
 const WITH_EMAIL = `
