@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { StoredMessages, storedMessages } from '../../src/modules/outbox/outbox'
 import { parcelsOf } from '../../src/modules/outbox/split.rules'
 import { instant } from '../../src/shared/clock'
 
@@ -24,4 +25,28 @@ test('messages of a change go in one parcel while they fit, and in order in as m
   ])
   expect(parcels.map(({ at, seq, userIid }) => ({ at, seq, userIid }))).toEqual([whose, whose, whose])
   expect(parcelsOf(whose, [], (n) => `p${n}`)).toEqual([])
+})
+
+test('a user of whom several messages tell counts once, and is stored once', () => {
+  const user = { id: 'u', name: 'n'.repeat(250_000) }
+  const about = (id: string, rest: object = {}) => ({
+    id,
+    type: 'streak.lost' as const,
+    body: { user, ...rest },
+  })
+  const messages = [about('a'), about('b'), { ...about('c'), body: { text: 'no user' } }, about('d')]
+  const [parcel, ...more] = parcelsOf(whose, messages, (n) => `p${n}`)
+  expect([parcel?.messages, more]).toEqual([messages, []])
+  const text = JSON.stringify(storedMessages(messages))
+  expect(text.length).toBeLessThan(251_000)
+  expect(StoredMessages.parse(JSON.parse(text))).toEqual(messages)
+  // One alone is stored as it is, and so are those that tell of different users.
+  for (const some of [[about('a')], [message('a', 1), message('b', 1)]]) {
+    expect(storedMessages(some)).toEqual(some)
+    expect(StoredMessages.parse(some)).toEqual(some)
+  }
+  const large = Array.from({ length: 7 }, (_, n) => about(`m${n}`, { text: '"'.repeat(50_000) }))
+  expect(parcelsOf(whose, large, (n) => `p${n}`).map(({ messages: part }) => part.length)).toEqual([
+    2, 2, 2, 1,
+  ])
 })

@@ -53,6 +53,7 @@ type Modules = {
   'modules/users/erasure.repository': typeof import('../../src/modules/users/erasure.repository')
   'modules/users/export.repository': typeof import('../../src/modules/users/export.repository')
   'modules/users/pages.repository': typeof import('../../src/modules/users/pages.repository')
+  'modules/users/portions.repository': typeof import('../../src/modules/users/portions.repository')
   'modules/users/users.repository': typeof import('../../src/modules/users/users.repository')
   'modules/webhooks/webhooks.repository': typeof import('../../src/modules/webhooks/webhooks.repository')
   'modules/wrapped/spreads.repository': typeof import('../../src/modules/wrapped/spreads.repository')
@@ -123,6 +124,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'modules/users/erasure.repository': null,
   'modules/users/export.repository': null,
   'modules/users/pages.repository': null,
+  'modules/users/portions.repository': null,
   'modules/users/users.repository': null,
   'modules/webhooks/webhooks.repository': null,
   'modules/wrapped/spreads.repository': null,

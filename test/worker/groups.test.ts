@@ -280,7 +280,7 @@ describe('what a group writes', () => {
       users.map((was) => ({ iid: was.iid, id: was.id, was })),
     )
     const results = await db.batch([
-      ...putParcels(db, parcels, among),
+      ...putParcels(db, parcels, among).statements,
       ...keepNotices(db, notices, among),
       ...keepRuns(db, changes, among),
       ...storeUsers(

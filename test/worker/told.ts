@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
-import { Message } from '../../src/modules/outbox/outbox'
+import { type Message, StoredMessages } from '../../src/modules/outbox/outbox'
 import type { TestTenant } from './harness'
 
 /**
@@ -24,7 +24,7 @@ const Row = z.object({
   messages: z
     .string()
     .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(Message)),
+    .pipe(StoredMessages),
 })
 
 /** A message, when it was due, and whose it is by the caller's id; null where the user is gone or it is nobody's. */

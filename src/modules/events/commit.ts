@@ -1,5 +1,5 @@
 import type { TenantDatabase } from '../../db/database'
-import { isConflict, unmoved } from '../../db/guard'
+import { isConflict, isTooBig, unmoved } from '../../db/guard'
 import type { UserState } from '../../engine/state'
 import { Refusal, refusals } from '../../errors'
 import { type Instant, systemNow, wait } from '../../shared/clock'
@@ -53,6 +53,10 @@ export type Persistence = {
   patience: number
 }
 
+/** Only somebody with a thousand of everything, and attributes as long as may be, is as large as that. */
+const TOO_BIG =
+  'The user would take more than the 2 MB that the database holds. Shorten or remove attributes or device tokens.'
+
 /** Failures of D1 itself after which a commit gives up. */
 const MOST_FAILURES = 3
 
@@ -65,7 +69,7 @@ export class Deposed extends Error {}
 /**
  * Commits commands of one user together, in their order, by one read batch and one write batch (design: the event
  * path). Each is refused or done on its own; what is done is stored all together. Outcomes are in the jobs' order.
- * Throws Contention, Deposed, or what D1 throws if it keeps failing.
+ * Throws Contention, Deposed, TooMuch, or what D1 throws if it keeps failing.
  */
 export async function commit(
   means: Means,
@@ -80,7 +84,7 @@ export async function commit(
       if (outcomes === undefined || outcomes === null) throw new Deposed()
       return outcomes
     } catch (error) {
-      if (error instanceof Deposed || error instanceof Refusal) throw error
+      if (error instanceof Deposed || error instanceof Refusal || error instanceof TooMuch) throw error
       if (isConflict(error)) {
         conflicts += 1
         conflicted()
@@ -88,6 +92,7 @@ export async function commit(
       } else {
         failures += 1
         if (!member.mayWrite()) throw new Deposed()
+        if (isTooBig(error) && member.jobs.length === 1) throw refusals.unprocessable(TOO_BIG)
         if (failures >= MOST_FAILURES) throw error
         await wait(20 * failures)
       }
@@ -112,6 +117,9 @@ export async function commitTogether(
     throw error
   }
 }
+
+/** Thrown if what several commands have to tell is too long for one batch; nothing of them has happened. */
+export class TooMuch extends Error {}
 
 /** What one user's commands come to. */
 type Settled = Decided & { member: Member; was: UserState | null }
@@ -254,7 +262,9 @@ async function store(
         )
       : null
   const changes = settled.flatMap((one) => one.changes)
-  const news = newsOf(db, config, changes, among)
+  const { statements: news, isMuch } = newsOf(db, config, changes, among)
+  // Nothing was tried: each of them goes alone, with room enough.
+  if (isMuch && settled.reduce((sum, { member }) => sum + member.jobs.length, 0) > 1) throw new TooMuch()
   const notices = noticesOf(db, config, changes, among)
   const hurried = lasts.filter(({ was, now }) => now.streak.due !== was?.streak.due)
   const announcement = announceFirst(

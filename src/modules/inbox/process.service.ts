@@ -21,7 +21,7 @@ import { advance, EVENTS_A_STEP, inboxUnchanged } from './inbox.repository'
 import { type End, endOf, type Item, isAt, type Poison, progressOf, type UserJob } from './inbox.rules'
 import { readWaiting } from './waiting.service'
 
-/** Awards that a step stores at most, unless a single event comes to more. */
+/** Awards that a step stores at most, unless a single event comes to more; what is told of events is bounded by its bytes (see news.ts). */
 const MOST_AWARDS = 20_000
 /** Failures of D1 itself, the last of them at a single event, after which a step gives up. */
 const MOST_FAILURES = 3
@@ -108,7 +108,8 @@ async function planned(
   const ends = new Map(items.map((item) => [item, endOf(item, outcomes.get(item))]))
   const changes = decided.flatMap((one) => one.changes)
   const awards = changes.reduce((sum, change) => sum + change.awards.length, 0)
-  if (awards > MOST_AWARDS && items.length > 1) {
+  const news = newsOf(db, config, changes, null)
+  if ((awards > MOST_AWARDS || news.isMuch) && items.length > 1) {
     return planned(context, work, { take: items.length >> 1, poison, again })
   }
   const statements = [
@@ -122,7 +123,7 @@ async function planned(
     ),
     inboxUnchanged(db, rows),
     ...storeUsers(db, lastOf(decided, states), null),
-    ...newsOf(db, config, changes, null),
+    ...news.statements,
     ...noticesOf(db, config, changes, null),
     ...recordStatements(db, decided, null),
     ...announceFirst(db, changes),

@@ -5,8 +5,8 @@ import { configurationAt } from '../configuration/configuration.repository'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { arm } from '../timekeeper/timekeeper.service'
 import { handOver } from './hand-over.service'
-import { Outgoing, type Parcel } from './outbox'
-import { nextParcels, parseParcels, removeParcels } from './outbox.repository'
+import { Outgoing } from './outbox'
+import { nextParcels, type ParcelPlace, parcelsFrom, removeParcels } from './outbox.repository'
 import { announcePoints } from './points-told.repository'
 import { flushPoints } from './points-told.service'
 import { wakeOutbox } from './wakes'
@@ -29,7 +29,7 @@ export async function drain(
   const before = { ...context.cost }
   const unreachable = new Map<string, unknown>()
   let handedOver = 0
-  let after: Parcel | null = null
+  let after: ParcelPlace | null = null
   let isDrained = false
   for (let round = 0; !isDrained && (mustAll || round < MOST_ROUNDS); round += 1) {
     const [standing, rows] = await db.batch([standingStatement(db, db.tenantId, []), nextParcels(db, after)])
@@ -38,13 +38,13 @@ export async function drain(
     const source = { db, configurations: context.instance.configurations }
     const config = await configurationAt(source, tenant.configVersion)
     const now = by ?? clock ?? systemNow()
-    const parcels = parseParcels(rows)
+    const { parcels, last } = await parcelsFrom(db, rows)
     const missed = await handOver(context, config, parcels, now, unreachable)
     const done = parcels.filter((parcel) => !missed.includes(parcel))
     if (done.length > 0) await db.batch(removeParcels(db, done))
     handedOver += done.length
-    after = unreachable.size > 0 ? (parcels.at(-1) ?? after) : null
-    isDrained = parcels.length === 0 && !(await flushPoints(context, config, now))
+    after = unreachable.size > 0 ? (last ?? after) : null
+    isDrained = last === null && !(await flushPoints(context, config, now))
   }
   if (!isDrained) wakeOutbox(context, context.instance.wakes, db.tenantId)
   const [announced] = await db.batch([announcePoints(db)])

@@ -1,5 +1,6 @@
 import type { TenantContext } from '../../context'
 import type { Instant } from '../../shared/clock'
+import { MOST_AT_ONCE, utf8Bytes } from '../../shared/packed'
 import type { Configuration } from '../configuration/configuration'
 import { type Destination, type Letter, nameOf } from '../couriers/courier.messages'
 import { carry } from '../couriers/couriers.service'
@@ -13,7 +14,6 @@ type Way = {
   destination: Destination
   takes: (message: Message) => boolean
   eventOf: (message: Message) => string
-  bodyOf: (message: Message) => object
 }
 
 function waysOf(tenantId: string, { webhooks }: Configuration): Way[] {
@@ -23,7 +23,6 @@ function waysOf(tenantId: string, { webhooks }: Configuration): Way[] {
         destination: { kind: 'webhook', tenantId, webhookId: webhook.id },
         takes: ({ type }) => isTold(webhook, type),
         eventOf: ({ type }) => type,
-        bodyOf: ({ type, body }) => ({ type, ...body }),
       }),
     ),
     ...CHANNELS.map(
@@ -31,10 +30,50 @@ function waysOf(tenantId: string, { webhooks }: Configuration): Way[] {
         destination: { kind, tenantId },
         takes: ({ type }) => type === NOTIFICATION_MESSAGES[kind],
         eventOf: ({ body }) => String(body.type),
-        bodyOf: ({ body }) => body,
       }),
     ),
   ]
+}
+
+/** A message on its way to couriers: of which parcel it is, and the letter that it becomes, but for its event. */
+type Item = { parcel: Parcel; message: Message; letter: Omit<Letter, 'event'> }
+
+const isNotification = ({ type }: Message): boolean => type.startsWith('notification.')
+
+/** The letter of a message. Of a notification the body is the letter as it is; a webhook is told the type, too. */
+function itemOf(parcel: Parcel, message: Message): Item {
+  const { at, seq, userIid, subject = userIid } = parcel
+  const { id, type, body } = message
+  const letter = {
+    id,
+    at,
+    seq,
+    subject,
+    body: JSON.stringify(isNotification(message) ? body : { type, ...body }),
+    isNamed: type.startsWith('emails.') || isNotification(message),
+  }
+  return { parcel, message, letter }
+}
+
+/** What is to be carried by these ways, as much at a time as one call hands over: the letters of a single parcel may be longer than all memory. */
+function* itemsOf(parcels: readonly Parcel[], ways: readonly Way[]): Generator<Item[]> {
+  let items: Item[] = []
+  let bytes = 0
+  for (const parcel of parcels) {
+    for (const message of parcel.messages) {
+      if (!ways.some(({ takes }) => takes(message))) continue
+      const item = itemOf(parcel, message)
+      const own = utf8Bytes(item.letter.body)
+      if (items.length > 0 && bytes + own > MOST_AT_ONCE / 2) {
+        yield items
+        items = []
+        bytes = 0
+      }
+      items.push(item)
+      bytes += own
+    }
+  }
+  if (items.length > 0) yield items
 }
 
 /**
@@ -50,28 +89,19 @@ export async function handOver(
   unreachable: Map<string, unknown>,
 ): Promise<Parcel[]> {
   const missed = new Set<Parcel>()
-  const handTo = async ({ destination, takes, eventOf, bodyOf }: Way) => {
-    const concerned = parcels.filter(({ messages }) => messages.some(takes))
-    const letters = concerned.flatMap(({ at, seq, userIid, subject = userIid, messages }) =>
-      messages.filter(takes).map(
-        (message): Letter => ({
-          id: message.id,
-          at,
-          seq,
-          subject,
-          event: eventOf(message),
-          body: JSON.stringify(bodyOf(message)),
-          isNamed: message.type.startsWith('emails.') || message.type.startsWith('notification.'),
-        }),
-      ),
-    )
-    try {
-      if (!unreachable.has(nameOf(destination))) return await carry(context, destination, letters, now)
-    } catch (error) {
-      unreachable.set(nameOf(destination), error)
+  const ways = waysOf(context.db.tenantId, config)
+  for (const items of itemsOf(parcels, ways)) {
+    const handTo = async ({ destination, takes, eventOf }: Way) => {
+      const own = items.filter(({ message }) => takes(message))
+      const letters = own.map(({ message, letter }): Letter => ({ ...letter, event: eventOf(message) }))
+      try {
+        if (!unreachable.has(nameOf(destination))) return await carry(context, destination, letters, now)
+      } catch (error) {
+        unreachable.set(nameOf(destination), error)
+      }
+      for (const { parcel } of own) missed.add(parcel)
     }
-    for (const parcel of concerned) missed.add(parcel)
+    await Promise.all(ways.map(handTo))
   }
-  await Promise.all(waysOf(context.db.tenantId, config).map(handTo))
   return parcels.filter((parcel) => missed.has(parcel))
 }

@@ -22,12 +22,24 @@ type Told = Pick<Change, 'completed' | 'notices'> & {
   awards: readonly { systemId: string }[]
 }
 
+/** Makes the user that messages of a change tell of, when the first of them needs it: all of them share the one object. */
+type UserMaker = () => ReturnType<typeof userAnswer>
+
+function userMaker(config: Configuration, after: UserState): UserMaker {
+  let made: ReturnType<typeof userAnswer> | null = null
+  return () => {
+    made ??= userAnswer(config, after)
+    return made
+  }
+}
+
 /** What a change has to tell to those who listen, in E5's order; `points.changed` is made at a flush (W5). */
 export function parcelsOfChange(config: Configuration, change: Told): Parcel[] {
+  const user = userMaker(config, change.after)
   const drafts = [
-    ...streakDrafts(config, change.after, change.notices),
-    ...achievementDrafts(config, change),
-    ...levelDrafts(config, change),
+    ...streakDrafts(config, change.after, change.notices, user),
+    ...achievementDrafts(config, change, user),
+    ...levelDrafts(config, change, user),
   ]
   return packedUp(change.after, drafts)
 }
@@ -38,12 +50,12 @@ export function streakParcelsOf(
   after: UserState,
   notices: readonly StreakNotice[],
 ): Parcel[] {
-  return packedUp(after, streakDrafts(config, after, notices))
+  return packedUp(after, streakDrafts(config, after, notices, userMaker(config, after)))
 }
 
 /** What is to be told of a user's levels alone, after points were awarded (W6). */
 export function levelParcelsOf(config: Configuration, change: Omit<Told, 'completed' | 'notices'>) {
-  return packedUp(change.after, levelDrafts(config, change))
+  return packedUp(change.after, levelDrafts(config, change, userMaker(config, change.after)))
 }
 
 function packedUp(
@@ -59,11 +71,16 @@ function packedUp(
   return parcelsOf({ at: changed, seq, userIid: iid }, messages, (n) => ids[n] ?? id)
 }
 
-function streakDrafts(config: Configuration, after: UserState, notices: readonly StreakNotice[]): Draft[] {
+function streakDrafts(
+  config: Configuration,
+  after: UserState,
+  notices: readonly StreakNotice[],
+  user: UserMaker,
+): Draft[] {
   return notices.flatMap((notice) => {
     const type: EventType = `streak.${notice.kind}`
     if (!listens(config, type)) return []
-    return { type, body: { user: userAnswer(config, after), ...streakFacts(config, after, notice) } }
+    return { type, body: { user: user(), ...streakFacts(config, after, notice) } }
   })
 }
 
@@ -81,12 +98,11 @@ function streakFacts(config: Configuration, after: UserState, notice: StreakNoti
   }
 }
 
-function achievementDrafts(config: Configuration, change: Told): Draft[] {
+function achievementDrafts(config: Configuration, change: Told, user: UserMaker): Draft[] {
   if (change.completed.length === 0 || !listens(config, 'achievement.completed')) return []
-  const user = userAnswer(config, change.after)
   return completedAnswers(config, change).map((achievement) => ({
     type: 'achievement.completed',
-    body: { user, achievement },
+    body: { user: user(), achievement },
   }))
 }
 
@@ -103,11 +119,15 @@ export function levelsMoved(
   })
 }
 
-function levelDrafts(config: Configuration, change: Omit<Told, 'completed' | 'notices'>): Draft[] {
+function levelDrafts(
+  config: Configuration,
+  change: Omit<Told, 'completed' | 'notices'>,
+  user: UserMaker,
+): Draft[] {
   return levelsMoved(config, change).map(({ system, total, from, to }) => ({
     type: 'points.level_changed',
     body: {
-      user: userAnswer(config, change.after),
+      user: user(),
       points: { ...systemFields(system), total },
       previousLevel: from && levelAnswer(from),
       newLevel: to && levelAnswer(to),

@@ -1,22 +1,30 @@
 import type { TenantDatabase } from '../../db/database'
 import type { Unmoved } from '../../db/guard'
 import type { Change } from '../../engine/happen'
+import { MOST_AT_ONCE } from '../../shared/packed'
 import type { Configuration } from '../configuration/configuration'
 import { parcelsOfChange } from './messages.rules'
 import { putParcels } from './outbox.repository'
 import { notePoints } from './points-told.repository'
 
+/** Bytes that one batch puts into the outbox, unless a single change has more to tell. */
+const MOST_IN_A_BATCH = 2 * MOST_AT_ONCE
+
 /**
  * What puts into the outbox what changes have to tell, of one user or of many; part of the batch that stores them all or none (W2). Nothing
- * where nobody listens.
+ * where nobody listens. `isMuch` says that it is more than one batch should hold, so that fewer changes are to be stored at once.
  */
 export function newsOf(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly Change[],
   among: Unmoved,
-): D1PreparedStatement[] {
-  if (!config.webhooks.some(({ status }) => status === 'active')) return []
+): { statements: D1PreparedStatement[]; isMuch: boolean } {
+  if (!config.webhooks.some(({ status }) => status === 'active')) return { statements: [], isMuch: false }
   const parcels = changes.flatMap((change) => parcelsOfChange(config, change))
-  return [...putParcels(db, parcels, among), ...notePoints(db, config, changes, among)]
+  const { statements, bytes } = putParcels(db, parcels, among)
+  return {
+    statements: [...statements, ...notePoints(db, config, changes, among)],
+    isMuch: bytes > MOST_IN_A_BATCH,
+  }
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
-import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
+import { amongUnmoved, type Unmoved } from '../../db/guard'
 import { type Instant, instant } from '../../shared/clock'
-import { packed } from '../../shared/packed'
-import { Message, type Parcel } from './outbox'
+import { firstPack, jsonBytes, MOST_AT_ONCE, packed } from '../../shared/packed'
+import { type Parcel, StoredMessages, storedMessages } from './outbox'
 
 const PUT = `
   INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
@@ -17,28 +17,29 @@ const PUT_IF_UNCHANGED = `
   CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 5 AND u.iid = asked.value ->> 3
     AND u.seq = asked.value ->> 6`
 
+// The messages go as JSON inside of JSON, not as a text of it, in which each escape would be escaped again.
 const columns = ({ at, seq, id, userIid, messages }: Parcel) => [
   at,
   seq,
   id,
   userIid,
-  JSON.stringify(messages),
+  storedMessages(messages),
 ]
 
-/** Puts parcels into the outbox; part of the guarded batch of the changes that they tell of (W2). One row written for each. */
+/** Puts parcels into the outbox; part of the guarded batch of the changes that they tell of (W2). One row written for each, of so many bytes in all. */
 export function putParcels(
   db: TenantDatabase,
   parcels: readonly Parcel[],
   among: Unmoved,
-): D1PreparedStatement[] {
-  const rows = parcels.map(({ at, seq, id, userIid, messages }) => [
-    userIid,
-    at,
-    seq,
-    id,
-    JSON.stringify(messages),
-  ])
-  return overUsers(db, PUT, rows, among)
+): { statements: D1PreparedStatement[]; bytes: number } {
+  const rows = parcels.map(({ at, seq, id, userIid, messages }) =>
+    JSON.stringify([userIid, at, seq, id, storedMessages(messages)]),
+  )
+  const lists = packed(rows)
+  return {
+    statements: lists.map((list) => db.statement(PUT, list, db.tenantId, among)),
+    bytes: rows.reduce((sum, { length }) => sum + length, 0),
+  }
 }
 
 /** A parcel about a user, who was read at this `seq`. */
@@ -52,6 +53,10 @@ export function putParcelsOf(db: TenantDatabase, parcels: readonly UserParcel[])
 
 /** A parcel, and the caller's id of the user whose it is, by which the user is found. */
 export type Addressed = { parcel: Parcel; userId: string | null }
+
+/** How many bytes parcels take as rows of the outbox. */
+export const bytesOfParcels = (parcels: readonly Addressed[]): number =>
+  parcels.reduce((sum, { parcel }) => sum + jsonBytes(storedMessages(parcel.messages)), 0)
 
 // Nothing is kept of somebody who was erased meanwhile (U8).
 const KEEP = `
@@ -67,38 +72,63 @@ export function keepParcels(db: TenantDatabase, parcels: readonly Addressed[]): 
   return packed(rows).map((list) => db.statement(KEEP, db.tenantId, list))
 }
 
-/** The most rows that are handed over at once, and the most characters, unless a single row has more: a call of an object takes 32 MB. */
+/** The most rows that are handed over at once, and the most bytes of messages in a row that is read at once with the others. */
 const ROWS = 200
-const CHARACTERS = 4_000_000
+const SHORT = 10_000
 
 const NEXT = `
-  SELECT at, seq, id, userIid, messages FROM (
-    SELECT at, seq, id, user_iid AS userIid, messages, sum(length(messages)) OVER (ORDER BY at, seq, id) AS sum
-    FROM (SELECT * FROM outbox WHERE tenant_id = ?1 AND (at, seq, id) > (?2, ?3, ?4) ORDER BY at, seq, id LIMIT ${ROWS}))
-  WHERE sum <= ${CHARACTERS} OR sum = length(messages) ORDER BY at, seq, id`
+  SELECT at, seq, id, user_iid AS userIid, octet_length(messages) AS bytes,
+    CASE WHEN octet_length(messages) <= ${SHORT} THEN messages END AS messages
+  FROM outbox WHERE tenant_id = ?1 AND (at, seq, id) > (?2, ?3, ?4) ORDER BY at, seq, id LIMIT ${ROWS}`
+const LONG = `
+  SELECT o.id, o.messages FROM json_each(?2) asked CROSS JOIN outbox o ON o.tenant_id = ?1 AND o.at = asked.value ->> 0
+    AND o.seq = asked.value ->> 1 AND o.id = asked.value ->> 2`
+
+const Messages = z
+  .string()
+  .transform((text): unknown => JSON.parse(text))
+  .pipe(StoredMessages)
 
 const ParcelRow = z.object({
   at: z.number().transform(instant),
   seq: z.number(),
   id: z.string(),
   userIid: z.string().nullable(),
-  messages: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(Message)),
+  bytes: z.number(),
+  messages: Messages.nullable(),
 })
+const LongRow = z.object({ id: z.string(), messages: Messages })
 
-/** Reads the oldest parcels of a tenant, or the oldest after one. Parsed by `parseParcels`. */
-export function nextParcels(
-  db: TenantDatabase,
-  after: Pick<Parcel, 'at' | 'seq' | 'id'> | null,
-): D1PreparedStatement {
+/** Where a parcel stands in the outbox. */
+export type ParcelPlace = Pick<Parcel, 'at' | 'seq' | 'id'>
+
+/** Finds the oldest parcels of a tenant, or the oldest after one. Read by `parcelsFrom`. */
+export function nextParcels(db: TenantDatabase, after: ParcelPlace | null): D1PreparedStatement {
   return db.statement(NEXT, db.tenantId, after?.at ?? -1, after?.seq ?? 0, after?.id ?? '')
 }
 
-/** The parcels that `nextParcels` has read, oldest first; of one user in the order in which things happened. */
-export function parseParcels(result: D1Result | undefined): Parcel[] {
-  return z.array(ParcelRow).parse(result?.results ?? [])
+/**
+ * The first parcels that `nextParcels` has found, oldest first, as many as are handed over at once; of one user in the order in which things
+ * happened. `last` is the last of them, null if there were none; parcels that went meanwhile are not among them.
+ */
+export async function parcelsFrom(
+  db: TenantDatabase,
+  result: D1Result | undefined,
+): Promise<{ parcels: Parcel[]; last: ParcelPlace | null }> {
+  const rows = firstPack(z.array(ParcelRow).parse(result?.results ?? []), MOST_AT_ONCE, ({ bytes }) => bytes)
+  const long = rows.filter(({ messages }) => messages === null).map(({ at, seq, id }) => [at, seq, id])
+  const found = long.length === 0 ? [] : await db.rows(db.statement(LONG, db.tenantId, JSON.stringify(long)))
+  const whole = new Map(
+    z
+      .array(LongRow)
+      .parse(found)
+      .map(({ id, messages }) => [id, messages]),
+  )
+  const parcels = rows.flatMap(({ bytes: _, messages, ...row }): Parcel[] => {
+    const own = messages ?? whole.get(row.id)
+    return own === undefined ? [] : [{ ...row, messages: own }]
+  })
+  return { parcels, last: rows.at(-1) ?? null }
 }
 
 const REMOVE = `
@@ -106,7 +136,7 @@ const REMOVE = `
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2))`
 
 /** Takes parcels out that were handed over. */
-export function removeParcels(db: TenantDatabase, parcels: readonly Parcel[]): D1PreparedStatement[] {
+export function removeParcels(db: TenantDatabase, parcels: readonly ParcelPlace[]): D1PreparedStatement[] {
   return packed(parcels.map(({ at, seq, id }) => JSON.stringify([at, seq, id]))).map((list) =>
     db.statement(REMOVE, db.tenantId, list),
   )

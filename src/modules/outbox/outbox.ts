@@ -18,6 +18,37 @@ export const Message = z.object({
 export type Message = z.infer<typeof Message>
 
 /**
+ * Messages as a row of the outbox holds them: a list, or, if several tell of the same user, that user once and the list, in which `user` is
+ * null for each of them. A user may take more than a megabyte.
+ */
+export const StoredMessages = z.union([
+  z.array(Message),
+  z
+    .object({ user: z.record(z.string(), z.unknown()), messages: z.array(Message) })
+    .transform(({ user, messages }) =>
+      messages.map((message) =>
+        message.body.user === null ? { ...message, body: { ...message.body, user } } : message,
+      ),
+    ),
+])
+
+/** The user that the first of several messages tells of; they share it if it is the same object. Null for a single message, which shares nothing. */
+export const sharedUser = (messages: readonly Message[]): unknown =>
+  messages.length > 1 ? (messages[0]?.body.user ?? null) : null
+
+/** A message without the user that it shares with others. */
+export const withoutShared = (message: Message, user: unknown): Message =>
+  user !== null && message.body.user === user
+    ? { ...message, body: { ...message.body, user: null } }
+    : message
+
+/** Messages as `StoredMessages` reads them, before they are made JSON. */
+export function storedMessages(messages: readonly Message[]): unknown {
+  const user = sharedUser(messages)
+  return user === null ? messages : { user, messages: messages.map((one) => withoutShared(one, user)) }
+}
+
+/**
  * What one change has to tell, as a row of the outbox: when it happened, the user's `seq` of it (0 where it is no user's), a UUID v7 of
  * that moment, and whose it is. Of one user, `at` and then `seq` is the order in which things happened.
  */

@@ -131,8 +131,9 @@ export function notePointsTold(
   return db.statement(TOLD, db.tenantId, JSON.stringify(list))
 }
 
-/** The most awards of one message, the newest: of somebody who gets more within 15 minutes, `added` still tells all of them. */
+/** The most awards of one message, the newest, and bytes of their boosts: of somebody who gets more within 15 minutes, `added` still tells all of them. */
 const MOST_AWARDS = 1_000
+const MOST_BYTES = 300_000
 /** By how much an award may be older than what was told before it: ticks that are late are dated when they were due (P4). */
 const LATE = 31 * 86_400_000
 
@@ -141,10 +142,11 @@ const AWARDS = `
     trigger_version AS triggerVersion, boosts
   FROM (
     SELECT asked.key AS nth, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.trigger_no, a.trigger_version, a.boosts,
-      row_number() OVER (PARTITION BY asked.key ORDER BY a.at DESC, a.seq DESC, a.position DESC) AS place
+      row_number() OVER newest AS place, sum(coalesce(octet_length(a.boosts), 0)) OVER newest AS bytes
     FROM json_each(?1) asked CROSS JOIN awards a ON a.user_iid = ${bytesOf('asked.value ->> 0')}
-      AND a.system_no = ${numberOf('points_systems', 'asked.value ->> 1')} AND a.at >= asked.value ->> 2 AND a.seq > asked.value ->> 3) t
-  WHERE place <= ${MOST_AWARDS} ORDER BY nth, at, seq, position`
+      AND a.system_no = ${numberOf('points_systems', 'asked.value ->> 1')} AND a.at >= asked.value ->> 2 AND a.seq > asked.value ->> 3
+    WINDOW newest AS (PARTITION BY asked.key ORDER BY a.at DESC, a.seq DESC, a.position DESC)) t
+  WHERE place <= ${MOST_AWARDS} AND (bytes <= ${MOST_BYTES} OR place = 1) ORDER BY nth, at, seq, position`
 
 /** Reads the awards that were made since these were told, oldest first; `nth` is the place among them. Parsed by `StoredAward`. */
 export function awardsSince(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {

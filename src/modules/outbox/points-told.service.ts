@@ -1,14 +1,16 @@
 import * as z from 'zod'
 import type { TenantContext } from '../../context'
 import { configurationUnchanged, isConflict } from '../../db/guard'
-import { type Instant, systemNow } from '../../shared/clock'
+import type { Instant } from '../../shared/clock'
 import { childId, newId } from '../../shared/ids'
+import { jsonBytes } from '../../shared/packed'
 import type { Configuration } from '../configuration/configuration'
 import { levelAnswer, storedAwardAnswer, systemFields } from '../points/points.answers'
 import { StoredAward, triggerForms } from '../points/points.repository'
 import { levelOf } from '../points/points.rules'
+import { coveredBy, portionOf, portionStatement, shortAmong } from '../users/portions.repository'
 import { userAnswer } from '../users/users.answers'
-import { userOf, usersStatement } from '../users/users.repository'
+import { userOf } from '../users/users.repository'
 import { listens, type Parcel } from './outbox'
 import { putParcels } from './outbox.repository'
 import {
@@ -21,20 +23,21 @@ import {
   untold,
 } from './points-told.repository'
 
-/** Characters of JSON that a message's awards take at most, so that it fits a row of D1. */
-const MOST_CHARACTERS = 300_000
+/** Bytes of JSON that a message's awards take at most, so that with a user as long as may be it fits a row of D1. */
+const MOST_BYTES = 300_000
 
 /** The newest of these, oldest first, as many as a message holds: of somebody who got more at once, `added` still tells all of them. */
 function newest<T>(awards: readonly T[]): T[] {
-  let room = MOST_CHARACTERS
+  let room = MOST_BYTES
   const first = awards.findLastIndex((award) => {
-    room -= JSON.stringify(award).length
+    room -= jsonBytes(award)
     return room < 0
   })
   return awards.slice(first + 1)
 }
 
 const AwardRow = StoredAward.extend({ nth: z.number() })
+const SeenRows = z.array(z.object({ iid: z.string(), seq: z.number() }))
 
 /**
  * Puts into the outbox what is due to be told of users' points by a moment: of each user and system all that happened since the last time, by
@@ -47,17 +50,28 @@ export async function flushPoints(
   now: Instant,
 ): Promise<boolean> {
   const { db } = context
-  const due = await duePoints(db, now)
-  if (due.length === 0) return false
-  const ids = [...new Set(due.map(({ userId }) => userId))]
-  const [rows, awardRows] = await db.batch([usersStatement(db, { ids }, systemNow()), awardsSince(db, due)])
-  const users = new Map((rows?.results ?? []).map(userOf).map((user) => [user.iid, user]))
+  const all = await duePoints(db, now)
+  if (all.length === 0) return false
+  const ids = [...new Set(all.map(({ userId }) => userId))]
+  const [found, awardRows] = await db.batch([portionStatement(db, { ids }), awardsSince(db, all)])
+  const { rows, covered } = coveredBy(
+    ids,
+    await portionOf(db, found?.results, { short: shortAmong(ids.length) }),
+  )
+  const read = new Set(ids.slice(0, covered))
+  const users = new Map(rows.map(userOf).map((user) => [user.iid, user]))
+  // Users for whom there is no room, and those who have had more awards since the read of awards, are left to the next call.
+  const seen = new Map(SeenRows.parse(found?.results ?? []).map(({ iid, seq }) => [iid, seq]))
+  const isPresent = ({ userId, userIid }: DuePoints) =>
+    read.has(userId) && users.get(userIid)?.seq === seen.get(userIid)
+  const due = all.filter(isPresent)
   const awards = z.array(AwardRow).parse(awardRows?.results ?? [])
   const forms = await triggerForms(db, awards)
   const gone: DuePoints[] = []
   const noted: ToldPoints[] = []
   const parcels: Parcel[] = []
-  for (const [nth, one] of due.entries()) {
+  for (const [nth, one] of all.entries()) {
+    if (!isPresent(one)) continue
     const user = users.get(one.userIid)
     const system = config.systems.find(({ id }) => id === one.systemId)
     if (user === undefined || system === undefined) {
@@ -65,9 +79,7 @@ export async function flushPoints(
       continue
     }
     const total = user.points.get(system.id) ?? 0
-    const own = newest(
-      awards.filter((award) => award.nth === nth).map((award) => storedAwardAnswer(award, forms)),
-    )
+    const own = awards.filter((award) => award.nth === nth)
     const wasTold = own.length > 0 && listens(config, 'points.changed')
     noted.push({ ...one, seq: user.seq, at: user.changed, total, wasTold })
     if (!wasTold) continue
@@ -77,7 +89,7 @@ export async function flushPoints(
       total,
       ...(level?.id !== before?.id && { level: level && levelAnswer(level) }),
       added: total - one.total,
-      awards: own,
+      awards: newest(own.map((award) => storedAwardAnswer(award, forms))),
     }
     const id = newId(now)
     const messages = [
@@ -93,7 +105,7 @@ export async function flushPoints(
     await db.batch([
       configurationUnchanged(db, config.version),
       untold(db, due),
-      ...putParcels(db, parcels, null),
+      ...putParcels(db, parcels, null).statements,
       ...(gone.length === 0 ? [] : [forgetPoints(db, gone)]),
       notePointsTold(db, noted, now),
     ])
