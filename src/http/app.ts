@@ -4,7 +4,7 @@ import type * as z from 'zod'
 import type { AccountScope, Context, Scope } from '../context'
 import type { Bindings } from '../env'
 import type { Claim } from './access'
-import { Streamed, streamOf } from './stream'
+import { Streamed, StreamedList, streamOf } from './stream'
 
 /** A part of a request as it was sent, and what its schema made of it. */
 export type Parsed = { given: unknown; result: z.ZodSafeParseResult<unknown> }
@@ -44,7 +44,8 @@ export function answer(
   const { requestId } = c.get('ctx')
   const failed = (error: unknown) =>
     console.error(JSON.stringify({ level: 'error', requestId, error: `cut short: ${String(error)}` }))
-  const content = body instanceof Streamed ? streamOf(body, failed) : JSON.stringify(body)
+  const isStreamed = body instanceof Streamed || body instanceof StreamedList
+  const content = isStreamed ? streamOf(body, failed) : JSON.stringify(body)
   return c.body(content, contentful(status), { ...headers, 'content-type': 'application/json' })
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Streamed } from './stream'
+import type { Streamed, StreamedList } from './stream'
 
 /** The interface that an operation belongs to (G1). */
 export type Surface = 'application' | 'admin'
@@ -61,11 +61,17 @@ export type Input<O extends OperationSpec> = {
   body: Output<O['body']>
 }
 
+/** A body of a shape, whole or streamed. */
+type Answerable<Body> =
+  | Body
+  | Streamed<Body>
+  | (Body extends readonly (infer Item)[] ? StreamedList<Item> : never)
+
 /** What a handler answers: one of the operation's statuses with a body of its shape, at once or streamed. */
 export type Reply<O extends OperationSpec> = {
   [S in keyof O['answers'] & number]: {
     status: S
-    body: z.input<O['answers'][S]['body']> | Streamed<z.input<O['answers'][S]['body']>>
+    body: Answerable<z.input<O['answers'][S]['body']>>
     headers?: { [H in keyof O['answers'][S]['headers']]: string } & {
       [H in keyof O['answers'][S]['optionalHeaders']]?: string
     }

@@ -1,3 +1,5 @@
+import { jsonBytes, MOST_AT_ONCE } from '../shared/packed'
+
 /** A list that is read page by page while it is sent. */
 type Pages<V> = V extends readonly (infer Item)[] ? AsyncIterable<readonly Item[]> : never
 
@@ -6,15 +8,44 @@ export class Streamed<Body> {
   constructor(readonly fields: { [Name in keyof Body]: Body[Name] | Pages<Body[Name]> }) {}
 }
 
+/** A list that is too long to be held. */
+export class StreamedList<Item> {
+  constructor(readonly pages: AsyncIterable<readonly Item[]>) {}
+}
+
+/** Bytes of JSON up to which a list is answered at once. */
+const MOST_HELD = 2 * MOST_AT_ONCE
+
+/**
+ * A list as it is answered: whole if it is short, so that a fault while it is read is answered as a fault; else it is read page by page while
+ * it is sent.
+ */
+export async function listed<Item>(pages: AsyncGenerator<Item[]>): Promise<Item[] | StreamedList<Item>> {
+  const head: Item[] = []
+  let bytes = 0
+  for (;;) {
+    const { value, done } = await pages.next()
+    if (done) return head
+    head.push(...value)
+    bytes += jsonBytes(value)
+    if (bytes > MOST_HELD) return new StreamedList(after(head, pages))
+  }
+}
+
+async function* after<Item>(head: Item[], pages: AsyncGenerator<Item[]>): AsyncGenerator<Item[]> {
+  yield head
+  yield* pages
+}
+
 /**
  * The body as JSON, made as it is read. A fault on the way ends the stream with an error, so that what was sent can't be taken for the
  * whole; `failed` is told.
  */
 export function streamOf(
-  { fields }: Streamed<object>,
+  body: Streamed<object> | StreamedList<unknown>,
   failed: (error: unknown) => void,
 ): ReadableStream<Uint8Array> {
-  const texts = jsonOf(fields)
+  const texts = body instanceof StreamedList ? listOf(body.pages) : jsonOf(body.fields)
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -45,7 +76,7 @@ async function* jsonOf(fields: object): AsyncGenerator<string, undefined> {
   yield '}'
 }
 
-async function* listOf(pages: AsyncIterable<readonly unknown[]>): AsyncGenerator<string> {
+async function* listOf(pages: AsyncIterable<readonly unknown[]>): AsyncGenerator<string, undefined> {
   let before = '['
   for await (const page of pages) {
     if (page.length === 0) continue

@@ -150,9 +150,12 @@ describe('the rows of the outbox', () => {
     expect(rowsOf([])).toEqual([])
     const facts = [changed(10), ...Array.from({ length: 600 }, (_, n) => ranked(n)), changed(3)]
     const rows = rowsOf(facts)
-    expect(rows.map((row) => row.length)).toEqual([241, 250, 111])
+    expect(rows.map((row) => row.length)).toEqual([250, 250, 102])
     expect(rows.flat()).toEqual(facts)
-    expect(rowsOf(Array.from({ length: 251 }, () => changed(0)))).toHaveLength(2)
+    const long = Array.from({ length: 600 }, (_, n) => ({ ...ranked(n), userId: '中'.repeat(255) }))
+    const bytes = rowsOf(long).map((row) => new TextEncoder().encode(JSON.stringify(row)).length)
+    expect(Math.max(...bytes)).toBeLessThan(101_000)
+    expect(rowsOf(long).flat()).toEqual(long)
   })
 
   it('are no longer than SQLite takes, whatever the groups are called', () => {

@@ -11,7 +11,8 @@ import { recountStreaks } from '../streaks/recount.service'
 import { isStale } from '../streaks/streaks.rules'
 import { parseStanding, standingStatement, type Tenant } from '../tenants/tenants.repository'
 import type { DueWork } from '../timekeeper/timekeeper.repository'
-import { userOf, usersStatement } from '../users/users.repository'
+import { coveredBy, portionOf, portionStatement, shortAmong } from '../users/portions.repository'
+import { userOf } from '../users/users.repository'
 import { type InboxRow, inboxStatement, parseInbox } from './inbox.repository'
 import { byUser, type Item, isAt, itemsOf, type Poison, type UserJob } from './inbox.rules'
 
@@ -44,16 +45,23 @@ export async function readWaiting(
     // Under a set clock an event happens when it was sent, should the clock have been moved before its turn came (C1).
     const at = clock === null ? systemNow() : instant(Math.min(work.dueAt, clock))
     const rows = sentBy(at, clock, parseInbox(waiting))
-    const items = itemsOf(rows, take, (event, place) =>
+    const asked = itemsOf(rows, take, (event, place) =>
       isAt(poison, place) ? (poison?.reason ?? '') : jobOf(event, at),
     )
+    const { unread, ...found } = await readUsers(db, config, byUser(asked))
+    // What comes after the first event of somebody for whom there is no room is left to the next step.
+    const end = asked.findIndex(({ job }) => isOf(job, unread))
+    const items = end === -1 ? asked : asked.slice(0, end)
     const users = byUser(items)
-    const found = await readUsers(db, config, users)
     const stale = [...found.states.values()].filter(({ streak }) => isStale(streak, config.streaks))
     if (stale.length === 0) return { tenant, config, clock, at, rows, items, users, ...found }
     await recountStreaks(db, config, stale, at)
   }
 }
+
+/** Whether a job is of one of these users. */
+const isOf = (job: Item['job'], userIds: ReadonlySet<string>): boolean =>
+  job !== null && typeof job !== 'string' && job.command.kind === 'event' && userIds.has(job.command.userId)
 
 /** The rows up to the first that was sent after a moment to which a set clock has since moved: those have a turn of their own (C1). */
 function sentBy(at: Instant, clock: Instant | null, rows: readonly InboxRow[]): readonly InboxRow[] {
@@ -78,12 +86,15 @@ type FoundUsers = {
   usedKeys: ReadonlyMap<string, readonly UsedKey[]>
 }
 
-/** Reads the users whom events are of, and which of the events' idempotency keys they have used. */
+/**
+ * Reads the users whom events are of, in their order and as many as there is room for, and which of the events' idempotency keys they have
+ * used. Those for whom there is no room are `unread`.
+ */
 async function readUsers(
   db: TenantDatabase,
   config: Configuration,
   users: ReadonlyMap<string, readonly UserJob[]>,
-): Promise<FoundUsers> {
+): Promise<FoundUsers & { unread: ReadonlySet<string> }> {
   const triples = [...users].flatMap(([userId, jobs]) =>
     jobs.flatMap(({ job: { command } }): [string, string, string][] => {
       if (command.kind !== 'event' || command.idempotencyKey === null) return []
@@ -91,13 +102,16 @@ async function readUsers(
       return metric === undefined ? [] : [[userId, metric.id, command.idempotencyKey]]
     }),
   )
+  const ids = [...users.keys()]
   const [found, used] = await db.batch([
-    usersStatement(db, { ids: [...users.keys()] }, systemNow()),
+    portionStatement(db, { ids }),
     ...(triples.length === 0 ? [] : [usedKeysStatement(db, triples)]),
   ])
+  const portion = await portionOf(db, found?.results, { short: shortAmong(ids.length) })
+  const { rows, covered } = coveredBy(ids, portion)
   const states = new Map<string, UserState>()
   const spoilt = new Map<string, unknown>()
-  for (const row of found?.results ?? []) {
+  for (const row of rows) {
     try {
       const state = userOf(row)
       states.set(state.id, state)
@@ -105,7 +119,8 @@ async function readUsers(
       spoilt.set(WithId.parse(row).id, error)
     }
   }
-  return { states, spoilt, usedKeys: Map.groupBy(parseUsedKeys(used), ({ userId }) => userId) }
+  const unread = new Set(ids.slice(covered))
+  return { states, spoilt, unread, usedKeys: Map.groupBy(parseUsedKeys(used), ({ userId }) => userId) }
 }
 
 const WithId = z.object({ id: z.string() })

@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { type Instant, instant } from '../../shared/clock'
-import { packsOf } from '../../shared/packed'
+import { jsonBytes, packsOf } from '../../shared/packed'
 import type { Fact, NewsType, Place } from './news.messages'
 
 /** For how long after a flush nothing more is told of changes, in milliseconds (W5). */
 export const QUIET = 15 * 60_000
 /** How many places of a group are told (W6). */
 export const TOP = 10
-/** Users that one row of the outbox mentions at most, and characters of JSON that it has at most, if it has more than one fact. */
-const MOST_MENTIONED = 250
-const MOST_CHARACTERS = 500_000
+/** Bytes of a row of the outbox, unless it has a single fact, and facts of one. */
+const MOST_BYTES = 100_000
+const MOST_FACTS = 250
 
 /** What a board knows of what it has told. */
 export const NewsState = z.object({
@@ -100,16 +100,9 @@ export const isSame = (told: ToldList, top: readonly Place[]): boolean =>
 export const toldOf = (places: readonly Place[]): ToldList =>
   places.map(([userId, iid, , value]) => [userId, iid, value])
 
-/** Facts in as few rows as keep each of them short. */
-export function rowsOf(facts: readonly Fact[]): Fact[][] {
-  const share = MOST_CHARACTERS / MOST_MENTIONED
-  return packsOf(facts, MOST_CHARACTERS, (fact) =>
-    Math.max(mentionedBy(fact) * share, JSON.stringify(fact).length),
-  )
-}
-
-/** How many users a fact mentions, at least one. */
-const mentionedBy = (fact: Fact): number => ('top' in fact ? Math.max(1, fact.top.length) : 1)
+/** Facts in as few rows as keep each of them short: of so many bytes at most, and as many facts as have ids of their own (`childId`). */
+export const rowsOf = (facts: readonly Fact[]): Fact[][] =>
+  packsOf(facts, MOST_BYTES, (fact) => Math.max(jsonBytes(fact), MOST_BYTES / MOST_FACTS))
 
 /** A fact without an erased user; null where nothing is left of it (U8). */
 export function without(fact: Fact, iid: string): Fact | null {

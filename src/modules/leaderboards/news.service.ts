@@ -1,18 +1,22 @@
 import type * as z from 'zod'
 import type { TenantContext } from '../../context'
 import type { UserState } from '../../engine/state'
-import { type Instant, systemNow } from '../../shared/clock'
+import type { Instant } from '../../shared/clock'
 import { childId } from '../../shared/ids'
 import { filtersAnswer } from '../attributes/attributes.answers'
 import type { Configuration, Leaderboard } from '../configuration/configuration'
 import { handOver } from '../outbox/hand-over.service'
 import type { Message, Parcel } from '../outbox/outbox'
+import { readPortion } from '../users/portions.repository'
 import { userAnswer } from '../users/users.answers'
-import { userOf, usersStatement } from '../users/users.repository'
+import { namesOf, userOf } from '../users/users.repository'
 import type { WebhookLeaderboardResponse, WebhookUserLeaderboardResponse } from '../webhooks/payloads'
 import { leaderboardFields } from './leaderboards.answers'
 import type { Fact, NewsRow, Place } from './news.messages'
 import { dateOf, type Run } from './runs.rules'
+
+/** One thing to tell, of a row of the leaderboard's outbox; null if it has gone with an erased user. */
+type Telling = { id: string; at: Instant; fact: Fact | null }
 
 /**
  * Hands what a leaderboard has to tell over to the couriers, with users as they are now. Throws where a courier can't be reached: the
@@ -25,50 +29,59 @@ export async function tellNews(
   news: readonly NewsRow[],
   now: Instant,
 ): Promise<void> {
-  const users = await usersIn(context, news)
-  const parcels = news.flatMap(({ id, at, facts }) =>
-    facts.flatMap((fact, index): Parcel[] => {
-      const body = fact && bodyOf(config, board, users, fact, at)
-      if (body === null || fact === null) return []
-      const message: Message = { id: childId(id, index), type: fact.type, body }
-      const userIid = 'iid' in fact ? fact.iid : null
-      // What is about no user of a leaderboard goes in its order.
-      const order = userIid === null ? { subject: `board:${board.id}` } : {}
-      return [{ at, seq: 0, id: message.id, userIid, ...order, messages: [message] }]
-    }),
-  )
   const unreachable = new Map<string, unknown>()
-  await handOver(context, config, parcels, now, unreachable)
+  const all = news.flatMap(({ id, at, facts }) =>
+    facts.map((fact, index): Telling => ({ id: childId(id, index), at, fact })),
+  )
+  const names = await namesOf(context.db, [...new Set(all.flatMap(mentioned))])
+  // Whoever has another rank is told of whole: as many at a time as there is room for.
+  for (let left = all; left.length > 0; ) {
+    const ids = [...new Set(left.flatMap(({ fact }) => (fact && 'iid' in fact ? fact.userId : [])))]
+    const { rows, covered } = await readPortion(context.db, ids)
+    const users = new Map(rows.map(userOf).map((user) => [user.iid, user]))
+    const unread = new Set(ids.slice(covered))
+    const end = left.findIndex(({ fact }) => fact && 'iid' in fact && unread.has(fact.userId))
+    const some = end === -1 ? left : left.slice(0, end)
+    const parcels = some.flatMap((one) => parcelOf(config, board, { users, names }, one) ?? [])
+    await handOver(context, config, parcels, now, unreachable)
+    left = left.slice(some.length)
+  }
   for (const [name, error] of unreachable) throw new Error(`the courier ${name} was not reached: ${error}`)
 }
 
-type Users = ReadonlyMap<string, UserState>
-
-/** Those of the users whom rows mention who are still there, by our own ids. */
-async function usersIn({ db }: TenantContext, news: readonly NewsRow[]): Promise<Users> {
-  const ids = news.flatMap(({ facts }) =>
-    facts.flatMap((fact) => {
-      if (fact === null) return []
-      if ('top' in fact) return fact.top.map(([userId]) => userId)
-      return 'iid' in fact ? [fact.userId] : []
-    }),
-  )
-  if (ids.length === 0) return new Map()
-  const rows = await db.rows(usersStatement(db, { ids: [...new Set(ids)] }, systemNow()))
-  return new Map(rows.map(userOf).map((user) => [user.iid, user]))
+function parcelOf(
+  config: Configuration,
+  board: Leaderboard,
+  known: Known,
+  { id, at, fact }: Telling,
+): Parcel | null {
+  const body = fact && bodyOf(config, board, known, fact, at)
+  if (body === null || fact === null) return null
+  const message: Message = { id, type: fact.type, body }
+  const userIid = 'iid' in fact ? fact.iid : null
+  // What is about no user of a leaderboard goes in its order.
+  const order = userIid === null ? { subject: `board:${board.id}` } : {}
+  return { at, seq: 0, id, userIid, ...order, messages: [message] }
 }
+
+/** What is known of users who are still there, by our own ids: those who are told of, and the names of those who are among the first. */
+type Known = { users: ReadonlyMap<string, UserState>; names: ReadonlyMap<string, string | null> }
+
+/** Those who are among the first in what is told. */
+const mentioned = ({ fact }: Telling): string[] =>
+  fact && 'top' in fact ? fact.top.map(([userId]) => userId) : []
 
 /** What is sent, but for its type; null where it is about somebody who is gone (U8). */
 function bodyOf(
   config: Configuration,
   board: Leaderboard,
-  users: Users,
+  { users, names }: Known,
   fact: Fact,
   at: Instant,
 ): Message['body'] | null {
   const leaderboard = { ...runFields(config, board, fact.run, at), ...groupFields(config, fact) }
   if (!('iid' in fact)) {
-    const rankings = rankingsOf(users, 'top' in fact ? fact.top : [])
+    const rankings = rankingsOf(names, 'top' in fact ? fact.top : [])
     return { leaderboard: { ...leaderboard, rankings } satisfies WithRankings }
   }
   const user = users.get(fact.iid)
@@ -103,8 +116,8 @@ function groupFields(
   }
 }
 
-const rankingsOf = (users: Users, top: readonly Place[]): WithRankings['rankings'] =>
+const rankingsOf = (names: Known['names'], top: readonly Place[]): WithRankings['rankings'] =>
   top.flatMap(([userId, iid, rank, value]) => {
-    const user = users.get(iid)
-    return user === undefined ? [] : [{ userId, userName: user.profile.name, rank, value }]
+    const userName = names.get(iid)
+    return userName === undefined ? [] : [{ userId, userName, rank, value }]
   })

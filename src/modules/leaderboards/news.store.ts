@@ -13,7 +13,7 @@ const keyOf = (what: Noted, group: string) => (what === 'tops' ? TOPS : '') + gr
 /** Where earlier versions noted the first places of all groups together. */
 const ALL = ''
 
-/** Rows of the outbox that are handed out at once. */
+/** Rows of the outbox that are handed out at once; each is short. */
 const PAGE = 2
 
 const SQL = {

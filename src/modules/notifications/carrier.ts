@@ -70,7 +70,9 @@ async function presentUser(
   { userId, iid }: Notification,
 ): Promise<UserState | null | 'unread'> {
   try {
-    const [user] = await readUsers(db, [userId])
+    const {
+      users: [user],
+    } = await readUsers(db, [userId])
     return user?.iid === iid ? user : null
   } catch (error) {
     console.error(JSON.stringify({ level: 'error', tenant: db.tenantId, error: String(error) }))

@@ -4,10 +4,11 @@ import { configurationUnchanged, isConflict, type Unmoved } from '../../db/guard
 import type { Change } from '../../engine/happen'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant, systemNow } from '../../shared/clock'
+import { MOST_AT_ONCE } from '../../shared/packed'
 import { readTestClock } from '../clock/clock.repository'
 import type { Configuration } from '../configuration/configuration'
 import { loadConfiguration } from '../configuration/configuration.repository'
-import { type Addressed, keepParcels } from '../outbox/outbox.repository'
+import { type Addressed, bytesOfParcels, keepParcels } from '../outbox/outbox.repository'
 import { type DueWork, makeDue } from '../timekeeper/timekeeper.repository'
 import { dueNotices, forgetNotices, keepNotices, type Notice, noticesPresent } from './notices.repository'
 import { type Letters, lettersOf } from './notify'
@@ -15,7 +16,7 @@ import { addressed, messagesOf } from './occasions'
 import { readUsers } from './schedule.repository'
 import { isWanted, noticeMoment, UTC } from './schedule.rules'
 
-/** Notices of which a step tells. */
+/** Notices of which a step tells, unless what it tells is long. */
 const CHUNK = 200
 
 /** Whether anybody wants users to be told of completed achievements (N5). */
@@ -58,8 +59,7 @@ export async function noticeStep(context: TenantContext, work: DueWork, until: I
   // Under a set clock what falls due in between has its turn; in real time, whatever has come is told at once.
   const isSet = (await readTestClock(db)) !== null
   const by = isSet ? work.dueAt : instant(Math.max(work.dueAt, Math.min(until, systemNow())))
-  const notices = await dueNotices(db, by, CHUNK)
-  const parcels = await parcelsOf(context, config, notices)
+  const { notices, parcels } = await toldOf(context, config, await dueNotices(db, by, CHUNK))
   try {
     await db.batch([
       configurationUnchanged(db, config.version),
@@ -73,18 +73,28 @@ export async function noticeStep(context: TenantContext, work: DueWork, until: I
   }
 }
 
-async function parcelsOf(
+/** What there is to tell of the first of these notices, of as many as one batch has room for. */
+async function toldOf(
   context: TenantContext,
   config: Configuration,
-  notices: readonly Notice[],
-): Promise<Addressed[]> {
-  const ids = [...new Set(notices.map(({ userId }) => userId))]
-  const users = new Map((await readUsers(context.db, ids)).map((user) => [user.iid, user]))
+  due: readonly Notice[],
+): Promise<{ notices: Notice[]; parcels: Addressed[] }> {
+  const ids = [...new Set(due.map(({ userId }) => userId))]
+  const found = await readUsers(context.db, ids)
+  const unread = new Set(ids.slice(found.covered))
+  const users = new Map(found.users.map((user) => [user.iid, user]))
   const letters = lettersOf(context, config)
-  const parcels = await Promise.all(
-    notices.map((notice) => noticeParcels(letters, config, notice, users.get(notice.userIid))),
-  )
-  return parcels.flat()
+  const notices: Notice[] = []
+  const parcels: Addressed[] = []
+  let bytes = 0
+  for (const notice of due) {
+    if (unread.has(notice.userId) || bytes > MOST_AT_ONCE) break
+    const own = await noticeParcels(letters, config, notice, users.get(notice.userIid))
+    notices.push(notice)
+    parcels.push(...own)
+    bytes += bytesOfParcels(own)
+  }
+  return { notices, parcels }
 }
 
 async function noticeParcels(

@@ -3,11 +3,12 @@ import type { UserState } from '../../engine/state'
 import { civilDateOfDay } from '../../shared/civil'
 import { type Instant, instant, systemNow } from '../../shared/clock'
 import { fromMicros, micros } from '../../shared/decimal'
+import { MOST_AT_ONCE } from '../../shared/packed'
 import { LAST_DAY } from '../../shared/periods'
 import { canonicalZone } from '../../shared/zone'
 import { readTestClock } from '../clock/clock.repository'
 import type { Configuration } from '../configuration/configuration'
-import type { Addressed } from '../outbox/outbox.repository'
+import { type Addressed, bytesOfParcels } from '../outbox/outbox.repository'
 import { historyBegins, wholeStreakAnswer } from '../streaks/streaks.answers'
 import { dayIn } from '../streaks/streaks.rules'
 import { isToldByWebhook } from './eligibility.rules'
@@ -23,23 +24,29 @@ const HISTORY = 7
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** What there is to tell users at a moment, each in parcels of their own. */
+/**
+ * What there is to tell users at a moment, each in parcels of their own: the first so many (`told`) of them, as one batch has room for.
+ */
 export async function scheduledParcels(
   context: TenantContext,
   config: Configuration,
   slots: readonly Slot[],
   at: Instant,
   users: readonly UserState[],
-): Promise<Addressed[]> {
+): Promise<{ parcels: Addressed[]; told: number }> {
   const occasions = await occasionsOf(context, config, slots, at, users)
   const letters = lettersOf(context, config)
   const parcels: Addressed[] = []
-  for (const user of users) {
+  let bytes = 0
+  for (const [told, user] of users.entries()) {
+    if (bytes > MOST_AT_ONCE) return { parcels, told }
     const dues = occasions.get(user.iid) ?? []
     const messages = (await Promise.all(dues.map((due) => messagesOf(letters, config, user, due)))).flat()
-    parcels.push(...addressed(user, at, user.iid, messages))
+    const own = addressed(user, at, user.iid, messages)
+    parcels.push(...own)
+    bytes += bytesOfParcels(own)
   }
-  return parcels
+  return { parcels, told: users.length }
 }
 
 /** A user, and what comes at the moment in the user's zone. */
@@ -126,7 +133,7 @@ async function gainsOf(
   const people = placed.map(({ user }) => user)
   const isShown = people.some((user) => templatesFor(config, user, 'recap').length > 0)
   const { metrics, systems } = config
-  const known = await gainsBetween(db, isShown ? people : [], systems, period)
+  const known = await gainsBetween(db, isShown ? people : [], period)
   return ({ iid, metrics: counters, points }) => ({
     metrics: metrics.flatMap(({ id }) => {
       const { change = 0, later = 0 } = known.get(`${iid} ${id}`) ?? {}

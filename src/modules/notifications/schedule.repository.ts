@@ -3,9 +3,11 @@ import type { TenantDatabase } from '../../db/database'
 import { bytesOf, LOGS, type Log, numberOf } from '../../db/ids'
 import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
+import { packed } from '../../shared/packed'
 import { canonicalZone, spelledZone } from '../../shared/zone'
 import { runsOfSeveral } from '../streaks/streaks.repository'
 import type { Pause, StreakRun } from '../streaks/streaks.state'
+import { coveredBy, portionOf, shortAmong, userColumns } from '../users/portions.repository'
 import { userOf } from '../users/users.repository'
 
 const DAY = 86_400_000
@@ -139,16 +141,22 @@ export async function candidatesAfter(
 }
 
 const USERS = `
-  SELECT u.*, '[]' AS boosts FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+  SELECT ${userColumns('?3')}, '[]' AS boosts FROM json_each(?2) asked
+  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-/** Users by the caller's ids, without their own boosts. */
-export function usersById(db: TenantDatabase, ids: readonly string[]): D1PreparedStatement {
-  return db.statement(USERS, db.tenantId, JSON.stringify(ids))
-}
-
-/** Reads users by the caller's ids, without their own boosts; in the order asked for. */
-export async function readUsers(db: TenantDatabase, ids: readonly string[]): Promise<UserState[]> {
-  return ids.length === 0 ? [] : (await db.rows(usersById(db, ids))).map(userOf)
+/**
+ * Reads users by the caller's ids, without their own boosts, in the order asked for and as many as there is room for; `covered` says how many
+ * of the ids that answers, from the first on.
+ */
+export async function readUsers(
+  db: TenantDatabase,
+  ids: readonly string[],
+): Promise<{ users: UserState[]; covered: number }> {
+  if (ids.length === 0) return { users: [], covered: 0 }
+  const short = shortAmong(ids.length)
+  const [found] = await db.batch([db.statement(USERS, db.tenantId, JSON.stringify(ids), short)])
+  const { rows, covered } = coveredBy(ids, await portionOf(db, found?.results, { short }))
+  return { users: rows.map(userOf), covered }
 }
 
 const ACTIVE = `
@@ -164,15 +172,13 @@ export async function activeBetween(
   { start, end }: { start: number; end: number },
 ): Promise<Set<string>> {
   if (users.length === 0) return new Set()
-  const asked = JSON.stringify(users.map(({ iid, metrics }) => [iid, [...metrics.keys()]]))
+  const asked = users.map(({ iid, metrics }) => JSON.stringify([iid, [...metrics.keys()]]))
   const [from, to] = [start * DAY - FURTHEST, (end + 1) * DAY + FURTHEST]
-  const rows = await db.rows(db.statement(ACTIVE, asked, from, to, start, end))
-  return new Set(
-    z
-      .array(z.object({ iid: z.string() }))
-      .parse(rows)
-      .map(({ iid }) => iid),
+  const results = await db.batch(
+    packed(asked).map((list) => db.statement(ACTIVE, list, from, to, start, end)),
   )
+  const Rows = z.array(z.object({ iid: z.string() }))
+  return new Set(results.flatMap((result) => Rows.parse(result.results)).map(({ iid }) => iid))
 }
 
 // The dates of what is far from the period need not be looked at; all that came since is taken off the present total.
@@ -191,17 +197,18 @@ type Gain = { change: number; later: number }
 /** What users have gained from the day `start` to `end`, by `our own id of the user` and the id of the metric (millionths) or points system. */
 export async function gainsBetween(
   db: TenantDatabase,
-  users: readonly Pick<UserState, 'iid' | 'metrics'>[],
-  systems: readonly { id: string }[],
+  users: readonly Pick<UserState, 'iid' | 'metrics' | 'points'>[],
   { start, end }: { start: number; end: number },
 ): Promise<ReadonlyMap<string, Gain>> {
   if (users.length === 0) return new Map()
-  const asked = users.map(({ iid, metrics }) => [iid, [...metrics.keys()]])
-  const inSystems = users.map(({ iid }) => [iid, systems.map(({ id }) => id)])
   const when = [start * DAY - FURTHEST, start, end]
+  const of = (sql: string, idsOf: (user: (typeof users)[number]) => Iterable<string>) =>
+    packed(users.map((user) => JSON.stringify([user.iid, [...idsOf(user)]]))).map((list) =>
+      db.statement(sql, list, ...when),
+    )
   const results = await db.batch([
-    db.statement(METRIC_GAINS, JSON.stringify(asked), ...when),
-    db.statement(POINT_GAINS, JSON.stringify(inSystems), ...when),
+    ...of(METRIC_GAINS, ({ metrics }) => metrics.keys()),
+    ...of(POINT_GAINS, ({ points }) => points.keys()),
   ])
   const Rows = z.array(z.object({ iid: z.string(), id: z.string(), change: z.number(), later: z.number() }))
   return new Map(

@@ -176,9 +176,12 @@ async function tell(
   const { db } = context
   const { size } = progress.pass
   const most = mostTold(config)
-  const users = await readUsers(db, ids.slice(0, most))
-  const parcels = await scheduledParcels(context, config, slots, at, users)
-  const reached = ids.length > most ? (ids[most - 1] ?? last) : last
+  const { users, covered } = await readUsers(db, ids.slice(0, most))
+  const { parcels, told } = await scheduledParcels(context, config, slots, at, users)
+  // Whoever is left over, for lack of room or since there are too many, has their turn in the next step.
+  const lastTold = told < users.length ? users[told - 1]?.id : ids[covered - 1]
+  const isAll = told === users.length && covered === ids.length
+  const reached = isAll ? last : (lastTold ?? last)
   const [next, dueAt] =
     reached === null
       ? ended(progress, timetableOf(config), at)

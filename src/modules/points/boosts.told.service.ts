@@ -1,6 +1,7 @@
 import type { Scope, TenantContext } from '../../context'
 import { civilDate, utcMidnight } from '../../shared/civil'
 import { type Instant, instant } from '../../shared/clock'
+import { firstPack, jsonBytes, MOST_AT_ONCE } from '../../shared/packed'
 import type { Boost, Configuration, System } from '../configuration/configuration'
 import { keepParcels } from '../outbox/outbox.repository'
 import { guardedStep } from '../timekeeper/guarded-step.service'
@@ -93,14 +94,34 @@ async function step(
     to,
   )
   const begun = { to, phase: 'started', after: [first, 0] satisfies [string, number], next } as const
-  return pass(
-    context,
-    config,
-    work,
-    progress,
-    { ...begun, after: [first, 0] },
-    await ofEveryone(db, everyones, progress.since, to),
-  )
+  const happened = await ofEveryone(db, everyones, progress.since, to)
+  const some = firstPack(happened, MOST_AT_ONCE, ({ boost }) => jsonBytes(boost))
+  // Those that are told now are found no more by the next step, which goes on with the others.
+  if (some.length < happened.length) return telling(db, config, some)
+  return pass(context, config, work, progress, { ...begun, after: [first, 0] }, happened)
+}
+
+/** What tells what happened to boosts, and notes it. */
+function telling(
+  db: TenantContext['db'],
+  config: Configuration,
+  happened: readonly Happened[],
+): D1PreparedStatement[] {
+  const moments = new Map(happened.map(({ boost, moment }) => [boost.id, moment]))
+  return [
+    boostsUnchanged(
+      db,
+      happened.map(({ boost }) => boost),
+    ),
+    ...keepParcels(
+      db,
+      happened.flatMap((one) => parcelsOf(config, one)),
+    ),
+    ...noteTold(
+      db,
+      [...moments].map(([id, told]) => ({ id, told })),
+    ),
+  ]
 }
 
 /** That something happened to a boost, at a moment. */
@@ -150,23 +171,7 @@ async function pass(
   }
   const final = boosts.at(-1)
   const isEnd = final === undefined || boosts.length < CHUNK
-  const told = [
-    boostsUnchanged(
-      db,
-      happened.map(({ boost }) => boost),
-    ),
-    ...keepParcels(
-      db,
-      happened.flatMap((one) => parcelsOf(config, one)),
-    ),
-    ...noteTold(
-      db,
-      [...new Map(happened.map(({ boost, moment }) => [boost.id, moment]))].map(([id, moment]) => ({
-        id,
-        told: moment,
-      })),
-    ),
-  ]
+  const told = telling(db, config, happened)
   if (!isEnd) {
     const date = phase === 'started' ? final.start : final.end
     return [

@@ -5,24 +5,27 @@ import type { AwardRecord } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
 import { packed } from '../../shared/packed'
 import { BoostRow } from '../configuration/configuration.repository'
+import { portionOf, shortAmong, shortOnly } from '../users/portions.repository'
 import { BOOST_LIST, json } from '../users/users.repository'
 import type { TicksRow } from './ticks.repository'
 import type { TickChange, TickUser } from './ticks.rules'
 
 const Moment = z.number().transform(instant)
 
-const COLUMNS = `u.id, u.iid, u.seq, u.changed, u.tz, u.created, u.attributes, u.points, u.touched,
+const columnsOf = (columns: string) => `u.id, u.iid, u.seq, u.changed, u.tz, u.created, ${columns},
     (SELECT ${BOOST_LIST} FROM points_boosts b
      WHERE b.user_iid = u.iid AND b."end" >= date(?3 / 1000 - 172800, 'unixepoch') AND b.deleted IS NULL) AS boosts`
 
 const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
-const CHUNK = `SELECT ${COLUMNS} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?4`
+const CHUNK = `
+  SELECT ${columnsOf(shortOnly(['attributes', 'points', 'touched'], '?5'))}
+  FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?4`
 const NAMED = `
-  SELECT ${COLUMNS} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+  SELECT ${columnsOf('u.attributes, u.points, u.touched')} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 const Version = z.object({ version: z.number() })
-const UserRows = z.array(
-  z.object({
+const UserRow = z
+  .object({
     id: z.string(),
     iid: z.string(),
     seq: z.number(),
@@ -33,33 +36,42 @@ const UserRows = z.array(
     points: json(z.record(z.string(), z.number())),
     touched: json(z.record(z.string(), z.number())),
     boosts: json(z.array(BoostRow)),
-  }),
-)
+  })
+  .transform(
+    ({ tz, attributes, points, touched, ...user }): TickUser => ({
+      ...user,
+      points: new Map(Object.entries(points)),
+      touched: new Map(Object.entries(touched)),
+      profile: { tz, attributes: new Map(Object.entries(attributes)) },
+    }),
+  )
 
 /** Which users to read: the next so many in order of their ids, or those with these ids. */
 export type Asked = { after: string | null; limit: number } | { ids: readonly string[] }
 
 /**
- * Reads users for ticks, with their own boosts that were not over two days before `from`, and the version of the tenant's
- * configuration, in one round trip.
+ * Reads users for ticks, with their own boosts that were not over two days before `from`, and the version of the tenant's configuration: of
+ * the next so many as many as there is room for. `isAll` says whether that is everybody who was asked for.
  */
 export async function readTickUsers(
   db: TenantDatabase,
   asked: Asked,
   from: Instant,
-): Promise<{ version: number; users: TickUser[] }> {
-  const read =
+): Promise<{ version: number; users: TickUser[]; isAll: boolean }> {
+  const named = (ids: readonly string[]) => db.statement(NAMED, db.tenantId, JSON.stringify(ids), from)
+  const short = 'ids' in asked ? 0 : shortAmong(asked.limit)
+  const [version, found] = await db.batch([
+    db.statement(VERSION, db.tenantId),
     'ids' in asked
-      ? db.statement(NAMED, db.tenantId, JSON.stringify(asked.ids), from)
-      : db.statement(CHUNK, db.tenantId, asked.after ?? '', from, asked.limit)
-  const [version, rows] = await db.batch([db.statement(VERSION, db.tenantId), read])
-  const users = UserRows.parse(rows?.results).map(({ tz, attributes, points, touched, ...user }) => ({
-    ...user,
-    points: new Map(Object.entries(points)),
-    touched: new Map(Object.entries(touched)),
-    profile: { tz, attributes: new Map(Object.entries(attributes)) },
-  }))
-  return { ...Version.parse(version?.results[0]), users }
+      ? named(asked.ids)
+      : db.statement(CHUNK, db.tenantId, asked.after ?? '', from, asked.limit, short),
+  ])
+  const known = { version: Version.parse(version?.results[0]).version }
+  // They were read before, when there was room for them.
+  if ('ids' in asked) return { ...known, users: z.array(UserRow).parse(found?.results), isAll: true }
+  const { rows, isCut } = await portionOf(db, found?.results, { short, whole: named })
+  const isAll = !isCut && (found?.results.length ?? 0) < asked.limit
+  return { ...known, users: z.array(UserRow).parse(rows), isAll }
 }
 
 /** The row skips users who have changed since they were read, in the very batch that writes the others. */
@@ -128,7 +140,7 @@ function bookings({ before, awards }: TickChange, ticks: TickList): string[] {
       award.awarded,
       award.total,
       award.utcOffset,
-      ...(award.boosts.length === 0 ? [] : [JSON.stringify(award.boosts)]),
+      ...(award.boosts.length === 0 ? [] : [award.boosts]),
     ]),
   )
   const who = JSON.stringify([before.id, before.iid, before.seq]).slice(0, -1)

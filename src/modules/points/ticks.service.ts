@@ -53,9 +53,9 @@ export async function tickStep(context: TenantContext, work: DueWork, to: Instan
   let config = source.configurations.get(db.tenantId) ?? (await loadConfiguration(source))
   for (;;) {
     const plan = planOf(config, progress, to)
-    const { version, users } = await readTickUsers(db, plan.asked, plan.ticks[0]?.due ?? to)
+    const { version, ...found } = await readTickUsers(db, plan.asked, plan.ticks[0]?.due ?? to)
     if (version === config.version) {
-      const chunk = chunkOf(config, work, plan, users)
+      const chunk = chunkOf(config, work, plan, found)
       return { ...(await write(db, config, work, chunk, to)), config }
     }
     config = await configurationAt(source, version)
@@ -77,7 +77,7 @@ function chunkOf(
   config: Configuration,
   work: DueWork,
   { progress: { through }, pass, ticks, asked }: Plan,
-  users: readonly TickUser[],
+  { users, isAll }: { users: readonly TickUser[]; isAll: boolean },
 ): Chunk {
   const [first] = ticks
   if (pass === null || first === undefined) {
@@ -90,7 +90,7 @@ function chunkOf(
   const { changes, last } = granted(granting(config, ticks, newId), users, asked)
   const after = 'ids' in asked ? pass.after : (last?.id ?? pass.after)
   const open = { dueAt: first.due, progress: stored({ through, pass: { to: pass.to, after, skipped: [] } }) }
-  const isEnd = 'limit' in asked && users.length < asked.limit && last === users.at(-1)
+  const isEnd = 'limit' in asked && isAll && last === users.at(-1)
   if (!isEnd) return { changes, done: open, open }
   // Where nothing is due any more, the next step finds that out, and takes the row away.
   const dueAt = nextDue(config, pass.to) ?? first.due

@@ -7,11 +7,10 @@ import { configurationAt } from '../configuration/configuration.repository'
 import { listens } from '../outbox/outbox'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { type BulkChange, storeChanges } from '../users/changes.repository'
-import { userOf } from '../users/users.repository'
 import { EVENT_TYPES } from '../webhooks/events'
 import { recountChanges } from './recount.service'
 import { streakOnly } from './streak-only.rules'
-import { dueStatement, nextDeadline } from './streaks.repository'
+import { dueStatement, dueUsers, nextDeadline } from './streaks.repository'
 import { dayIn, isStale, scheduled, settled, termsOf } from './streaks.rules'
 
 /** The most users of one step. */
@@ -32,18 +31,18 @@ export async function judgeStreaks(
   isWhole = isListenedTo(context.instance.configurations.get(context.db.tenantId)),
 ): Promise<DeadlineStep | null> {
   const { db } = context
-  const [standing, rows] = await db.batch([
+  const [standing, found] = await db.batch([
     standingStatement(db, db.tenantId, []),
     dueStatement(db, by, { limit: CHUNK, isWhole }),
   ])
   const { tenant } = parseStanding(standing)
   if (tenant === null) throw new Error('the tenant is gone')
-  const users = (rows?.results ?? []).map(userOf)
-  const at = users[0]?.streak.due
-  if (at === undefined || at === null) {
+  const due = await dueUsers(db, found, CHUNK)
+  if (due === null) {
     await db.batch(nextDeadline(db))
     return null
   }
+  const { at, users } = due
   const source = { db, configurations: context.instance.configurations }
   const config = await configurationAt(source, tenant.configVersion)
   if (!isWhole && isListenedTo(config)) return judgeStreaks(context, by, true)

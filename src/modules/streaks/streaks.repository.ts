@@ -3,7 +3,10 @@ import type { TenantDatabase } from '../../db/database'
 import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import { bytesOf, idOf } from '../../db/ids'
 import type { Change } from '../../engine/happen'
+import type { UserState } from '../../engine/state'
 import { type Instant, instant } from '../../shared/clock'
+import { portionOf, shortAmong, shortOnly, userColumns } from '../users/portions.repository'
+import { userOf } from '../users/users.repository'
 import type { Pause, StreakRun } from './streaks.state'
 
 const END = `
@@ -204,28 +207,56 @@ export function announceFirst(
   return dues.length === 0 ? [] : [announce(db, instant(Math.min(...dues)))]
 }
 
-/** What of a user decides on the streak and whom it concerns; the rest, which may be long, is left empty, as `onlyStreak` has it. */
+/** What of a user decides on the streak and whom it concerns; the rest is left empty, as `onlyStreak` has it. */
 const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails,
-    NULL AS device_tokens, u.attributes, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
-    u.touched, u.streak, u.streak_due, '[]' AS achievements, u.preferences, u.active_day, '[]' AS boosts`
+    NULL AS device_tokens, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
+    u.streak_due, '[]' AS achievements, u.active_day,
+    ${shortOnly(['attributes', 'touched', 'streak', 'preferences'], '?4')}`
 
 const dueOf = (columns: string) => `
-  SELECT ${columns} FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
+  SELECT ${columns}, '[]' AS boosts FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
     AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL) LIMIT ?3`
 
 const DUE = dueOf(STREAK_COLUMNS)
-const DUE_WHOLE = dueOf(`u.*, '[]' AS boosts`)
+const DUE_WHOLE = dueOf(userColumns('?4'))
 
 /**
- * Reads so many users of those whose deadline is the earliest of the tenant, if it is due by a moment: what decides on the streak, or all but the
- * boosts, where somebody is to be told who they are. Parsed by `userOf`.
+ * Finds so many users of those whose deadline is the earliest of the tenant, if it is due by a moment: what decides on the streak, or all but
+ * the boosts, if somebody is to be told who they are. Read by `dueUsers`.
  */
 export function dueStatement(
   db: TenantDatabase,
   by: Instant,
   { limit, isWhole }: { limit: number; isWhole: boolean },
 ): D1PreparedStatement {
-  return db.statement(isWhole ? DUE_WHOLE : DUE, db.tenantId, by, limit)
+  return db.statement(isWhole ? DUE_WHOLE : DUE, db.tenantId, by, limit, shortAmong(limit))
+}
+
+const Deadline = z.object({ streak_due: z.number().transform(instant) })
+
+/** The users that `dueStatement` has found, as many as there is room for, and their deadline; null if nobody was found. */
+export async function dueUsers(
+  db: TenantDatabase,
+  result: D1Result | undefined,
+  limit: number,
+): Promise<{ at: Instant; users: UserState[] } | null> {
+  const [first] = result?.results ?? []
+  if (first === undefined) return null
+  const at = Deadline.parse(first).streak_due
+  const { rows } = await portionOf(db, result?.results, { short: shortAmong(limit) })
+  // Of somebody with a long row the deadline may have moved since it was found.
+  return { at, users: rows.map(userOf).filter(({ streak }) => streak.due === at) }
+}
+
+const STREAKS = `
+  SELECT u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails, NULL AS device_tokens,
+    u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters, u.streak_due, '[]' AS achievements,
+    u.active_day, '{}' AS attributes, '{}' AS touched, u.streak, u.preferences, '[]' AS boosts
+  FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+/** Users by the caller's ids with what their streaks depend on, and nothing else; those who don't exist are not among them. */
+export async function readStreaks(db: TenantDatabase, ids: readonly string[]): Promise<UserState[]> {
+  return (await db.rows(db.statement(STREAKS, db.tenantId, JSON.stringify(ids)))).map(userOf)
 }
 
 const RUNS_OF_SEVERAL = `

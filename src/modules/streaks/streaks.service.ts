@@ -2,15 +2,14 @@ import type * as z from 'zod'
 import type { Scope } from '../../context'
 import type { UserState } from '../../engine/state'
 import { refusals } from '../../errors'
-import { type Instant, iso, systemNow } from '../../shared/clock'
+import { type Instant, iso } from '../../shared/clock'
 import type { Configuration } from '../configuration/configuration'
 import { configurationOf } from '../configuration/configuration.service'
 import { compareText } from '../leaderboards/ranking'
 import { NO_PREFERENCES } from '../preferences/preferences'
-import { userOf, usersStatement } from '../users/users.repository'
 import { recounted } from './recount.service'
 import { historyBegins, wholeStreakAnswer } from './streaks.answers'
-import { pausesOf, runsSince, type StreakPast } from './streaks.repository'
+import { pausesOf, readStreaks, runsSince, type StreakPast } from './streaks.repository'
 import { dayIn, isStale, settled, termsOf } from './streaks.rules'
 import type { BulkStreakResponse, StreakResponse } from './streaks.schemas'
 
@@ -75,10 +74,8 @@ export async function streaksOf(
   const { access, db } = scope
   if (access.kind === 'application' && userIds.some((id) => id !== access.userId)) throw refusals.otherUser()
   const config = await configurationOf(scope)
-  const asked = { ids: [...new Set(userIds)] }
-  const [result] = await db.batch([usersStatement(db, asked, systemNow())])
   const streaks = []
-  for (const found of (result?.results ?? []).map(userOf)) {
+  for (const found of await readStreaks(db, [...new Set(userIds)])) {
     const { user, terms } = await presentStreak(scope, config, found)
     const run = terms.isOn ? user.streak.run : null
     const extended = extendedAt(run?.extended ?? null)

@@ -4,6 +4,7 @@ import type { TenantDatabase } from '../../db/database'
 import { startOfPage } from '../../db/pages'
 import { inParts, type Pause } from '../../db/scans'
 import type { UserState } from '../../engine/state'
+import { portionOf, shortAmong, userColumns } from './portions.repository'
 import { userOf } from './users.repository'
 
 /** The page of a list: how many users, and how many come before it. */
@@ -103,11 +104,22 @@ export async function searchForIds(
 }
 
 const USERS = `
-  SELECT u.*, '[]' AS boosts FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value
-  ORDER BY asked.key`
+  SELECT ${userColumns('?3')}, '[]' AS boosts
+  FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ORDER BY asked.key`
 
-/** These users in this order, without their own boosts; those who are gone are not among them. */
-export async function usersInOrder(db: TenantDatabase, ids: readonly string[]): Promise<UserState[]> {
-  if (ids.length === 0) return []
-  return (await db.rows(db.statement(USERS, db.tenantId, JSON.stringify(ids)))).map(userOf)
+/**
+ * These users in this order, without their own boosts, as many at a time as there is room for. Those who are gone are not among
+ * them.
+ */
+export async function* usersInOrder(db: TenantDatabase, ids: readonly string[]): AsyncGenerator<UserState[]> {
+  if (ids.length === 0) return
+  const short = shortAmong(ids.length)
+  for (
+    let left = await db.rows(db.statement(USERS, db.tenantId, JSON.stringify(ids), short));
+    left.length > 0;
+  ) {
+    const { rows, taken } = await portionOf(db, left, { short })
+    yield rows.map(userOf)
+    left = left.slice(taken)
+  }
 }

@@ -1,6 +1,7 @@
 import type { App } from '../../http/app'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
+import { listed } from '../../http/stream'
 import { eraseUser } from './erasure.service'
 import { UserExport } from './export.schemas'
 import { exportUser, findHeld } from './export.service'
@@ -51,7 +52,7 @@ export const userAdminOperations = [adminUsersList, adminUsersExport, adminUsers
 
 /** Serves the management of users: list, export, erase (U8). */
 export function userAdminRoutes(app: App): void {
-  mount(app, adminUsersList, {}, async (scope, { query }) => ok(await listUsers(scope, query)))
+  mount(app, adminUsersList, {}, async (scope, { query }) => ok(await listed(listUsers(scope, query))))
   mount(
     app,
     adminUsersExport,

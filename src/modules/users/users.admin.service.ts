@@ -6,16 +6,18 @@ import { pageOfIds, searchForIds, usersInOrder } from './pages.repository'
 import type { ListUsersResponse, UserListQuery } from './users.admin.schemas'
 import { userAnswer } from './users.answers'
 
-/** A page of the tenant's users, oldest first; with a text, of those in whom it is found (G7). Throws 429 as any scan (P11). */
-export async function listUsers(
+/**
+ * A page of the tenant's users, oldest first; with a text, of those in whom it is found (G7). As many at a time as there is room for. Throws 429
+ * as any scan (P11).
+ */
+export async function* listUsers(
   scope: Scope,
   { limit, skip, search }: z.output<typeof UserListQuery>,
-): Promise<z.input<typeof ListUsersResponse>> {
+): AsyncGenerator<z.input<typeof ListUsersResponse>> {
   const config = await configurationOf(scope)
   const page = { limit, skip }
   const ids = search === undefined ? await pageOfIds(scope, page) : await idsOfSearch(scope, page, search)
-  const users = await usersInOrder(scope.db, ids)
-  return users.map((user) => userAnswer(config, user))
+  for await (const users of usersInOrder(scope.db, ids)) yield users.map((user) => userAnswer(config, user))
 }
 
 /** The ids of the users who match on a page, which is a scan: anybody may match. */

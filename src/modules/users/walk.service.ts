@@ -9,9 +9,10 @@ import { announceFirst } from '../streaks/streaks.repository'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { type DueWork, progressed, rescheduled } from '../timekeeper/timekeeper.repository'
 import { type BulkChange, storeChanges } from './changes.repository'
-import { userOf, usersStatement } from './users.repository'
+import { portionOf, portionStatement, shortAmong } from './portions.repository'
+import { userOf } from './users.repository'
 
-/** Users of one step: each may have what a tenant has a thousand of. */
+/** Users of one step, at most: each may have what a tenant has a thousand of. */
 const CHUNK = 200
 
 const Progress = z.object({ after: z.string() })
@@ -39,16 +40,17 @@ export async function walkStep(
 ): Promise<WalkStep> {
   const { db } = context
   const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))
-  const [standing, rows] = await db.batch([
+  const [standing, found] = await db.batch([
     standingStatement(db, db.tenantId, []),
-    usersStatement(db, { after, limit: CHUNK }, systemNow()),
+    portionStatement(db, { after, limit: CHUNK }),
   ])
   const { tenant, clock } = parseStanding(standing)
   if (tenant === null) throw new Error('the tenant is gone')
   const source = { db, configurations: context.instance.configurations }
   const config = await configurationAt(source, tenant.configVersion)
   const at = clock ?? systemNow()
-  const users = (rows?.results ?? []).map(userOf)
+  const { rows, isCut } = await portionOf(db, found?.results, { short: shortAmong(CHUNK) })
+  const users = rows.map(userOf)
   const { changes, visited } = await visit(config, users, at)
   const { statements, stored } = storeChanges(db, config, changes)
   try {
@@ -62,7 +64,7 @@ export async function walkStep(
       ({ id }) => changes.some(({ before }) => before.id === id) && !done.has(id),
     )
     const passed = Math.min(visited, skipped === -1 ? users.length : skipped)
-    const isEnd = passed === users.length && users.length < CHUNK
+    const isEnd = passed === users.length && !isCut && (found?.results.length ?? 0) < CHUNK
     const next = JSON.stringify({ after: users[passed - 1]?.id ?? after })
     await db.batch(isEnd ? [rescheduled(db, work, null), ...last(config)] : [progressed(db, work, next)])
     return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }
