@@ -34,7 +34,7 @@ function noDevVars(): Record<string, string> {
   return Object.fromEntries(Object.keys(named).map((name) => [name, '']))
 }
 
-/** Random worlds, and faults at each step of a write, one by one: `npm run test:long`. Of both, `npm test` has the simulation. */
+/** Random worlds, faults at each step of a write, one by one, and many users as large as may be: `npm run test:long`. `npm test` has the simulation. */
 const LONG_WORKERS = [
   'faults',
   'fuzz',
@@ -43,6 +43,7 @@ const LONG_WORKERS = [
   'leaderboards.property',
   'outbox-faults',
   'schedule.property',
+  'sizes-many',
   'timekeeper-faults',
 ].map((name) => `test/worker/${name}.test.ts`)
 

@@ -485,7 +485,7 @@ describe('an erased user (U8)', () => {
       expect([table, rows.results]).toEqual([table, [{ user_iid: 'x' }]])
     }
     expect((await log(setup)).map(({ id }) => id)).toEqual([others.id])
-    expect(await courier.held({ iid, after: null, limit: 10 })).toEqual([])
+    expect(await courier.held({ iid, after: null })).toEqual({ letters: [], hasMore: false })
     await env.DB.prepare('DELETE FROM outbox WHERE tenant_id = ?1').bind(tenant.id).run()
   })
 

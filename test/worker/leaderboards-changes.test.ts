@@ -59,7 +59,8 @@ describe('a message under an older configuration', () => {
       .run()
     const counted = vi.spyOn(Board.prototype, 'recount')
     await patch(setup, ON)
-    expect(counted.mock.calls).toEqual([[['ada']], [['bob', 'cai', 'dee']]])
+    const ids = counted.mock.calls.map(([users]) => users.map(({ userId }) => userId))
+    expect(ids).toEqual([['ada'], ['bob', 'cai', 'dee']])
     expect(await agrees(setup)).toEqual(['cai 7', 'bob 5', 'ada 4', 'dee 1'])
   })
 

@@ -382,14 +382,17 @@ describe('the log (N4)', () => {
   it('N4: tells what became of it', async () => {
     const COURIER = new Proxy(env.COURIER, {
       get: (target, name) =>
-        name === 'getByName' ? (of: string) => ({ log: () => rows(of) }) : Reflect.get(target, name),
+        name === 'getByName'
+          ? (of: string) => ({ log: () => ({ letters: rows(of), hasMore: false }) })
+          : Reflect.get(target, name),
     })
     const rows = (of: string) =>
       of === `push:${tenant.id}`
         ? [row('dead', push(['x'], 1)), row('dead', push(['x'])), row('pending', push(['x'], 1))]
         : [row('delivered', email()), row('pending', email())]
     const row = (status: string, notification: Notification) => {
-      const times = { at: 0, created: 0, nextAttempt: null }
+      const place = { at: 0, seq: 0, id: letterId }
+      const times = { created: 0, nextAttempt: null, place }
       const last = { attempts: 1, lastStatus: null, lastError: null }
       return { id: letterId, event: 'recap', status, ...times, ...last, body: JSON.stringify(notification) }
     }

@@ -79,8 +79,19 @@ export const TendRequest = z.object({ now: moment, wait: z.boolean() })
 /** When it wants to be called next; null where nothing waits for a time. */
 export const TendReply = z.object({ dueAt: moment.nullable() })
 
+/** Where a letter stands in the log. */
+export const Place = z.object({ at: z.number(), seq: z.number(), id: z.string() })
+export type Place = z.infer<typeof Place>
+
 /** A page of the log, newest first. */
 export const ListRequest = z.object({ limit: z.number(), skip: z.number() })
+
+/** The same with what was carried, of the letters before one, if that is given. */
+export const LogRequest = ListRequest.extend({ before: Place.nullable() })
+
+/** Asks when the letter happened that has so many newer ones; null if there is none. */
+export const MomentRequest = z.object({ skip: z.number() })
+export const MomentReply = z.number().nullable()
 
 /** A letter as the log has it. */
 export const Delivery = z.object({
@@ -102,8 +113,12 @@ export type Delivery = z.infer<typeof Delivery>
 export const DeliveryReply = Delivery.nullable()
 export const ListReply = z.array(Delivery)
 
-/** The same page with what was carried; `at` is the letter's. */
-export const LogReply = z.array(Delivery.extend({ at: moment, body: z.string() }))
+/** Letters with what was carried, and where they stand: as many as one call has room for; whether there are more of those asked for. */
+const Held = z.object({
+  letters: z.array(Delivery.extend({ place: Place, body: z.string() })),
+  hasMore: z.boolean(),
+})
+export const LogReply = Held
 
 /** Makes a letter pending again. */
 export const RedeliverRequest = z.object({ id: z.string(), now: moment })
@@ -111,9 +126,6 @@ export const RedeliverRequest = z.object({ id: z.string(), now: moment })
 /** Has the letters about a user forgotten, and their places in rankings (U8): those name users by the ids that their tenant has given them. */
 export const EraseRequest = z.object({ iid: z.string(), userId: z.string() })
 export type EraseRequest = z.infer<typeof EraseRequest>
-/** Where a letter stands in the log. */
-export const Place = z.object({ at: z.number(), seq: z.number(), id: z.string() })
-export type Place = z.infer<typeof Place>
 /** Asks for the next letters about a user that are kept, oldest first. */
-export const HeldRequest = z.object({ iid: z.string(), after: Place.nullable(), limit: z.number() })
-export const HeldReply = z.array(Delivery.extend({ place: Place, body: z.string() }))
+export const HeldRequest = z.object({ iid: z.string(), after: Place.nullable() })
+export const HeldReply = Held

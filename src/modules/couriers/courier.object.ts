@@ -22,13 +22,16 @@ import {
   type ListReply,
   ListRequest,
   type LogReply,
+  LogRequest,
+  type MomentReply,
+  MomentRequest,
   nameOf,
   RedeliverRequest,
   type TendReply,
   TendRequest,
 } from './courier.messages'
 import { CourierStore } from './courier.store'
-import { deliveryOf } from './deliveries.answers'
+import { deliveryOf, heldOf } from './deliveries.answers'
 import { Pruning } from './prune'
 import { HEALTHY, isOfAnotherTime } from './retries.rules'
 
@@ -219,9 +222,14 @@ export class Courier extends DurableObject<Bindings> {
   }
 
   /** The same with what was carried. */
-  log(request: z.input<typeof ListRequest>): z.input<typeof LogReply> {
-    const { limit, skip } = ListRequest.parse(request)
-    return this.#store.log(limit, skip).map((row) => ({ ...deliveryOf(row), at: row.at, body: row.body }))
+  log(request: z.input<typeof LogRequest>): z.input<typeof LogReply> {
+    const { rows, hasMore } = this.#store.log(LogRequest.parse(request))
+    return { letters: rows.map(heldOf), hasMore }
+  }
+
+  /** When a letter of the log happened. */
+  moment(request: z.input<typeof MomentRequest>): z.input<typeof MomentReply> {
+    return this.#store.moment(MomentRequest.parse(request).skip)
   }
 
   /** A letter of the log; null where there is none of this id. */
@@ -244,11 +252,9 @@ export class Courier extends DurableObject<Bindings> {
 
   /** What is kept about a user (U8). */
   held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
-    const { iid, after, limit } = HeldRequest.parse(request)
-    return this.#store.held(iid, after, limit).map(({ body, ...row }) => {
-      const { at, seq, id } = row
-      return { ...deliveryOf(row), place: { at, seq, id }, body }
-    })
+    const { iid, after } = HeldRequest.parse(request)
+    const { rows, hasMore } = this.#store.held(iid, after)
+    return { letters: rows.map(heldOf), hasMore }
   }
 
   /** Forgets what there is about a user, pending or not (U8). */

@@ -1,4 +1,5 @@
 import type { Instant } from '../../shared/clock'
+import { MOST_AT_ONCE, utf8Bytes } from '../../shared/packed'
 import type { Carried, Destination, EraseRequest, Letter, Place } from './courier.messages'
 import { timeOf } from './deliveries.answers'
 import { HEALTHY, type Health } from './retries.rules'
@@ -45,6 +46,12 @@ export type Row = Place & {
   created: number
   nextAt: number | null
 }
+
+/** A row of the log with what was carried. */
+type Whole = Row & { body: string }
+
+/** The most rows that one call answers, if they are short. */
+const MOST_ROWS = 1_000
 
 /** What came of an attempt: where the letter stands now. */
 export type Outcome = {
@@ -94,10 +101,12 @@ const SQL = {
     WHERE ${KEY}`,
   hasten: "UPDATE letters SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
   list: `SELECT ${ROW} FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,
-  log: `SELECT ${ROW}, body FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,
+  log: `SELECT ${ROW}, body FROM letters WHERE (at, seq, id) < (?1, ?2, ?3)
+    ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`,
+  moment: 'SELECT at FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT 1 OFFSET ?1',
   one: `SELECT ${ROW} FROM letters WHERE at = ?1 AND id = ?2`,
   held: `SELECT ${ROW}, body FROM letters WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
-    ORDER BY at, seq, id LIMIT ?5`,
+    ORDER BY at, seq, id`,
   erase: 'DELETE FROM letters WHERE subject = ?1',
   // ?2 is ?1 as JSON has it, by which most letters are told apart without being parsed.
   unrank: `UPDATE letters SET body = json_set(body, '$.leaderboard.rankings', json((
@@ -134,6 +143,18 @@ export class CourierStore {
     const rows = cursor.toArray()
     this.rowsWritten += cursor.rowsWritten
     return rows
+  }
+
+  /** The first rows of a statement, until their bodies are as long as what one call answers; the rest is not read. */
+  #firstRows(statement: string, ...values: Value[]): { rows: Whole[]; hasMore: boolean } {
+    const rows: Whole[] = []
+    let bytes = 0
+    for (const row of this.#sql.exec<Whole>(statement, ...values)) {
+      if (bytes >= MOST_AT_ONCE || rows.length === MOST_ROWS) return { rows, hasMore: true }
+      rows.push(row)
+      bytes += utf8Bytes(row.body)
+    }
+    return { rows, hasMore: false }
   }
 
   #run(statement: string, ...values: Value[]): number {
@@ -222,9 +243,15 @@ export class CourierStore {
     return this.#rows<Row>(SQL.list, limit, skip)
   }
 
-  /** The same with the bodies. */
-  log(limit: number, skip: number): (Row & { body: string })[] {
-    return this.#rows<Row & { body: string }>(SQL.log, limit, skip)
+  /** The same with the bodies, of the letters before one: as many as one call has room for. */
+  log({ limit, skip, before }: { limit: number; skip: number; before: Place | null }) {
+    const from = before === null ? ([Number.MAX_SAFE_INTEGER, 0, ''] as const) : keyOf(before)
+    return this.#firstRows(SQL.log, ...from, limit, skip)
+  }
+
+  /** When the letter happened that has so many newer ones; null if there is none. */
+  moment(skip: number): number | null {
+    return this.#rows<{ at: number }>(SQL.moment, skip)[0]?.at ?? null
   }
 
   /** The letter of an id: a named one, or one of which the id was made of its moment. */
@@ -233,10 +260,10 @@ export class CourierStore {
     return this.#rows<Row>(SQL.one, at, id)[0]
   }
 
-  /** The next letters about a user, oldest first. */
-  held(iid: string, after: Place | null, limit: number): (Row & { body: string })[] {
+  /** The next letters about a user, oldest first: as many as one call has room for. */
+  held(iid: string, after: Place | null) {
     const from = after === null ? ([-1, -1, ''] as const) : keyOf(after)
-    return this.#rows<Row & { body: string }>(SQL.held, iid, ...from, limit)
+    return this.#firstRows(SQL.held, iid, ...from)
   }
 
   /** Forgets all letters about a user, and their places in what others tell of leaderboards (U8). */

@@ -18,6 +18,12 @@ export function deliveryOf({
   return { id, event, status, attempts, lastStatus, lastError, created: instant(created), nextAttempt }
 }
 
+/** The same with what was carried, and where it stands. */
+export function heldOf(row: Row & { body: string }) {
+  const { at, seq, id, body } = row
+  return { ...deliveryOf(row), place: { at, seq, id }, body }
+}
+
 /** The moment of which a UUID v7 was made, which is the letter's own; that of no letter where it is no UUID. */
 export function timeOf(id: string): Instant {
   return instant(isId(id) ? Number.parseInt(id.replace('-', '').slice(0, 12), 16) : -1)

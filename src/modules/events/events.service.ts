@@ -5,6 +5,7 @@ import { Refusal } from '../../errors'
 import type { Claim } from '../../http/access'
 import { systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
+import { listOf, MOST_VALUE, packsOf } from '../../shared/packed'
 import type { AchievementCompletionRequest } from '../achievements/achievements.schemas'
 import { wakeOutbox } from '../outbox/wakes'
 import type { PreferencesChange } from '../preferences/preferences.rules'
@@ -18,6 +19,9 @@ import { isPlaceOf, type Job, type Outcome } from './tries'
 
 /** How long a lane may take before others are let in, in seconds. */
 const LANE_PATIENCE = 10
+
+/** Bytes that one call of a lane takes or answers, far below the 32 MiB of the platform. */
+const MOST_IN_A_CALL = 8_000_000
 
 /** Conflicts between isolates after which a user's commands go through the user's lane. */
 const PATIENCE = 3
@@ -206,11 +210,18 @@ async function handOver(
   signOfLife: () => void,
 ): Promise<Settlement[]> {
   const lane = ctx.env.USER_LANE.getByName(JSON.stringify([line.tenantId, line.userId]))
-  const reply = await patiently(lane.commit(line, JSON.stringify(jobs.map(messageOf))), signOfLife)
-  const { settlements, cost } = LaneReply.parse(JSON.parse(reply))
-  ctx.cost.roundTrips += cost.roundTrips
-  ctx.cost.rowsRead += cost.rowsRead
-  ctx.cost.rowsWritten += cost.rowsWritten
+  const settlements: Settlement[] = []
+  // One call, unless the commands or their answers are very long.
+  const messages = jobs.map((job) => ({ text: JSON.stringify(messageOf(job)), answer: answerBytes(job) }))
+  for (const part of packsOf(messages, MOST_IN_A_CALL, ({ text, answer }) => 2 * text.length + answer)) {
+    const reply = await patiently(lane.commit(line, listOf(part.map(({ text }) => text))), signOfLife)
+    const { settlements: some, cost } = LaneReply.parse(JSON.parse(reply))
+    if (some.length < part.length) throw new Error('the lane left commands without an end')
+    settlements.push(...some)
+    ctx.cost.roundTrips += cost.roundTrips
+    ctx.cost.rowsRead += cost.rowsRead
+    ctx.cost.rowsWritten += cost.rowsWritten
+  }
   // Where the lane only found that ours had counted all along, it is ours to tell the leaderboards, and the end is ours.
   const own = jobs.flatMap(({ command, tried }, index) => {
     const outcome = tried?.outcome ?? null
@@ -230,6 +241,10 @@ async function handOver(
     return end
   })
 }
+
+/** How many bytes the answer to a command takes at most: that to a change of a user is the user. */
+const answerBytes = ({ command }: Job): number =>
+  command.kind === 'upsert' || command.kind === 'update' ? MOST_VALUE : 100_000
 
 /** Whether what the lane has found of a command is what a try here came to. */
 function isOwn(command: Command, outcome: Outcome, settlement: Settlement | undefined): boolean {

@@ -195,25 +195,26 @@ export const BestRequest = z.object({
 /** One for each period; null where the user had none. */
 export const BestReply = z.array(z.object({ rank: z.number(), value: z.number() }).nullable())
 
-/** Asks for all that is held of a user, or has a user taken out of everything (U8). */
+/** Has a user taken out of everything (U8). */
 export const PersonRequest = z.object({ userId: z.string(), iid: z.string(), now: moment })
-/** What is held of a user, by run. */
-export const HeldReply = z.array(
-  z.object({
-    /** First and last day of the run, as days since 1970-01-01; the last is null where it has no end. */
-    start: z.number(),
-    end: z.number().nullable(),
-    isFinal: z.boolean(),
-    /** JSON of the values of the breakdown attributes; null where one is lacking. */
-    group: z.string().nullable(),
-    rank: Rank,
-    /** In the unit of what is counted, not rounded; null where only the history is left. */
-    score: Rank,
-    /** When the score was last altered, in milliseconds; 0 where it never was. */
-    reached: z.number(),
-    history: z.array(z.object({ day: z.number(), rank: Rank, score: Rank })),
-  }),
-)
+/** Asks for what is held of a user in the runs after one, by its first day; null: from the first run on (U8). */
+export const HeldRequest = z.object({ userId: z.string(), iid: z.string(), after: z.number().nullable() })
+/** What is held of a user, by run, of as many runs as one call has room for. */
+const HeldRun = z.object({
+  /** First and last day of the run, as days since 1970-01-01; the last is null where it has no end. */
+  start: z.number(),
+  end: z.number().nullable(),
+  isFinal: z.boolean(),
+  /** JSON of the values of the breakdown attributes; null where one is lacking. */
+  group: z.string().nullable(),
+  rank: Rank,
+  /** In the unit of what is counted, not rounded; null where only the history is left. */
+  score: Rank,
+  /** When the score was last altered, in milliseconds; 0 where it never was. */
+  reached: z.number(),
+  history: z.array(z.object({ day: z.number(), rank: Rank, score: Rank })),
+})
+export const HeldReply = z.object({ runs: z.array(HeldRun), hasMore: z.boolean() })
 
 /** Has a leaderboard count users anew from D1, after changes of theirs could not be delivered. */
 export const RecountRequest = z.object({ definition: told, now: moment, userIds: z.array(z.string()) })

@@ -15,6 +15,7 @@ import {
   type GroupsReply,
   GroupsRequest,
   type HeldReply,
+  HeldRequest,
   type PageReply,
   PageRequest,
   PersonRequest,
@@ -144,9 +145,9 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** All that is held of a user (U8). */
-  held(request: z.input<typeof PersonRequest>): z.input<typeof HeldReply> {
-    const { userId, iid } = PersonRequest.parse(request)
-    return this.#kept === null ? [] : readHeld(this.#kept, userId, iid)
+  held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
+    const asked = HeldRequest.parse(request)
+    return this.#kept === null ? { runs: [], hasMore: false } : readHeld(this.#kept, asked)
   }
 
   /** Takes a user out of everything; in final runs the others keep their ranks (U8). */

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { systemNow } from '../../shared/clock'
 import { MICROS_PER_UNIT } from '../../shared/decimal'
+import { jsonBytes } from '../../shared/packed'
 import { LAST_DAY } from '../../shared/periods'
 import type { Board } from './board'
 import {
@@ -10,11 +11,13 @@ import {
   type GroupsRequest,
   groupOf,
   type HeldReply,
+  type HeldRequest,
   type PageReply,
   type PageRequest,
   type PlaceReply,
   type PlaceRequest,
 } from './board.messages'
+import { MOST_DAYS } from './board.store'
 import type { GroupSize } from './group-sizes'
 import { compareText } from './ranking'
 import { lastDayOf, nearestRun, type Run } from './runs.rules'
@@ -187,28 +190,49 @@ function coursesOf(
   })
 }
 
-/** All that is held of a user: the score in each run, or where the final ranking has it, and the days on which the rank had changed (U8). */
-export function readHeld(board: Board, userId: string, iid: string): z.output<typeof HeldReply> {
+/** Bytes of what is held of a user that one call answers, and runs. */
+const MOST_HELD = 1_000_000
+const MOST_RUNS = 1_000
+
+/**
+ * What is held of a user: the score in each run, or where the final ranking has it, and the days on which the rank had changed (U8). Of the
+ * first runs after one, as many as one call has room for.
+ */
+export function readHeld(
+  board: Board,
+  { userId, iid, after }: z.output<typeof HeldRequest>,
+): z.output<typeof HeldReply> {
+  const all = board.store.runsOfUser(userId, iid, after ?? Number.MIN_SAFE_INTEGER)
+  const runs: HeldRuns = []
+  let bytes = 0
+  for (const run of all) {
+    if (bytes > MOST_HELD || runs.length === MOST_RUNS) return { runs, hasMore: true }
+    const held = heldIn(board, run, userId, iid)
+    runs.push(held)
+    bytes += jsonBytes(held)
+  }
+  return { runs, hasMore: false }
+}
+
+type HeldRuns = z.output<typeof HeldReply>['runs']
+
+function heldIn(board: Board, run: number, userId: string, iid: string): HeldRuns[number] {
   const { store, rankings, isFinal, runHolding, definition } = board
   const unit = definition.rankBy === 'metric' ? MICROS_PER_UNIT : 1
   const exact = (score: number | null) => (score === null ? null : score / unit)
-  const finals = new Map(store.finalsOfUser(iid).map((final) => [final.run, final]))
-  const scores = new Map(store.ofUser(userId, iid).map((row) => [row.run, row]))
-  const history = Map.groupBy(store.historyOfUser(iid), ({ run }) => run)
-  const runs = [...new Set([...finals.keys(), ...scores.keys(), ...history.keys()])]
-  return runs
-    .toSorted((a, b) => a - b)
-    .map((run) => {
-      const [final, row] = [finals.get(run), scores.get(run) ?? null]
-      return {
-        start: run,
-        end: runHolding(run)?.end ?? null,
-        isFinal: isFinal(run),
-        group: (final ?? row)?.group ?? null,
-        rank: final?.rank ?? (isFinal(run) ? null : rankings.rankOf(row)),
-        score: exact((final ?? row)?.score ?? null),
-        reached: (final ?? row)?.reached ?? 0,
-        history: (history.get(run) ?? []).map(({ day, rank, score }) => ({ day, rank, score: exact(score) })),
-      }
-    })
+  const final = store.finalOf(run, iid)
+  const row = store.ofUserIn(userId, iid, run) ?? null
+  return {
+    start: run,
+    end: runHolding(run)?.end ?? null,
+    isFinal: isFinal(run),
+    group: (final ?? row)?.group ?? null,
+    rank: final?.rank ?? (isFinal(run) ? null : rankings.rankOf(row)),
+    score: exact((final ?? row)?.score ?? null),
+    reached: (final ?? row)?.reached ?? 0,
+    history: store
+      .history(run, iid, MOST_DAYS)
+      .toReversed()
+      .map(({ day, rank, score }) => ({ day, rank, score: exact(score) })),
+  }
 }

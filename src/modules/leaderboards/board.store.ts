@@ -52,7 +52,7 @@ export type HistoryEntry = {
 }
 
 /** Days of a user's history in a run that are kept: no more can be asked for (L10). */
-const MOST_DAYS = 100
+export const MOST_DAYS = 100
 
 const COLUMNS = 'user_id AS userId, iid, run, grp AS "group", score, reached, cursor, grouped'
 const ENTRY = 'user_id AS userId, iid, score, reached'
@@ -93,9 +93,11 @@ const SQL = {
   finalsOf: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp IS NOT NULL AND ${MATCHES}
     ORDER BY score DESC, reached, user_id LIMIT ?3`,
   finalGroup: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp = ?2 ORDER BY rank`,
-  finalOf: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND iid = ?2`,
-  finalsOfUser: `SELECT run, grp AS "group", rank, score, reached FROM finals WHERE iid = ?1 ORDER BY run`,
-  historyOfUser: 'SELECT run, day, rank, score FROM history WHERE iid = ?1 ORDER BY run, day',
+  finalOf: `SELECT rank, grp AS "group", ${ENTRY} FROM finals WHERE run = ?1 AND iid = ?2`,
+  ofUserIn: `SELECT ${COLUMNS} FROM scores WHERE user_id = ?1 AND iid = ?2 AND run = ?3`,
+  runsOfUser: `SELECT run FROM scores WHERE user_id = ?1 AND iid = ?2 AND run > ?3
+    UNION SELECT run FROM finals WHERE iid = ?2 AND run > ?3
+    UNION SELECT run FROM history WHERE iid = ?2 AND run > ?3 ORDER BY run`,
   finish: `INSERT OR REPLACE INTO finals (run, grp, rank, user_id, iid, score, reached)
     SELECT ?1, ?2, key + 1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?3)`,
   rememberMax: 'INSERT OR REPLACE INTO final_runs (run, max) VALUES (?1, ?2)',
@@ -187,8 +189,8 @@ export class BoardStore {
   }
 
   /** Where a user ended in a final run. */
-  finalOf(run: number, iid: string): FinalEntry | undefined {
-    return this.sql.rows<FinalEntry>(SQL.finalOf, run, iid)[0]
+  finalOf(run: number, iid: string): (FinalEntry & Pick<Row, 'group'>) | undefined {
+    return this.sql.rows<FinalEntry & Pick<Row, 'group'>>(SQL.finalOf, run, iid)[0]
   }
 
   /** The groups of a run in which somebody is ranked. */
@@ -262,14 +264,14 @@ export class BoardStore {
     return this.sql.rows<HistoryEntry & { run: number }>(SQL.course, JSON.stringify(runs), iid)
   }
 
-  /** A user's places in all final rankings, by run. */
-  finalsOfUser(iid: string): (Pick<Row, 'run' | 'group' | 'score' | 'reached'> & { rank: number })[] {
-    return this.sql.rows(SQL.finalsOfUser, iid)
+  /** A user's score in a run. */
+  ofUserIn(userId: string, iid: string, run: number): Row | undefined {
+    return this.sql.rows<Row>(SQL.ofUserIn, userId, iid, run)[0]
   }
 
-  /** A user's history in all runs, by run and day. */
-  historyOfUser(iid: string): (Pick<HistoryEntry, 'day' | 'rank' | 'score'> & { run: number })[] {
-    return this.sql.rows(SQL.historyOfUser, iid)
+  /** The runs after one of which anything is held of a user, in order. */
+  runsOfUser(userId: string, iid: string, after: number): number[] {
+    return this.sql.rows<{ run: number }>(SQL.runsOfUser, userId, iid, after).map(({ run }) => run)
   }
 
   /** Makes every user one to be counted again. */

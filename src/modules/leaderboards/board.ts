@@ -9,10 +9,19 @@ import { GroupSizes } from './group-sizes'
 import { NewsStore } from './news.store'
 import { newProgress, Progress, utcDay } from './progress'
 import { Rankings } from './rankings'
-import { extentOf, type MarkPage, type Recounted, type Source } from './recount.repository'
+import {
+  type Countable,
+  extentOf,
+  type MarkPage,
+  type Recounted,
+  recountable,
+  type Source,
+} from './recount.repository'
 import { type Run, runHolding } from './runs.rules'
 
 const INT32_MAX = 2_147_483_647
+/** Days that a user's log is taken to have where it isn't known how far the board has got. */
+const LONGEST = 4_000
 
 /**
  * One leaderboard: the scores of its runs, in order. An index of D1's log: it applies each user's changes exactly once and in
@@ -188,8 +197,8 @@ export class Board {
     })
     for (const { before, after } of held.values()) this.#putAll(before, after)
     if (behind.size === 0) return placements
-    const ids = [...behind.values()].flatMap(([first]) => changes[first ?? 0]?.userId ?? [])
-    for (const truth of await this.recount(ids)) {
+    const users = [...behind.values()].flatMap(([first]) => changes[first ?? 0] ?? [])
+    for await (const truth of this.recount(users)) {
       for (const [nth, index] of (behind.get(truth.iid) ?? []).entries()) {
         const change = changes[index]
         if (change !== undefined)
@@ -199,17 +208,24 @@ export class Board {
     return placements
   }
 
-  /** Asks D1 for the scores of users, in one query. */
-  recount(userIds: readonly string[]): Promise<Recounted[]> {
-    return this.#asked(() => this.#source.recount(this.#definition, userIds, this.extent))
+  /** Asks D1 for the scores of users, each as of one moment: of as many at a time as there is room for. */
+  async *recount(users: readonly Countable[]): AsyncGenerator<Recounted> {
+    const { day } = this.#progress
+    // A local date is a day ahead of UTC at most.
+    const days = day === null ? LONGEST : Math.max(1, day + 2 - this.extent.from)
+    for (const pack of recountable(this.#definition, users, days)) {
+      const userIds = pack.map(({ userId }) => userId)
+      yield* await this.#asked(() => this.#source.recount(this.#definition, userIds, this.extent))
+    }
   }
 
   /** Counts users anew from D1. */
   async recountNow(now: Instant, userIds: readonly string[]): Promise<void> {
     if (this.#definition.status === 'inactive') return
-    const truths = await this.recount(userIds)
-    this.roll(utcDay(now))
-    for (const truth of truths) this.settle(truth)
+    for await (const truth of this.recount(userIds.map((userId) => ({ userId })))) {
+      this.roll(utcDay(now))
+      this.settle(truth)
+    }
   }
 
   marksAfter(after: string, since: number, limit: number): Promise<MarkPage> {

@@ -109,7 +109,7 @@ async function compareRange(
   const behind = marks.filter((mark) => isBehind(board, mark))
   // A user has as many rows as changes, more or less, and is one to the parameters.
   for (const some of packsOf(behind, MOST_READ, ({ seq }) => Math.max(seq, MOST_READ / CHUNK))) {
-    for (const truth of await board.recount(some.map(({ userId }) => userId))) board.settle(truth)
+    for await (const truth of board.recount(some)) board.settle(truth)
   }
   return last
 }

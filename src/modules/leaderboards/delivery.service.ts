@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Context } from '../../context'
 import type { AwardRecord, EventRecord, Profile, UserState } from '../../engine/state'
 import type { Instant } from '../../shared/clock'
+import { jsonBytes, MOST_AT_ONCE, packsOf } from '../../shared/packed'
 import { within } from '../../shared/within'
 import { offsetMinutes } from '../../shared/zone'
 import type { Configuration, Leaderboard } from '../configuration/configuration'
@@ -19,7 +20,8 @@ import { statusOf } from './runs.rules'
 
 /** How long an event waits for a leaderboard before it answers without it, in milliseconds. */
 const PATIENCE = 3_000
-/** Users to one message of the queue, which takes 128 KB. */
+/** Bytes of the ids in one message of the queue, which takes 128,000, and how many there are at most. */
+const REPAIR_BYTES = 60_000
 const MOST_REPAIRED = 100
 
 /** No change has this `seq`: what is said to follow it has a leaderboard count the user anew. */
@@ -116,21 +118,30 @@ async function call(
   changes: ScoreChange[],
   { at, patience, wanted }: { at: Instant; patience: number; wanted: boolean },
 ): Promise<(Placement | null)[]> {
-  // What throws at once is caught like what throws later: the event has happened, and can't fail any more.
-  const tell = async () =>
-    boardObject(carrier, board.id).deliver({ definition: definitionOf(config, board), at, changes, wanted })
-  const work = tell()
-  try {
-    const { placements, rowsWritten } = DeliveryReply.parse(await within(patience, work))
-    count(carrier, 'objectRows', rowsWritten)
-    return placements
-  } catch (error) {
-    console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
-    work.catch(() => undefined)
-    sendRepairs(carrier, config.tenantId, board.id, changes)
-    return []
+  const definition = definitionOf(config, board)
+  const told: (Placement | null)[] = []
+  // One call, unless groups are very long.
+  for (const part of packsOf(changes, MOST_AT_ONCE, changeBytes)) {
+    // What throws at once is caught like what throws later: the event has happened, and can't fail any more.
+    const tell = async () => boardObject(carrier, board.id).deliver({ definition, at, changes: part, wanted })
+    const work = tell()
+    try {
+      const { placements, rowsWritten } = DeliveryReply.parse(await within(patience, work))
+      count(carrier, 'objectRows', rowsWritten)
+      told.push(...placements)
+    } catch (error) {
+      console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
+      work.catch(() => undefined)
+      sendRepairs(carrier, config.tenantId, board.id, changes.slice(told.length))
+      return told
+    }
   }
+  return told
 }
+
+/** How many bytes a change takes in a call of an object, at most: two for each character, and so much for each number. */
+const changeBytes = ({ userId, group, input }: ScoreChange): number =>
+  200 + 2 * (userId.length + (group?.length ?? 0)) + 60 * (input?.amounts.length ?? 0)
 
 /** Has the queue tell a leaderboard whose changes it missed; if that is lost too, the hourly comparison finds it (L12). */
 function sendRepairs(
@@ -140,8 +151,9 @@ function sendRepairs(
   changes: readonly ScoreChange[],
 ): void {
   const missed = [...new Set(changes.map(({ userId }) => userId))]
-  for (let from = 0; from < missed.length; from += MOST_REPAIRED) {
-    const message: Repair = { tenantId, leaderboardId, userIds: missed.slice(from, from + MOST_REPAIRED) }
+  const weigh = (userId: string) => Math.max(jsonBytes(userId) + 1, REPAIR_BYTES / MOST_REPAIRED)
+  for (const userIds of packsOf(missed, REPAIR_BYTES, weigh)) {
+    const message: Repair = { tenantId, leaderboardId, userIds }
     const send = async () => env.REPAIRS.send(message)
     waitUntil(send().catch(() => undefined))
   }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { bytesOf, numberOf } from '../../db/ids'
+import { firstPack, MOST_AT_ONCE, packsOf } from '../../shared/packed'
 import { LAST_DAY } from '../../shared/periods'
 import { lengthOn } from '../streaks/history.rules'
 import { StreakRunRow } from '../streaks/streaks.repository'
@@ -20,6 +21,7 @@ const Mark = z.object({
   group: z.string().transform((text) => groupOf(z.array(z.string().nullable()).parse(JSON.parse(text)))),
 })
 export type Mark = z.output<typeof Mark>
+const Marks = z.array(Mark)
 
 /** A user's marks with what the log says: sums by local day, or one sum, by the first day, where the board has but one run. */
 const Recounted = z.intersection(
@@ -34,16 +36,26 @@ const Recounted = z.intersection(
 /** `days` are `[local day, sum, when a change last altered it]`. */
 export type Recounted = z.output<typeof Recounted>
 
-const MARK = `u.id AS userId, u.iid, u.seq, u.touched ->> ('$."' || ?3 || '"') AS cursor,
-  (SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b) AS "group"`
+const GROUP = `(SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b)`
+const IDS = `u.id AS userId, u.iid, u.seq, u.touched ->> ('$."' || ?3 || '"') AS cursor`
+const MARK = `${IDS}, ${GROUP} AS "group"`
+
+/** Users who are found at once, at most, and bytes of a group up to which it is read with the others: it may have ten long values. */
+const MOST_FOUND = 1_000
+const SHORT = Math.floor(MOST_AT_ONCE / MOST_FOUND)
 
 // The page is of users who are walked past, not of those who are found, so that no query walks more than it is to.
 const WALKED = `
   SELECT max(id) AS last FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 const MARKS = `
-  SELECT ${MARK} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.id <= (
+  SELECT ${IDS}, octet_length(${GROUP}) AS bytes, CASE WHEN octet_length(${GROUP}) <= ${SHORT} THEN ${GROUP} END AS "group"
+  FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.id <= (
     SELECT max(id) FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?4 ORDER BY id LIMIT ?6))
-    AND u.changed >= ?5 ORDER BY u.id`
+    AND u.changed >= ?5 ORDER BY u.id LIMIT ${MOST_FOUND}`
+const NAMED = `
+  SELECT ${MARK} FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+const Found = z.array(z.looseObject({ userId: z.string(), bytes: z.number(), group: z.string().nullable() }))
 
 /** Users as D1 has them, and the last id up to which they are all there are; null at the end. */
 export type MarkPage = { marks: Mark[]; last: string | null }
@@ -59,12 +71,22 @@ export async function marksAfter(
   since: number,
   limit: number,
 ): Promise<MarkPage> {
-  const [walked, found] = await db.batch([
+  const groups = JSON.stringify(breakdown)
+  const [walked, result] = await db.batch([
     db.statement(WALKED, db.tenantId, after, limit),
-    db.statement(MARKS, db.tenantId, JSON.stringify(breakdown), input, after, since, limit),
+    db.statement(MARKS, db.tenantId, groups, input, after, since, limit),
   ])
   const { last } = z.object({ last: z.string().nullable() }).parse(walked?.results[0])
-  return { last, marks: z.array(Mark).parse(found?.results ?? []) }
+  const found = Found.parse(result?.results ?? [])
+  const some = firstPack(found, MOST_AT_ONCE, ({ bytes }) => bytes)
+  const long = some.flatMap(({ userId, group }) => (group === null ? [userId] : []))
+  const named = () => db.rows(db.statement(NAMED, db.tenantId, groups, input, JSON.stringify(long)))
+  const whole = new Map(
+    Marks.parse(long.length === 0 ? [] : await named()).map((mark) => [mark.userId, mark]),
+  )
+  const marks = some.flatMap((row) => (row.group === null ? (whole.get(row.userId) ?? []) : Mark.parse(row)))
+  const isCut = some.length < found.length || found.length === MOST_FOUND
+  return { last: isCut ? (some.at(-1)?.userId ?? last) : last, marks }
 }
 
 /** What is counted: changes with their local day and seconds since local midnight, one row a change of the user. */
@@ -172,7 +194,7 @@ export type Extent = {
   byDay: boolean
 }
 
-/** What a board asks D1. */
+/** What a board asks D1; of users in packs, see `recountable`. */
 export type Source = {
   recount: (definition: Definition, userIds: readonly string[], extent: Extent) => Promise<Recounted[]>
   marksAfter: (definition: Definition, after: string, since: number, limit: number) => Promise<MarkPage>
@@ -189,6 +211,22 @@ export function extentOf(definition: Definition, from: number): Extent {
     until: finished ?? Number.MAX_SAFE_INTEGER,
     byDay: runUnit !== null,
   }
+}
+
+/** Bytes that a value of an attribute takes at most as JSON, that a user takes besides, and that a day's sum takes. */
+const [VALUE, USER, DAY] = [6_010, 1_500, 45]
+
+/** A user to be counted, and how many changes there are of the user at most, if that is known. */
+export type Countable = { userId: string; seq?: number }
+
+/** Users in packs, each of which one query has room to count, if each user has as much as may be; `days` is how many there are to sum up. */
+export function recountable(
+  { breakdown, runUnit }: Definition,
+  users: readonly Countable[],
+  days: number,
+): Countable[][] {
+  const sums = (seq: number) => (runUnit === null ? 1 : Math.min(days, seq + 1))
+  return packsOf(users, MOST_AT_ONCE, ({ seq = days }) => USER + breakdown.length * VALUE + sums(seq) * DAY)
 }
 
 /** How far a local time may be ahead of UTC, in milliseconds. */

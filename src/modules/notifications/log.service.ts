@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Scope, TenantContext } from '../../context'
-import { iso } from '../../shared/clock'
-import { LogReply } from '../couriers/courier.messages'
+import { instant, iso } from '../../shared/clock'
+import { LogReply, MomentReply, type Place } from '../couriers/courier.messages'
 import { courierOf } from '../couriers/couriers.service'
 import { notificationIn } from './letters'
 import type { Channel } from './notifications'
@@ -10,29 +10,51 @@ import type { NotificationLogEntry } from './notifications.schemas'
 type Entry = z.infer<typeof NotificationLogEntry>
 
 /** A letter as its courier tells of it. */
-type Carried = z.output<typeof LogReply>[number]
+type Carried = z.output<typeof LogReply>['letters'][number]
 
-/** The letters of a channel, newest first: this is all that the log knows of couriers. */
-async function carried(
-  context: TenantContext,
-  kind: Channel,
-  page: { limit: number; skip: number },
-): Promise<Carried[]> {
-  return LogReply.parse(await courierOf(context, { kind, tenantId: context.db.tenantId }).log(page))
+const CHANNELS = ['email', 'push'] as const
+
+const courier = (context: TenantContext, kind: Channel) =>
+  courierOf(context, { kind, tenantId: context.db.tenantId })
+
+/** The letters of a channel after the newest so many, newest first, at most so many; as many at a time as a call has room for. */
+async function* carried(context: TenantContext, channel: Channel, page: Page): AsyncGenerator<Carried> {
+  let { skip, limit } = page
+  let before: Place | null = null
+  for (;;) {
+    const request: { limit: number; skip: number; before: Place | null } = { limit, skip, before }
+    const { letters, hasMore } = LogReply.parse(await courier(context, channel).log(request))
+    yield* letters
+    if (!hasMore) return
+    limit -= letters.length
+    skip = 0
+    before = letters.at(-1)?.place ?? null
+  }
 }
 
-/** A page of what users were told, by both channels, newest first (N4). */
-export async function readLog(
-  scope: Scope,
-  { limit, skip }: { limit: number; skip: number },
-): Promise<Entry[]> {
+type Page = { limit: number; skip: number }
+
+/** A page of what users were told, by both channels, newest first (N4). Letters are read as they are needed, since a page may be long. */
+export async function* readLog(scope: Scope, { limit, skip }: Page): AsyncGenerator<Entry[]> {
   const places = await placesAfter(scope, skip)
-  if (places === null) return []
-  const [email, push] = await Promise.all([
-    carried(scope, 'email', { limit, skip: places.email }),
-    carried(scope, 'push', { limit, skip: places.push }),
-  ])
-  return merged(email, push).slice(0, limit).map(entryOf)
+  if (places === null) return
+  const [email, push] = CHANNELS.map((channel) => carried(scope, channel, { limit, skip: places[channel] }))
+  if (email === undefined || push === undefined) return
+  let [first, second] = [await next(email), await next(push)]
+  for (let left = limit; ; left -= 1) {
+    const isEmail = isAhead(first?.place.at, second?.place.at)
+    const letter = isEmail ? first : second
+    if (letter === null) return
+    yield [entryOf(letter)]
+    if (left === 1) return
+    if (isEmail) first = await next(email)
+    else second = await next(push)
+  }
+}
+
+async function next(letters: AsyncGenerator<Carried>): Promise<Carried | null> {
+  const { value, done } = await letters.next()
+  return done ? null : value
 }
 
 /**
@@ -41,14 +63,16 @@ export async function readLog(
  */
 async function placesAfter(scope: Scope, count: number): Promise<{ email: number; push: number } | null> {
   const places = { email: 0, push: 0 }
+  const momentOf = async (channel: Channel, skip: number) =>
+    MomentReply.parse(await courier(scope, channel).moment({ skip }))
   let step = Math.ceil(count / 2)
   for (let left = count; left > 0; ) {
     step = Math.min(step, Math.ceil(left / 2))
-    const [[email], [push]] = await Promise.all([
-      carried(scope, 'email', { limit: 1, skip: places.email + step - 1 }),
-      carried(scope, 'push', { limit: 1, skip: places.push + step - 1 }),
+    const [email, push] = await Promise.all([
+      momentOf('email', places.email + step - 1),
+      momentOf('push', places.push + step - 1),
     ])
-    if (email === undefined && push === undefined) {
+    if (email === null && push === null) {
       if (step === 1) return null
       step = Math.floor(step / 2)
       continue
@@ -59,19 +83,9 @@ async function placesAfter(scope: Scope, count: number): Promise<{ email: number
   return places
 }
 
-/** Whether a letter by email comes before one by push; of the same moment, it does. */
-const isAhead = (email: Carried | undefined, push: Carried | undefined): boolean =>
-  email !== undefined && (push === undefined || email.at >= push.at)
-
-function merged(email: readonly Carried[], push: readonly Carried[]): Carried[] {
-  const list: Carried[] = []
-  for (let [e, p] = [0, 0]; e < email.length || p < push.length; ) {
-    const isEmail = isAhead(email[e], push[p])
-    const next = isEmail ? email[e++] : push[p++]
-    if (next !== undefined) list.push(next)
-  }
-  return list
-}
+/** Whether a letter by email of a moment comes before one by push; of the same moment, it does. Null or undefined: there is none. */
+const isAhead = (email: number | null | undefined, push: number | null | undefined): boolean =>
+  typeof email === 'number' && (typeof push !== 'number' || email >= push)
 
 function entryOf(letter: Carried): Entry {
   const notification = notificationIn(letter)
@@ -88,7 +102,7 @@ function entryOf(letter: Carried): Entry {
     title,
     body: fault === undefined ? body : `The template could not be rendered. ${fault}.`,
     headers,
-    created: iso(letter.at),
+    created: iso(instant(letter.place.at)),
   }
 }
 

@@ -4,6 +4,7 @@ import { Uuid } from '../../http/fields'
 import { mount } from '../../http/mount'
 import { createdSome, ok, operation } from '../../http/operation'
 import { operationsOf, resourceOperations } from '../../http/resource'
+import { listed } from '../../http/stream'
 import { readLog } from './log.service'
 import * as schemas from './notifications.schemas'
 import {
@@ -79,5 +80,5 @@ export function notificationRoutes(app: App): void {
     { find: (scope, param) => findTemplate(scope, param('id')) },
     async (scope, { body }, found) => ok(await previewTemplate(scope, found, body)),
   )
-  mount(app, log, {}, async (scope, { query }) => ok(await readLog(scope, query)))
+  mount(app, log, {}, async (scope, { query }) => ok(await listed(readLog(scope, query))))
 }

@@ -3,15 +3,22 @@ import type { TenantDatabase } from '../../db/database'
 import { bytesOf } from '../../db/ids'
 import type { Instant } from '../../shared/clock'
 
-// What is left of the user is noted with the caller's id, since the row that knows it goes in the same batch.
+/** Prefixes of keys that one row of due work holds, so that it has room for them: a user may have any number of keys. */
+const MOST_PREFIXES = 10_000
+
+// What is left of the user is noted with the caller's id, since the row that knows it goes in the same batch. The first row is named by our own
+// id of the user, if there is one; further ones hold keys alone.
 const NOTE = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at, progress)
-  SELECT ?1, 'erasure', coalesce(u.iid, ?4), ?3,
-    json_object('userId', ?2, 'iid', u.iid, 'prefixes', json(k.prefixes))
-  FROM (SELECT json_group_array(prefix ORDER BY prefix) AS prefixes, count(*) AS count
-      FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2) k
+  SELECT ?1, 'erasure', CASE WHEN part = 0 THEN coalesce(u.iid, ?4) ELSE ?4 || ':' || part END, ?3,
+    json_object('userId', ?2, 'iid', CASE WHEN part = 0 THEN u.iid END, 'prefixes', json(k.prefixes))
+  FROM (
+    SELECT 0 AS part, '[]' AS prefixes WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2)
+    UNION ALL SELECT part, json_group_array(prefix ORDER BY prefix) FROM (
+      SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
+      WHERE tenant_id = ?1 AND user_id = ?2) GROUP BY part) k
     LEFT JOIN users u ON u.tenant_id = ?1 AND u.id = ?2
-  WHERE u.iid IS NOT NULL OR k.count > 0`
+  WHERE u.iid IS NOT NULL OR k.prefixes <> '[]'`
 
 const UNCOUNT = `
   UPDATE tallies SET count = count - 1 WHERE tenant_id = ?1 AND name IN (

@@ -151,8 +151,8 @@ export function streakOf(
 /** What else is held of a user that is not long. */
 export function belongingsOf(
   keys: Keys,
-  { boosts, keys: apiKeys, waiting, parked }: Held,
-): Pick<Export, 'boosts' | 'applicationKeys' | 'waitingEvents' | 'parkedEvents'> {
+  { boosts, keys: apiKeys }: Held,
+): Pick<Export, 'boosts' | 'applicationKeys'> {
   return {
     boosts: boosts.map(({ id, systemId, name, start, end, multiplier, rounding, ...times }) => ({
       id,
@@ -168,13 +168,5 @@ export function belongingsOf(
       deleted: isoOrNull(times.deleted),
     })),
     applicationKeys: apiKeys.map(({ created, ...key }) => ({ ...key, created: iso(created) })),
-    waitingEvents: waiting.map(({ batchId, position, event: { metricKey, idempotencyKey, body } }) => ({
-      batchId,
-      position,
-      key: metricKey,
-      idempotencyKey,
-      ...body,
-    })),
-    parkedEvents: parked,
   }
 }

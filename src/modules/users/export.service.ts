@@ -21,7 +21,16 @@ import {
   streakOf,
   totalsOf,
 } from './export.answers'
-import { awardPages, eventPages, type Held, isPresent, readHeld, usedKeyPages } from './export.repository'
+import {
+  awardPages,
+  eventPages,
+  type Held,
+  isPresent,
+  parkedPages,
+  readHeld,
+  usedKeyPages,
+  waitingPages,
+} from './export.repository'
 import type { UserExport } from './export.schemas'
 import { deliveries, notifications } from './export.told'
 import { userAnswer } from './users.answers'
@@ -57,6 +66,17 @@ export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Exp
     ...totalsOf(keys, user),
     streak: streakOf(keys, held, await userStreak(scope, user, PERIODS)),
     ...belongingsOf(keys, held),
+    waitingEvents: mapped(
+      waitingPages(db, held),
+      ({ batchId, position, event: { metricKey, idempotencyKey, body } }) => ({
+        batchId,
+        position,
+        key: metricKey,
+        idempotencyKey,
+        ...body,
+      }),
+    ),
+    parkedEvents: parkedPages(db, held),
     events: mapped(eventPages(db, user), (event) => exportedEvent(keys, event)),
     awards: mapped(awardPages(db, user), (award) => exportedAward(keys, award)),
     idempotencyKeys: mapped(usedKeyPages(db, user), ({ metricId, key, eventId }) => ({
@@ -109,32 +129,49 @@ async function* places(
 ): AsyncGenerator<Export['leaderboards']> {
   for (let from = 0; from < leaderboards.length; from += BOARDS) {
     const group = leaderboards.slice(from, from + BOARDS)
-    const found = await Promise.all(group.map((board) => placesOn(scope, board, user)))
-    yield found.flat()
+    const pages = group.map((board) => placesOn(scope, board, user))
+    const firsts = await Promise.all(pages.map((page) => page.next()))
+    for (const [index, first] of firsts.entries()) {
+      if (first.done) continue
+      yield first.value
+      yield* pages[index] ?? []
+    }
   }
   if (!(await isPresent(scope.db, user))) throw new Error('the user was erased meanwhile')
 }
 
 const Group = z.array(z.string())
 
-async function placesOn(
+/** A user's places in all runs of a leaderboard, in as many parts as its object answers them. */
+async function* placesOn(
   scope: Scope,
   board: Leaderboard,
-  { id, iid }: UserState,
-): Promise<Export['leaderboards']> {
-  const runs = await asked(scope, board, HeldReply, (object) =>
-    object.held({ userId: id, iid, now: scope.now }),
-  )
-  return runs.map(({ start, end, isFinal, group, rank, score, reached, history }) => ({
-    leaderboardId: board.id,
-    leaderboardKey: board.key,
-    start: dateOf(start),
-    end: end === null ? null : dateOf(end),
-    isFinal,
-    group: group === null ? null : Group.parse(JSON.parse(group)),
-    rank,
-    value: score,
-    reached: reached === 0 ? null : iso(instant(reached)),
-    history: history.map(({ day, score: value, ...rest }) => ({ date: dateOf(day), rank: rest.rank, value })),
-  }))
+  { id: userId, iid }: UserState,
+): AsyncGenerator<Export['leaderboards'], undefined> {
+  let after: number | null = null
+  for (;;) {
+    const request: { userId: string; iid: string; after: number | null } = { userId, iid, after }
+    const found: z.output<typeof HeldReply> = await asked(scope, board, HeldReply, (object) =>
+      object.held(request),
+    )
+    yield found.runs.map((run) => exportedPlace(board, run))
+    if (!found.hasMore) return
+    after = found.runs.at(-1)?.start ?? null
+  }
 }
+
+const exportedPlace = (
+  board: Leaderboard,
+  run: z.output<typeof HeldReply>['runs'][number],
+): Export['leaderboards'][number] => ({
+  leaderboardId: board.id,
+  leaderboardKey: board.key,
+  start: dateOf(run.start),
+  end: run.end === null ? null : dateOf(run.end),
+  isFinal: run.isFinal,
+  group: run.group === null ? null : Group.parse(JSON.parse(run.group)),
+  rank: run.rank,
+  value: run.score,
+  reached: run.reached === 0 ? null : iso(instant(run.reached)),
+  history: run.history.map(({ day, score, rank }) => ({ date: dateOf(day), rank, value: score })),
+})

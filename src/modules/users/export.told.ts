@@ -10,9 +10,6 @@ import type { UserExport } from './export.schemas'
 type Export = z.input<typeof UserExport>
 type User = Pick<UserState, 'iid'>
 
-/** Letters that are asked for at once. */
-const PAGE = 200
-
 /** What webhooks were told of a user, and are still to be told, by webhook, oldest first. */
 export async function* deliveries(
   scope: Scope,
@@ -37,9 +34,9 @@ export async function* notifications(scope: Scope, user: User): AsyncGenerator<E
 async function* letters(scope: Scope, destination: Destination, { iid }: User) {
   let after: Place | null = null
   for (;;) {
-    const request: { iid: string; after: Place | null; limit: number } = { iid, after, limit: PAGE }
-    const rows = HeldReply.parse(await courierOf(scope, destination).held(request))
-    yield rows.map(({ place: _, event, body, created, nextAttempt, ...rest }) => ({
+    const request: { iid: string; after: Place | null } = { iid, after }
+    const found = HeldReply.parse(await courierOf(scope, destination).held(request))
+    yield found.letters.map(({ place: _, event, body, created, nextAttempt, ...rest }) => ({
       event,
       told: {
         ...rest,
@@ -48,7 +45,7 @@ async function* letters(scope: Scope, destination: Destination, { iid }: User) {
         payload: JSON.parse(body),
       },
     }))
-    after = rows.at(-1)?.place ?? null
-    if (rows.length < PAGE) return
+    after = found.letters.at(-1)?.place ?? null
+    if (!found.hasMore) return
   }
 }

@@ -1,0 +1,219 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { instant } from '../../src/shared/clock'
+import { newId } from '../../src/shared/ids'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+/* The largest that the interfaces take of a user */
+
+/** A character that becomes six in JSON, one that becomes two, and one of three bytes. */
+export const GROWING = { control: '\u0001', quote: '"', wide: '中' } as const
+export type Growing = (typeof GROWING)[keyof typeof GROWING]
+
+/** How many attributes a tenant may have, and characters their values. */
+const [ATTRIBUTES, CHARACTERS] = [200, 1_000]
+
+const keyOf = (n: number) => `a${String(n).padStart(3, '0')}`
+
+/** A tenant with as many user attributes as there may be. */
+export async function largeTenant(tenant?: TestTenant): Promise<TestTenant> {
+  const made = tenant ?? (await newTenant())
+  for (let from = 0; from < ATTRIBUTES; from += 100) {
+    const items = Array.from({ length: 100 }, (_, n) => ({ key: keyOf(from + n), name: 'A', type: 'user' }))
+    const { status } = await made.admin('POST', '/attributes', items)
+    if (status !== 201) throw new Error(`attributes: ${status}`)
+  }
+  return made
+}
+
+/** Values of so many attributes from one on, each as long as may be. */
+export const largeValues = (character: string, from = 0, count = ATTRIBUTES): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [keyOf(from + n), character.repeat(CHARACTERS)]))
+
+/** Fills all attributes of a user: by two requests, since one may not be longer than 1 MiB. */
+export async function fill(tenant: TestTenant, id: string, character: string): Promise<void> {
+  for (const from of [0, 100]) {
+    const attributes = largeValues(character, from, 100)
+    const { status } = await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, { attributes })
+    if (status !== 200) throw new Error(`user ${id}: ${status}`)
+  }
+}
+
+/** Creates as many achievements of one event of a metric, with points for none; answers their ids. */
+export async function achievements(tenant: TestTenant, metricId: string, count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let from = 0; from < count; from += 100) {
+    const items = Array.from({ length: Math.min(100, count - from) }, (_, n) => ({
+      key: `done${from + n}`,
+      name: 'Done',
+      trigger: 'metric',
+      metricId,
+      metricValue: 1,
+      status: 'active',
+    }))
+    const { body } = await tenant.admin('POST', '/achievements', items)
+    const created = at(body, 'created')
+    if (!Array.isArray(created) || created.length !== items.length) throw new Error(JSON.stringify(body))
+    ids.push(...created.map((one) => String(at(one, 'id'))))
+  }
+  return ids
+}
+
+/** D1 as it is documented: what a statement may be given is bounded more narrowly than by the local one. */
+export function strictD1(bytes = 2_000_000): D1Database {
+  const encoder = new TextEncoder()
+  const tooBig = (what: string) => new Error(`D1_ERROR: ${what}: SQLITE_TOOBIG`)
+  return new Proxy(env.DB, {
+    get: (target, name) => {
+      if (name !== 'prepare') {
+        const value = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      }
+      return (sql: string) => {
+        if (encoder.encode(sql).length > 100_000) throw tooBig('statement too long')
+        const statement = target.prepare(sql)
+        return new Proxy(statement, {
+          get: (inner, key) => {
+            const value = Reflect.get(inner, key, inner)
+            if (key !== 'bind') return typeof value === 'function' ? value.bind(inner) : value
+            return (...values: unknown[]) => {
+              if (values.length > 100) throw tooBig('too many parameters')
+              for (const one of values) {
+                if (typeof one === 'string' && encoder.encode(one).length > bytes)
+                  throw tooBig('string or blob too big')
+              }
+              return inner.bind(...values)
+            }
+          },
+        })
+      }
+    },
+  })
+}
+
+/** Makes copies of a user, numbered from 1 on, all but the counts of users; answers their ids. */
+export async function copies(tenant: TestTenant, id: string, count: number): Promise<string[]> {
+  const { results } = await env.DB.prepare("SELECT name FROM pragma_table_info('users')").all<{
+    name: string
+  }>()
+  const rest = results.map(({ name }) => name).filter((name) => name !== 'id' && name !== 'iid')
+  await env.DB.prepare(
+    `INSERT INTO users (id, iid, ${rest.join(', ')})
+     WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?3)
+     SELECT id || '-' || printf('%03d', n), substr(iid, 1, 24) || printf('%012d', n), ${rest.join(', ')}
+     FROM users, n WHERE tenant_id = ?1 AND id = ?2`,
+  )
+    .bind(tenant.id, id, count)
+    .run()
+  return Array.from({ length: count }, (_, n) => `${id}-${String(n + 1).padStart(3, '0')}`)
+}
+
+/** D1 that notes the most that one batch has answered and was given, in characters. */
+export function measuredD1(): { DB: D1Database; most: { read: number; written: number } } {
+  const most = { read: 0, written: 0 }
+  const given = new WeakMap<object, number>()
+  const lengthOf = (values: unknown[]) =>
+    values.reduce<number>((sum, one) => sum + (typeof one === 'string' ? one.length : 0), 0)
+  const DB = new Proxy(strictD1(), {
+    get: (target, name) => {
+      if (name === 'prepare') {
+        return (sql: string) => {
+          const statement = target.prepare(sql)
+          return new Proxy(statement, {
+            get: (inner, key) => {
+              if (key !== 'bind') return Reflect.get(inner, key)
+              return (...values: unknown[]) => {
+                const bound = inner.bind(...values)
+                given.set(bound, lengthOf(values))
+                return bound
+              }
+            },
+          })
+        }
+      }
+      if (name === 'batch') {
+        return async (statements: D1PreparedStatement[]) => {
+          const written = statements.reduce((sum, one) => sum + (given.get(one) ?? 0), 0)
+          const results = await target.batch(statements)
+          const read = results.reduce((sum, { results: rows }) => sum + JSON.stringify(rows).length, 0)
+          most.read = Math.max(most.read, read)
+          most.written = Math.max(most.written, written)
+          return results
+        }
+      }
+      return Reflect.get(target, name)
+    },
+  })
+  return { DB, most }
+}
+
+/** What one batch may read and write, in characters: four megabytes, and whatever was begun by then. */
+export const MOST = 10_000_000
+
+/** Our own id of a user. */
+export const iidOf = async (tenant: TestTenant, id: string) =>
+  String(
+    await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
+      .bind(tenant.id, id)
+      .first('iid'),
+  )
+
+/** How many rows a tenant has in a table. */
+export const count = async (
+  tenant: TestTenant,
+  table: 'outbox' | 'notices' | 'inbox' | 'parked_events' | 'due_work',
+) =>
+  Number(
+    await env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE tenant_id = ?1`)
+      .bind(tenant.id)
+      .first('n'),
+  )
+
+/** A tenant with a user whose attributes are as long as may be, each character six in JSON. */
+export async function withLargeUser(
+  character: string = GROWING.control,
+): Promise<{ tenant: TestTenant; metric: string }> {
+  const tenant = await largeTenant()
+  const metric = await tenant.metric('m')
+  await fill(tenant.through(newApp({ DB: strictD1() })), 'ada', character)
+  return { tenant, metric }
+}
+
+/** A Timekeeper that nobody reaches. */
+export const unreached = new Proxy(env.TIMEKEEPER, {
+  get: () => () => ({ wake: () => Promise.reject(new Error('lost')) }),
+})
+
+/** Puts letters into a courier's log, one a millisecond from a moment on; answers their ids. */
+export function keepLetters(
+  courier: string,
+  letters: number,
+  from: number,
+  subject: string | null,
+  body: string,
+): Promise<string[]> {
+  return runInDurableObject(env.COURIER.getByName(courier), (_, { storage }) =>
+    Array.from({ length: letters }, (_, n) => {
+      const id = newId(instant(from + n))
+      const row = [from + n, id, subject, body]
+      storage.sql.exec(
+        `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, since, waits, claimed, body)
+         VALUES (?1, 0, ?2, ?3, 'streak.lost', 'delivered', 1, 1, ?1, ?1, 0, 0, ?4)`,
+        ...row,
+      )
+      return id
+    }),
+  )
+}
+
+/** Couriers that take everything over and carry nothing; what they were told, call by call. */
+export function couriersThatListen() {
+  const told: { body: string }[][] = []
+  const accept = async ({ letters }: { letters: { body: string }[] }) => {
+    told.push(letters)
+  }
+  const COURIER = new Proxy(env.COURIER, {
+    get: (target, name) => (name === 'getByName' ? () => ({ accept }) : Reflect.get(target, name)),
+  })
+  return { COURIER, told }
+}

@@ -1,0 +1,402 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { presentConfiguration } from '../../src/modules/configuration/configuration.service'
+import { inboxStep } from '../../src/modules/inbox/process.service'
+import type { Fact } from '../../src/modules/leaderboards/news.messages'
+import { tellNews } from '../../src/modules/leaderboards/news.service'
+import { scheduleStep } from '../../src/modules/notifications/schedule.service'
+import { drain } from '../../src/modules/outbox/drain.service'
+import { boostStep } from '../../src/modules/points/boosts.told.service'
+import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { workOff } from '../../src/modules/timekeeper/work.service'
+import { instant } from '../../src/shared/clock'
+import { newId } from '../../src/shared/ids'
+import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from './boards'
+import { contextOf } from './contexts'
+import { faulty } from './faulty'
+import { at, newApp, newTenant } from './harness'
+import {
+  copies,
+  count,
+  couriersThatListen,
+  fill,
+  GROWING,
+  iidOf,
+  largeTenant,
+  largeValues,
+  MOST,
+  measuredD1,
+  strictD1,
+  unreached,
+  withLargeUser,
+} from './large'
+import { lettersOf, subscribe } from './letters'
+
+/*
+ * The platform's limits are in bytes, and the interfaces' are in characters and numbers: whatever the interfaces take must pass where the
+ * largest of it comes together. These are about many users; sizes.test.ts is about one.
+ */
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+describe('what is told of a user as large as may be', () => {
+  it('N2: what comes at a time of the day is told some users at a time', async () => {
+    const { tenant } = await withLargeUser()
+    await tenant.event('m', 'ada', 1)
+    const ids = await copies(tenant, 'ada', 9)
+    await subscribe(tenant, 'emails.streak_reminder_due')
+    // Tomorrow evening they are to be reminded of their streaks.
+    const { DB, most } = measuredD1()
+    const context = contextOf(tenant.id, DB)
+    const told: number[] = []
+    await env.DB.prepare('UPDATE test_clock SET now = ?1')
+      .bind(NOON + DAY + 8 * HOUR)
+      .run()
+    for (let steps = 0; steps < 30; steps += 1) {
+      const [work] = (await nextWorkOf(context.db)).filter(({ kind }) => kind === 'schedule')
+      if (work === undefined || work.dueAt > NOON + DAY + 8 * HOUR) break
+      await scheduleStep(context, work, instant(NOON + DAY + 8 * HOUR), null)
+      told.push(await count(tenant, 'outbox'))
+    }
+    expect(told.at(-1)).toBe(ids.length + 1)
+    expect(new Set(told).size).toBeGreaterThan(2)
+    expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
+    await env.DB.prepare('DELETE FROM outbox').run()
+  })
+
+  it('W5, W6: points and levels that change by ticks are told, of many users', async () => {
+    const { tenant } = await withLargeUser()
+    await copies(tenant, 'ada', 9)
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    await tenant.create(`/points/${system}/levels`, { key: 'l', name: 'L', points: 1 })
+    await tenant.create(`/points/${system}/triggers`, {
+      type: 'time',
+      points: 5,
+      status: 'active',
+      timeUnit: 'hours',
+      timeInterval: 1,
+    })
+    const webhook = await subscribe(tenant, 'points.changed', 'points.level_changed')
+    const { DB, most } = measuredD1()
+    const context = contextOf(tenant.id, DB)
+    await env.DB.prepare('UPDATE test_clock SET now = ?1')
+      .bind(NOON + HOUR)
+      .run()
+    const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isSet: true }
+    await workOff(context, { ...moved, steps: 100, grace: { ticks: 0, finals: 0 } })
+    const told = await lettersOf(webhook)
+    const typesOf = (event: string) => told.filter((one) => one.event === event).length
+    expect([typesOf('points.changed'), typesOf('points.level_changed')]).toEqual([10, 10])
+    expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
+  })
+
+  it('W6: many boosts with filters as long as may be are told of some at a time', async () => {
+    const tenant = await largeTenant()
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    await subscribe(tenant, 'points.boost_started')
+    const found = (await tenant.admin('GET', '/attributes?limit=20')).body
+    const userAttributes = z
+      .array(z.object({ id: z.string() }))
+      .parse(found)
+      .map(({ id }) => ({ attributeId: id, attributeValue: GROWING.control.repeat(1_000) }))
+    const start = dateAt(NOON + 2 * DAY)
+    const boost = { name: 'B', start, multiplier: 2, rounding: 'down', userAttributes }
+    for (let n = 0; n < 40; n += 8) {
+      const { status } = await tenant.admin('POST', `/points/${system}/boosts`, Array(8).fill(boost))
+      expect(status).toBe(201)
+    }
+    const { DB, most } = measuredD1()
+    const context = contextOf(tenant.id, DB)
+    const told: number[] = []
+    await env.DB.prepare('UPDATE test_clock SET now = ?1')
+      .bind(NOON + 3 * DAY)
+      .run()
+    for (let steps = 0; steps < 30; steps += 1) {
+      const [work] = (await nextWorkOf(context.db)).filter(({ kind }) => kind === 'boosts')
+      if (work === undefined || work.dueAt > NOON + 3 * DAY) break
+      await boostStep(context, work, instant(NOON + 3 * DAY))
+      told.push(await count(tenant, 'outbox'))
+    }
+    expect([told.at(-1), new Set(told).size > 1, most.written < MOST]).toEqual([40, true, true])
+    await env.DB.prepare('DELETE FROM outbox').run()
+  })
+
+  it('E3: parallel events that each tell of the user all count, and are told', async () => {
+    const { tenant, metric } = await withLargeUser()
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const levels = Array.from({ length: 12 }, (_, n) => ({ key: `l${n}`, name: 'L', points: n + 1 }))
+    await tenant.admin('POST', `/points/${system}/levels`, levels)
+    const trigger = { type: 'metric', metricId: metric, metricThreshold: 1, points: 1, status: 'active' }
+    await tenant.create(`/points/${system}/triggers`, trigger)
+    const webhook = await subscribe(tenant, 'points.level_changed')
+    const { DB, most } = measuredD1()
+    const through = tenant.through(newApp({ DB }))
+    const answers = await Promise.all(Array.from({ length: 12 }, () => through.event('m', 'ada', 1)))
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
+    expect(answers.map(({ body }) => at(body, 'total')).toSorted((a, b) => Number(a) - Number(b))).toEqual(
+      levels.map(({ points }) => points),
+    )
+    expect(most.written).toBeLessThan(MOST)
+    await drain(contextOf(tenant.id, DB))
+    expect((await lettersOf(webhook)).map(({ body }) => at(body, 'newLevel', 'points'))).toEqual(
+      levels.map(({ points }) => points),
+    )
+    await env.DB.prepare('DELETE FROM due_work').run()
+  })
+})
+
+describe('work on many users as large as may be', () => {
+  it('P4, S3, A4: goes on some at a time, to the last of them', async () => {
+    const { tenant, metric } = await withLargeUser()
+    await tenant.event('m', 'ada', 3)
+    await copies(tenant, 'ada', 24)
+    await tenant.create('/achievements', {
+      key: 'late',
+      name: 'Late',
+      trigger: 'metric',
+      metricId: metric,
+      metricValue: 3,
+    })
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    await tenant.create(`/points/${system}/triggers`, {
+      type: 'time',
+      points: 5,
+      status: 'active',
+      timeUnit: 'days',
+      timeInterval: 1,
+    })
+    const id = at((await tenant.admin('GET', '/achievements')).body, 0, 'id')
+    await tenant
+      .through(newApp({ TIMEKEEPER: unreached }))
+      .admin('PATCH', '/achievements', [{ id, status: 'active' }])
+    const { DB, most } = measuredD1()
+    // Over two midnights, by which all streaks are lost.
+    const to = instant(NOON + 2 * DAY)
+    await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
+    const moved = { to, from: instant(NOON), mustAll: true, isSet: true }
+    await workOff(contextOf(tenant.id, DB), { ...moved, steps: 1_000, grace: { ticks: 0, finals: 0 } })
+    const { results } = await env.DB.prepare(
+      `SELECT points ->> ?2 AS points, json_array_length(achievements) AS done, streak ->> '$.run' IS NULL AS lost,
+         octet_length(attributes) AS bytes FROM users WHERE tenant_id = ?1`,
+    )
+      .bind(tenant.id, `$."${system}"`)
+      .all()
+    expect(results).toHaveLength(25)
+    for (const user of results) {
+      expect(user).toMatchObject({ points: 10, done: 1, lost: 1 })
+      expect(Number(user.bytes)).toBeGreaterThan(1_200_000)
+    }
+    expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
+  })
+
+  it('E9: a batch of events of them, each with attributes as long as may be', async () => {
+    const { tenant } = await withLargeUser()
+    const ids = ['ada', ...(await copies(tenant, 'ada', 7))]
+    const webhook = await subscribe(tenant, 'streak.started')
+    const events = ids.map((id) => ({ key: 'm', user: { id }, value: 1 }))
+    // One event that fills all attributes of somebody new: 1.2 MB of JSON.
+    const large = { key: 'm', user: { id: 'bob', attributes: largeValues(GROWING.control) }, value: 2 }
+    const { DB, most } = measuredD1()
+    const send = tenant.through(newApp({ DB, TIMEKEEPER: unreached }))
+    const batch = await send.admin('POST', '/metrics/events', [large, ...events, { ...large, value: 3 }])
+    expect(batch.status).toBe(202)
+    const context = contextOf(tenant.id, DB)
+    let steps = 0
+    for (; (await count(tenant, 'inbox')) > 0 && steps < 30; steps += 1) {
+      const [work] = (await nextWorkOf(context.db)).filter(({ kind }) => kind === 'inbox')
+      if (work !== undefined) await inboxStep(context, work, instant(NOON))
+    }
+    const id = batch.headers.get('x-batch-id')
+    expect((await tenant.admin('GET', `/metrics/events/batches/${id}`)).body).toMatchObject({
+      processed: ids.length + 2,
+      parked: 0,
+    })
+    expect(steps).toBeGreaterThan(1)
+    expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
+    expect((await tenant.app('GET', '/users/bob/metrics/m')).body).toMatchObject({ current: 5 })
+    await drain(context)
+    expect(await lettersOf(webhook)).toHaveLength(ids.length + 1)
+  })
+})
+
+describe('what is listed', () => {
+  it('G7: a page of users as large as may be', async () => {
+    const { tenant } = await withLargeUser()
+    const ids = ['ada', ...(await copies(tenant, 'ada', 11))]
+    const { DB, most } = measuredD1()
+    const { status, body } = await tenant.through(newApp({ DB })).admin('GET', '/users?limit=100')
+    const users = z
+      .array(z.object({ id: z.string(), attributes: z.record(z.string(), z.string()) }))
+      .parse(body)
+    expect([status, users.map(({ id }) => id)]).toEqual([200, ids])
+    expect(users[11]?.attributes).toEqual(largeValues(GROWING.control))
+    expect(most.read).toBeLessThan(MOST)
+  })
+
+  it('U8: the export of events with attributes as long as may be', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('m')
+    const items = Array.from({ length: 100 }, (_, n) => ({ key: `e${n}`, name: 'E', type: 'event' }))
+    await tenant.admin('POST', '/attributes', items)
+    const attributes = Object.fromEntries(items.map(({ key }) => [key, GROWING.control.repeat(1_000)]))
+    const strict = tenant.through(newApp({ DB: strictD1() }))
+    expect((await strict.event('m', 'ada', 1, { attributes })).status).toBe(201)
+    await env.DB.prepare(
+      `INSERT INTO events SELECT user_iid, metric_no, at + n, seq, id, value, utc_offset, attributes FROM events,
+         (WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20) SELECT n FROM n)
+       WHERE user_iid = unhex(?1, '-')`,
+    )
+      .bind(await iidOf(tenant, 'ada'))
+      .run()
+    const { DB, most } = measuredD1()
+    const { body } = await tenant.through(newApp({ DB })).admin('GET', '/users/ada/export')
+    const Events = z.array(
+      z.object({ attributes: z.array(z.object({ key: z.string(), value: z.string() })) }),
+    )
+    const events = Events.parse(at(body, 'events'))
+    expect(events).toHaveLength(21)
+    for (const event of events)
+      expect(Object.fromEntries(event.attributes.map(({ key, value }) => [key, value]))).toEqual(attributes)
+    expect(most.read).toBeLessThan(MOST)
+  })
+})
+
+describe('leaderboards whose groups are as long as may be', () => {
+  const breakdown = Object.keys(largeValues('', 0, 10))
+
+  /** A board that is broken down by ten attributes, and users in its groups. */
+  async function withGroups(users: number) {
+    const tenant = await largeTenant()
+    const metric = await tenant.metric('m')
+    const attributes = z
+      .array(z.object({ id: z.string(), key: z.string() }))
+      .parse((await tenant.admin('GET', '/attributes?limit=100')).body)
+    const item = {
+      key: 'board',
+      name: 'Board',
+      rankBy: 'metric',
+      metricId: metric,
+      runUnit: 'day',
+      runInterval: 1,
+    }
+    const board = await tenant.create('/leaderboards', {
+      ...item,
+      breakdownAttributes: breakdown.map((key) => attributes.find((one) => one.key === key)?.id),
+    })
+    const values = largeValues(GROWING.control, 0, 10)
+    await tenant.event('m', { id: 'ada', attributes: values }, 1)
+    const ids = ['ada', ...(await copies(tenant, 'ada', users - 1))]
+    await env.DB.prepare(
+      `INSERT INTO events SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset, e.attributes
+       FROM events e, users u WHERE e.user_iid = unhex(?2, '-') AND u.tenant_id = ?1 AND u.id <> 'ada'`,
+    )
+      .bind(tenant.id, await iidOf(tenant, 'ada'))
+      .run()
+    return { tenant, metric, board, ids, values }
+  }
+
+  it('L3, L12: everybody is counted, in as many parts as there is room for; the export has all runs (U8)', async () => {
+    const { tenant, board, ids } = await withGroups(100)
+    await tenant.admin('PATCH', '/leaderboards', [{ id: board, status: 'active' }])
+    const ranked = () =>
+      runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) =>
+        storage.sql
+          .exec<{ userId: string; bytes: number }>(
+            'SELECT user_id AS userId, octet_length(grp) AS bytes FROM scores',
+          )
+          .toArray(),
+      )
+    const rows = await ranked()
+    expect(rows.map(({ userId }) => userId).toSorted()).toEqual(ids.toSorted())
+    expect(Math.min(...rows.map(({ bytes }) => bytes))).toBeGreaterThan(60_000)
+    // As many final runs as a call of the object could not answer at once, and as its answer holds.
+    const iid = await iidOf(tenant, 'ada')
+    await runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) => {
+      storage.sql.exec(
+        `INSERT INTO finals SELECT n, grp, 1, 'ada', ?1, 1, 1 FROM scores,
+           (WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 600) SELECT n FROM n)
+         WHERE user_id = 'ada'`,
+        iid,
+      )
+    })
+    const places = z
+      .array(z.object({ start: z.string(), group: z.array(z.string()) }))
+      .parse(at((await tenant.admin('GET', '/users/ada/export')).body, 'leaderboards'))
+    expect(places).toHaveLength(601)
+    expect(new Set(places.map(({ start }) => start)).size).toBe(601)
+    expect(places[0]?.group).toEqual(breakdown.map(() => GROWING.control.repeat(1_000)))
+  })
+
+  it('W5: who has another rank is told of whole, however large', async () => {
+    const { tenant, metric } = await withLargeUser()
+    const ids = ['ada', ...(await copies(tenant, 'ada', 9))]
+    const item = { key: 'board', name: 'Board', rankBy: 'metric', metricId: metric }
+    await tenant.create('/leaderboards', item)
+    await subscribe(tenant, 'leaderboard.rank_changed')
+    const run = { start: 20_000, end: null }
+    const rank = { rank: 1, value: 1, previousRank: null, previousValue: null }
+    const facts = await Promise.all(
+      ids.map(async (userId): Promise<Fact> => {
+        return { type: 'leaderboard.rank_changed', run, userId, iid: await iidOf(tenant, userId), ...rank }
+      }),
+    )
+    const { DB, most } = measuredD1()
+    const { COURIER, told } = couriersThatListen()
+    const context = { ...contextOf(tenant.id, DB), env: { ...env, DB, COURIER } }
+    const config = await presentConfiguration(context)
+    const [board] = config.leaderboards
+    if (board === undefined) throw new Error('no board')
+    await tellNews(
+      context,
+      config,
+      board,
+      [{ no: 1, id: newId(instant(NOON)), at: instant(NOON), facts }],
+      instant(NOON),
+    )
+    expect(told.flat().map(({ body }) => at(JSON.parse(body), 'user', 'id'))).toEqual(ids)
+    expect(most.read).toBeLessThan(MOST)
+  })
+})
+
+describe('calls and parameters', () => {
+  it('E3: commands of a user go through the lane in as many calls as they need', async () => {
+    const tenant = await largeTenant()
+    await fill(tenant, 'ada', GROWING.control)
+    const calls: number[] = []
+    const { DB } = faulty(async (run, write) => {
+      if (write % 2 === 0) await tenant.app('PUT', '/users/ada', { name: `n${write}` })
+      return run()
+    })
+    const USER_LANE = new Proxy(env.USER_LANE, {
+      get: (target, name) =>
+        name !== 'getByName'
+          ? Reflect.get(target, name)
+          : (lane: string) => ({
+              commit: async (line: { tenantId: string; userId: string }, messages: string) => {
+                const reply = await target.getByName(lane).commit(line, messages)
+                calls.push(messages.length + reply.length)
+                return reply
+              },
+            }),
+    })
+    const conflicting = new Proxy(DB, {
+      get: (target, name) =>
+        name === 'batch'
+          ? async (statements: D1PreparedStatement[]) => {
+              await tenant.app('PUT', '/users/ada', { name: crypto.randomUUID() })
+              return target.batch(statements)
+            }
+          : Reflect.get(target, name),
+    })
+    const through = tenant.through(newApp({ DB: conflicting, USER_LANE }))
+    const names = Array.from({ length: 20 }, (_, n) => `Ada ${n}`)
+    const answers = await Promise.all(names.map((name) => through.app('PUT', '/users/ada', { name })))
+    expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200))
+    expect(at(answers[3]?.body, 'attributes')).toEqual(largeValues(GROWING.control))
+    expect(calls.reduce((sum, one) => sum + one)).toBeGreaterThan(names.length * 1_200_000)
+    expect(Math.max(...calls)).toBeLessThan(MOST)
+  })
+})

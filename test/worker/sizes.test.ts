@@ -1,0 +1,316 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { presentConfiguration } from '../../src/modules/configuration/configuration.service'
+import { deliver } from '../../src/modules/leaderboards/delivery.service'
+import { noticeStep } from '../../src/modules/notifications/notices.service'
+import { activeBetween, gainsBetween } from '../../src/modules/notifications/schedule.repository'
+import { drain } from '../../src/modules/outbox/drain.service'
+import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { workOff } from '../../src/modules/timekeeper/work.service'
+import { instant } from '../../src/shared/clock'
+import { micros } from '../../src/shared/decimal'
+import { newId } from '../../src/shared/ids'
+import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
+import { contextOf } from './contexts'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+import {
+  achievements,
+  copies,
+  count,
+  couriersThatListen,
+  GROWING,
+  iidOf,
+  keepLetters,
+  largeTenant,
+  largeValues,
+  MOST,
+  measuredD1,
+  strictD1,
+  unreached,
+  withLargeUser,
+} from './large'
+import { lettersOf, subscribe } from './letters'
+
+/*
+ * The platform's limits are in bytes, and the interfaces' are in characters and numbers: whatever the interfaces take must pass where the
+ * largest of it comes together. The local D1 takes more than the documented one, so that these tests go through `strictD1`.
+ */
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+/** Has a webhook be sent nothing. */
+const silently = (tenant: TestTenant, id: string) =>
+  tenant.admin('PATCH', '/webhooks', [{ id, status: 'inactive' }])
+
+describe('what is told of a user as large as may be', () => {
+  it('W2: an event that completes many achievements has them told, the user once', async () => {
+    const { tenant, metric } = await withLargeUser()
+    await achievements(tenant, metric, 30)
+    const webhook = await subscribe(tenant, 'achievement.completed')
+    expect((await tenant.through(newApp({ DB: strictD1() })).event('m', 'ada', 1)).status).toBe(201)
+    const { results } = await env.DB.prepare(
+      'SELECT octet_length(messages) AS n FROM outbox WHERE tenant_id = ?1',
+    )
+      .bind(tenant.id)
+      .all<{ n: number }>()
+    expect(results.map(({ n }) => Math.round(n / 100_000))).toEqual([12])
+    const { COURIER, told } = couriersThatListen()
+    const { DB, most } = measuredD1()
+    const context = contextOf(tenant.id, DB)
+    await drain({ ...context, env: { ...context.env, COURIER } })
+    const calls = told.map((letters) => letters.reduce((sum, { body }) => sum + body.length, 0))
+    expect(calls.reduce((sum, one) => sum + one)).toBeGreaterThan(32 * 2 ** 20)
+    expect(Math.max(...calls, most.read)).toBeLessThan(MOST)
+    expect([await count(tenant, 'outbox'), await lettersOf(webhook)]).toEqual([0, []])
+  })
+
+  it('U8: the export has all that was told of them', async () => {
+    const tenant = await newTenant()
+    await tenant.app('PUT', '/users/ada', {})
+    const webhookId = await subscribe(tenant, 'streak.lost')
+    await silently(tenant, webhookId)
+    const iid = await iidOf(tenant, 'ada')
+    const user = largeValues(GROWING.control)
+    const ids = await keepLetters(
+      `webhook:${webhookId}`,
+      29,
+      NOON,
+      iid,
+      JSON.stringify({ type: 'streak.lost', user }),
+    )
+    const { body } = await tenant.admin('GET', '/users/ada/export')
+    const Deliveries = z.array(z.object({ id: z.string(), payload: z.unknown() }))
+    const deliveries = Deliveries.parse(at(body, 'deliveries'))
+    expect(deliveries.map(({ id }) => id)).toEqual(ids)
+    expect(deliveries.at(-1)?.payload).toEqual({ type: 'streak.lost', user })
+    expect((await tenant.admin('GET', `/webhooks/${webhookId}/deliveries?limit=100`)).body).toHaveLength(29)
+  })
+
+  it('N2: notices are told some at a time, and hold up nothing (C1)', async () => {
+    const { tenant, metric } = await withLargeUser()
+    await achievements(tenant, metric, 9)
+    const webhook = await subscribe(tenant, 'emails.achievement_due')
+    await tenant.event('m', 'ada', 1)
+    expect(await count(tenant, 'notices')).toBe(9)
+    const { DB, most } = measuredD1()
+    const context = contextOf(tenant.id, DB)
+    const [work] = (await nextWorkOf(context.db)).filter(({ kind }) => kind === 'notices')
+    if (work === undefined) throw new Error('no notices')
+    await noticeStep(context, work, instant(NOON + DAY))
+    const left = await count(tenant, 'notices')
+    expect([left > 2, left < 9, Math.max(most.read, most.written) < MOST]).toEqual([true, true, true])
+    await moveTo(NOON + DAY)
+    expect(await count(tenant, 'notices')).toBe(0)
+    const told = await lettersOf(webhook)
+    const keys = told.map(({ body }) => at(body, 'achievement', 'key'))
+    expect(new Set(keys).size).toBe(9)
+    expect(told).toHaveLength(9)
+    expect(at(told[0]?.body, 'user', 'attributes')).toEqual(largeValues(GROWING.control))
+  })
+})
+
+describe('work on many users as large as may be', () => {
+  it('U8: parked events and those that wait are exported whole', async () => {
+    const { tenant } = await withLargeUser(GROWING.quote)
+    const user = { id: 'ada', attributes: largeValues(GROWING.quote) }
+    const events = Array.from({ length: 8 }, (_, n) => ({ key: 'm', user, value: n + 1 }))
+    const send = tenant.through(newApp({ DB: strictD1(), TIMEKEEPER: unreached }))
+    expect((await send.admin('POST', '/metrics/events', events)).status).toBe(202)
+    // The second of them can't be read, and is put aside.
+    await env.DB.prepare(
+      `UPDATE inbox SET events = json_set(events, '$[1].kind', 'other') WHERE "offset" = 0 AND tenant_id = ?1`,
+    )
+      .bind(tenant.id)
+      .run()
+    const { DB, most } = measuredD1()
+    const asked = tenant.through(newApp({ DB }))
+    const exported = await asked.admin('GET', '/users/ada/export')
+    const Waiting = z.array(z.object({ value: z.number(), user: z.record(z.string(), z.unknown()) }))
+    const waiting = Waiting.parse(at(exported.body, 'waitingEvents'))
+    expect(waiting.map(({ value }) => value)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+    expect(waiting[7]?.user).toEqual(user)
+    await workOff(contextOf(tenant.id, DB), {
+      to: instant(NOON),
+      steps: 50,
+      mustAll: false,
+      grace: { ticks: 0, finals: 0 },
+      isSet: true,
+    })
+    expect([await count(tenant, 'inbox'), await count(tenant, 'parked_events')]).toEqual([0, 1])
+    const after = (await asked.admin('GET', '/users/ada/export')).body
+    expect(at(after, 'parkedEvents', 0, 'event', 'body', 'user')).toEqual(user)
+    expect(at(after, 'events')).toHaveLength(7)
+    expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
+  })
+})
+
+describe('what is listed', () => {
+  it('N4: a page of the log, of emails as long as may be', async () => {
+    const tenant = await newTenant()
+    const body = GROWING.wide.repeat(262_144)
+    const common = { userId: 'ada', iid: 'i', type: 'recap', title: 't', body, headers: {} }
+    const email = JSON.stringify({ ...common, channel: 'email', to: 'a@b.c' })
+    const push = JSON.stringify({ ...common, channel: 'push', tokens: [], taken: 0 })
+    const emails = await keepLetters(`email:${tenant.id}`, 66, NOON, null, email)
+    // Of the same moments as some of the emails, behind which they come.
+    const pushes = await keepLetters(`push:${tenant.id}`, 3, NOON + 5, null, push)
+    const newest = emails
+      .flatMap((id, n) => [...pushes.slice(n - 5, n - 4), id].slice(n < 5 ? -1 : 0))
+      .toReversed()
+    const page = async (query: string) => {
+      const { status, body: entries } = await tenant.admin('GET', `/notifications/log?${query}`)
+      expect(status).toBe(200)
+      return z.array(z.object({ id: z.string(), body: z.string() })).parse(entries)
+    }
+    const whole = await page('limit=100')
+    expect(whole.map(({ id }) => id)).toEqual(newest)
+    expect(new Set(whole.map((one) => one.body))).toEqual(new Set([body]))
+    expect((await page('limit=3&skip=60')).map(({ id }) => id)).toEqual(newest.slice(60, 63))
+  })
+})
+
+describe('leaderboards whose groups are as long as may be', () => {
+  const breakdown = Object.keys(largeValues('', 0, 10))
+
+  /** A board that is broken down by ten attributes, and users in its groups. */
+  async function withGroups(users: number) {
+    const tenant = await largeTenant()
+    const metric = await tenant.metric('m')
+    const attributes = z
+      .array(z.object({ id: z.string(), key: z.string() }))
+      .parse((await tenant.admin('GET', '/attributes?limit=100')).body)
+    const item = {
+      key: 'board',
+      name: 'Board',
+      rankBy: 'metric',
+      metricId: metric,
+      runUnit: 'day',
+      runInterval: 1,
+    }
+    const board = await tenant.create('/leaderboards', {
+      ...item,
+      breakdownAttributes: breakdown.map((key) => attributes.find((one) => one.key === key)?.id),
+    })
+    const values = largeValues(GROWING.control, 0, 10)
+    await tenant.event('m', { id: 'ada', attributes: values }, 1)
+    const ids = ['ada', ...(await copies(tenant, 'ada', users - 1))]
+    await env.DB.prepare(
+      `INSERT INTO events SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset, e.attributes
+       FROM events e, users u WHERE e.user_iid = unhex(?2, '-') AND u.tenant_id = ?1 AND u.id <> 'ada'`,
+    )
+      .bind(tenant.id, await iidOf(tenant, 'ada'))
+      .run()
+    return { tenant, metric, board, ids, values }
+  }
+
+  it('L11: changes of many users are delivered in calls that are short enough, and so are repairs', async () => {
+    const { tenant, metric, board } = await withGroups(1)
+    await tenant.admin('PATCH', '/leaderboards', [{ id: board, status: 'active' }])
+    const context = contextOf(tenant.id)
+    const config = await presentConfiguration(context)
+    const wide = GROWING.wide.repeat(252)
+    const values = new Map(
+      config.attributes.slice(0, 10).map(({ id }) => [id, `${GROWING.control.repeat(999)}中`] as const),
+    )
+    const changes = Array.from({ length: 400 }, (_, n) => ({
+      before: null,
+      after: {
+        id: `${wide}${n}`,
+        iid: newId(instant(NOON)),
+        seq: 1,
+        changed: instant(NOON),
+        touched: new Map(),
+        profile: { tz: null, attributes: values },
+      },
+      event: {
+        id: 'e',
+        metricId: metric,
+        at: instant(NOON),
+        seq: 1,
+        value: micros(1),
+        utcOffset: 0,
+        attributes: new Map(),
+      },
+      awards: [],
+      growth: 0,
+    }))
+    const calls: number[] = []
+    const repairs: number[] = []
+    const LEADERBOARD = boardsWith(async (_go, message) => {
+      // Two bytes each, since the value holds a character beyond Latin-1.
+      calls.push(2 * JSON.stringify(message).length)
+      return { placements: message.changes.map(() => null), rowsWritten: 0 }
+    })
+    const REPAIRS = queueWith(async (message) => {
+      repairs.push(new TextEncoder().encode(JSON.stringify(message)).length)
+    })
+    await deliver({ ...context, env: { ...env, LEADERBOARD } }, config, changes, instant(NOON))
+    expect([calls.length > 5, Math.max(...calls) < 2 ** 24]).toEqual([true, true])
+    const lost = boardsWith(() => Promise.reject(new Error('lost')))
+    await deliver({ ...context, env: { ...env, LEADERBOARD: lost, REPAIRS } }, config, changes, instant(NOON))
+    expect([repairs.length > 4, Math.max(...repairs) < 100_000]).toEqual([true, true])
+  })
+})
+
+describe('calls and parameters', () => {
+  it('N2: what many users have gained is asked for in parameters that are short enough', async () => {
+    const tenant = await newTenant()
+    const metrics = new Map(
+      Array.from(
+        { length: 1_000 },
+        () => [crypto.randomUUID(), { total: micros(1), highest: micros(1) }] as const,
+      ),
+    )
+    const users = Array.from({ length: 60 }, () => ({ iid: crypto.randomUUID(), metrics, points: new Map() }))
+    const { db } = contextOf(tenant.id, strictD1())
+    expect((await gainsBetween(db, users, { start: 1, end: 7 })).size).toBe(0)
+    expect((await activeBetween(db, users, { start: 1, end: 7 })).size).toBe(0)
+  })
+
+  it('G2: a user for whom no row has room is refused, and nothing is stored', async () => {
+    const tenant = await largeTenant()
+    await tenant.metric('m')
+    await tenant.event('m', { id: 'ada', attributes: { a000: 'short' } }, 1)
+    const small = tenant.through(newApp({ DB: strictD1(50_000) }))
+    const user = { id: 'ada', attributes: largeValues('a') }
+    const answers = await Promise.all([
+      small.event('m', user, 2),
+      small.event('m', { id: 'bob' }, 2),
+      small.event('m', user, 3),
+      small.app('PATCH', '/users/ada', { attributes: largeValues('a') }),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([422, 201, 422, 422])
+    expect(at(answers[0]?.body, 'error')).toMatch(/2 MB/)
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ attributes: { a000: 'short' } })
+    expect((await tenant.app('GET', '/users/ada/metrics/m')).body).toMatchObject({ current: 1 })
+  })
+
+  it('U8: the erasure of a user with any number of keys', async () => {
+    const tenant = await newTenant()
+    await tenant.app('PUT', '/users/ada', {})
+    await env.DB.prepare(
+      `INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created)
+       WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 70000)
+       SELECT 'k' || n, 'app_' || printf('%028d', n), 'application', ?1, 'ada', 'h', 0 FROM n`,
+    )
+      .bind(tenant.id)
+      .run()
+    const through = tenant.through(newApp({ DB: strictD1(), TIMEKEEPER: unreached }))
+    expect((await through.admin('DELETE', '/users/ada')).status).toBe(200)
+    const { results } = await env.DB.prepare(
+      `SELECT octet_length(progress) AS bytes, json_array_length(progress, '$.prefixes') AS keys,
+         progress ->> '$.iid' IS NOT NULL AS own FROM due_work WHERE tenant_id = ?1 AND kind = 'erasure'`,
+    )
+      .bind(tenant.id)
+      .all<{ bytes: number; keys: number; own: number }>()
+    expect(results.map(({ keys }) => keys)).toEqual(Array.from({ length: 7 }, () => 10_000))
+    expect(results.filter(({ own }) => own === 1)).toHaveLength(1)
+    expect(Math.max(...results.map(({ bytes }) => bytes))).toBeLessThan(2_000_000)
+    // Its steps are those of any other erasure.
+    await env.DB.prepare("UPDATE due_work SET progress = json_set(progress, '$.prefixes', json('[]'))").run()
+    await moveTo(NOON + DAY)
+    expect(await count(tenant, 'due_work')).toBe(0)
+  })
+})
