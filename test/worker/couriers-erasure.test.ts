@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { CourierStore } from '../../src/modules/couriers/courier.store'
 import { forgetTime, moveTo, NOON } from './boards'
-import { hand, letter, withHook } from './couriers'
+import { hand, letter, log, withHook } from './couriers'
 import { lettersOf } from './letters'
 
 beforeEach(() => moveTo(NOON))
@@ -47,4 +47,41 @@ it('U8: takes an erased user out of the rankings that letters tell of, and leave
   })
   expect(finished?.body).toEqual({ ...parsed(1), leaderboard: { ...parsed(1).leaderboard, rankings: [] } })
   expect(others.map(({ body }) => body)).toEqual([parsed(2), parsed(3), parsed(4)])
+})
+
+it('U8: keeps nothing of what is answered to an event of a leaderboard, which may name an erased user', async () => {
+  const setup = await withHook()
+  const { destination, courier, hook } = setup
+  await hook.plan({ status: 500, body: 'unknown user Ada Lovelace', always: true })
+  const board = letter(NOON, 'board:b', { event: 'leaderboard.changed' })
+  const rank = letter(NOON, 'ada', { event: 'leaderboard.rank_changed' })
+  const own = letter(NOON, 'bob')
+  await hand(destination, NOON, board, rank, own)
+  await moveTo(NOON)
+  const errors = async () =>
+    (await log(setup)).map(({ event, lastStatus, lastError }) => [event, lastStatus, lastError])
+  const quoted = ['streak.lost', 500, 'answered 500: unknown user Ada Lovelace']
+  expect((await errors()).toSorted()).toEqual([
+    ['leaderboard.changed', 500, 'answered 500'],
+    ['leaderboard.rank_changed', 500, 'answered 500'],
+    quoted,
+  ])
+  await hook.plan({ drop: true, always: true })
+  const cut = letter(NOON + 1, 'board:c', { event: 'leaderboard.finished' })
+  await hand(destination, NOON + 1, cut)
+  await moveTo(NOON + 1)
+  expect(await errors()).toContainEqual(['leaderboard.finished', null, 'no answer'])
+  // What an earlier version has kept goes when somebody is erased, whoever that is.
+  await runInDurableObject(courier, (_, { storage }) => {
+    storage.sql.exec(
+      `UPDATE letters SET last_error = CASE event WHEN 'leaderboard.finished' THEN 'no answer: Ada'
+         ELSE 'answered 500: unknown user Ada Lovelace: no' END WHERE event <> 'streak.lost'`,
+    )
+    new CourierStore(storage.sql).erase({ iid: 'x', userId: 'ada' })
+  })
+  const after = await errors()
+  expect(JSON.stringify(after.filter(([event]) => event !== 'streak.lost'))).not.toContain('Ada')
+  expect(after).toContainEqual(['leaderboard.finished', null, 'no answer'])
+  expect(after).toContainEqual(['leaderboard.changed', 500, 'answered 500'])
+  expect(after).toContainEqual(quoted)
 })

@@ -340,7 +340,14 @@ describe('leaderboards whose groups are as long as may be', () => {
     const rank = { rank: 1, value: 1, previousRank: null, previousValue: null }
     const facts = await Promise.all(
       ids.map(async (userId): Promise<Fact> => {
-        return { type: 'leaderboard.rank_changed', run, userId, iid: await iidOf(tenant, userId), ...rank }
+        return {
+          type: 'leaderboard.rank_changed',
+          run,
+          group: [],
+          userId,
+          iid: await iidOf(tenant, userId),
+          ...rank,
+        }
       }),
     )
     const { DB, most } = measuredD1()

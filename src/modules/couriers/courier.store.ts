@@ -114,6 +114,9 @@ const SQL = {
       WHERE value ->> '$.userId' <> ?1)))
     WHERE event GLOB 'leaderboard.*' AND instr(body, '"userId":' || ?2) > 0
       AND json_type(body, '$.leaderboard.rankings') = 'array'`,
+  // Entries of earlier versions quote what the other side has answered, which may name the user.
+  unquote: `UPDATE letters SET last_error = substr(last_error, 1, instr(last_error, ':') - 1)
+    WHERE event GLOB 'leaderboard.*' AND (last_error GLOB 'answered *: *' OR last_error GLOB 'no answer: *')`,
   outdated: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
   oldest: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OLDEST})`,
   settled: "SELECT count(*) AS count FROM letters WHERE status <> 'pending'",
@@ -266,11 +269,12 @@ export class CourierStore {
     return this.#firstRows(SQL.held, iid, ...from)
   }
 
-  /** Forgets all letters about a user, and their places in what others tell of leaderboards (U8). */
+  /** Forgets all letters about a user, and the user in what others tell of leaderboards (U8). */
   erase({ iid, userId }: EraseRequest): void {
     this.#run(SQL.unnameErased, iid)
     this.#run(SQL.erase, iid)
     this.#run(SQL.unrank, userId, JSON.stringify(userId))
+    this.#run(SQL.unquote)
   }
 
   /** Deletes settled letters of before a moment, so many at most; tells how many that were. */

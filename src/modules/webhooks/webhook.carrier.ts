@@ -19,7 +19,7 @@ export function webhookCarrier(
   const seconds = variables.WEBHOOK_TIMEOUT
   return {
     mayRepeat: true,
-    async attempt({ id, body }): Promise<Attempt> {
+    async attempt({ id, event, body }): Promise<Attempt> {
       // What may be called may have changed since it was set (W1).
       const target = targetOf(url, targetRules(variables))
       if ('refused' in target)
@@ -36,11 +36,13 @@ export function webhookCarrier(
           redirect: 'manual',
           signal: limit.signal,
         })
-        return await judged(response)
+        return await judged(response, mayQuote(event))
       } catch (error) {
         const told = limit.signal.aborted
           ? `no answer within ${seconds} seconds`
-          : brokenOff(error, target.url)
+          : mayQuote(event)
+            ? brokenOff(error, target.url)
+            : 'no answer'
         return { kind: 'failed', status: null, error: told }
       } finally {
         clearTimeout(timer)
@@ -49,14 +51,21 @@ export function webhookCarrier(
   }
 }
 
+/**
+ * Whether the log may keep what the other side says of an event. An event of a leaderboard tells of several users, and its log entry stays
+ * when one of them is erased: an answer that repeats a name would keep it (U8).
+ */
+const mayQuote = (event: string): boolean => !event.startsWith('leaderboard.')
+
 /** What an answer means. Only what the log keeps of its body is read, and nothing of a success. */
-async function judged(response: Response): Promise<Attempt> {
+async function judged(response: Response, isQuoted: boolean): Promise<Attempt> {
   const { status } = response
   if (status >= 200 && status < 300) {
     await response.body?.cancel().catch(() => undefined)
     return { kind: 'delivered', status }
   }
-  const text = await beginning(response.body)
+  const text = isQuoted ? await beginning(response.body) : ''
+  if (!isQuoted) await response.body?.cancel().catch(() => undefined)
   return { kind: 'failed', status, error: text === '' ? `answered ${status}` : `answered ${status}: ${text}` }
 }
 
