@@ -4,6 +4,7 @@ import { findKeyRecord } from '../modules/keys/keys.repository'
 import { type KeyRecord, sameInConstantTime, sha256, splitKey } from '../modules/keys/keys.rules'
 import {
   findTenantId,
+  findTenantIdOrArchived,
   IMPLICIT_TENANT_ID,
   isCalled,
   parseStanding,
@@ -13,7 +14,7 @@ import {
 } from '../modules/tenants/tenants.repository'
 import { systemNow } from '../shared/clock'
 import { limit } from './limits'
-import type { Surface } from './operation'
+import type { OperationSpec, Surface } from './operation'
 
 /** What a request's headers claim; D1 has not confirmed it yet (K2). */
 export type Claim = {
@@ -26,6 +27,8 @@ export type Claim = {
   tenantName: string | null
   /** The tenant that the key belongs to; null for an admin key. */
   keyTenantId: string | null
+  /** Whether the tenant may be an archived one (U8). */
+  archived: boolean
 }
 
 /** Whose key a request came with. */
@@ -38,7 +41,7 @@ type Bearer = Pick<Claim, 'access' | 'prefix' | 'keyTenantId'>
 export async function readClaim(
   ctx: Context,
   headers: Headers,
-  { account = false }: { account?: boolean | undefined } = {},
+  { account = false, archived = false }: Pick<OperationSpec, 'account' | 'archived'> = {},
 ): Promise<Claim> {
   const key = headers.get('x-api-key')
   const bearer = key ? await bearerOf(ctx, key) : null
@@ -47,8 +50,10 @@ export async function readClaim(
   const { access, prefix, keyTenantId } = bearer
   const isAnyTenant = account && ctx.variables.MULTI_TENANCY === 'on'
   const tenantName = isAnyTenant ? null : headers.get('tenant-id') || null
-  const tenantId = isAnyTenant ? IMPLICIT_TENANT_ID : await tenantOf(ctx, keyTenantId, tenantName)
-  return { access, prefix, tenantId, tenantName, keyTenantId }
+  const tenantId = isAnyTenant
+    ? IMPLICIT_TENANT_ID
+    : await tenantOf(ctx, { keyTenantId, tenantName, archived })
+  return { access, prefix, tenantId, tenantName, keyTenantId, archived }
 }
 
 /** Whom a key is of; null where there is no such key. */
@@ -71,12 +76,17 @@ function accessBy({ kind, tenantId, userId }: KeyRecord): Access | null {
 }
 
 /** The tenant that a key and the `Tenant-ID` header name together (T1, T2). */
-async function tenantOf(ctx: Context, keyTenantId: string | null, name: string | null) {
+async function tenantOf(
+  ctx: Context,
+  { keyTenantId, tenantName: name, archived }: Pick<Claim, 'keyTenantId' | 'tenantName' | 'archived'>,
+) {
   if (ctx.variables.MULTI_TENANCY === 'off') {
     if (keyTenantId !== null && keyTenantId !== IMPLICIT_TENANT_ID) throw refusals.keyInvalid()
     return name === null ? IMPLICIT_TENANT_ID : refusals.tenantUnexpected()
   }
   if (name === null) return keyTenantId ?? refusals.tenantMissing()
+  // What is remembered may have been archived, and its name be another's: that would be found out by nobody.
+  if (archived) return (await findTenantIdOrArchived(ctx.db, name)) ?? refusals.tenantUnknown()
   const { tenantNames } = ctx.instance
   const known = tenantNames.get(name)
   // What is remembered is confirmed before anything comes of it; a refusal would not be.
@@ -135,7 +145,7 @@ export async function byPresentName<T>(
     const mayBeStale = tenantName !== null && typeof claim.tenantId === 'string'
     if (!mayBeStale || !(error instanceof Refusal) || error.status !== 404) throw error
     ctx.instance.tenantNames.delete(tenantName)
-    const tenantId = await tenantOf(ctx, claim.keyTenantId, tenantName)
+    const tenantId = await tenantOf(ctx, claim)
     if (tenantId === claim.tenantId) throw error
     return work({ ...claim, tenantId })
   }
@@ -152,6 +162,6 @@ export async function enterAccount(ctx: Context, surface: Surface, claim: Claim)
 async function standingOf(ctx: Context, claim: Claim): Promise<Standing> {
   const tenantId = typeof claim.tenantId === 'string' ? claim.tenantId : IMPLICIT_TENANT_ID
   const prefixes = claim.prefix === null ? [] : [claim.prefix]
-  const [result] = await ctx.db.batch([standingStatement(ctx.db, tenantId, prefixes)])
+  const [result] = await ctx.db.batch([standingStatement(ctx.db, tenantId, prefixes, claim)])
   return parseStanding(result)
 }

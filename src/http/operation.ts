@@ -25,6 +25,8 @@ export type OperationSpec = {
   surface: Surface
   /** Whether it is for the whole account, and so takes no `Tenant-ID` (T2). */
   account?: boolean
+  /** Whether it also serves archived tenants, whose users can still be exported and erased (U8). */
+  archived?: boolean
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Below the interface's base, with `{name}` for parameters. */
   path: string

@@ -109,6 +109,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'modules/tenants/tenants.repository': {
     standingStatement: TENANTS,
     findTenantId: TENANTS,
+    findTenantIdOrArchived: TENANTS,
     listTenants: TENANTS,
     findTenants: TENANTS,
     insertTenants: TENANTS,

@@ -70,6 +70,7 @@ export const enterDemo = (ctx: Context): Promise<Scope> =>
     tenantId: IMPLICIT_TENANT_ID,
     tenantName: null,
     keyTenantId: null,
+    archived: false,
   })
 
 /** Whether the demo is still to be loaded: nothing was ever configured but the first steps of the demo itself. */

@@ -21,7 +21,7 @@ export const isCalled = ({ id, customerId }: Tenant, name: string): boolean =>
 
 /** What one statement says of a request's standing: the tenant, the clock, and which of the keys still exist. */
 export type Standing = {
-  /** Null where there is no such active tenant. */
+  /** Null if there is no such tenant, or it is not active (see `standingStatement`). */
   tenant: Tenant | null
   /** The test clock's time where it is set (C1). */
   clock: Instant | null
@@ -33,7 +33,7 @@ const STANDING = `
   SELECT t.id, t.customer_id, t.config_version,
     (SELECT now FROM test_clock WHERE ?3) AS clock,
     (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k ON k.prefix = p.value) AS keys
-  FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND t.status = 'active'`
+  FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND (t.status = 'active' OR (?4 AND t.status = 'archived'))`
 
 const StandingRow = z.object({
   id: z.string().nullable(),
@@ -44,13 +44,17 @@ const StandingRow = z.object({
 })
 const Prefixes = z.array(z.string())
 
-/** Reads a request's standing; part of a batch, so that the clock and the keys cost no round trip (K2, C1). */
+/**
+ * Reads a request's standing; part of a batch, so that the clock and the keys cost no round trip (K2, C1). The tenant must be active, or with
+ * `archived` may be archived (U8).
+ */
 export function standingStatement(
   db: AccountDatabase,
   tenantId: string,
   prefixes: readonly string[],
+  { archived }: { archived: boolean } = { archived: false },
 ): D1PreparedStatement {
-  return db.statement(STANDING, tenantId, JSON.stringify(prefixes), db.testClock ? 1 : 0)
+  return db.statement(STANDING, tenantId, JSON.stringify(prefixes), db.testClock ? 1 : 0, archived ? 1 : 0)
 }
 
 /** What `standingStatement` has read. */
@@ -75,6 +79,23 @@ const NAMED = `
 export async function findTenantId(db: AccountDatabase, reference: string): Promise<string | null> {
   const [row] = await db.rows(db.statement(NAMED, reference))
   return row === undefined ? null : z.object({ id: z.string() }).parse(row).id
+}
+
+const NAMED_OR_ARCHIVED = `
+  SELECT id, status FROM tenants WHERE (id = lower(?1) OR customer_id = ?1) AND status IN ('active', 'archived')
+    AND ${IS_KNOWN}
+  ORDER BY id = lower(?1) DESC, status = 'active' DESC LIMIT 2`
+
+/**
+ * The same, also of an archived tenant (U8), unless an active one is called so. Null if there is none, or if several archived tenants had the
+ * customer's identifier: they can be told apart by their UUIDs alone.
+ */
+export async function findTenantIdOrArchived(db: AccountDatabase, reference: string): Promise<string | null> {
+  const rows = await db.rows(db.statement(NAMED_OR_ARCHIVED, reference))
+  const [first, second] = z.array(z.object({ id: z.string(), status: z.string() })).parse(rows)
+  if (first === undefined) return null
+  const isSure = first.id === reference.toLowerCase() || first.status === 'active' || second === undefined
+  return isSure ? first.id : null
 }
 
 const COLUMNS = 'tenants.id, customer_id AS customerId, name, status, created, updated'
