@@ -42,6 +42,7 @@ const LONG_WORKERS = [
   'leaderboards-faults',
   'leaderboards.property',
   'outbox-faults',
+  'purge-faults',
   'schedule.property',
   'sizes-many',
   'timekeeper-faults',

@@ -8,20 +8,20 @@ import type { TenantDatabase } from './database'
  * fails: `json()` on a text that is no JSON.
  */
 const CONFIGURATION_UNCHANGED = `
-  SELECT CASE WHEN (SELECT config_version FROM tenants WHERE id = ?1) = ?2 THEN 1 ELSE json('conflict') END`
+  SELECT CASE WHEN (SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2 THEN 1 ELSE json('conflict') END`
 
 const BOTH_UNCHANGED = `
-  SELECT CASE WHEN (SELECT config_version FROM tenants WHERE id = ?1) = ?2
+  SELECT CASE WHEN (SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4
     THEN 1 ELSE json('conflict') END`
 
-/** Holds while the tenant's configuration is at this version. */
+/** Holds while the tenant is active, and its configuration at this version. */
 export function configurationUnchanged(db: TenantDatabase, version: number): D1PreparedStatement {
   return db.statement(CONFIGURATION_UNCHANGED, db.tenantId, version)
 }
 
 /**
- * Holds while the configuration is at this version and the user is as read: the same person (`iid`) at the same `seq`, or, where
+ * Holds while the tenant is active, the configuration at this version and the user as read: the same person (`iid`) at the same `seq`, or, where
  * null, absent.
  */
 export function bothUnchanged(
@@ -63,12 +63,12 @@ export type Unmoved = string | null
  */
 export const amongUnmoved = (iid: 'value ->> 0' | 'value ->> 1'): string => `(?3 IS NULL OR ${iid} IN (
     SELECT g.value ->> 0 FROM json_each(?3, '$.users') g
-    WHERE (SELECT config_version FROM tenants WHERE id = ?2) = ?3 ->> 'version'
+    WHERE (SELECT config_version FROM tenants WHERE id = ?2 AND status = 'active') = ?3 ->> 'version'
       AND coalesce((SELECT now FROM test_clock WHERE ?3 ->> 'testClock'), 0) = ?3 ->> 'clock'
       AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?2 AND id = g.value ->> 1), '') = g.value ->> 2))`
 
 /**
- * Those users who are as read, while the configuration is at this version and the test clock stands where it did (null where it is not
+ * Those users who are as read, while the tenant is active, the configuration at this version and the test clock stands where it did (null where it is not
  * set): the same persons at the same `seq`, or, where `was` is null, absent. `iid` is whom the rows are about.
  */
 export function unmoved(

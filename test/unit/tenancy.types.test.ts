@@ -46,6 +46,7 @@ type Modules = {
   'modules/streaks/rankings.repository': typeof import('../../src/modules/streaks/rankings.repository')
   'modules/streaks/streaks.repository': typeof import('../../src/modules/streaks/streaks.repository')
   'modules/summaries/day-sums.repository': typeof import('../../src/modules/summaries/day-sums.repository')
+  'modules/tenants/purge.repository': typeof import('../../src/modules/tenants/purge.repository')
   'modules/tenants/tenants.repository': typeof import('../../src/modules/tenants/tenants.repository')
   'modules/timekeeper/timekeeper.repository': typeof import('../../src/modules/timekeeper/timekeeper.repository')
   'modules/users/changes.repository': typeof import('../../src/modules/users/changes.repository')
@@ -106,6 +107,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'modules/streaks/rankings.repository': null,
   'modules/streaks/streaks.repository': null,
   'modules/summaries/day-sums.repository': { forgetDaySums: ONE_CLOCK },
+  'modules/tenants/purge.repository': null,
   'modules/tenants/tenants.repository': {
     standingStatement: TENANTS,
     findTenantId: TENANTS,

@@ -198,6 +198,8 @@ describe('D1 is away', () => {
         return storage.getAlarm()
       })
     const failed = Date.now()
+    // It has been used before: one that keeps nothing yet asks D1 first whether there is such a tenant.
+    await runInDurableObject(setup.courier, (_, { storage }) => void new CourierStore(storage.sql))
     const alarm = await inside(async (courier) => {
       Object.defineProperty(courier, 'env', { value: { ...env, DB: away }, configurable: true })
       // Whoever hands over is told, and hands over again.

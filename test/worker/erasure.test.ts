@@ -12,6 +12,7 @@ import type { Bindings } from '../../src/env'
 import worker from '../../src/index'
 import { workOff } from '../../src/modules/timekeeper/work.service'
 import { instant } from '../../src/shared/clock'
+import { hasTables } from '../../src/shared/tables'
 import { bytes, number, numbered, readable } from '../readable'
 import {
   agrees,
@@ -57,7 +58,11 @@ const BOARD_TABLES = ['scores', 'finals', 'standings', 'history', 'told', 'outbo
 /** Everything that a leaderboard's object keeps, as JSON. */
 function boardRows(board: string): Promise<string> {
   return runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) =>
-    JSON.stringify(BOARD_TABLES.map((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray())),
+    JSON.stringify(
+      BOARD_TABLES.filter(() => hasTables(storage.sql)).map((table) =>
+        storage.sql.exec(`SELECT * FROM ${table}`).toArray(),
+      ),
+    ),
   )
 }
 

@@ -533,14 +533,16 @@ describe('application keys', () => {
       const { DB, count } = countedD1()
       const where = tenant.through(newApp({ ...overrides, DB }))
       expect((await where.as(own, 'GET', '/users/ada')).status).toBe(200)
-      return count.batches
+      return count
     }
-    const usual = await costOf({})
-    expect(await costOf({ KEYS: kvDown() })).toBe(usual + 1)
+    const { batches: usual } = await costOf({})
+    expect(await costOf({ KEYS: kvDown() })).toMatchObject({ batches: usual + 1 })
     const name = `key:${own.split('.')[0]}`
     for (const rubbish of ['null', '{}', '[]', '{"hash":1}', 'no JSON']) {
       await env.KEYS.put(name, rubbish)
-      expect(await costOf({})).toBe(usual + 1)
+      const count = await costOf({})
+      // Once the record is back in KV, D1 is asked after the answer whether the key is still there.
+      await vi.waitFor(() => expect(count.batches).toBe(usual + 2))
     }
     const down = tenant.through(newApp({ KEYS: kvDown() }))
     expect((await down.as(tampered(own), 'GET', '/users/ada')).status).toBe(401)

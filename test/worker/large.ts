@@ -1,5 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { CourierStore } from '../../src/modules/couriers/courier.store'
 import { instant } from '../../src/shared/clock'
 import { newId } from '../../src/shared/ids'
 import { at, newApp, newTenant, type TestTenant } from './harness'
@@ -192,8 +193,9 @@ export function keepLetters(
   subject: string | null,
   body: string,
 ): Promise<string[]> {
-  return runInDurableObject(env.COURIER.getByName(courier), (_, { storage }) =>
-    Array.from({ length: letters }, (_, n) => {
+  return runInDurableObject(env.COURIER.getByName(courier), (_, { storage }) => {
+    new CourierStore(storage.sql)
+    return Array.from({ length: letters }, (_, n) => {
       const id = newId(instant(from + n))
       const row = [from + n, id, subject, body]
       storage.sql.exec(
@@ -202,8 +204,8 @@ export function keepLetters(
         ...row,
       )
       return id
-    }),
-  )
+    })
+  })
 }
 
 /** Couriers that take everything over and carry nothing; what they were told, call by call. */

@@ -1,5 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { hasTables } from '../../src/shared/tables'
 import type { TestTenant } from './harness'
 import { Hook } from './receiver'
 
@@ -10,6 +11,7 @@ export type HeldLetter = { id: string; at: number; subject: string | null; event
 export async function lettersOf(webhookId: string): Promise<HeldLetter[]> {
   const courier = env.COURIER.getByName(`webhook:${webhookId}`)
   return runInDurableObject(courier, (_, { storage }) => {
+    if (!hasTables(storage.sql)) return []
     return storage.sql
       .exec<{ id: string; at: number; subject: string | null; event: string; body: string }>(
         'SELECT id, at, subject, event, body FROM letters ORDER BY at, seq, id',

@@ -34,6 +34,7 @@ const OF_THE_ACCOUNT = [
   'admin_tenants_update',
   'admin_tenants_delete',
   'admin_tenants_get',
+  'admin_tenants_purge',
   'admin_admin_keys_list',
   'admin_admin_keys_create',
   'admin_admin_keys_delete',

@@ -202,7 +202,9 @@ export async function loadConfiguration(source: Source): Promise<Configuration> 
   const results = await db.batch(LOAD.map((sql) => db.statement(sql, tenantId)))
   const rows = <S extends z.ZodType>(index: number, schema: S) =>
     z.array(schema).parse(results[index]?.results ?? [])
-  const { version, streaks, ...settings } = TenantRow.parse(results[0]?.results[0])
+  const [row] = results[0]?.results ?? []
+  if (row === undefined) throw new Error('the tenant is gone')
+  const { version, streaks, ...settings } = TenantRow.parse(row)
   const levels: Level[] = rows(4, LevelRow)
   const triggers: Trigger[] = rows(5, TriggerRow)
   const boosts: Boost[] = rows(6, BoostRow)

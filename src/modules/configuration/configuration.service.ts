@@ -6,7 +6,7 @@ import type { Instant } from '../../shared/clock'
 import { parseStanding, standingStatement } from '../tenants/tenants.repository'
 import { arm } from '../timekeeper/timekeeper.service'
 import type { Configuration } from './configuration'
-import { configurationAt, loadConfiguration } from './configuration.repository'
+import { configurationAt } from './configuration.repository'
 
 /** What a change of the configuration comes to. */
 export type Decision<T> = {
@@ -64,7 +64,7 @@ const TRIES = 50
  * Changes the configuration: `decide` looks at the present one and returns the statements; they are stored only if no
  * other change came in between, and raise the version, so that no event that was evaluated before can land after.
  * On a conflict `decide` is asked again with the newer configuration. Where D1's answer is lost, the tenant's row tells whether
- * the change was the last that went through.
+ * the change was the last that went through. Throws 404 if the tenant is not active any more.
  */
 export async function configure<T>(
   scope: Scope,
@@ -93,7 +93,9 @@ export async function configure<T>(
         if (rows.length > 0) return result
         throw error
       }
-      config = await loadConfiguration(sourceOf(scope))
+      const present = await presentState(scope)
+      if (present.config === null) throw refusals.tenantUnknown()
+      config = present.config
     }
   }
   throw refusals.unprocessable('The configuration kept changing while this change was made. Send it again')

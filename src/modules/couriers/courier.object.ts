@@ -5,8 +5,10 @@ import type { TenantContext } from '../../context'
 import type { Bindings } from '../../env'
 import { Instance } from '../../instance'
 import { type Instant, instant, systemNow } from '../../shared/clock'
+import { hasTables } from '../../shared/tables'
 import { readTestClock } from '../clock/clock.repository'
 import { presentState } from '../configuration/configuration.service'
+import { isActive } from '../tenants/tenants.repository'
 import { makeDue } from '../timekeeper/timekeeper.repository'
 import { arm } from '../timekeeper/timekeeper.service'
 import { carrierTo } from './carriers'
@@ -58,7 +60,10 @@ type Present = { read: Instant; clock: Instant | null; carrier: Carrier | 'waits
  * by its own alarm; for retries it has the Timekeeper call it (C2).
  */
 export class Courier extends DurableObject<Bindings> {
-  #store = new CourierStore(this.ctx.storage.sql)
+  /** What it keeps; null until that is needed. */
+  #opened: CourierStore | null = null
+  /** Whether its tenant was erased while this object was at work. */
+  #isPurged = false
   readonly #instance = new Instance()
   readonly #rounds = new CourierRounds(() => this.#store)
   #pruning = new Pruning()
@@ -70,11 +75,22 @@ export class Courier extends DurableObject<Bindings> {
   /** When the Timekeeper is going to call, as far as this knows. */
   #calledAt: Instant | null = null
 
+  get #store(): CourierStore {
+    this.#opened ??= new CourierStore(this.ctx.storage.sql)
+    return this.#opened
+  }
+
+  /** Whether it keeps anything. Whoever asks it without need leaves nothing behind. */
+  get #isUsed(): boolean {
+    return !this.#isPurged && (this.#opened !== null || hasTables(this.ctx.storage.sql))
+  }
+
   get #isDeleted(): boolean {
-    return this.#store.note('deleted') !== null
+    return this.#isUsed && this.#store.note('deleted') !== null
   }
 
   get #destination(): Destination | null {
+    if (!this.#isUsed) return null
     const note = this.#store.note('destination')
     return note === null ? null : Destination.parse(note)
   }
@@ -84,10 +100,11 @@ export class Courier extends DurableObject<Bindings> {
     return { ...context, db: context.db.of(tenantId) }
   }
 
-  /** Takes letters over, each once, to be carried. Those of a destination that was deleted are dropped. */
+  /** Takes letters over, each once, to be carried. Those of a destination that was deleted are dropped, and those of a tenant that was erased. */
   async accept(request: z.input<typeof AcceptRequest>): Promise<void> {
     const { destination, letters, now } = AcceptRequest.parse(request)
-    if (this.#isDeleted) return
+    if (!this.#isUsed && !(await isActive(this.#context(destination.tenantId).db))) return
+    if (this.#isPurged || this.#isDeleted) return
     this.#store.remember(destination)
     this.#store.add(letters, now)
     await this.#wake()
@@ -97,7 +114,11 @@ export class Courier extends DurableObject<Bindings> {
   /** Begins to carry, in a moment and whatever happens to whoever has called. */
   #wake(): Promise<void> {
     this.#rounds.lookAnew()
-    return this.ctx.storage.setAlarm(systemNow())
+    return this.#callAt(systemNow())
+  }
+
+  async #callAt(at: number): Promise<void> {
+    if (!this.#isPurged) await this.ctx.storage.setAlarm(at)
   }
 
   /** Under a set clock, has whoever moves it wait for what was handed over (C1). */
@@ -112,13 +133,14 @@ export class Courier extends DurableObject<Bindings> {
       await this.#inTurn(() => this.#run(null))
     } catch (error) {
       console.error(JSON.stringify({ level: 'error', courier: this.ctx.id.name, error: String(error) }))
-      await this.ctx.storage.setAlarm(systemNow() + PAUSE)
+      await this.#callAt(systemNow() + PAUSE)
     }
   }
 
   /** Sees to what is due (W4, C2). */
   async tend(request: z.input<typeof TendRequest>): Promise<z.input<typeof TendReply>> {
     const { now, wait } = TendRequest.parse(request)
+    if (!this.#isUsed) return { dueAt: null }
     if (wait) await this.#inTurn(() => this.#run(now))
     else await this.#wake()
     const isIdle = this.#present !== null && typeof this.#present.carrier === 'string'
@@ -172,7 +194,7 @@ export class Courier extends DurableObject<Bindings> {
     }
     await this.#rounds.run(round)
     this.#pruning.run(this.#store, nowOf(), this.#rounds.settled)
-    if (to === null) await this.#plan(context, destination, nowOf())
+    if (to === null && !this.#isPurged) await this.#plan(context, destination, nowOf())
     if (this.#rounds.settled > before) console.log(this.#line(context, this.#rounds.settled - before))
   }
 
@@ -218,29 +240,33 @@ export class Courier extends DurableObject<Bindings> {
   /** A page of the log, newest first. */
   list(request: z.input<typeof ListRequest>): z.input<typeof ListReply> {
     const { limit, skip } = ListRequest.parse(request)
+    if (!this.#isUsed) return []
     return this.#store.list(limit, skip).map(deliveryOf)
   }
 
   /** The same with what was carried. */
   log(request: z.input<typeof LogRequest>): z.input<typeof LogReply> {
+    if (!this.#isUsed) return { letters: [], hasMore: false }
     const { rows, hasMore } = this.#store.log(LogRequest.parse(request))
     return { letters: rows.map(heldOf), hasMore }
   }
 
   /** When a letter of the log happened. */
   moment(request: z.input<typeof MomentRequest>): z.input<typeof MomentReply> {
-    return this.#store.moment(MomentRequest.parse(request).skip)
+    const { skip } = MomentRequest.parse(request)
+    return this.#isUsed ? this.#store.moment(skip) : null
   }
 
   /** A letter of the log; null where there is none of this id. */
   find(id: string): z.input<typeof DeliveryReply> {
-    const row = this.#store.find(id)
+    const row = this.#isUsed ? this.#store.find(id) : undefined
     return row === undefined ? null : deliveryOf(row)
   }
 
   /** Makes a letter pending again, with all its tries; null where there is none of this id (W4). */
   async redeliver(request: z.input<typeof RedeliverRequest>): Promise<z.input<typeof DeliveryReply>> {
     const { id, now } = RedeliverRequest.parse(request)
+    if (!this.#isUsed) return null
     const [row, destination] = [this.#store.find(id), this.#destination]
     if (row === undefined || destination === null) return null
     this.#store.renew(row, now)
@@ -253,22 +279,37 @@ export class Courier extends DurableObject<Bindings> {
   /** What is kept about a user (U8). */
   held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
     const { iid, after } = HeldRequest.parse(request)
+    if (!this.#isUsed) return { letters: [], hasMore: false }
     const { rows, hasMore } = this.#store.held(iid, after)
     return { letters: rows.map(heldOf), hasMore }
   }
 
   /** Forgets what there is about a user, pending or not (U8). */
   erase(request: z.input<typeof EraseRequest>): void {
-    this.#store.erase(EraseRequest.parse(request))
+    const user = EraseRequest.parse(request)
+    if (this.#isUsed) this.#store.erase(user)
   }
 
   /** Forgets everything but that the destination was deleted, so that what arrives late leaves nothing behind. */
   async forget(): Promise<void> {
+    if (this.#isPurged) return
     this.#present = null
     await this.ctx.storage.deleteAlarm()
     await this.ctx.storage.deleteAll()
-    this.#store = new CourierStore(this.ctx.storage.sql)
+    this.#opened = new CourierStore(this.ctx.storage.sql)
     this.#store.setNote('deleted', true)
     this.#pruning = new Pruning()
+  }
+
+  /**
+   * Forgets everything, for good: the tenant is erased. What is at work stores nothing any more and begins nothing new; what arrives later finds
+   * the tenant gone.
+   */
+  async purge(): Promise<void> {
+    this.#isPurged = true
+    this.#present = null
+    this.#opened?.close()
+    await this.ctx.storage.deleteAlarm()
+    await this.ctx.storage.deleteAll()
   }
 }

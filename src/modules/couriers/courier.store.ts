@@ -134,14 +134,21 @@ export class CourierStore {
   readonly #sql: SqlStorage
   /** Rows written since this was made; an index entry is a row too. */
   rowsWritten = 0
+  #isClosed = false
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
     for (const statement of SCHEMA) this.#run(statement)
   }
 
+  /** Has all that is asked of it from now on do nothing: there is nothing any more, and nothing may come to be. */
+  close(): void {
+    this.#isClosed = true
+  }
+
   /** The rows of a statement: what shape they have, the statements above say. */
   #rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
+    if (this.#isClosed) return []
     const cursor = this.#sql.exec<T>(statement, ...values)
     const rows = cursor.toArray()
     this.rowsWritten += cursor.rowsWritten
@@ -151,6 +158,7 @@ export class CourierStore {
   /** The first rows of a statement, until their bodies are as long as what one call answers; the rest is not read. */
   #firstRows(statement: string, ...values: Value[]): { rows: Whole[]; hasMore: boolean } {
     const rows: Whole[] = []
+    if (this.#isClosed) return { rows, hasMore: false }
     let bytes = 0
     for (const row of this.#sql.exec<Whole>(statement, ...values)) {
       if (bytes >= MOST_AT_ONCE || rows.length === MOST_ROWS) return { rows, hasMore: true }

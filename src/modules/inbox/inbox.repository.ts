@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 import { Json, jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../shared/packed'
+import { tenantActive } from '../tenants/tenants.repository'
 
 /** Most events to one row: what a step takes at once. */
 const EVENTS_A_ROW = 250
@@ -17,7 +18,7 @@ const PUT = `
 const CALL = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'inbox', ?2, ${NOW}) ON CONFLICT DO NOTHING`
 
-/** Puts the events of a batch, each as JSON, into the inbox, and makes their processing due (E9). */
+/** Puts the events of a batch, each as JSON, into the inbox, and makes their processing due (E9). Raises a conflict unless the tenant is active. */
 export function receive(
   db: TenantDatabase,
   batchId: string,
@@ -34,6 +35,7 @@ export function receive(
   }
   const testClock = db.testClock ? 1 : 0
   return [
+    tenantActive(db),
     db.statement(RECEIVE, db.tenantId, batchId, testClock, now, events.length),
     ...rows.map(({ offset, part }) =>
       db.statement(PUT, db.tenantId, batchId, part.length, offset, listOf(part)),

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Scope } from '../../context'
+import { isConflict } from '../../db/guard'
 import { type Fault, refusals, refuse } from '../../errors'
 import { systemNow, wait } from '../../shared/clock'
 import { newId } from '../../shared/ids'
@@ -60,7 +61,7 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
 
 /**
  * Has D1 store a batch, once: where its answer is lost it is asked whether it has, and tried again where not. Should the lost one
- * arrive late, the id of the batch keeps one of the two out.
+ * arrive late, the id of the batch keeps one of the two out. Throws 404 if the tenant was archived meanwhile.
  */
 async function stored({ db }: Scope, id: string, statements: readonly D1PreparedStatement[]): Promise<void> {
   for (let tries = 1; ; tries += 1) {
@@ -68,6 +69,7 @@ async function stored({ db }: Scope, id: string, statements: readonly D1Prepared
       await db.batch(statements)
       return
     } catch (error) {
+      if (isConflict(error)) throw refusals.tenantUnknown()
       if ((await findBatch(db, id)) !== null) return
       if (tries === TRIES) throw error
       await wait(20 * tries)

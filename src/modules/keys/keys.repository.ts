@@ -1,9 +1,10 @@
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import * as z from 'zod'
 import type { Context } from '../../context'
-import type { AccountDatabase, TenantDatabase } from '../../db/database'
+import { AccountDatabase, noCost, type TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 import { among, groupsOf, ofTenant } from '../configuration/items.repository'
+import { tenantActive } from '../tenants/tenants.repository'
 import type { KeyRecord } from './keys.rules'
 import { apiKeys } from './keys.table'
 
@@ -46,13 +47,23 @@ export async function findKeyRecord(ctx: Context, prefix: string): Promise<KeyRe
   return record
 }
 
+const PRESENT = 'SELECT 1 FROM api_keys WHERE prefix = ?1'
+
 /**
  * Puts a record where keys are looked up first. For a new key that is before anybody asks, since the edge remembers
- * for a day that KV had nothing, too.
+ * for a day that KV had nothing, too. If the key was deleted meanwhile, with its user or its tenant perhaps, the record is deleted again:
+ * whoever deletes a key deletes the row first and the record after it, so one of the two comes last.
  */
 export function rememberKey(ctx: Caches, prefix: string, record: KeyRecord): void {
   ctx.instance.keys.set(prefix, record)
-  ctx.waitUntil(ctx.env.KEYS.put(kvKey(prefix), JSON.stringify(record)).catch(() => undefined))
+  const { DB, KEYS } = ctx.env
+  const remember = async () => {
+    await KEYS.put(kvKey(prefix), JSON.stringify(record))
+    const db = new AccountDatabase(DB, noCost(), false)
+    const rows = await db.rows(db.statement(PRESENT, prefix))
+    if (rows.length === 0) await KEYS.delete(kvKey(prefix))
+  }
+  ctx.waitUntil(remember().catch(() => undefined))
 }
 
 /** Forgets deleted keys where they were only cached; D1 has refused them already (K2). */
@@ -92,9 +103,13 @@ const ownedById = (owner: KeyOwner) =>
       : ofTenant(apiKeys.tenantId, owner.db.tenantId),
   )
 
-/** Stores new keys, all or none. */
-export async function insertKeys(db: AccountDatabase, rows: readonly KeyRow[]): Promise<void> {
-  await db.batch(groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(apiKeys).values(group))))
+/** Stores new keys, all or none. Throws a conflict if the tenant whose they are is not active any more. */
+export async function insertKeys(owner: KeyOwner, rows: readonly KeyRow[]): Promise<void> {
+  const { db } = owner
+  await db.batch([
+    ...(owner.kind === 'admin' ? [] : [tenantActive(owner.db)]),
+    ...groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(apiKeys).values(group))),
+  ])
 }
 
 const Created = z.number().transform(instant)

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { AccountScope, Scope } from '../../context'
+import { isConflict } from '../../db/guard'
 import { startOfPage } from '../../db/pages'
 import { refusals } from '../../errors'
 import { iso } from '../../shared/clock'
@@ -42,9 +43,13 @@ async function make(
   return { row, key }
 }
 
-async function store(scope: AccountScope, made: readonly Made[]): Promise<void> {
+async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]): Promise<void> {
   const rows = made.map(({ row }) => row)
-  await insertKeys(scope.db, rows)
+  try {
+    await insertKeys(owner, rows)
+  } catch (error) {
+    throw isConflict(error) ? refusals.tenantUnknown() : error
+  }
   for (const { prefix, id, kind, tenantId, userId, hash } of rows) {
     rememberKey(scope, prefix, { id, kind, tenantId, userId, hash })
   }
@@ -92,7 +97,7 @@ export async function createApplicationKeys(
       return { ...(await make(scope, about)), userId }
     }),
   )
-  await store(scope, made)
+  await store(scope, applicationKeys(scope), made)
   const created = made.map(({ row: { id, prefix }, key, userId }) => ({ id, userId, key, prefix }))
   return { created, issues: [] }
 }
@@ -124,7 +129,7 @@ export async function createAdminKeys(scope: AccountScope, items: z.output<typeo
       return { ...(await make(scope, about)), name }
     }),
   )
-  await store(scope, made)
+  await store(scope, adminKeys(scope), made)
   const created = made.map(({ row, key, name }) => {
     const { id, prefix } = row
     return { id, name, prefix, key, created: iso(row.created) }

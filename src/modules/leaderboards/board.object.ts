@@ -3,6 +3,8 @@ import type * as z from 'zod'
 import { AccountDatabase, noCost } from '../../db/database'
 import { type Bindings, variables } from '../../env'
 import { type Instant, systemNow } from '../../shared/clock'
+import { hasTables } from '../../shared/tables'
+import { isActive } from '../tenants/tenants.repository'
 import { makeDue } from '../timekeeper/timekeeper.repository'
 import { arm } from '../timekeeper/timekeeper.service'
 import { Board } from './board'
@@ -40,16 +42,37 @@ import { marksAfter, recountUsers, type Source } from './recount.repository'
  */
 const LATE = 30_000
 
+const GONE = 'the leaderboard was deleted'
+
 /**
  * One object a leaderboard, named by its id: it puts the changes of its scores in one order. A thin shell; what it does is in
  * board.ts and its neighbours. All that it keeps can be made anew from D1, but the day-end history and the final rankings.
  */
 export class LeaderboardObject extends DurableObject<Bindings> {
-  #store = new BoardStore(new Sql(this.ctx.storage.sql))
+  /** What it keeps; null until that is needed. */
+  #opened: BoardStore | null = null
+  /** Whether its tenant was erased while this object was at work. */
+  #isPurged = false
   readonly #db = new AccountDatabase(this.env.DB, noCost(), variables(this.env).TEST_CLOCK === 'on')
   #board: Board | null = null
   /** The upkeep that is under way: one at a time. */
   #upkeep: Promise<unknown> = Promise.resolve()
+
+  get #store(): BoardStore {
+    this.#opened ??= new BoardStore(new Sql(this.ctx.storage.sql))
+    return this.#opened
+  }
+
+  /** Whether it keeps anything. Whoever asks it without need leaves nothing behind. */
+  get #isUsed(): boolean {
+    return !this.#isPurged && (this.#opened !== null || hasTables(this.ctx.storage.sql))
+  }
+
+  /** Whether there is such a leaderboard: one that keeps nothing yet may be of a tenant that was erased. */
+  async #isThere({ tenantId }: Told): Promise<boolean> {
+    const isThere = this.#isUsed || (await isActive(this.#db.of(tenantId)))
+    return isThere && !this.#isPurged && !this.#isDeleted
+  }
 
   /** What a call says of the configuration, parsed. */
   #known(told: Told): Definition {
@@ -67,11 +90,11 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   get #isDeleted(): boolean {
-    return this.#store.note('deleted') !== null
+    return this.#isUsed && this.#store.note('deleted') !== null
   }
 
   #open(definition: Definition): Board {
-    if (this.#isDeleted) throw new Error('the leaderboard was deleted')
+    if (this.#isPurged || this.#isDeleted) throw new Error(GONE)
     const db = this.#db.of(definition.tenantId)
     const source: Source = {
       recount: (board, userIds, extent) => recountUsers(db, board, userIds, extent),
@@ -93,6 +116,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   /** Applies changes of users (L11). */
   async deliver(request: z.input<typeof Delivery>): Promise<z.input<typeof DeliveryReply>> {
     const { definition, at, changes, wanted } = Delivery.parse(request)
+    if (!(await this.#isThere(definition))) throw new Error(GONE)
     const before = this.#store.sql.rowsWritten
     const placements = await this.#changing(() =>
       this.#at(definition, at).apply({
@@ -109,9 +133,9 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** A page of a ranking (L9); null where the leaderboard was deleted. */
-  page(request: z.input<typeof PageRequest>): z.input<typeof PageReply> | null {
-    if (this.#isDeleted) return null
+  async page(request: z.input<typeof PageRequest>): Promise<z.input<typeof PageReply> | null> {
     const { definition, now, ...rest } = PageRequest.parse(request)
+    if (!(await this.#isThere(definition))) return null
     return readPage(this.#at(definition, now), rest)
   }
 
@@ -123,22 +147,22 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** A user's place (L10); null where the leaderboard was deleted. */
-  place(request: z.input<typeof PlaceRequest>): z.input<typeof PlaceReply> | null {
-    if (this.#isDeleted) return null
+  async place(request: z.input<typeof PlaceRequest>): Promise<z.input<typeof PlaceReply> | null> {
     const { definition, now, ...rest } = PlaceRequest.parse(request)
+    if (!(await this.#isThere(definition))) return null
     return readPlace(this.#at(definition, now), rest)
   }
 
   /** A user's best places in periods (R1); null where the leaderboard was deleted. */
-  best(request: z.input<typeof BestRequest>): z.input<typeof BestReply> | null {
-    if (this.#isDeleted) return null
+  async best(request: z.input<typeof BestRequest>): Promise<z.input<typeof BestReply> | null> {
     const { definition, now, ...rest } = BestRequest.parse(request)
+    if (!(await this.#isThere(definition))) return null
     return readBest(this.#at(definition, now), rest)
   }
 
   /** The board as the store has it; null where there was never anything to keep, or the leaderboard was deleted. */
   get #kept(): Board | null {
-    const definition = this.#store.note('board')
+    const definition = this.#isUsed ? this.#store.note('board') : null
     if (definition === null) return null
     this.#board ??= this.#open(Definition.parse(definition))
     return this.#board
@@ -167,6 +191,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   /** Does what is due. */
   async tend(request: z.input<typeof TendRequest>): Promise<z.input<typeof TendReply>> {
     const { definition, ...moments } = TendRequest.parse(request)
+    if (!(await this.#isThere(definition))) throw new Error(GONE)
     const work = this.#upkeep.then(() =>
       this.#changing(async () => {
         const board = this.#at(definition, moments.now)
@@ -181,6 +206,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   /** Counts users anew from D1. */
   async recount(request: z.input<typeof RecountRequest>): Promise<void> {
     const { definition, now, userIds } = RecountRequest.parse(request)
+    if (!(await this.#isThere(definition))) throw new Error(GONE)
     await this.#changing(() => this.#at(definition, now).recountNow(now, userIds))
     await this.#hasten()
   }
@@ -207,10 +233,22 @@ export class LeaderboardObject extends DurableObject<Bindings> {
 
   /** Forgets everything but that the leaderboard was deleted, so that what arrives late leaves nothing behind. */
   async forget(): Promise<void> {
+    if (this.#isPurged) return
     this.#board?.close()
     this.#board = null
     await this.ctx.storage.deleteAll()
-    this.#store = new BoardStore(new Sql(this.ctx.storage.sql))
+    this.#opened = new BoardStore(new Sql(this.ctx.storage.sql))
     this.#store.setNote('deleted', true)
+  }
+
+  /**
+   * Forgets everything, for good: the tenant is erased. What is at work stores nothing any more; what arrives later finds the tenant gone.
+   */
+  async purge(): Promise<void> {
+    this.#isPurged = true
+    this.#board?.close()
+    this.#board = null
+    this.#opened?.sql.close()
+    await this.ctx.storage.deleteAll()
   }
 }

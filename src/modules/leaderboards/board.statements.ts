@@ -5,13 +5,20 @@ export class Sql {
   readonly #sql: SqlStorage
   /** Rows written since this was made; an index entry is a row too. */
   rowsWritten = 0
+  #isClosed = false
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
   }
 
+  /** Has all further statements do nothing: there is nothing any more, and nothing may come to be. */
+  close(): void {
+    this.#isClosed = true
+  }
+
   /** The rows of a statement: what shape they have, the statement says. */
   rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
+    if (this.#isClosed) return []
     const cursor = this.#sql.exec<T>(statement, ...values)
     const rows = cursor.toArray()
     this.rowsWritten += cursor.rowsWritten

@@ -1,7 +1,7 @@
 import type { Context } from '../../context'
 import { systemNow } from '../../shared/clock'
 import { readTestClock } from '../clock/clock.repository'
-import { presentConfiguration } from '../configuration/configuration.service'
+import { presentState } from '../configuration/configuration.service'
 import { definitionOf } from './board.messages'
 import { boardObject, Repair } from './delivery.service'
 
@@ -12,9 +12,10 @@ import { boardObject, Repair } from './delivery.service'
 export async function repair(context: Context, message: Message): Promise<void> {
   try {
     const { tenantId, leaderboardId, userIds } = Repair.parse(message.body)
-    const config = await presentConfiguration({ ...context, db: context.db.of(tenantId) })
-    const board = config.leaderboards.find(({ id }) => id === leaderboardId)
-    if (board !== undefined) {
+    // Of a tenant that is archived or gone nothing is repaired.
+    const { config } = await presentState({ ...context, db: context.db.of(tenantId) })
+    const board = config?.leaderboards.find(({ id }) => id === leaderboardId)
+    if (config !== null && board !== undefined) {
       const now = (await readTestClock(context.db)) ?? systemNow()
       await boardObject(context, board.id).recount({ definition: definitionOf(config, board), now, userIds })
     }

@@ -164,7 +164,8 @@ export function forgetPoints(db: TenantDatabase, rows: readonly DuePoints[]): D1
 
 const FIRST = '(SELECT min(due_at) FROM points_told WHERE tenant_id = ?1 AND due_at IS NOT NULL)'
 const ANNOUNCE = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT ?1, 'outbox', '', ${FIRST} WHERE ${FIRST} IS NOT NULL
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, 'outbox', '', ${FIRST} FROM tenants
+  WHERE id = ?1 AND status = 'active' AND ${FIRST} IS NOT NULL
   ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
 
 /** Has the Timekeeper know when the next is to be told. Writes a row only where it knows of none so early. */

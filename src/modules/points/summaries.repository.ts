@@ -126,7 +126,7 @@ const FIND = `
 
 const KEEP = `
   INSERT OR REPLACE INTO points_summaries (tenant_id, system_id, kind, filter, config_version, computed, document)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM tenants WHERE id = ?1 AND status = 'active'`
 
 const FORGET = 'DELETE FROM points_summaries WHERE tenant_id = ?1 AND computed < ?2'
 

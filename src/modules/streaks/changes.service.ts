@@ -54,8 +54,10 @@ export async function changeStreaks<T>(
       standingStatement(db, tenant.id, []),
       usersStatement(db, { ids: [...new Set(userIds)] }, systemNow()),
     ])
-    const version = parseStanding(standing).tenant?.configVersion ?? tenant.configVersion
-    const config = await configurationAt({ db, configurations: instance.configurations }, version)
+    const present = parseStanding(standing).tenant
+    if (present === null) throw refusals.tenantUnknown()
+    const source = { db, configurations: instance.configurations }
+    const config = await configurationAt(source, present.configVersion)
     const users = (rows?.results ?? []).map(userOf)
     const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
     if (outdated.length > 0) {

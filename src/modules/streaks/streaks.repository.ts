@@ -87,7 +87,8 @@ export async function pausesPage(
 const EARLIEST = '(SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL)'
 
 const ADVANCE = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'streaks', '', ?2)
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, 'streaks', '', ?2 FROM tenants
+  WHERE id = ?1 AND status = 'active'
   ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
 
 /**

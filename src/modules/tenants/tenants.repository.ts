@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AccountDatabase } from '../../db/database'
+import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { type Instant, instant } from '../../shared/clock'
 
 /** The one tenant there is with multi-tenancy off (T1); the first migration makes it. */
@@ -70,6 +70,27 @@ export function parseStanding(result: D1Result | undefined): Standing {
   }
 }
 
+const ACTIVE = "SELECT 1 FROM tenants WHERE id = ?1 AND status = 'active'"
+
+/** Whether the tenant is there and active. */
+export async function isActive(db: TenantDatabase): Promise<boolean> {
+  return (await db.rows(db.statement(ACTIVE, db.tenantId))).length > 0
+}
+
+const ACTIVE_OR_CONFLICT = `SELECT CASE WHEN EXISTS (${ACTIVE}) THEN 1 ELSE json('conflict') END`
+
+/** A guard (see db/guard.ts): holds while the tenant is active, so that nothing is stored of one that is being erased. */
+export function tenantActive(db: TenantDatabase): D1PreparedStatement {
+  return db.statement(ACTIVE_OR_CONFLICT, db.tenantId)
+}
+
+const EXISTS = 'SELECT 1 FROM tenants WHERE id = ?1'
+
+/** Whether there is anything of the tenant, be it archived or being erased. */
+export async function exists(db: TenantDatabase): Promise<boolean> {
+  return (await db.rows(db.statement(EXISTS, db.tenantId))).length > 0
+}
+
 // A tenant's UUID goes before another's own identifier, should somebody have chosen the same.
 const NAMED = `
   SELECT id FROM tenants WHERE (id = lower(?1) OR customer_id = ?1) AND status = 'active' AND ${IS_KNOWN}
@@ -103,7 +124,7 @@ const TenantRow = z.object({
   id: z.string(),
   customerId: z.string(),
   name: z.string(),
-  status: z.enum(['active', 'archived']),
+  status: z.enum(['active', 'archived', 'purging']),
   created: z.number().transform(instant),
   updated: z.number().transform(instant),
 })

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import type { App } from '../../http/app'
+import { Uuid } from '../../http/fields'
 import { mountForAccount } from '../../http/mount'
-import { createdSome, ok } from '../../http/operation'
+import { accepted, createdSome, ok, operation } from '../../http/operation'
 import { operationsOf, resourceOperations } from '../../http/resource'
+import { purgeTenant } from './purge.service'
 import * as schemas from './tenants.schemas'
 import {
   archiveTenants,
@@ -29,6 +31,24 @@ const resource = resourceOperations({
 })
 
 const account = true
+const purge = operation({
+  id: 'admin_tenants_purge',
+  surface: 'admin',
+  account,
+  method: 'delete',
+  path: '/tenants/{id}',
+  summary: 'Erase an archived tenant, with all that is held of it and its users',
+  params: z.object({ id: Uuid }),
+  query: schemas.PurgeQuery,
+  answers: {
+    202: {
+      description: 'It is being erased, and is 404 once all of it is gone.',
+      body: schemas.AdminTenant,
+    },
+  },
+  refuses: [403, 404, 422],
+})
+
 const operations = {
   list: { ...resource.list, account },
   create: { ...resource.create, account },
@@ -38,7 +58,7 @@ const operations = {
 } as const
 
 /** The operations of this module, in the order of the document. */
-export const tenantOperations = operationsOf(operations)
+export const tenantOperations = [...operationsOf(operations), purge]
 
 /** Serves the management of tenants, where multi-tenancy is on (T2). */
 export function tenantRoutes(app: App): void {
@@ -60,5 +80,11 @@ export function tenantRoutes(app: App): void {
     operations.get,
     { find: (scope, param) => findTenant(scope, param('id')) },
     async (_scope, _input, found) => ok(found),
+  )
+  mountForAccount(
+    app,
+    purge,
+    { find: (scope, param) => findTenant(scope, param('id')) },
+    async (scope, _input, found) => accepted(await purgeTenant(scope, found), {}),
   )
 }

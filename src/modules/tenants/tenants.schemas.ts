@@ -29,13 +29,14 @@ export const UpdateTenantRequestItem = z
   .object({ id: Uuid, customerId: optional(CustomerId), name: optional(Name) })
   .meta({ id: 'UpdateTenantRequestItem' })
 
-/** A tenant (seed 2.10); once deleted it is archived for good (T3). */
+/** A tenant (seed 2.10); once deleted it is archived for good (T3). `purging`: it is being erased, and is gone once that is done. */
 export const AdminTenant = z
   .object({
     id: UuidAnswer,
     customerId: z.string(),
     name: z.string(),
     status: z.enum(['active', 'archived']),
+    purging: z.boolean().optional(),
     created: Timestamp,
     updated: Timestamp,
   })
@@ -47,3 +48,13 @@ export const ListTenantsResponse = z.array(AdminTenant).meta({ id: 'ListTenantsR
 export const CreateTenantsResponse = createAnswer('CreateTenantsResponse', AdminTenant)
 export const UpdateTenantsResponse = updateAnswer('UpdateTenantsResponse', AdminTenant)
 export const DeleteTenantsResponse = deleteAnswer('DeleteTenantsResponse')
+
+/** That a tenant is to be erased has to be said: without it, nothing happens. */
+export const PurgeQuery = z.object({
+  purge: z
+    .custom<'true'>((text) => text === 'true', {
+      error:
+        'must be true: this erases an archived tenant for good. DELETE /tenants?ids= archives an active one',
+    })
+    .meta({ type: 'boolean', enum: [true] }),
+})

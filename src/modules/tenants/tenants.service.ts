@@ -8,7 +8,8 @@ import * as repository from './tenants.repository'
 import { IMPLICIT_TENANT_ID, type TenantRow } from './tenants.repository'
 import type { AdminTenant, CreateTenantsRequest, UpdateTenantsRequest } from './tenants.schemas'
 
-type TenantAnswer = z.infer<typeof AdminTenant>
+/** A tenant as it is served. */
+export type TenantAnswer = z.infer<typeof AdminTenant>
 
 /** Throws 422 unless multi-tenancy is on: without it there is one implicit tenant, and nothing to manage (T1). */
 export function requireTenants({ variables }: AccountScope): void {
@@ -97,9 +98,18 @@ const taken = (customerId: string) =>
 
 function notActive(id: string, found: TenantRow | undefined): Issue {
   if (found === undefined) return unknownIssue(id, 'a tenant')
+  if (found.status === 'purging')
+    return issueOf({ id }, `The tenant ${id} is being erased. Create a new one.`)
   return issueOf({ id }, `The tenant ${id} is archived, and stays as it is. Create a new one.`)
 }
 
-function tenantAnswer({ created, updated, ...rest }: TenantRow): TenantAnswer {
-  return { ...rest, created: iso(created), updated: iso(updated) }
+function tenantAnswer({ created, updated, status, ...rest }: TenantRow): TenantAnswer {
+  const isPurging = status === 'purging'
+  return {
+    ...rest,
+    status: status === 'active' ? 'active' : 'archived',
+    ...(isPurging && { purging: true }),
+    created: iso(created),
+    updated: iso(updated),
+  }
 }

@@ -9,7 +9,8 @@ export const tenants = sqliteTable(
     /** The customer's own identifier, accepted in `Tenant-ID` (T2). It is free again once the tenant is archived. */
     customerId: text('customer_id').notNull(),
     name: text('name').notNull(),
-    status: text('status', { enum: ['active', 'archived'] })
+    /** `purging`: it is archived, and is being erased. */
+    status: text('status', { enum: ['active', 'archived', 'purging'] })
       .notNull()
       .default('active'),
     /** Counts the changes to the tenant's configuration; 0 means that nothing was ever configured. */

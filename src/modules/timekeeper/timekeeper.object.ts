@@ -7,6 +7,7 @@ import { type Instant, systemNow } from '../../shared/clock'
 import { readTestClock } from '../clock/clock.repository'
 import { hasNews } from '../outbox/outbox.repository'
 import { wakeOutbox } from '../outbox/wakes'
+import { exists } from '../tenants/tenants.repository'
 import { nextWorkOf } from './timekeeper.repository'
 import { type Grace, wantedAt, workOff, workOffTicks } from './work.service'
 
@@ -36,6 +37,15 @@ export class Timekeeper extends DurableObject<Bindings> {
   async wake(tenantId: string, steps: number): Promise<void> {
     await this.#remember(tenantId)
     await this.#inTurn(() => this.#run(tenantId, null, steps))
+  }
+
+  /**
+   * Erases the tenant, or does so many steps of that, and sees to the rest by alarm. That is set first, so that nothing stays here if this breaks
+   * off when the tenant is gone.
+   */
+  async purge(tenantId: string, steps: number): Promise<void> {
+    await this.ctx.storage.setAlarm(systemNow() + PAUSE)
+    await this.wake(tenantId, steps)
   }
 
   /** Does everything that falls due while the clock is moved from a moment to another. Throws what keeps it from that. */
@@ -68,6 +78,11 @@ export class Timekeeper extends DurableObject<Bindings> {
       await this.ctx.storage.put('tenantId', tenantId)
   }
 
+  async #forget(): Promise<void> {
+    await this.ctx.storage.deleteAlarm()
+    await this.ctx.storage.deleteAll()
+  }
+
   #context(tenantId: string): TenantContext {
     const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
     return { ...context, db: context.db.of(tenantId) }
@@ -96,6 +111,8 @@ export class Timekeeper extends DurableObject<Bindings> {
     if (await hasNews(context.db, now)) wakeOutbox(context, this.#instance.wakes, tenantId)
     const coming = await nextWorkOf(context.db)
     const [next] = coming
+    // A tenant that is gone leaves nothing here.
+    if (next === undefined && !(await exists(context.db))) return this.#forget()
     // A test clock that is set moves only when it is told to, and then whoever moves it does what is due.
     if (next === undefined || (clock !== null && next.dueAt > now)) return
     const present = systemNow()

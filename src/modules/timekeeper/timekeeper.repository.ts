@@ -17,8 +17,9 @@ const DueRow = z.object({
 /** One piece of due work as D1 has it; `progress` is JSON of its own kind. */
 export type DueWork = z.infer<typeof DueRow>
 
+// Nothing falls due of a tenant that is archived, or gone: objects ask at any time.
 const MAKE_DUE = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, ?3, ?4)
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, ?3, ?4 FROM tenants WHERE id = ?1 AND status = 'active'
   ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
 
 /** Makes something due at a moment, unless it is due before. Part of the batch that stores why it is due. */
@@ -33,10 +34,14 @@ export function makeDue(
 
 const DUE = `
   SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1
-    AND (kind = 'erasure' OR (SELECT status FROM tenants WHERE id = ?1) = 'active')
+    AND CASE (SELECT status FROM tenants WHERE id = ?1) WHEN 'active' THEN kind <> 'purge'
+      WHEN 'archived' THEN kind = 'erasure' WHEN 'purging' THEN kind = 'purge' END
   ORDER BY due_at, kind = 'leaderboard', kind DESC, subject LIMIT 3`
 
-/** The three pieces of a tenant's work that are due first, in order of due time; of an archived one only erasures; ticks first, then streaks, leaderboards last (L8). */
+/**
+ * The three pieces of a tenant's work that are due first, in order of due time; ticks first, then streaks, leaderboards last (L8). Of an archived
+ * tenant only erasures of users, and of one that is erased itself only that.
+ */
 export async function nextWorkOf(db: TenantDatabase): Promise<DueWork[]> {
   return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId)))
 }
@@ -108,14 +113,14 @@ const OVERDUE = `
     UNION ALL SELECT (SELECT min(o.tenant_id) FROM outbox o WHERE o.tenant_id > telling.id) FROM telling
       WHERE telling.id IS NOT NULL)
   SELECT d.tenant_id AS tenantId FROM due_work d
-  JOIN tenants t ON t.id = d.tenant_id AND (t.status = 'active' OR d.kind = 'erasure') WHERE d.due_at <= ?1
+  JOIN tenants t ON t.id = d.tenant_id AND (t.status = 'active' OR d.kind IN ('erasure', 'purge')) WHERE d.due_at <= ?1
   UNION SELECT t.id FROM telling JOIN tenants t ON t.id = telling.id AND t.status = 'active'
   UNION SELECT p.tenant_id FROM points_told p JOIN tenants t ON t.id = p.tenant_id AND t.status = 'active'
     WHERE p.due_at <= ?1`
 
 /**
- * The tenants for whom something is due by a moment, or who have something in the outbox: active ones, and archived ones whose erasures are not
- * finished (T3, U8).
+ * The tenants for whom something is due by a moment, or who have something in the outbox: active ones, and archived ones that are being erased,
+ * or some of whose users are (T3, U8).
  */
 export async function tenantsWithDueWork(db: AccountDatabase, by: Instant): Promise<string[]> {
   const rows = await db.rows(db.statement(OVERDUE, by))
@@ -126,7 +131,7 @@ export async function tenantsWithDueWork(db: AccountDatabase, by: Instant): Prom
 }
 
 const HASTEN = `UPDATE due_work SET due_at = ?1, asked = asked + 1
-  WHERE kind IN ('leaderboard', 'recount', 'backdate', 'inbox', 'erasure', 'courier', 'schedule', 'boosts', 'outbox', 'notices') AND due_at > ?1`
+  WHERE kind IN ('leaderboard', 'recount', 'backdate', 'inbox', 'erasure', 'purge', 'courier', 'schedule', 'boosts', 'outbox', 'notices') AND due_at > ?1`
 
 /** Has all leaderboards looked after, walks over users gone on with, and what comes at times of the day found anew, by a moment: for when the clock went back (C1). */
 export function hasten(db: AccountDatabase, by: Instant): D1PreparedStatement {

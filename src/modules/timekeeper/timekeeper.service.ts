@@ -7,6 +7,8 @@ import { tenantsWithDueWork } from './timekeeper.repository'
 /** Steps that a change of the configuration has done at once (L3), and how long it waits for them, in milliseconds. */
 const STEPS_AT_ONCE = 20
 const PATIENCE = 5_000
+/** Steps that are done at once of the erasure of a tenant. */
+const STEPS_OF_PURGE = 40
 /** How far ahead the cron trigger looks, in milliseconds: it comes every five minutes, and an alarm may have been lost (C2). */
 const AHEAD = 5 * 60_000
 /** Timekeepers that are called at once. */
@@ -21,6 +23,11 @@ const timekeeperOf = ({ env }: Pick<Context, 'env'>, tenantId: string) => env.TI
 export async function wake(scope: Scope): Promise<void> {
   const { id } = scope.tenant
   await rouse(id, within(PATIENCE, timekeeperOf(scope, id).wake(id, STEPS_AT_ONCE)))
+}
+
+/** Has the Timekeeper of a tenant that is erased do the first steps of that, and see to the rest by alarm. Never throws, and waits some seconds at most. */
+export async function wakeForPurge(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
+  await rouse(tenantId, within(PATIENCE, timekeeperOf(context, tenantId).purge(tenantId, STEPS_OF_PURGE)))
 }
 
 /** Has the tenant's Timekeeper set its alarm by what is due first. Never throws: the cron trigger does the same (C2). */

@@ -12,7 +12,7 @@ export const dueWork = sqliteTable(
      * What is due: ticks of time triggers, deadlines of streaks, a recount of all streaks, completions of an achievement by those who
      * qualify already, the spread of users' changes in a year, the upkeep of a leaderboard, events that wait in the inbox, what is left of an erased user,
      * changes of points that are still to be told, completed achievements and other occasions of which users are told, boosts that begin
-     * or end, what a courier is to try again.
+     * or end, what a courier is to try again, the erasure of the whole tenant.
      */
     kind: text('kind', {
       enum: [
@@ -21,6 +21,7 @@ export const dueWork = sqliteTable(
         'recount',
         'inbox',
         'erasure',
+        'purge',
         'backdate',
         'spreads',
         'leaderboard',

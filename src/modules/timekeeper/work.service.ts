@@ -17,6 +17,7 @@ import { boostStep } from '../points/boosts.told.service'
 import { tickStep } from '../points/ticks.service'
 import { judgeStreaks } from '../streaks/deadlines.service'
 import { recountStep } from '../streaks/settings.service'
+import { purgeStep } from '../tenants/purge.service'
 import { erasureStep } from '../users/erasure.service'
 import { spreadStep } from '../wrapped/spreads.service'
 import { type DueWork, nextWorkOf, rescheduled, ticksOf } from './timekeeper.repository'
@@ -117,6 +118,8 @@ async function workOn(
       return carryOut(context, work.kind, () => inboxStep(context, work, when.until))
     case 'erasure':
       return erasureStep(context, work, when)
+    case 'purge':
+      return purgeStep(context, work)
     case 'schedule':
       return scheduleStep(context, work, when.until, when.next)
     case 'notices':

@@ -47,7 +47,8 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
 const STAGES = ['keys', 'boards', 'couriers', 'rows', 'keys', 'boards', 'couriers'] as const
 const SECOND_VISIT = 4
 
-const Progress = z.object({
+/** What is left to do of an erasure, and how far it has got. */
+export const ErasureProgress = z.object({
   userId: z.string(),
   /** Null where there was no user, but keys. */
   iid: z.string().nullable(),
@@ -57,7 +58,7 @@ const Progress = z.object({
   /** Up to where the stage has got; empty at its beginning. */
   after: z.string().default(''),
 })
-type Progress = z.infer<typeof Progress>
+type Progress = z.infer<typeof ErasureProgress>
 
 /** Up to when the Timekeeper does what is due, and after how many milliseconds nothing is on its way any more. */
 type Moments = { until: Instant; grace: number }
@@ -72,7 +73,7 @@ export async function erasureStep(
   { until, grace }: Moments,
 ): Promise<void> {
   const { db } = context
-  const progress = Progress.parse(JSON.parse(work.progress ?? 'null'))
+  const progress = ErasureProgress.parse(JSON.parse(work.progress ?? 'null'))
   const after = await portion(context, progress, until)
   const stage = progress.stage + (after === null ? 1 : 0)
   if (stage === STAGES.length) {
@@ -106,7 +107,7 @@ async function portion(context: TenantContext, progress: Progress, now: Instant)
       )
     }
     case 'rows':
-      return iid === null || (await removeRows(context.db, iid)) ? null : ''
+      return iid === null || (await removeRows(context.db, [iid])) ? null : ''
     default:
       return null
   }

@@ -111,7 +111,7 @@ export function userOf(row: unknown): UserState {
 }
 
 /** The guard (see db/guard.ts) stands in the statement itself: a user is stored on what was read, or nothing is. */
-const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1) = ?24
+const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?24
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?25
     AND coalesce((SELECT now FROM test_clock WHERE ?26), 0) = ?27`
 
@@ -129,7 +129,7 @@ const STORE = `
 const STORE_WITH_DUE = `${STORE}, streak_due = ?23`
 
 /**
- * Stores the whole of a user's state: one row written, and one more where the streak's deadline is another one. Raises a conflict, which undoes the batch, unless the configuration is at
+ * Stores the whole of a user's state: one row written, and one more where the streak's deadline is another one. Raises a conflict, which undoes the batch, unless the tenant is active, the configuration at
  * this version, the test clock stands where it did (`clock`; null where it is not set), and the user is as it was read, or, where
  * null, absent.
  */

@@ -1,0 +1,160 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { forgetTime, moveTo, NOON } from './boards'
+import { faulty, lost } from './faulty'
+import { newApp } from './harness'
+import {
+  accepted,
+  archive,
+  beforeFirstWrite,
+  type Furnished,
+  failingOnce,
+  furnished,
+  isGone,
+  namesOf,
+  purge,
+  unreached,
+  work,
+} from './purge'
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+describe('the erasure of a tenant, broken off (U8)', () => {
+  it.each([false, true])('when it is accepted, with the write done: %s', async (isDone) => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    await archive(one.tenant.id)
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0 && isDone) await run()
+      if (write === 0) throw lost()
+      return run()
+    })
+    await expect(purge(one.tenant.id, newApp({ DB, TIMEKEEPER: unreached }))).rejects.toThrow(
+      'Something went wrong',
+    )
+    expect((await purge(one.tenant.id)).status).toBe(202)
+    await isGone(one, names)
+  })
+
+  it.each([false, true])('at each of its writes, with the write done: %s', async (isDone) => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    await one.tenant.through(newApp({ TIMEKEEPER: unreached })).admin('DELETE', `/users/${one.users[0]}`)
+    await accepted(one)
+    const { DB, failed } = failingOnce(isDone)
+    for (let time = 0; time < 40; time += 1) {
+      await work(one.tenant.id, 40, DB).catch(() => undefined)
+      // What has failed is left alone for a minute.
+      await env.DB.prepare('UPDATE due_work SET due_at = ?1').bind(NOON).run()
+    }
+    // Objects twice, a user who was being erased, keys, users, rows of ten tables of the configuration and of others, and the end.
+    expect(failed.size).toBeGreaterThan(15)
+    await isGone(one, names)
+  })
+
+  it.each(['LEADERBOARD', 'COURIER'] as const)(
+    'while an object of %s is out of reach, before it is emptied or after',
+    async (name) => {
+      for (const isDone of [false, true]) {
+        const one = await furnished()
+        const names = await namesOf(one)
+        await accepted(one)
+        const last = (name === 'LEADERBOARD' ? one.boards : one.couriers).at(-1)
+        const namespace = new Proxy(env[name], {
+          get: (target, key) =>
+            key !== 'getByName'
+              ? Reflect.get(target, key)
+              : (called: string) => ({
+                  purge: async () => {
+                    if (called !== last || isDone) await target.getByName(called).purge()
+                    if (called === last) throw lost()
+                  },
+                }),
+        })
+        await work(one.tenant.id, 20, env.DB, { [name]: namespace })
+        await env.DB.prepare('UPDATE due_work SET due_at = ?1').bind(NOON).run()
+        await isGone(one, names)
+      }
+    },
+  )
+
+  it('while KV is out of reach', async () => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    await accepted(one)
+    let left = 2
+    const KEYS = new Proxy(env.KEYS, {
+      get(target, name) {
+        if (name !== 'delete') return Reflect.get(target, name).bind(target)
+        return async (key: string) => {
+          left -= 1
+          if (left >= 0) throw lost()
+          await target.delete(key)
+        }
+      },
+    })
+    for (let time = 0; time < 3; time += 1) {
+      await work(one.tenant.id, 20, env.DB, { KEYS })
+      await env.DB.prepare('UPDATE due_work SET due_at = ?1').bind(NOON).run()
+    }
+    expect(left).toBeLessThan(0)
+    await isGone(one, names)
+  })
+})
+
+describe('what was under way when a tenant was erased', () => {
+  it.each([
+    [
+      'an event',
+      (one: Furnished, DB: D1Database) => one.tenant.through(newApp({ DB })).event('steps', 'new', 1),
+    ],
+    [
+      'an event of somebody known',
+      (one: Furnished, DB: D1Database) =>
+        one.tenant.through(newApp({ DB })).event('steps', one.users[0] ?? '', 1),
+    ],
+    [
+      'a batch of events',
+      (one: Furnished, DB: D1Database) =>
+        one.tenant
+          .through(newApp({ DB }))
+          .admin('POST', '/metrics/events', [{ key: 'steps', user: { id: 'x' }, value: 1 }]),
+    ],
+    [
+      'a new key',
+      (one: Furnished, DB: D1Database) =>
+        one.tenant.through(newApp({ DB })).admin('POST', '/application-api-keys', [{ userId: 'x' }]),
+    ],
+    [
+      'a change of the configuration',
+      (one: Furnished, DB: D1Database) =>
+        one.tenant.through(newApp({ DB })).admin('POST', '/metrics', [{ key: 'new', name: 'New' }]),
+    ],
+    [
+      'a pause',
+      (one: Furnished, DB: D1Database) =>
+        one.tenant
+          .through(newApp({ DB }))
+          .admin('POST', '/streaks/freezes', { freezes: [{ userId: one.users[0] }] }),
+    ],
+    [
+      'the erasure of a user',
+      (one: Furnished, DB: D1Database) =>
+        one.tenant.through(newApp({ DB })).admin('DELETE', `/users/${one.users[0]}`),
+    ],
+  ])('%s that was decided before is not stored after it', async (_what, send) => {
+    for (const isDone of [false, true]) {
+      const one = await furnished()
+      const names = await namesOf(one)
+      const DB = beforeFirstWrite(async () => {
+        await accepted(one)
+        // The tenant is being erased, or is gone.
+        if (isDone) await work(one.tenant.id, 100)
+      })
+      const { status } = await send(one, DB)
+      expect([404, 200]).toContain(status)
+      await isGone(one, names)
+    }
+  })
+})

@@ -1,0 +1,287 @@
+import {
+  createExecutionContext,
+  createMessageBatch,
+  createScheduledController,
+  getQueueResult,
+  waitOnExecutionContext,
+} from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import worker from '../../src/index'
+import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
+import { definitionOf } from '../../src/modules/leaderboards/board.messages'
+import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { anotherUuid, bytes, number, numbered } from '../readable'
+import { DAY, forgetTime, moveTo, NOON } from './boards'
+import { contextOf } from './contexts'
+import { hand, letter } from './couriers'
+import { faulty } from './faulty'
+import { ADMIN_KEY, at, call, everything, newApp, newTenant, toApp } from './harness'
+import {
+  accepted,
+  archive,
+  created,
+  furnished,
+  isGone,
+  namesOf,
+  objectsWith,
+  purge,
+  tables,
+  tablesWith,
+  tenants,
+  unreached,
+  work,
+} from './purge'
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+describe('the erasure of a tenant (U8, T3)', () => {
+  it('leaves nothing anywhere, and other tenants as they were', async () => {
+    const [one, other] = [await furnished(), await furnished()]
+    const names = await namesOf(one)
+    expect(await archive(one.tenant.id)).toMatchObject({ status: 200 })
+    // Of an archived tenant it stays there.
+    await env.DB.prepare("INSERT INTO outbox VALUES (?1, 1, 0, 'x', NULL, '[]')").bind(one.tenant.id).run()
+    expect((await tablesWith(names)).toSorted()).toEqual(tables().toSorted())
+    expect((await objectsWith(one)).length).toBeGreaterThan(10)
+    const kept = await namesOf(other)
+    const others = async () => {
+      const all = Object.entries(await everything())
+      // What waits in these goes its way meanwhile.
+      const still = all.filter(([table]) => !['outbox', 'points_told', 'due_work'].includes(table))
+      return still.map(([table, rows]) => [
+        table,
+        rows.filter((row) => kept.some((name) => row.includes(name))),
+      ])
+    }
+    const before = await others()
+    const { status, body } = await purge(one.tenant.id)
+    expect([status, body]).toMatchObject([202, { id: one.tenant.id, status: 'archived', purging: true }])
+    expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404)
+    expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
+    expect(await others()).toEqual(before)
+    expect((await purge(one.tenant.id)).status).toBe(404)
+    expect((await one.tenant.as(one.key, 'GET', '/achievements')).status).toBe(401)
+  })
+
+  it('is refused unless the tenant is archived, and the query says so', async () => {
+    const tenant = await newTenant()
+    const before = await everything()
+    for (const [id, query, status, why] of [
+      [tenant.id, '?purge=true', 422, /is active. Archive it first/],
+      [tenant.id, '', 422, /purge: must be true/],
+      [tenant.id, '?purge=false', 422, /purge: must be true/],
+      [tenant.id, '?purge=true&purge=true', 422, /purge: must be true/],
+      [crypto.randomUUID(), '?purge=true', 404, /does not exist/],
+      ['acme', '?purge=true', 404, /does not exist/],
+    ] as const) {
+      const answer = await tenants('DELETE', `/${id}${query}`)
+      expect([answer.status, at(answer.body, 'error')]).toEqual([status, expect.stringMatching(why)])
+    }
+    const single = newApp({ MULTI_TENANCY: 'off' })
+    expect((await purge(tenant.id, single)).status).toBe(422)
+    const key = await tenant.key('ada')
+    const headers = { 'x-api-key': key }
+    expect(
+      (await call(toApp, 'DELETE', `/admin/v1/tenants/${tenant.id}?purge=true`, { headers })).status,
+    ).toBe(403)
+    const { api_keys: _keys, ...rest } = await everything()
+    const { api_keys: _before, ...was } = before
+    expect(rest).toEqual(was)
+  })
+
+  it('shows that it is under way, and nobody gets in; asked for again, and twice at once, it is the same one', async () => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    await accepted(one)
+    const path = `/${one.tenant.id}`
+    expect((await tenants('GET', path)).body).toMatchObject({ status: 'archived', purging: true })
+    expect(await tenants('DELETE', `?ids=${one.tenant.id}`)).toMatchObject({
+      body: { deleted: [], issues: [{}] },
+    })
+    // Its users are out of reach, other than an archived tenant's.
+    for (const method of ['DELETE', 'GET'])
+      expect(
+        (await one.tenant.admin(method, `/users/${one.users[0]}${method === 'GET' ? '/export' : ''}`)).status,
+      ).toBe(404)
+    expect((await one.tenant.event('steps', 'ada', 1)).status).toBe(404)
+    const apps = [newApp({ TIMEKEEPER: unreached }), newApp({ TIMEKEEPER: unreached })]
+    const both = await Promise.all(apps.map((send) => purge(one.tenant.id, send)))
+    expect(both.map(({ status }) => status)).toEqual([202, 202])
+    await Promise.all([work(one.tenant.id, 100), work(one.tenant.id, 100), purge(one.tenant.id)])
+    await isGone(one, names)
+  })
+
+  it('is gone on with by the cron trigger, where nobody is reached at first', async () => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    // In real time.
+    await env.DB.prepare('DELETE FROM test_clock').run()
+    await accepted(one)
+    const ctx = createExecutionContext()
+    await worker.scheduled?.(createScheduledController(), env, ctx)
+    await waitOnExecutionContext(ctx)
+    await vi.waitFor(async () => expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404), {
+      timeout: 20_000,
+      interval: 50,
+    })
+    expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
+  })
+
+  it('goes in steps that are bounded, however much there is', async () => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    const [{ iid } = { iid: '' }] = (
+      await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 LIMIT 1')
+        .bind(one.tenant.id)
+        .all<{ iid: string }>()
+    ).results
+    const n = '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2) SELECT i FROM n)'
+    await env.DB.batch([
+      env.DB.prepare(
+        `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+         SELECT ${bytes('?1')}, ${number('metrics', '?3')}, i, 0, ${numbered('i')}, 1, 0 FROM ${n}`,
+      ).bind(iid, 12_000, one.metric),
+      env.DB.prepare(
+        `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+           metrics, points, counters) SELECT ?1, 'user-' || i, ${anotherUuid('?3', 'i')}, 0, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]' FROM ${n}`,
+      ).bind(one.tenant.id, 450, iid),
+      env.DB.prepare(
+        `INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created)
+         SELECT ?1 || i, 'p' || ?1 || i, 'application', ?1, 'user-' || i, 'h', 0 FROM ${n}`,
+      ).bind(one.tenant.id, 250),
+    ])
+    await accepted(one)
+    const changes: number[] = []
+    const { DB } = faulty(async (run) => {
+      const results = await run()
+      changes.push(Math.max(...results.map(({ meta }) => meta.changes)))
+      return results
+    })
+    await work(one.tenant.id, 100, DB)
+    expect(Math.max(...changes)).toBeLessThanOrEqual(5_000)
+    expect(changes.filter((count) => count > 1_000)).toHaveLength(3)
+    await isGone(one, names)
+  })
+})
+
+describe('a tenant that is erased in the middle of its work', () => {
+  it('delivers nothing any more, neither what waits nor what is retried', async () => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    const destination = { kind: 'webhook', tenantId: one.tenant.id, webhookId: one.webhook } as const
+    await one.hook.plan({ status: 500, always: true })
+    await hand(destination, NOON, letter(NOON, 'x'))
+    await moveTo(NOON + 1)
+    const before = (await one.hook.seen(1)).length
+    expect(before).toBeGreaterThan(0)
+    await hand(destination, NOON + 1, letter(NOON + 1, 'y'))
+    await archive(one.tenant.id)
+    expect((await purge(one.tenant.id)).status).toBe(202)
+    const after = (await one.hook.seen()).length
+    await moveTo(NOON + 3 * DAY)
+    expect((await one.hook.seen()).length).toBe(after)
+    await isGone(one, names)
+  })
+
+  it('with events in the inbox, walks, a user who is erased and a run of retries under way', async () => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    const silent = one.tenant.through(newApp({ TIMEKEEPER: unreached }))
+    await silent.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    const userId = one.users[1] ?? ''
+    await one.tenant.key(userId)
+    expect((await silent.admin('DELETE', `/users/${userId}`)).status).toBe(200)
+    const kinds = async () =>
+      new Set((await everything()).due_work?.map((row) => at(JSON.parse(row), 'kind')))
+    expect((await kinds()).has('erasure')).toBe(true)
+    expect((await kinds()).has('recount')).toBe(true)
+    // Each has begun.
+    await work(one.tenant.id, 3)
+    await accepted(one)
+    expect((await nextWorkOf(contextOf(one.tenant.id).db)).map(({ kind }) => kind)).toEqual(['purge'])
+    await isGone(one, names)
+  })
+
+  it('what arrives late, of calls and messages, leaves nothing', async () => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    const { db, instance } = contextOf(one.tenant.id)
+    const config = await loadConfiguration({ db, configurations: instance.configurations })
+    const [board] = config.leaderboards
+    if (board === undefined) throw new Error('no board')
+    const definition = definitionOf(config, board)
+    await archive(one.tenant.id)
+    expect((await purge(one.tenant.id)).status).toBe(202)
+    const object = env.LEADERBOARD.getByName(board.id)
+    const change = { userId: one.users[0] ?? '', iid: 'x', seq: 1, group: '[]', input: null }
+    const late = [
+      () => object.deliver({ definition, at: NOON, changes: [change], wanted: false }),
+      () => object.recount({ definition, now: NOON, userIds: one.users }),
+      () => object.tend({ definition, now: NOON, until: NOON, grace: 0 }),
+      () => object.page({ definition, now: NOON, run: 0, group: [], offset: 0, limit: 1, userId: null }),
+      () => object.held({ userId: 'x', iid: 'x', after: null }),
+      () => object.erase({ userId: 'x', iid: 'x', now: NOON }),
+      () => object.handed({ rows: [] }),
+      ...one.couriers.flatMap((name) => {
+        const courier = env.COURIER.getByName(name)
+        const destination = { kind: 'webhook', tenantId: one.tenant.id, webhookId: one.webhook } as const
+        return [
+          () => courier.accept({ destination, letters: [letter(NOON)], now: NOON }),
+          () => courier.tend({ now: NOON, wait: true }),
+          () => courier.refresh(),
+          () => courier.list({ limit: 1, skip: 0 }),
+          () => courier.held({ iid: 'x', after: null }),
+          () => courier.erase({ iid: 'x', userId: 'x' }),
+          () => courier.redeliver({ id: crypto.randomUUID(), now: NOON }),
+        ]
+      }),
+      () => env.TIMEKEEPER.getByName(one.tenant.id).wake(one.tenant.id, 10),
+    ]
+    for (const call of late) await Promise.resolve(call()).catch(() => undefined)
+    const messages = [
+      { tenantId: one.tenant.id },
+      { tenantId: one.tenant.id, leaderboardId: board.id, userIds: one.users },
+    ].map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
+    const batch = createMessageBatch<(typeof messages)[number]['body']>('laurel-repairs', messages)
+    const ctx = createExecutionContext()
+    await worker.queue(batch, env, ctx)
+    expect((await getQueueResult(batch, ctx)).explicitAcks.toSorted()).toEqual(['m0', 'm1'])
+    expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
+  })
+
+  it('KV: the record of a key that was read before the erasure and is kept after it goes again', async () => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    const prefix = one.key.split('.')[0] ?? ''
+    await env.KEYS.delete(`key:${prefix}`)
+    const KEYS = new Proxy(env.KEYS, {
+      get(target, name) {
+        if (name !== 'put') return Reflect.get(target, name).bind(target)
+        return async (key: string, value: string) => {
+          await accepted(one)
+          await work(one.tenant.id, 100)
+          await target.put(key, value)
+        }
+      },
+    })
+    await one.tenant.through(newApp({ KEYS })).as(one.key, 'GET', '/achievements')
+    await isGone(one, names)
+  })
+})
+
+it('T3: a tenant of the same customer is a new one', async () => {
+  const one = await furnished()
+  const customerId = `customer-${one.tenant.id}`
+  await archive(one.tenant.id)
+  expect((await purge(one.tenant.id)).status).toBe(202)
+  const { body } = await tenants('POST', '', { body: [{ customerId, name: 'Again' }] })
+  const id = created(body)
+  expect(id).not.toBe(one.tenant.id)
+  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': customerId }
+  for (const path of ['/users', '/metrics', '/webhooks', '/leaderboards', '/application-api-keys'])
+    expect([path, (await call(toApp, 'GET', `/admin/v1${path}`, { headers })).body]).toEqual([path, []])
+  expect((await call(toApp, 'GET', `/admin/v1/users/${one.users[0]}/export`, { headers })).status).toBe(404)
+  expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404)
+})

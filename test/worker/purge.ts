@@ -1,0 +1,262 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { expect } from 'vitest'
+import * as z from 'zod'
+import type { Bindings } from '../../src/env'
+import { PURGED_TABLES } from '../../src/modules/tenants/purge.repository'
+import { workOff } from '../../src/modules/timekeeper/work.service'
+import { instant } from '../../src/shared/clock'
+import { DAY, dateAt, NOON, withBoard } from './boards'
+import { contextOf } from './contexts'
+import {
+  ADMIN_KEY,
+  type Answer,
+  at,
+  call,
+  everything,
+  newApp,
+  type Send,
+  type TestTenant,
+  toApp,
+} from './harness'
+import { Hook } from './receiver'
+
+/* A tenant with something of everything, and what is left of it */
+
+export const tenants = (
+  method: string,
+  path: string,
+  { send = toApp, body }: { send?: Send; body?: unknown } = {},
+): Promise<Answer> =>
+  call(send, method, `/admin/v1/tenants${path}`, { headers: { 'x-api-key': ADMIN_KEY }, body })
+
+export const archive = (id: string) => tenants('DELETE', `?ids=${id}`)
+export const purge = (id: string, send: Send = toApp) => tenants('DELETE', `/${id}?purge=true`, { send })
+
+/** A Timekeeper that nobody reaches. */
+export const unreached = new Proxy(env.TIMEKEEPER, {
+  get: () => () => ({
+    wake: () => Promise.reject(new Error('lost')),
+    purge: () => Promise.reject(new Error('lost')),
+  }),
+})
+
+/** What names a tenant with everything: ids of the tenant and its users, and the objects. */
+export type Furnished = {
+  tenant: TestTenant
+  users: string[]
+  boards: string[]
+  couriers: string[]
+  webhook: string
+  hook: Hook
+  metric: string
+  key: string
+}
+
+/** A tenant with rows in every table, objects, and records in KV. */
+export async function furnished(): Promise<Furnished> {
+  const { tenant, board, metric, system } = await withBoard({ runUnit: 'day', runInterval: 1 })
+  const hook = new Hook()
+  const hooks = { url: hook.url, events: ['*'] }
+  const [webhook, deleted] = [
+    await tenant.create('/webhooks', hooks),
+    await tenant.create('/webhooks', hooks),
+  ]
+  const other = { key: 'other', name: 'Other', rankBy: 'metric', metricId: metric }
+  const goneBoard = await tenant.create('/leaderboards', other)
+  await tenant.create(`/points/${system}/levels`, { key: 'l', name: 'L', points: 10 })
+  await tenant.create('/achievements', {
+    key: 'first',
+    name: 'First',
+    trigger: 'metric',
+    metricId: metric,
+    metricValue: 1,
+    status: 'active',
+  })
+  const template = { type: 'recap', channel: 'email', subject: 's', body: 'b', status: 'active' }
+  await tenant.create('/notifications/templates', template)
+  await tenant.create(`/points/${system}/boosts`, { name: 'All', start: dateAt(NOON), multiplier: 2 })
+  await tenant.admin('PATCH', '/streaks/settings', {
+    freezes: { initial: 0, max: 3, autoEarnInterval: null, autoEarnAmount: 1 },
+  })
+  const users = Array.from({ length: 3 }, (_, n) => `user-${n}-${tenant.id.slice(0, 8)}`)
+  const silent = tenant.through(newApp({ TIMEKEEPER: unreached }))
+  for (const id of users) {
+    await silent.event('steps', { id, name: `name of ${id}`, tz: 'Europe/Paris' }, 3, { idempotencyKey: id })
+    await silent.admin('POST', `/points/${system}/boosts`, [
+      { userId: id, name: 'Own', start: dateAt(NOON), multiplier: 3 },
+    ])
+    await silent.admin('POST', '/streaks/pauses', {
+      pauses: [{ userId: id, start: dateAt(NOON + 5 * DAY), end: dateAt(NOON + 6 * DAY) }],
+    })
+  }
+  const key = await tenant.key(users[0] ?? '')
+  await tenant.as(key, 'GET', `/users/${users[0]}`)
+  await tenant.admin('DELETE', `/webhooks?ids=${deleted}`)
+  await tenant.admin('DELETE', `/leaderboards?ids=${goneBoard}`)
+  await silent.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: users[0] }, value: 1 }])
+  const iid = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1').bind(tenant.id).first('iid')
+  const message = JSON.stringify([{ id: crypto.randomUUID(), type: 'streak.lost', body: {} }])
+  await env.DB.batch([
+    env.DB.prepare('INSERT INTO parked_events VALUES (?1, ?2, 0, ?3, ?4)').bind(
+      tenant.id,
+      crypto.randomUUID(),
+      '{}',
+      'why',
+    ),
+    env.DB.prepare(`INSERT INTO points_summaries VALUES (?1, ?2, 'ranges', '', 1, 0, '[]')`).bind(
+      tenant.id,
+      system,
+    ),
+    env.DB.prepare('INSERT INTO outbox VALUES (?1, 1, 0, ?2, NULL, ?3)').bind(
+      tenant.id,
+      crypto.randomUUID(),
+      message,
+    ),
+    env.DB.prepare("INSERT INTO change_spreads VALUES (?1, '2020', '', '{}')").bind(tenant.id),
+    env.DB.prepare('INSERT INTO notices VALUES (?1, 1, ?2, ?3, ?4, ?2)').bind(
+      tenant.id,
+      crypto.randomUUID(),
+      users[0],
+      iid,
+    ),
+    env.DB.prepare('INSERT INTO streak_runs VALUES (?1, 1, 1, 1, ?2, 1) ON CONFLICT DO NOTHING').bind(
+      iid,
+      '1e',
+    ),
+  ])
+  const couriers = [`webhook:${webhook}`, `webhook:${deleted}`, `email:${tenant.id}`, `push:${tenant.id}`]
+  return { tenant, users, boards: [board, goneBoard], couriers, webhook, hook, metric, key }
+}
+
+/** D1 with something between it and each batch that writes; the texts of the batch tell which it is. */
+function aroundWrites(
+  around: (run: () => Promise<D1Result[]>, texts: string) => Promise<D1Result[]>,
+): D1Database {
+  const texts = new WeakMap<object, string>()
+  return new Proxy(env.DB, {
+    get: (target, name) => {
+      if (name === 'prepare') {
+        return (sql: string) =>
+          new Proxy(target.prepare(sql), {
+            get: (inner, key) => {
+              if (key !== 'bind') return Reflect.get(inner, key, inner)
+              return (...values: unknown[]) => {
+                const bound = inner.bind(...values)
+                texts.set(bound, sql)
+                return bound
+              }
+            },
+          })
+      }
+      if (name !== 'batch') return Reflect.get(target, name, target)
+      return async (statements: D1PreparedStatement[]) => {
+        const all = statements.map((one) => texts.get(one) ?? '')
+        const isWrite = all.some((text) => /^\s*(insert|update|delete|with)/i.test(text))
+        const run = () => target.batch(statements)
+        return isWrite ? around(run, all.join(';')) : run()
+      }
+    },
+  })
+}
+
+/** D1 that does something before the first batch that writes. */
+export function beforeFirstWrite(work: () => Promise<void>): D1Database {
+  let isFirst = true
+  return aroundWrites(async (run) => {
+    const isNow = isFirst
+    isFirst = false
+    if (isNow) await work()
+    return run()
+  })
+}
+
+/** D1 that fails at each different write of an erasure once, before it is done or after; and how many of them have failed. */
+export function failingOnce(isDone: boolean): { DB: D1Database; failed: Set<string> } {
+  const failed = new Set<string>()
+  const DB = aroundWrites(async (run, texts) => {
+    // That what has failed is left alone for a while.
+    if (/SET due_at/.test(texts) || failed.has(texts)) return run()
+    failed.add(texts)
+    if (isDone) await run()
+    throw new Error('D1_ERROR: Network connection lost.')
+  })
+  return { DB, failed }
+}
+
+const Ids = z.array(z.object({ id: z.string() }))
+
+/** Everything that names a tenant in the tables: its id, those of its users, and those of its configuration. */
+export async function namesOf({ tenant, users }: Pick<Furnished, 'tenant' | 'users'>): Promise<string[]> {
+  const idsIn = async (column: string, table: string) => {
+    const { results } = await env.DB.prepare(`SELECT ${column} AS id FROM ${table} WHERE tenant_id = ?1`)
+      .bind(tenant.id)
+      .all()
+    return Ids.parse(results).map(({ id }) => id)
+  }
+  const configured = [
+    'metrics',
+    'points_systems',
+    'points_triggers',
+    'leaderboards',
+    'webhooks',
+    'achievements',
+  ]
+  const ids = await Promise.all([idsIn('iid', 'users'), ...configured.map((table) => idsIn('id', table))])
+  return [tenant.id, ...users, ...ids.flat()]
+}
+
+/** The tables that still name something. */
+export async function tablesWith(names: readonly string[]): Promise<string[]> {
+  const tables = Object.entries(await everything()).map(([name, rows]) => [name, rows.join('\n')] as const)
+  return tables.filter(([, rows]) => names.some((name) => rows.includes(name))).map(([name]) => name)
+}
+
+/** What is stored in the objects of a tenant, and in KV: names of tables and keys. */
+export async function objectsWith({ tenant, boards, couriers }: Furnished): Promise<string[]> {
+  const found: string[] = []
+  const look =
+    (name: string) =>
+    async (_: unknown, { storage }: DurableObjectState) => {
+      const tables = storage.sql
+        .exec<{ name: string }>(
+          "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
+        )
+        .toArray()
+      found.push(...tables.map((table) => `${name} ${table.name}`))
+      const keys = await storage.list()
+      found.push(...[...keys.keys()].map((key) => `${name} ${key}`))
+      if ((await storage.getAlarm()) !== null) found.push(`${name} alarm`)
+    }
+  for (const id of boards) await runInDurableObject(env.LEADERBOARD.getByName(id), look(`board ${id}`))
+  for (const name of couriers) await runInDurableObject(env.COURIER.getByName(name), look(`courier ${name}`))
+  await runInDurableObject(env.TIMEKEEPER.getByName(tenant.id), look('timekeeper'))
+  const { keys } = await env.KEYS.list()
+  for (const { name } of keys) if ((await env.KEYS.get(name))?.includes(tenant.id)) found.push(`kv ${name}`)
+  return found
+}
+
+/** Every table that there is to purge. */
+export const tables = (): string[] => [...new Set(PURGED_TABLES)]
+export const created = (body: unknown) => String(at(body, 'created', 0, 'id'))
+
+/** Begins to erase a tenant, and does nothing more of it than that. */
+export async function accepted({ tenant }: Pick<Furnished, 'tenant'>): Promise<void> {
+  expect((await archive(tenant.id)).status).toBe(200)
+  expect((await purge(tenant.id, newApp({ TIMEKEEPER: unreached }))).status).toBe(202)
+}
+
+/** Does what is due of a tenant, so many steps. */
+export const work = (id: string, steps: number, DB: D1Database = env.DB, more: Partial<Bindings> = {}) => {
+  const context = contextOf(id, DB)
+  const when = { to: instant(NOON), mustAll: false, isSet: true, grace: { ticks: 0, finals: 0 } }
+  return workOff({ ...context, env: { ...context.env, ...more } }, { ...when, steps })
+}
+
+/** Holds that a tenant is gone, once its work is done. */
+export async function isGone(one: Furnished, names: readonly string[]): Promise<void> {
+  await env.TIMEKEEPER.getByName(one.tenant.id).wake(one.tenant.id, 100)
+  expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
+  expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404)
+  expect((await purge(one.tenant.id)).status).toBe(404)
+}
