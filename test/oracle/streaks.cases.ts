@@ -38,36 +38,36 @@ const most = (max: number) => ({ initial: 0, max, interval: 1, amount: 1 })
 /** What random worlds seldom come to. Between them they come to everything that is counted as seen. */
 export const STREAK_CASES: Record<string, StreakWorld> = {
   // 30 points in a day instead of 5.
-  'S10: a user earns a period once, however often the streak is switched off and on': world(
+  '[S10] a user earns a period once, however often the streak is switched off and on': world(
     DAILY,
     event,
     ...Array.from({ length: 5 }, () => [optOut(false), optOut(true), event]).flat(),
   ),
-  'S10: a tenant’s switch has a period earned once': world(
+  '[S10] a tenant’s switch has a period earned once': world(
     DAILY,
     event,
     ...Array.from({ length: 5 }, () => [enable(false), enable(true), event]).flat(),
   ),
-  'S10: a user’s switch keeps the sums of the period': world(
+  '[S10] a user’s switch keeps the sums of the period': world(
     FIVE,
     worth(4),
     optOut(false),
     optOut(true),
     worth(1),
   ),
-  'S10: a tenant’s switch keeps the sums of the period': world(
+  '[S10] a tenant’s switch keeps the sums of the period': world(
     FIVE,
     worth(4),
     enable(false),
     enable(true),
     worth(1),
   ),
-  'S10: events count while streaks are off': world(
+  '[S10] events count while streaks are off': world(
     FIVE,
     ...[worth(2), optOut(false), worth(2), enable(false), worth(1), optOut(true), enable(true), worth(5)],
     ...[habit(2), optOut(false), habit(2), optOut(true), enable(false), habit(5), enable(true), habit(3)],
   ),
-  'S10: who has switched the streak off misses what others would': world(
+  '[S10] who has switched the streak off misses what others would': world(
     { ...DAILY, freezes: { initial: 1, max: 1, interval: null, amount: 1 } },
     ...[
       habit(2),
@@ -79,11 +79,11 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     ],
     ...[{ ...noon, days: 4, do: 'freeze' as const }, optOut(true), event],
   ),
-  'S10: who has switched the streak off is judged in time': world(
+  '[S10] who has switched the streak off is judged in time': world(
     { ...DAILY, freezes: TWO },
     ...[habit(2), optOut(false), set(2, { freezes: null }), set(0, { freezes: TWO }), optOut(true), event],
   ),
-  'S10: with thresholds of one’s own': world(
+  '[S10] with thresholds of one’s own': world(
     { ...FIVE, personalisation: true },
     ...[worth(3), optOut(false), worth(1)],
     {
@@ -98,16 +98,16 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     { ...soon, do: 'preferences', enabled: true, mode: 'OR', metrics: undefined },
     worth(5),
   ),
-  'S10: other frequencies, and back': world(
+  '[S10] other frequencies, and back': world(
     DAILY,
     ...[habit(3), optOut(false), set(0, { frequency: 'weekly' }), event, optOut(true), event],
     ...[set(0, {}), event, set(0, { frequency: 'monthly', enabled: false }), event, set(0, {}), event],
   ),
-  'S11: at six in the evening to Tokyo and back, without anything done': from(
+  '[S11] at six in the evening to Tokyo and back, without anything done': from(
     'America/New_York',
     world(DAILY, event, away(1, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York'), event, habit(2)),
   ),
-  'S11: the same, and Tokyo’s date counts': from(
+  '[S11] the same, and Tokyo’s date counts': from(
     'America/New_York',
     world(
       DAILY,
@@ -119,15 +119,15 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       habit(2),
     ),
   ),
-  'S11: the same, and New York’s date is missed': from(
+  '[S11] the same, and New York’s date is missed': from(
     'America/New_York',
     world(DAILY, event, away(1, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), habit(2)),
   ),
-  'S11: a hop each evening': from(
+  '[S11] a hop each evening': from(
     'America/New_York',
     world(DAILY, habit(2), ...hop, ...hop, ...hop, habit(2)),
   ),
-  'S11: a hop each evening takes freezes, and gives them back': from(
+  '[S11] a hop each evening takes freezes, and gives them back': from(
     'America/New_York',
     world(
       { ...DAILY, freezes: { initial: 2, max: 3, interval: null, amount: 1 } },
@@ -136,7 +136,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'America/New_York'), ...hop, ...hop, event, ...hop],
     ),
   ),
-  'S11: lost on the way, and had again': from(
+  '[S11] lost on the way, and had again': from(
     'America/New_York',
     world(
       DAILY,
@@ -151,15 +151,15 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ],
     ),
   ),
-  'S11: the sixth date after one that was spared is not': from(
+  '[S11] the sixth date after one that was spared is not': from(
     'America/New_York',
     world(DAILY, event, ...hop, ...hop, event, habit(4), away(1, evening, 'Asia/Tokyo'), event),
   ),
-  'S11: the seventh is': from(
+  '[S11] the seventh is': from(
     'America/New_York',
     world(DAILY, event, ...hop, ...hop, event, habit(5), away(1, evening, 'Asia/Tokyo'), event),
   ),
-  'S11: the same, and New York’s date is missed again and again': from(
+  '[S11] the same, and New York’s date is missed again and again': from(
     'America/New_York',
     world(
       DAILY,
@@ -169,7 +169,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(2, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), habit(2)],
     ),
   ),
-  'S11: nothing is done in Tokyo, and New York’s date is missed': from(
+  '[S11] nothing is done in Tokyo, and New York’s date is missed': from(
     'America/New_York',
     world(
       DAILY,
@@ -177,7 +177,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(1, evening, 'Asia/Tokyo'), event],
     ),
   ),
-  'S11: sums of a date that is open again': from(
+  '[S11] sums of a date that is open again': from(
     'America/New_York',
     world(
       FIVE,
@@ -189,7 +189,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       habit(1),
     ),
   ),
-  'S7, S11: a pause that is deleted on the way kept the date that is open again': from(
+  '[S7, S11] a pause that is deleted on the way kept the date that is open again': from(
     'America/New_York',
     world(
       DAILY,
@@ -198,7 +198,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(1, 600, 'America/New_York'), event],
     ),
   ),
-  'S8, S11: restored on the way, it stays so': from(
+  '[S8, S11] restored on the way, it stays so': from(
     'America/New_York',
     world(
       DAILY,
@@ -214,7 +214,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[event, habit(2)],
     ),
   ),
-  'S1, S11: a date that is skipped while streaks are off need not be spared': from(
+  '[S1, S11] a date that is skipped while streaks are off need not be spared': from(
     'America/New_York',
     world(
       DAILY,
@@ -228,7 +228,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ],
     ),
   ),
-  'S9, S11: another frequency on a journey that has taken a freeze': from(
+  '[S9, S11] another frequency on a journey that has taken a freeze': from(
     'America/New_York',
     world(
       { ...DAILY, freezes: TWO },
@@ -242,7 +242,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[set(0, { freezes: TWO }), away(0, 0, 'America/New_York'), event, habit(1)],
     ),
   ),
-  'S11: two dates at once': from(
+  '[S11] two dates at once': from(
     'Pacific/Pago_Pago',
     world(
       DAILY,
@@ -250,7 +250,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
     ),
   ),
-  'S11: a midnight on the way to those who come back': from(
+  '[S11] a midnight on the way to those who come back': from(
     'Pacific/Pago_Pago',
     world(
       DAILY,
@@ -262,11 +262,11 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       habit(2),
     ),
   ),
-  'S11: a length of 0 begins on the date that is open again': from(
+  '[S11] a length of 0 begins on the date that is open again': from(
     'America/New_York',
     world(DAILY, away(0, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), event, habit(2)),
   ),
-  'S11: a week is open again': from(
+  '[S11] a week is open again': from(
     'America/New_York',
     world(
       { ...DAILY, frequency: 'weekly' },
@@ -274,7 +274,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(7, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York')],
     ),
   ),
-  'S11: pauses of a date that is open again count': from(
+  '[S11] pauses of a date that is open again count': from(
     'America/New_York',
     world(
       DAILY,
@@ -287,7 +287,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'America/New_York'), away(1, 600, 'America/New_York'), event],
     ),
   ),
-  'S8, S11: restored on a date that is open again': from(
+  '[S8, S11] restored on a date that is open again': from(
     'America/New_York',
     world(
       DAILY,
@@ -299,7 +299,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[{ ...soon, do: 'restore' as const }, event, habit(2)],
     ),
   ),
-  'S10, S11: on a journey the streak is switched off and on': from(
+  '[S10, S11] on a journey the streak is switched off and on': from(
     'America/New_York',
     world(
       DAILY,
@@ -307,7 +307,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'America/New_York'), optOut(false), event, optOut(true), event, ...hop],
     ),
   ),
-  'S4, S8: restored on a date that comes again, of which a later one counts': from(
+  '[S4, S8] restored on a date that comes again, of which a later one counts': from(
     'Europe/Berlin',
     world(
       DAILY,
@@ -323,7 +323,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       habit(3),
     ),
   ),
-  'S9, S11: another frequency on a journey': from(
+  '[S9, S11] another frequency on a journey': from(
     'America/New_York',
     world(
       DAILY,
@@ -331,13 +331,13 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'America/New_York'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
     ),
   ),
-  'S3, S7: a long one, with a pause and freezes, and lost': world(
+  '[S3, S7] a long one, with a pause and freezes, and lost': world(
     { ...DAILY, freezes: most(2) },
     ...[habit(22), { ...soon, do: 'pause', from: 1, length: 2 } as const],
     ...[{ ...noon, days: 5, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined } as const],
     { ...noon, days: 9, do: 'freeze' },
   ),
-  'S4: a profile, whatever else is changed of it': world(
+  '[S4] a profile, whatever else is changed of it': world(
     DAILY,
     event,
     ...PROFILE.flatMap((field): StreakStep[] => [{ ...soon, do: 'profile', field, nth: 1 }, event]),
@@ -349,7 +349,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       world(DAILY, habit(5), { ...noon, days, do: 'restore' }, { ...soon, do: 'restore' }, event),
     ]),
   ),
-  'S9: freezes that would have been earned keep nothing in a recount': world(
+  '[S9] freezes that would have been earned keep nothing in a recount': world(
     { ...DAILY, frequency: 'weekly', freezes: { initial: 0, max: 5, interval: 1, amount: 1 } },
     event,
     { ...noon, days: 3, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined },

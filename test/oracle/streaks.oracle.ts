@@ -47,67 +47,67 @@ export type OraclePeriod = { start: string; length: number; usedFreeze: boolean;
 
 /** Ways of counting that are wrong. */
 export const WRONG_STREAKS = [
-  'S1: weeks begin on Sunday',
-  'S1: periods that end while streaks are off are missed',
-  'S2: every event extends',
-  'S2: a threshold must be exceeded',
-  'S2: one metric is enough for ALL',
-  'S2: OR asks for every metric',
-  'S2: a later negative event takes back',
-  'S2: negative events are not summed',
-  'S2: sums go on into the next period',
-  'S2: an event of 0 counts',
-  'S3: a period is lost a period late',
-  'S3: a pause must cover the whole period',
-  'S3: a pause ends a day early',
-  'S3: nothing extends while paused',
-  'S3: a paused period takes a freeze',
-  'S3: a freeze extends',
-  'S3: a freeze is lost at length 0',
-  'S3: days have 24 hours',
-  'S4: a date that was skipped is missed',
-  'S4: a date that was skipped takes a freeze',
-  'S4: a date counts twice',
-  'S4: a lost period may begin a streak',
-  'S5: expires with the current period',
-  'S5: expires in a pause',
-  'S5: a freeze moves the beginning',
-  'S7: consumes before it earns',
-  'S7: earns above the maximum',
-  'S7: earns from the zone of now',
-  'S7: what was forgone is had later',
-  'S7: a midnight that comes twice earns twice',
-  'S7: a pause that is deleted never was',
-  'S8: the longest ever comes back',
-  'S8: the previous period stays missed',
-  'S8: started stays',
-  'S8: only a lost one comes back',
-  'S8: the last period shows the restored length',
-  'S9: freezes count in a recount',
-  'S9: freezes in hand go',
-  'S9: pauses do not count in a recount',
-  'U6: no initial freezes',
-  'U7: a streak that its user has switched off is shown',
-  'U7: own metrics count without personalisation',
-  'S10: switched off by the user, a streak begins again from 0',
-  'S10: switched off by the user, a period is open again',
-  'S10: switched off by the user, a period loses its sums',
-  'S10: events do not count while the user has streaks off',
-  'S10: events do not count while the tenant has streaks off',
-  'S10: nothing is missed while the user has streaks off',
-  'S10: an event extends in silence',
-  'S11: a date that was skipped stays closed to those who come back',
-  'S11: what was judged on the way stays so',
-  'S11: what counted on the way is lost',
-  'S11: every date that is skipped is spared',
-  'S11: one of six dates is spared',
-  'S11: one of eight dates is spared',
-  'S11: a date that is open again was spared',
-  'S11: a date that is missed after the streak was extended beyond it was not spared',
-  'S11: a paused date is spared by travel',
-  'S11: a week or month is spared',
-  'E8: dates are those of UTC',
-  'E8: dates are those of the zone of now',
+  '[S1] weeks begin on Sunday',
+  '[S1] periods that end while streaks are off are missed',
+  '[S2] every event extends',
+  '[S2] a threshold must be exceeded',
+  '[S2] one metric is enough for ALL',
+  '[S2] OR asks for every metric',
+  '[S2] a later negative event takes back',
+  '[S2] negative events are not summed',
+  '[S2] sums go on into the next period',
+  '[S2] an event of 0 counts',
+  '[S3] a period is lost a period late',
+  '[S3] a pause must cover the whole period',
+  '[S3] a pause ends a day early',
+  '[S3] nothing extends while paused',
+  '[S3] a paused period takes a freeze',
+  '[S3] a freeze extends',
+  '[S3] a freeze is lost at length 0',
+  '[S3] days have 24 hours',
+  '[S4] a date that was skipped is missed',
+  '[S4] a date that was skipped takes a freeze',
+  '[S4] a date counts twice',
+  '[S4] a lost period may begin a streak',
+  '[S5] expires with the current period',
+  '[S5] expires in a pause',
+  '[S5] a freeze moves the beginning',
+  '[S7] consumes before it earns',
+  '[S7] earns above the maximum',
+  '[S7] earns from the zone of now',
+  '[S7] what was forgone is had later',
+  '[S7] a midnight that comes twice earns twice',
+  '[S7] a pause that is deleted never was',
+  '[S8] the longest ever comes back',
+  '[S8] the previous period stays missed',
+  '[S8] started stays',
+  '[S8] only a lost one comes back',
+  '[S8] the last period shows the restored length',
+  '[S9] freezes count in a recount',
+  '[S9] freezes in hand go',
+  '[S9] pauses do not count in a recount',
+  '[U6] no initial freezes',
+  '[U7] a streak that its user has switched off is shown',
+  '[U7] own metrics count without personalisation',
+  '[S10] switched off by the user, a streak begins again from 0',
+  '[S10] switched off by the user, a period is open again',
+  '[S10] switched off by the user, a period loses its sums',
+  '[S10] events do not count while the user has streaks off',
+  '[S10] events do not count while the tenant has streaks off',
+  '[S10] nothing is missed while the user has streaks off',
+  '[S10] an event extends in silence',
+  '[S11] a date that was skipped stays closed to those who come back',
+  '[S11] what was judged on the way stays so',
+  '[S11] what counted on the way is lost',
+  '[S11] every date that is skipped is spared',
+  '[S11] one of six dates is spared',
+  '[S11] one of eight dates is spared',
+  '[S11] a date that is open again was spared',
+  '[S11] a date that is missed after the streak was extended beyond it was not spared',
+  '[S11] a paused date is spared by travel',
+  '[S11] a week or month is spared',
+  '[E8] dates are those of UTC',
+  '[E8] dates are those of the zone of now',
 ] as const
 export type WrongStreaks = (typeof WRONG_STREAKS)[number]
 
@@ -238,7 +238,7 @@ export class StreakReplay {
       this.#created = this.#date
       this.#createdAt = at
       this.#now = at
-      this.#freezes = this.#is('U6: no initial freezes') ? 0 : (this.#settings.freezes?.initial ?? 0)
+      this.#freezes = this.#is('[U6] no initial freezes') ? 0 : (this.#settings.freezes?.initial ?? 0)
       return true
     }
     this.#liveUntil(at)
@@ -296,9 +296,9 @@ export class StreakReplay {
   /** By the rules, nothing happens when a user switches streaks off, but that they are not shown (S10). */
   #switchOffWrongly(): void {
     const period = this.#period(this.#date)
-    if (this.#is('S10: switched off by the user, a period loses its sums')) this.#sums.delete(period)
-    if (this.#is('S10: switched off by the user, a streak begins again from 0')) this.#run = null
-    if (this.#is('S10: switched off by the user, a period is open again')) {
+    if (this.#is('[S10] switched off by the user, a period loses its sums')) this.#sums.delete(period)
+    if (this.#is('[S10] switched off by the user, a streak begins again from 0')) this.#run = null
+    if (this.#is('[S10] switched off by the user, a period is open again')) {
       this.#run = null
       this.#closed = null
     }
@@ -317,7 +317,7 @@ export class StreakReplay {
   #at(at: number): StreakReplay {
     const then = this.#copy()
     then.#liveUntil(at)
-    if (this.#is('E8: dates are those of the zone of now')) then.#recount()
+    if (this.#is('[E8] dates are those of the zone of now')) then.#recount()
     return then
   }
 
@@ -326,14 +326,14 @@ export class StreakReplay {
   }
 
   #dateAt(at: number, zone = this.#zone): string {
-    if (this.#is('E8: dates are those of UTC')) return localAt(at, 0).date
-    if (this.#is('S3: days have 24 hours') && this.exists)
+    if (this.#is('[E8] dates are those of UTC')) return localAt(at, 0).date
+    if (this.#is('[S3] days have 24 hours') && this.exists)
       return localAt(at, offsetIn(zone, this.#createdAt)).date
     return localAt(at, offsetIn(zone, at)).date
   }
 
   #period(date: string): string {
-    return periodOf(date, this.#settings.frequency, this.#is('S1: weeks begin on Sunday') ? 0 : 1)
+    return periodOf(date, this.#settings.frequency, this.#is('[S1] weeks begin on Sunday') ? 0 : 1)
   }
 
   #after(period: string, count = 1): string {
@@ -354,15 +354,15 @@ export class StreakReplay {
   #midnight(date: string, isJump: boolean): void {
     const yesterday = this.#date
     this.#date = date
-    const isNew = date > this.#latest || this.#is('S7: a midnight that comes twice earns twice')
+    const isNew = date > this.#latest || this.#is('[S7] a midnight that comes twice earns twice')
     if (date > this.#latest) this.#latest = date
     const earns = isNew && !this.#recounting
-    const isLate = this.#is('S7: consumes before it earns')
+    const isLate = this.#is('[S7] consumes before it earns')
     if (earns && !isLate) this.#earn(date)
     const period = this.#period(yesterday)
     const next = this.#period(date)
     if (next !== period) {
-      this.#judge(this.#is('S3: a period is lost a period late') ? this.#after(period, -1) : period, isJump)
+      this.#judge(this.#is('[S3] a period is lost a period late') ? this.#after(period, -1) : period, isJump)
       const ahead = this.#ahead.get(next)
       this.#ahead.delete(next)
       if (ahead !== undefined) this.#extend(next, ahead)
@@ -373,38 +373,40 @@ export class StreakReplay {
   #earn(date: string): void {
     const { freezes } = this.#settings
     if (freezes === null || freezes.interval === null) return
-    const created = this.#is('S7: earns from the zone of now') ? this.#dateAt(this.#createdAt) : this.#created
+    const created = this.#is('[S7] earns from the zone of now')
+      ? this.#dateAt(this.#createdAt)
+      : this.#created
     const days = Math.round((Date.parse(date) - Date.parse(created)) / 86_400_000)
     if (days <= 0 || days % freezes.interval !== 0) return
     const room = Math.max(0, freezes.max - this.#freezes)
-    const earned = this.#is('S7: earns above the maximum') ? freezes.amount : Math.min(room, freezes.amount)
+    const earned = this.#is('[S7] earns above the maximum') ? freezes.amount : Math.min(room, freezes.amount)
     this.#freezes += earned
-    if (this.#is('S7: what was forgone is had later')) this.#forgone += freezes.amount - earned
+    if (this.#is('[S7] what was forgone is had later')) this.#forgone += freezes.amount - earned
   }
 
   /** A period is over (S3). */
   #judge(period: string, isJump: boolean): void {
     if (this.#run === null) {
-      if (this.#is('S3: a freeze is lost at length 0')) this.#freezes = Math.max(0, this.#freezes - 1)
+      if (this.#is('[S3] a freeze is lost at length 0')) this.#freezes = Math.max(0, this.#freezes - 1)
       return
     }
     if (this.#closed !== null && period <= this.#closed) return
     const isOffForUser =
-      !this.#own.enabled && this.#is('S10: nothing is missed while the user has streaks off')
-    const wasOff = this.#isOff && !this.#is('S1: periods that end while streaks are off are missed')
-    const isPaid = isJump && this.#is('S4: a date that was skipped takes a freeze')
+      !this.#own.enabled && this.#is('[S10] nothing is missed while the user has streaks off')
+    const wasOff = this.#isOff && !this.#is('[S1] periods that end while streaks are off are missed')
+    const isPaid = isJump && this.#is('[S4] a date that was skipped takes a freeze')
     const isSpared = isJump && !isPaid && this.#maySpare(period)
     const isPaused = this.#isPaused(period)
     if (wasOff || isOffForUser) this.#close(period)
-    else if (isPaused && !(isSpared && this.#is('S11: a paused date is spared by travel'))) {
+    else if (isPaused && !(isSpared && this.#is('[S11] a paused date is spared by travel'))) {
       this.#close(period, { usedPause: true })
-      if (this.#is('S3: a paused period takes a freeze')) this.#consume()
+      if (this.#is('[S3] a paused period takes a freeze')) this.#consume()
     } else if (isSpared) {
       this.#spared = period
       this.#close(period)
     } else if (this.#consume()) {
-      if (this.#is('S3: a freeze extends')) this.#run = { ...this.#run, length: this.#run.length + 1 }
-      if (this.#is('S5: a freeze moves the beginning'))
+      if (this.#is('[S3] a freeze extends')) this.#run = { ...this.#run, length: this.#run.length + 1 }
+      if (this.#is('[S5] a freeze moves the beginning'))
         this.#run = { ...this.#run, started: this.#after(period) }
       this.#close(period, { usedFreeze: true })
     } else if (!isPaid) {
@@ -412,7 +414,7 @@ export class StreakReplay {
       // What was gained by it is not taken back.
       if (
         isLent &&
-        !this.#is('S11: a date that is missed after the streak was extended beyond it was not spared')
+        !this.#is('[S11] a date that is missed after the streak was extended beyond it was not spared')
       )
         this.#spared = period
       this.#run = null
@@ -422,12 +424,12 @@ export class StreakReplay {
 
   /** Whether travel may spare a date that was skipped: one of any seven in a row (S4, S11). */
   #maySpare(period: string): boolean {
-    if (this.#is('S4: a date that was skipped is missed')) return false
-    if (this.#settings.frequency !== 'daily') return this.#is('S11: a week or month is spared')
-    if (this.#spared === null || this.#is('S11: every date that is skipped is spared')) return true
-    const days = this.#is('S11: one of six dates is spared')
+    if (this.#is('[S4] a date that was skipped is missed')) return false
+    if (this.#settings.frequency !== 'daily') return this.#is('[S11] a week or month is spared')
+    if (this.#spared === null || this.#is('[S11] every date that is skipped is spared')) return true
+    const days = this.#is('[S11] one of six dates is spared')
       ? 6
-      : this.#is('S11: one of eight dates is spared')
+      : this.#is('[S11] one of eight dates is spared')
         ? 8
         : 7
     return plusDays(this.#spared, days) <= period
@@ -441,7 +443,7 @@ export class StreakReplay {
 
   #consume(): boolean {
     if (this.#settings.freezes === null || this.#freezes === 0) return false
-    if (this.#recounting && !this.#is('S9: freezes count in a recount')) return false
+    if (this.#recounting && !this.#is('[S9] freezes count in a recount')) return false
     this.#freezes -= 1
     if (this.#forgone > 0) {
       this.#forgone -= 1
@@ -454,10 +456,10 @@ export class StreakReplay {
   #isPaused(period: string): boolean {
     const end = this.#after(period)
     const pauses = [...this.#pauses.values(), ...this.#deleted]
-    if (this.#recounting && this.#is('S9: pauses do not count in a recount')) return false
+    if (this.#recounting && this.#is('[S9] pauses do not count in a recount')) return false
     return pauses.some((pause) => {
-      const last = this.#is('S3: a pause ends a day early') ? plusDays(pause.end, -1) : pause.end
-      if (this.#is('S3: a pause must cover the whole period')) {
+      const last = this.#is('[S3] a pause ends a day early') ? plusDays(pause.end, -1) : pause.end
+      if (this.#is('[S3] a pause must cover the whole period')) {
         return pause.start <= period && last >= plusDays(end, -1)
       }
       for (let date = period; date < end; date = plusDays(date, 1)) {
@@ -471,7 +473,7 @@ export class StreakReplay {
     const pause = this.#pauses.get(id)
     if (pause === undefined) return false
     this.#pauses.delete(id)
-    if (this.#is('S7: a pause that is deleted never was')) {
+    if (this.#is('[S7] a pause that is deleted never was')) {
       if (this.#run !== null && pause.start <= over) this.#run = null
       return true
     }
@@ -493,7 +495,7 @@ export class StreakReplay {
       return true
     }
     const journey = this.#journeys.find((one) => one.to > to)
-    const isUndone = !this.#is('S11: a date that was skipped stays closed to those who come back')
+    const isUndone = !this.#is('[S11] a date that was skipped stays closed to those who come back')
     if (journey !== undefined && isUndone) this.#undo(journey, to)
     else if (to < from) this.#log.push({ do: 'move', from, to })
     this.#zone = zone
@@ -523,15 +525,15 @@ export class StreakReplay {
     this.#date = to
     this.#isRetold = true
     for (const act of since) {
-      if (act.do !== 'event' || !this.#is('S11: what counted on the way is lost')) this.#act(act)
+      if (act.do !== 'event' || !this.#is('[S11] what counted on the way is lost')) this.#act(act)
     }
     this.#isRetold = false
     if (spared !== null && spared >= from && this.#ahead.size > 0) {
       this.#lent = spared
       this.#log.push({ do: 'lend', date: spared })
     }
-    if (this.#is('S11: a date that is open again was spared')) this.#spared = spared
-    if (this.#is('S11: what was judged on the way stays so')) {
+    if (this.#is('[S11] a date that is open again was spared')) this.#spared = spared
+    if (this.#is('[S11] what was judged on the way stays so')) {
       if (run === null) this.#run = null
       this.#freezes = freezes
       if (run === null && closed !== null) this.#closed = closed
@@ -542,7 +544,7 @@ export class StreakReplay {
   get isOn() {
     return (
       this.#settings.enabled &&
-      (this.#own.enabled || this.#is('U7: a streak that its user has switched off is shown'))
+      (this.#own.enabled || this.#is('[U7] a streak that its user has switched off is shown'))
     )
   }
 
@@ -554,33 +556,33 @@ export class StreakReplay {
   /** An event (S2); streaks count it also while they are off (S10). */
   #count({ at, date, metric, value }: { at: number; date: string; metric: string; value: number }): void {
     const isOffForUser =
-      !this.#own.enabled && this.#is('S10: events do not count while the user has streaks off')
-    const isOffForAll = this.#isOff && this.#is('S10: events do not count while the tenant has streaks off')
+      !this.#own.enabled && this.#is('[S10] events do not count while the user has streaks off')
+    const isOffForAll = this.#isOff && this.#is('[S10] events do not count while the tenant has streaks off')
     if (isOffForUser || isOffForAll) return
-    if (value === 0 && !this.#is('S2: an event of 0 counts')) return
+    if (value === 0 && !this.#is('[S2] an event of 0 counts')) return
     const period = this.#period(date)
     if (this.#isClosed(period)) {
       if (this.#run === null) return
-      if (this.#is('S2: every event extends') && value > 0) {
+      if (this.#is('[S2] every event extends') && value > 0) {
         this.#run = { ...this.#run, length: this.#run.length + 1 }
       }
-      if (this.#is('S2: a later negative event takes back') && value < 0) {
+      if (this.#is('[S2] a later negative event takes back') && value < 0) {
         this.#run = null
         this.#closed = null
       }
       return
     }
-    if (this.#is('S3: nothing extends while paused') && this.#isPaused(period)) return
-    const key = this.#is('S2: sums go on into the next period') ? '' : period
+    if (this.#is('[S3] nothing extends while paused') && this.#isPaused(period)) return
+    const key = this.#is('[S2] sums go on into the next period') ? '' : period
     const sums = this.#sums.get(key) ?? new Map<string, number>()
-    if (value > 0 || !this.#is('S2: negative events are not summed')) {
+    if (value > 0 || !this.#is('[S2] negative events are not summed')) {
       sums.set(metric, (sums.get(metric) ?? 0) + value)
     }
     this.#sums.set(key, sums)
     if (!this.#isSatisfied(sums, value)) return
     if (period > this.#period(this.#date)) this.#ahead.set(period, at)
     else this.#extend(period, at)
-    const isTold = this.isOn || this.#is('S10: an event extends in silence')
+    const isTold = this.isOn || this.#is('[S10] an event extends in silence')
     if (isTold && !this.#isRetold && !this.#recounting) this.#extensions.push(this.#length)
   }
 
@@ -595,27 +597,29 @@ export class StreakReplay {
   #isClosed(period: string): boolean {
     if (this.#ahead.has(period)) return true
     if (this.#closed === null || period > this.#closed) return false
-    if (this.#run === null && this.#is('S4: a lost period may begin a streak')) return false
-    return !(this.#is('S4: a date counts twice') && period < this.#closed)
+    if (this.#run === null && this.#is('[S4] a lost period may begin a streak')) return false
+    return !(this.#is('[S4] a date counts twice') && period < this.#closed)
   }
 
   #isSatisfied(sums: ReadonlyMap<string, number>, value: number): boolean {
     const { metrics, personalisation, mode } = this.#settings
-    const isOwn = personalisation || this.#is('U7: own metrics count without personalisation')
+    const isOwn = personalisation || this.#is('[U7] own metrics count without personalisation')
     const own = isOwn
       ? this.#own.metrics.filter(
           (one) => metrics.length === 0 || metrics.some(({ metric }) => metric === one.metric),
         )
       : []
     const thresholds = own.length > 0 ? own : metrics
-    if (thresholds.length === 0) return value > 0 || this.#is('S2: an event of 0 counts')
+    if (thresholds.length === 0) return value > 0 || this.#is('[S2] an event of 0 counts')
     const meets = thresholds.map(({ metric, threshold }) => {
       const sum = sums.get(metric) ?? 0
-      return this.#is('S2: a threshold must be exceeded') ? sum > threshold : sum >= threshold
+      return this.#is('[S2] a threshold must be exceeded') ? sum > threshold : sum >= threshold
     })
     const by = (isOwn && this.#own.mode) || mode
     const isAny =
-      by === 'ALL' ? this.#is('S2: one metric is enough for ALL') : !this.#is('S2: OR asks for every metric')
+      by === 'ALL'
+        ? this.#is('[S2] one metric is enough for ALL')
+        : !this.#is('[S2] OR asks for every metric')
     return isAny ? meets.includes(true) : !meets.includes(false)
   }
 
@@ -629,21 +633,21 @@ export class StreakReplay {
       weekly: this.#period(`${year}-01-01`),
       monthly: `${year - 1}-01-01`,
     }[frequency]
-    const from = this.#is('S8: the longest ever comes back') ? '' : since
+    const from = this.#is('[S8] the longest ever comes back') ? '' : since
     const lengths = [...this.#history].flatMap(([start, { length }]) => (start >= from ? [length] : []))
     const longest = Math.max(0, ...lengths)
     const gained = longest - this.#length
     if (gained <= 0) return false
     this.#journeys = []
-    const isStill = this.#is('S8: started stays')
+    const isStill = this.#is('[S8] started stays')
     if (this.#run !== null) {
-      if (this.#is('S8: only a lost one comes back')) return false
+      if (this.#is('[S8] only a lost one comes back')) return false
       const started = isStill ? this.#run.started : this.#after(this.#run.started, -gained)
       this.#run = { ...this.#run, length: this.#run.length + gained, started }
       // The length is another one in all periods that are not over, of which later ones may be satisfied.
       for (const [start, mark] of this.#history) {
         const isRewritten =
-          start === this.#closed && this.#is('S8: the last period shows the restored length')
+          start === this.#closed && this.#is('[S8] the last period shows the restored length')
         if (start >= current || isRewritten)
           this.#history.set(start, { ...mark, length: mark.length + gained })
       }
@@ -655,7 +659,7 @@ export class StreakReplay {
       started: isStill ? previous : this.#after(current, -gained),
       extended: null,
     }
-    if (this.#is('S8: the previous period stays missed')) this.#closed = this.#after(previous, -1)
+    if (this.#is('[S8] the previous period stays missed')) this.#closed = this.#after(previous, -1)
     else this.#close(previous)
     return true
   }
@@ -665,7 +669,7 @@ export class StreakReplay {
     const { date, latest, freezes } = {
       date: this.#date,
       latest: this.#latest,
-      freezes: this.#is('S9: freezes in hand go') ? 0 : this.#freezes,
+      freezes: this.#is('[S9] freezes in hand go') ? 0 : this.#freezes,
     }
     this.#recounting = true
     this.#run = null
@@ -693,7 +697,7 @@ export class StreakReplay {
         this.#date = one.to
         continue
       }
-      const isNow = this.#is('E8: dates are those of the zone of now')
+      const isNow = this.#is('[E8] dates are those of the zone of now')
       const [date, on] = isNow ? [this.#dateAt(one.at), this.#dateAt(one.at)] : [one.date, one.on]
       this.#passTo(on, false)
       this.#count({ ...one, date })
@@ -718,10 +722,10 @@ export class StreakReplay {
     const extended = extensions.length === 0 ? null : Math.max(...extensions)
     const start = this.#period(this.#date)
     let endangered = start
-    if (!this.#is('S5: expires with the current period')) {
+    if (!this.#is('[S5] expires with the current period')) {
       while (this.#isClosed(endangered)) endangered = this.#after(endangered)
     }
-    if (!this.#is('S5: expires in a pause')) {
+    if (!this.#is('[S5] expires in a pause')) {
       while (this.#isPaused(endangered)) endangered = this.#after(endangered)
     }
     const lastOf = (period: string) => plusDays(this.#after(period), -1)

@@ -27,7 +27,7 @@ async function bundledPage(): Promise<string> {
 /** Declares the test of a server that runs by then; it is skipped if there is no browser, as reference-page.ts says. */
 export function testCrossOrigin(server: () => Server): void {
   describe.skipIf(!hasBrowser)('a page of another origin', () => {
-    it('G8: uses the npm client with an application key, and reads answers, errors and request ids', async () => {
+    it('[G8] uses the npm client with an application key, and reads answers, errors and request ids', async () => {
       const userId = 'page-visitor'
       const made = await fetch(`${server().url}/admin/v1/application-api-keys`, {
         method: 'POST',

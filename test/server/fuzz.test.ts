@@ -69,7 +69,7 @@ const send: Send = ({ method, path, headers, body }) => {
   })
 }
 
-it(`G2, G3: ${requests} requests of seed ${seed} find no answer that is not documented`, async () => {
+it(`[G2, G3] ${requests} requests of seed ${seed} find no answer that is not documented`, async () => {
   const report = await fuzz({
     send,
     adminKey: server.adminKey,

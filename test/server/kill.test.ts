@@ -258,7 +258,7 @@ async function compare(users: ReadonlyMap<string, Expected>): Promise<void> {
   }
 }
 
-it(`E2–E4, E9, P8, L12: what was answered has happened once, the rest once or never, over ${KILLS} kills under load`, async () => {
+it(`[E2, E3, E4, E9, P8, L12] what was answered has happened once, the rest once or never, over ${KILLS} kills under load`, async () => {
   onTestFailed(() => console.error(`SEED=${seed}`))
   await dawn(0)
   await configure(create, noon)

@@ -34,7 +34,7 @@ const event = (user: string, metric: string, signal?: AbortSignal) =>
 const ascending = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
 
 describe('parallel requests', () => {
-  it('E3: 200 events of one user over two metrics are exact, each answered with its own change', async () => {
+  it('[E3] 200 events of one user over two metrics are exact, each answered with its own change', async () => {
     const replies = await Promise.all(
       Array.from({ length: 200 }, (_, n) => event('parallel', n % 2 === 0 ? 'demo-lessons' : 'demo-minutes')),
     )
@@ -47,7 +47,7 @@ describe('parallel requests', () => {
     expect(body.total).toBe(100 * 10 + 10 * 5)
   })
 
-  it('E3: a leading request that is cancelled hangs none of those behind it', async () => {
+  it('[E3] a leading request that is cancelled hangs none of those behind it', async () => {
     for (let round = 0; round < 10; round += 1) {
       const user = `cancelled-${round}`
       const leader = leadAndHangUp(user, round)
@@ -62,7 +62,7 @@ describe('parallel requests', () => {
     }
   })
 
-  it('P11: those that read all users share what they read; one that is cancelled hangs none of the others', async () => {
+  it('[P11] those that read all users share what they read; one that is cancelled hangs none of the others', async () => {
     await event('scanned', 'demo-lessons')
     const paths = [
       '/v1/points/demo-xp/summary',
@@ -115,7 +115,7 @@ describe('idempotency keys, as bytes', () => {
       sent.end(Buffer.from(JSON.stringify({ user: { id: user }, value: 1 })))
     })
 
-  it('E4: a key that is no UTF-8 is 422, and one that is counts', async () => {
+  it('[E4] a key that is no UTF-8 is 422, and one that is counts', async () => {
     const broken = [
       Buffer.from([0x6b, 0xe9]),
       Buffer.from([0x6b, 0xff]),
@@ -232,7 +232,7 @@ describe('the npm client', () => {
     expect((await users.leaderboard('racer', 'demo-all-time')).rank).toBeUndefined()
   })
 
-  it('L11, L4: 100 parallel events of 50 users are ranked exactly, in a consistent sequence', async () => {
+  it('[L11, L4] 100 parallel events of 50 users are ranked exactly, in a consistent sequence', async () => {
     const users = Array.from({ length: 50 }, (_, n) => `runner-${n}`)
     const values = users.flatMap((user, n) => [
       { user, value: 1_000 + n },
@@ -261,7 +261,7 @@ describe('the npm client', () => {
 })
 
 describe('the test clock', () => {
-  it('C1: stands still once set, also over a restart, and is the same for the next event', async () => {
+  it('[C1] stands still once set, also over a restart, and is the same for the next event', async () => {
     const now = new Date(Date.now() + 86_400_000).toISOString()
     expect(await send('PUT', '/admin/v1/test-clock', { now })).toEqual({ status: 200, body: { now } })
     await server.stop()

@@ -46,7 +46,7 @@ export function testReferencePage(server: () => Server): void {
       return { page, foreign, complaints }
     }
 
-    it('G1: sends the example of an event as it stands, keeps the key when the document changes, and asks no other server', async () => {
+    it('[G1] sends the example of an event as it stands, keeps the key when the document changes, and asks no other server', async () => {
       const { page, foreign, complaints } = await watchedPage()
       await page.goto(`${server().url}/docs`)
       await page.getByText(version, { exact: true }).waitFor()

@@ -47,7 +47,7 @@ async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean)
 }
 
 // Side by side, since they wait for servers most of the time, and measure none.
-test.concurrent('C2, P4: what fell due while the server was down is done once it is up again, and only once', async () => {
+test.concurrent('[C2, P4] what fell due while the server was down is done once it is up again, and only once', async () => {
   const folder = await newProject()
   const energy = (server: Server) => () => send(server, 'GET', '/v1/users/ada/points/demo-energy?awards=100')
   const totalOf = (answer: unknown) => Object(answer).total
@@ -76,7 +76,7 @@ test.concurrent('C2, P4: what fell due while the server was down is done once it
   }
 })
 
-test.concurrent('C2, S3: streaks are judged over a stop of the server, without a visit, and each midnight only once', async () => {
+test.concurrent('[C2, S3] streaks are judged over a stop of the server, without a visit, and each midnight only once', async () => {
   const folder = await newProject()
   // Without the users of the demo.
   const board = (server: Server) => async () =>

@@ -144,7 +144,7 @@ describe('two projects, started at the same time', () => {
     expect(await page(`http://127.0.0.1:${custom.port}`)).toContain('"/v1/openapi.json"')
   })
 
-  test('G2: a body whose end does not arrive in time is 408', async () => {
+  test('[G2] a body whose end does not arrive in time is 408', async () => {
     const headers = { 'X-API-KEY': custom.adminKey, 'Content-Length': 100 }
     const sent = request(`${custom.url}/admin/v1/metrics`, { method: 'POST', headers })
     sent.write('[{"key":')

@@ -258,7 +258,7 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
 const typesSeen = (type: string) => requests.filter(({ body }) => json(body).type === type)
 const log = async () => (await send('GET', '/admin/v1/notifications/log?limit=100')).body
 
-it('W2–W4, N1–N4, C2: every change is told, in order and under one id, whatever fails on the way', async () => {
+it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under one id, whatever fails on the way', async () => {
   onTestFailed(() => console.error(`SEED=${seed}`))
   const url = await receiver.start()
   receiver.decide('all', (seen) => {

@@ -64,7 +64,7 @@ const idsOf = async (name: string, count: number) =>
   (await receiver.seen(name, count)).map(({ headers }) => headers['webhook-id'])
 
 describe('a webhook', () => {
-  it('W3: is signed as the library and the documented HMAC verify; a rotated secret is void at once', async () => {
+  it('[W3] is signed as the library and the documented HMAC verify; a rotated secret is void at once', async () => {
     const hook = await subscribe('signed', { status: 500 })
     const id = await hook.test()
     const [first] = await receiver.seen('signed', 1)
@@ -83,7 +83,7 @@ describe('a webhook', () => {
     expect(await idsOf('signed', 2)).toEqual([id, id])
   })
 
-  it('W4: cut, late and failed requests are retried to the minute under one id, and end dead', async () => {
+  it('[W4] cut, late and failed requests are retried to the minute under one id, and end dead', async () => {
     const never = { status: 503, body: 'x'.repeat(5_000), always: true }
     const hook = await subscribe(
       'failing',
@@ -133,7 +133,7 @@ describe('a webhook', () => {
     expect(await hook.log()).toMatchObject([{ id, status: 'delivered', attempts: 8, lastStatus: 200 }])
   })
 
-  it('W4: a slow endpoint delays no other one', async () => {
+  it('[W4] a slow endpoint delays no other one', async () => {
     const slow = await subscribe('slow', { hold: true, always: true })
     const quick = await subscribe('quick')
     await Promise.all(Array.from({ length: 10 }, () => slow.test()))

@@ -124,7 +124,7 @@ function holds(world: readonly Step[], by: (command: Command) => Command = (comm
   }
 }
 
-describe('K7: who may set an attribute', () => {
+describe('[K7] who may set an attribute', () => {
   test('whatever is called by whomever: refused in an upsert, left out of an event or a completion, else done', () => {
     fc.assert(
       fc.property(worlds, (world) => holds(world)),

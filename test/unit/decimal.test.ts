@@ -11,7 +11,7 @@ function totalOf(value: number, times: number): number {
   return fromMicros(counter.total)
 }
 
-describe('E1: values in millionths', () => {
+describe('[E1] values in millionths', () => {
   test.each([
     [0, 0],
     [1, 1_000_000],
@@ -82,7 +82,7 @@ describe('E1: values in millionths', () => {
   })
 })
 
-describe('P1: a counter', () => {
+describe('[P1] a counter', () => {
   test('remembers the highest total that it ever had, which is 0 at the least', () => {
     const walk = [3, -5, 4, 2, -9].map(toMicros)
     let counter = NEW_COUNTER
@@ -96,7 +96,7 @@ describe('P1: a counter', () => {
   })
 })
 
-describe('P5: multiply', () => {
+describe('[P5] multiply', () => {
   test.each<[number, number[], Rounding, number]>([
     [10, [1.5], 'down', 15],
     [5, [1.5], 'down', 7],

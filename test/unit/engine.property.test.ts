@@ -180,7 +180,7 @@ function answers(
   }
 }
 
-describe('E1, P1, P5–P9, U6: the core against a recount of the log', () => {
+describe('[E1, P1, P5, P6, P7, P8, P9, U6] the core against a recount of the log', () => {
   test('every total, award, level and refusal agrees, whatever is configured and whatever happens', () => {
     fc.assert(
       fc.property(worlds, (world) => holds(world, evaluate)),
@@ -188,7 +188,7 @@ describe('E1, P1, P5–P9, U6: the core against a recount of the log', () => {
     )
   }, 60_000)
 
-  test.each(['', '-'])('E1: a total may reach ±9,007,199,254 and no more (%s)', (sign) => {
+  test.each(['', '-'])('[E1] a total may reach ±9,007,199,254 and no more (%s)', (sign) => {
     const opposite = sign === '' ? '-' : ''
     const values = [
       ...Array<string>(9).fill(`${sign}1000000000`),
@@ -214,7 +214,7 @@ describe('E1, P1, P5–P9, U6: the core against a recount of the log', () => {
     holds({ systems: [], begins: 0, steps }, evaluate)
   })
 
-  test('P7: an event may take the last point, and not one more', () => {
+  test('[P7] an event may take the last point, and not one more', () => {
     const trigger = { metric: 'm0', threshold: 1, active: true, user: [], event: [] }
     const triggers = [
       { ...trigger, id: 'gift', on: 'creation', points: 20, blocks: false },
@@ -273,57 +273,57 @@ const withHighest = (state: UserState): UserState => ({
 
 /** Services that break one rule each. */
 const BROKEN: Record<string, Evaluate> = {
-  'P1: a threshold that is off by one': withTriggers((trigger) => ({
+  '[P1] a threshold that is off by one': withTriggers((trigger) => ({
     ...trigger,
     metricThreshold: trigger.metricThreshold === null ? null : trigger.metricThreshold + 1,
   })),
-  'P1: what was earned once is earned again after a fall': (config, state, ...rest) =>
+  '[P1] what was earned once is earned again after a fall': (config, state, ...rest) =>
     evaluate(config, state && withHighest(state), ...rest),
-  'P1: filters on event attributes are forgotten': withTriggers((trigger) => ({
+  '[P1] filters on event attributes are forgotten': withTriggers((trigger) => ({
     ...trigger,
     eventAttributes: [],
   })),
-  'P1: a counter of its own forgets what it had counted': (config, state, ...rest) =>
+  '[P1] a counter of its own forgets what it had counted': (config, state, ...rest) =>
     evaluate(config, state && { ...state, counters: new Map() }, ...rest),
-  'P2: filters on user attributes are forgotten': withTriggers((trigger) => ({
+  '[P2] filters on user attributes are forgotten': withTriggers((trigger) => ({
     ...trigger,
     userAttributes: [],
   })),
-  'P3: inactive triggers fire': withTriggers((trigger) => ({ ...trigger, status: 'active' })),
-  'P5: boosts are forgotten': withSystems((system) => ({ ...system, boosts: [] })),
-  'P5: boosts are always rounded up': withSystems((system) => ({
+  '[P3] inactive triggers fire': withTriggers((trigger) => ({ ...trigger, status: 'active' })),
+  '[P5] boosts are forgotten': withSystems((system) => ({ ...system, boosts: [] })),
+  '[P5] boosts are always rounded up': withSystems((system) => ({
     ...system,
     boosts: system.boosts.map((boost) => ({ ...boost, rounding: 'up' })),
   })),
-  'P5: boosts of users are forgotten': (config, state, ...rest) =>
+  '[P5] boosts of users are forgotten': (config, state, ...rest) =>
     evaluate(config, state && { ...state, boosts: [] }, ...rest),
-  'P5, E8: dates are those of UTC': (config, state, command, given) =>
+  '[P5, E8] dates are those of UTC': (config, state, command, given) =>
     evaluate(
       config,
       state && { ...state, profile: { ...state.profile, tz: null } },
       'user' in command ? { ...command, user: { ...command.user, tz: undefined } } : command,
       given,
     ),
-  'P6: the cap is off by one': withSystems((system) => ({
+  '[P6] the cap is off by one': withSystems((system) => ({
     ...system,
     maxPoints: system.maxPoints === null ? null : system.maxPoints + 1,
   })),
-  'P7: nothing is blocked': withTriggers((trigger) => ({ ...trigger, blockIfOutOfPoints: false })),
-  'P8: a total that drifts from its awards': (...given) => {
+  '[P7] nothing is blocked': withTriggers((trigger) => ({ ...trigger, blockIfOutOfPoints: false })),
+  '[P8] a total that drifts from its awards': (...given) => {
     const decision = evaluate(...given)
     if (decision.kind !== 'changed') return decision
     const [first, ...others] = decision.change.awards
     if (first === undefined || others.length === 0) return decision
     return { ...decision, change: { ...decision.change, awards: others } }
   },
-  'E1: values are cut off instead of rounded': (config, state, command, given) =>
+  '[E1] values are cut off instead of rounded': (config, state, command, given) =>
     evaluate(
       config,
       state,
       command.kind === 'event' ? { ...command, value: micros(Math.floor(command.value / 10) * 10) } : command,
       given,
     ),
-  'U6: user creation is not noticed': withTriggers((trigger) =>
+  '[U6] user creation is not noticed': withTriggers((trigger) =>
     trigger.type === 'user_creation' ? { ...trigger, status: 'inactive' } : trigger,
   ),
 }

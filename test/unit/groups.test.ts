@@ -183,7 +183,7 @@ describe('users who go alone', () => {
     expect(held).toHaveLength(2)
   })
 
-  test('E3: another of a user who waits already: a batch would store both on the same state, and lose one', async () => {
+  test('[E3] another of a user who waits already: a batch would store both on the same state, and lose one', async () => {
     const { submit, held, at } = scene()
     const ends = ['0', '1', 'ada', 'ada', 'bob'].map((name) => submit(named(name)))
     await settle()

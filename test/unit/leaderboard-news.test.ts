@@ -18,7 +18,7 @@ import { instant } from '../../src/shared/clock'
 const MINUTE = 60_000
 const place = (name: string, rank: number, value: number): Place => [name, `iid-${name}`, rank, value]
 
-describe('when a change is told (W5)', () => {
+describe('[W5] when a change is told', () => {
   it.each([
     ['the first one', 100, 0, 100],
     ['just after a flush', 101, 100, 115],
@@ -31,7 +31,7 @@ describe('when a change is told (W5)', () => {
   })
 })
 
-describe('what may have changed what is told (W5)', () => {
+describe('[W5] what may have changed what is told', () => {
   const [RANKS, TOPS] = [['leaderboard.rank_changed'], ['leaderboard.changed']]
   const at = (rank: number, value = 5, group = '[]') => ({ rank, value, group })
   it.each([
@@ -53,7 +53,7 @@ describe('what may have changed what is told (W5)', () => {
   })
 })
 
-describe('the comparison with what was told (W5)', () => {
+describe('[W5] the comparison with what was told', () => {
   it('tells of those whose rank is another one, and keeps of the others what was told', () => {
     const told = toldOf([place('ada', 1, 9), place('bob', 2, 8), place('cai', 3, 7)])
     const { moves, list } = compared(told, [place('ada', 1, 12), place('dov', 2, 9), place('bob', 3, 8)])
@@ -85,14 +85,14 @@ describe('the comparison with what was told (W5)', () => {
     ])
   })
 
-  it('U8: an erased one leaves an empty place: the others had the ranks that they were told', () => {
+  it('[U8] an erased one leaves an empty place: the others had the ranks that they were told', () => {
     const { moves } = compared([null, ['bob', 'iid-bob', 8]], [place('bob', 1, 8)])
     expect(moves).toMatchObject([{ userId: 'bob', previousRank: 2, rank: 1 }])
     expect(isSame([null, ['bob', 'iid-bob', 8]], [place('bob', 1, 8)])).toBe(false)
   })
 
   it.each([true, false])(
-    'L6: who goes to another group has moved once, to the new group, whichever is looked at first: %s',
+    '[L6] who goes to another group has moved once, to the new group, whichever is looked at first: %s',
     (isFirst) => {
       const inGroup = (value: string, { moves }: ReturnType<typeof compared>) =>
         moves.map((move) => ({ ...move, group: [['team', value] as [string, string]] }))
@@ -166,7 +166,7 @@ describe('the rows of the outbox', () => {
     for (const row of rows) expect(JSON.stringify(row).length).toBeLessThan(600_000)
   })
 
-  it('U8: are told without an erased user', () => {
+  it('[U8] are told without an erased user', () => {
     expect(without(ranked(1), 'i1')).toBeNull()
     expect(without(ranked(1), 'i2')).toEqual(ranked(1))
     expect(without(changed(2), 'iid-u0')).toEqual({ ...changed(0), top: [place('u1', 2, 1)] })

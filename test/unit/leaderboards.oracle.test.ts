@@ -33,11 +33,11 @@ describe('the oracle of leaderboards, by hand', () => {
     expect(shown(one, mutant)).toBe(ranking)
   })
 
-  test('L1–L8: there is a case for each wrong way', () => {
+  test('[L1, L2, L3, L4, L5, L6, L7, L8] there is a case for each wrong way', () => {
     expect(new Set(wrong.map(({ mutant }) => mutant))).toEqual(new Set(MUTANTS))
   })
 
-  test('L2: runs are counted from the anchor; the last one ends with the leaderboard', () => {
+  test('[L2] runs are counted from the anchor; the last one ends with the leaderboard', () => {
     const starts = (start: string, unit: 'day' | 'month' | 'year', interval: number, to: string) =>
       runsUpTo({ start, end: null, unit, interval }, to).map((run) => run.start)
     expect(starts('2026-01-31', 'month', 1, '2026-05-01')).toEqual([
@@ -61,7 +61,7 @@ describe('the oracle of leaderboards, by hand', () => {
     ])
   })
 
-  test('L5, L10: places, thresholds, and the history of days that ended otherwise than the entry before', () => {
+  test('[L5, L10] places, thresholds, and the history of days that ended otherwise than the entry before', () => {
     const log = [
       ...[on(2), is('ada', '2026-03-01T00:00Z', null), is('bob', '2026-03-01T00:00Z', null)],
       ...[did('ada', '2026-03-02T09:00Z', '1'), did('ada', '2026-03-02T10:00Z', '1.5')],
@@ -90,7 +90,7 @@ describe('the oracle of leaderboards, by hand', () => {
     expect(history(BOARD, run, view, 'ada', 1)).toEqual(days.slice(3))
   })
 
-  test('P1, P4, P6: the ledger gives, takes and ticks, up to the cap and down to zero', () => {
+  test('[P1, P4, P6] the ledger gives, takes and ticks, up to the cap and down to zero', () => {
     const economy: Economy = {
       max: 6,
       gain: { metric: 'words', threshold: 2, points: 3 },
@@ -125,7 +125,7 @@ describe('the oracle of leaderboards, by hand', () => {
 })
 
 describe('the worlds of the property', () => {
-  test('L1–L8: some of them tell each wrong way', () => {
+  test('[L1, L2, L3, L4, L5, L6, L7, L8] some of them tell each wrong way', () => {
     const told = new Set<Mutant>()
     for (const world of fc.sample(worldsOf(2028), { numRuns: 600, seed: 1 })) {
       const play = new Play(world)

@@ -8,7 +8,7 @@ const read = (given: string | string[]) => {
   return success ? [...data] : null
 }
 
-describe('G6: lists of key:value pairs', () => {
+describe('[G6] lists of key:value pairs', () => {
   test.each<[string | string[], [string, string][] | null]>([
     ['city:Washington, DC', [['city', 'Washington, DC']]],
     [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { rawPath } from '../../src/http/path'
 
-test('G1: routes are matched on the path as it came', () => {
+test('[G1] routes are matched on the path as it came', () => {
   const paths = {
     'http://localhost:8787': '/',
     'http://localhost:8787/': '/',

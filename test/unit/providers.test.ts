@@ -69,7 +69,7 @@ async function deadUrl(): Promise<string> {
 describe('Resend', () => {
   const port = (more: object = {}) => resendEmail({ key: 're_secret', url, ...more })
 
-  it('N4: an email is posted as documented, with the letter as its key', async () => {
+  it('[N4] an email is posted as documented, with the letter as its key', async () => {
     answer = () => ({ json: { id: '49a3999c-0ce1-4ea6-ab68-afcd6dc2e794' } })
     expect(await port().send(EMAIL)).toEqual({ kind: 'delivered', status: 200 })
     const { id: _id, to, ...rest } = EMAIL
@@ -105,7 +105,7 @@ describe('Resend', () => {
     [500, { name: 'application_error', message: 'Oops.' }, undefined, { kind: 'failed' }],
     [503, '<html>', undefined, { kind: 'failed' }],
     [302, undefined, undefined, { kind: 'failed' }],
-  ])('N4: %i %j comes to what it means', async (status, json, wait, attempt) => {
+  ])('[N4] %i %j comes to what it means', async (status, json, wait, attempt) => {
     const location = { location: `${url}/elsewhere` }
     answer = () => ({
       status,
@@ -118,7 +118,7 @@ describe('Resend', () => {
     if (typeof json === 'object') expect(got).toMatchObject({ error: `answered ${status}: ${json.message}` })
   })
 
-  it('N4: Retry-After may be a date', async () => {
+  it('[N4] Retry-After may be a date', async () => {
     answer = () => ({ status: 429, headers: { 'retry-after': new Date(Date.now() + 90_000).toUTCString() } })
     const attempt = await port().send(EMAIL)
     expect(attempt.kind === 'failed' && attempt.retryAfter).toBeGreaterThan(80_000)
@@ -128,7 +128,7 @@ describe('Resend', () => {
     expect(await port().send(EMAIL)).toMatchObject({ retryAfter: 0 })
   })
 
-  it('N4: silence, a broken connection and an endless answer fail, and name no address and no key', async () => {
+  it('[N4] silence, a broken connection and an endless answer fail, and name no address and no key', async () => {
     answer = () => null
     expect(await port({ patience: 100 }).send(EMAIL)).toEqual({
       kind: 'failed',
@@ -145,7 +145,7 @@ describe('Resend', () => {
 describe('the send_email binding', () => {
   const bound = (send: (message: unknown) => Promise<EmailSendResult>): SendEmail => ({ send })
 
-  it('N4: takes an email by its parts', async () => {
+  it('[N4] takes an email by its parts', async () => {
     const sent: unknown[] = []
     const port = cloudflareEmail(bound(async (message) => ({ messageId: String(sent.push(message)) })))
     expect(await port.send(EMAIL)).toEqual({ kind: 'delivered', status: null })
@@ -167,7 +167,7 @@ describe('the send_email binding', () => {
     ['E_VALIDATION_ERROR', 'refused'],
     ['E_RECIPIENT_SUPPRESSED', 'refused'],
     [undefined, 'refused'],
-  ])('N4: %s is %s', async (code, kind) => {
+  ])('[N4] %s is %s', async (code, kind) => {
     const error = Object.assign(new Error('no'), code && { code })
     const port = cloudflareEmail(bound(async () => Promise.reject(error)))
     expect(await port.send(EMAIL)).toEqual({ kind, status: null, error: code ? `${code}: no` : 'no' })
@@ -183,7 +183,7 @@ describe('the form of a token', () => {
     ['a1'.repeat(31), 'fcm'],
     ['dXyZ:APA91bH-x_y', 'fcm'],
     ['', 'fcm'],
-  ])('N4: %s is of %s', (token, provider) => {
+  ])('[N4] %s is of %s', (token, provider) => {
     expect(providerOf(token)).toBe(provider)
   })
 })
@@ -192,7 +192,7 @@ describe('Expo', () => {
   const TOKENS = ['ExponentPushToken[a]', 'ExponentPushToken[b]', 'ExponentPushToken[c]']
   const port = (more: object = {}) => expoPush({ url, accessToken: 'expo-secret', ...more })
 
-  it('N4, N6: tickets are of their tokens, in order', async () => {
+  it('[N4, N6] tickets are of their tokens, in order', async () => {
     answer = () => ({
       json: {
         data: [
@@ -229,14 +229,14 @@ describe('Expo', () => {
     [401, { errors: [{ code: 'UNAUTHORIZED', message: 'token' }] }, 'failed'],
     [429, { errors: [{ code: 'TOO_MANY_REQUESTS', message: 'slow' }] }, 'failed'],
     [502, undefined, 'failed'],
-  ])('N4: %i %j comes to %s', async (status, json, kind) => {
+  ])('[N4] %i %j comes to %s', async (status, json, kind) => {
     answer = () => ({ status, json, headers: { 'retry-after': '3' } })
     const [result] = await port().send(PUSH, TOKENS.slice(0, 1))
     expect(result).toMatchObject({ kind, status })
     if (status === 429) expect(result).toMatchObject({ retryAfter: 3_000, error: 'answered 429: slow' })
   })
 
-  it('N4: silence is a failure of each', async () => {
+  it('[N4] silence is a failure of each', async () => {
     answer = () => null
     const failed = { kind: 'failed', status: null, error: 'no answer within 0.05 s' }
     expect(await port({ patience: 50 }).send(PUSH, TOKENS)).toEqual([failed, failed, failed])
@@ -257,7 +257,7 @@ describe('APNs', async () => {
   })
   const port = (passes = new PassCache(), more: object = {}) => apnsPush(settings(more), passes)
 
-  it('N4: a message is posted as documented, under a token that Apple can check', async () => {
+  it('[N4] a message is posted as documented, under a token that Apple can check', async () => {
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
     const [one] = asked
     expect(one).toMatchObject({
@@ -282,7 +282,7 @@ describe('APNs', async () => {
     expect(other?.headers.authorization).toBe(again?.headers.authorization)
   })
 
-  it('N4: the token is kept for 50 minutes, and a key of one line will do', async () => {
+  it('[N4] the token is kept for 50 minutes, and a key of one line will do', async () => {
     const passes = new PassCache()
     const line = key.replaceAll('\n', '\\n')
     const tokenAt = async (minutes: number) => {
@@ -310,14 +310,14 @@ describe('APNs', async () => {
     [500, 'InternalServerError', 'failed'],
     [503, 'ServiceUnavailable', 'failed'],
     [418, undefined, 'refused'],
-  ])('N4, N6: %i %s is %s', async (status, reason, kind) => {
+  ])('[N4, N6] %i %s is %s', async (status, reason, kind) => {
     answer = () => ({ status, ...(reason && { json: { reason } }), headers: { 'retry-after': '9' } })
     const error = reason ?? `answered ${status}`
     const retryAfter = kind === 'failed' && { retryAfter: 9_000 }
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind, status, error, ...retryAfter }])
   })
 
-  it('N4: a token that Apple finds too old is made anew, once', async () => {
+  it('[N4] a token that Apple finds too old is made anew, once', async () => {
     const expired = { status: 403, json: { reason: 'ExpiredProviderToken' } }
     answer = (_one, count) => (count === 1 ? expired : {})
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
@@ -329,7 +329,7 @@ describe('APNs', async () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('N4: a key that is none, and silence, fail; neither the key nor the device is told', async () => {
+  it('[N4] a key that is none, and silence, fail; neither the key nor the device is told', async () => {
     const [result] = await port(new PassCache(), { key: 'se-cret' }).send(PUSH, [DEVICE])
     expect(result).toEqual({ kind: 'failed', status: null, error: 'APNS_KEY is not the text of a .p8 key' })
     const unreached = await port(new PassCache(), { url: await deadUrl() }).send(PUSH, [DEVICE])
@@ -381,7 +381,7 @@ describe('FCM', async () => {
     },
   })
 
-  it('N4: a message is posted as documented, under a token that the service account got by its key', async () => {
+  it('[N4] a message is posted as documented, under a token that the service account got by its key', async () => {
     answer = google(() => ({ json: { name: 'projects/laurel-1/messages/1' } }))
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
     const [grant] = grants()
@@ -402,7 +402,7 @@ describe('FCM', async () => {
     })
   })
 
-  it('N4: the token is got once for many messages, and again a minute before its end', async () => {
+  it('[N4] the token is got once for many messages, and again a minute before its end', async () => {
     answer = google(() => ({}))
     const passes = new PassCache()
     await port(passes).send(PUSH, [DEVICE, 'b', 'c'])
@@ -442,12 +442,12 @@ describe('FCM', async () => {
     [fault(403, 'PERMISSION_DENIED', 'SENDER_ID_MISMATCH'), 'refused', 'SENDER_ID_MISMATCH'],
     [fault(500, 'INTERNAL', 'INTERNAL'), 'failed', 'INTERNAL'],
     [fault(503, 'UNAVAILABLE', 'UNAVAILABLE'), 'failed', 'UNAVAILABLE'],
-  ])('N4, N6: %j is %s', async (said, kind, error) => {
+  ])('[N4, N6] %j is %s', async (said, kind, error) => {
     answer = google(() => said)
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind, status: said.status, error }])
   })
 
-  it('N4: a used-up quota waits as long as Google asks, else a minute', async () => {
+  it('[N4] a used-up quota waits as long as Google asks, else a minute', async () => {
     const quota = fault(429, 'RESOURCE_EXHAUSTED', 'QUOTA_EXCEEDED')
     answer = google(() => quota)
     expect(await port().send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', retryAfter: 60_000 }])
@@ -455,7 +455,7 @@ describe('FCM', async () => {
     expect(await port().send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', retryAfter: 120_000 }])
   })
 
-  it('N4: a token that is refused is got anew, once', async () => {
+  it('[N4] a token that is refused is got anew, once', async () => {
     const refused = fault(401, 'UNAUTHENTICATED')
     answer = google((one) => (one.headers.authorization === 'Bearer ya29.1' ? refused : {}))
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
@@ -465,7 +465,7 @@ describe('FCM', async () => {
     expect([grants().length, sends().length]).toEqual([2, 2])
   })
 
-  it('N4: without a token nothing is sent, and it is tried again later; secrets are not told', async () => {
+  it('[N4] without a token nothing is sent, and it is tried again later; secrets are not told', async () => {
     answer = google(() => ({}), { status: 503, json: {}, headers: { 'retry-after': '5' } })
     const passes = new PassCache()
     expect(await port(passes).send(PUSH, [DEVICE])).toEqual([

@@ -107,7 +107,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('E3: the queue of one user', () => {
+describe('[E3] the queue of one user', () => {
   test('a lone command is committed at once and may write; its work outlives its caller', async () => {
     const queues = new UserQueues()
     const kept: Promise<unknown>[] = []
@@ -180,7 +180,7 @@ describe('E3: the queue of one user', () => {
   })
 })
 
-describe('E3: a group that fails', () => {
+describe('[E3] a group that fails', () => {
   test('is tried one by one, so that only the one at fault pays', async () => {
     const queues = new UserQueues()
     const tried: string[][] = []
@@ -231,7 +231,7 @@ describe('E3: a group that fails', () => {
   })
 })
 
-describe('E3: a leader that never comes back', () => {
+describe('[E3] a leader that never comes back', () => {
   test('is replaced within its lease and a look; what it had not finished goes first, and it may write no more', async () => {
     const queues = new UserQueues()
     const { commit, held, at } = heldCommits()
@@ -383,7 +383,7 @@ describe('E3: a leader that never comes back', () => {
   })
 })
 
-describe('E3: what waiting costs', () => {
+describe('[E3] what waiting costs', () => {
   test('one who waits looks once a second, and nobody looks any more when all is done', async () => {
     const queues = new UserQueues()
     const { commit, at } = heldCommits()

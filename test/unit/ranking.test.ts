@@ -21,7 +21,7 @@ const change = fc.record({
 })
 
 describe('a ranking in memory', () => {
-  test('L4, L5: is the best of all there are after every change, and says when it cannot know', () => {
+  test('[L4, L5] is the best of all there are after every change, and says when it cannot know', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 6 }), fc.array(change, { maxLength: 60 }), (max, changes) => {
         const all = new Map<string, Entry>()
@@ -50,7 +50,7 @@ describe('a ranking in memory', () => {
     )
   })
 
-  test('L4: texts are in the order of their UTF-8 bytes, as in the store', () => {
+  test('[L4] texts are in the order of their UTF-8 bytes, as in the store', () => {
     const text = fc.string({ unit: 'binary', maxLength: 4 })
     fc.assert(
       fc.property(text, text, (a, b) => {

@@ -15,7 +15,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const T = instant(1_800_000_000_000)
 
-describe('W4: when a letter is tried again', () => {
+describe('[W4] when a letter is tried again', () => {
   it('1 min, 5 min, 30 min, 2 h, 6 h, 12 h after the attempt before, then never', () => {
     const pauses = [1, 2, 3, 4, 5, 6, 7, 8].map((tries) => {
       const at = retryAt(tries, T)
@@ -56,7 +56,7 @@ describe('a destination that fails', () => {
   })
 })
 
-it('C1: what rests beyond the longest rest from now has its rest of another time', () => {
+it('[C1] what rests beyond the longest rest from now has its rest of another time', () => {
   const of = (probeAt: number | null, restedUntil: number | null) =>
     isOfAnotherTime(
       {

@@ -36,8 +36,8 @@ function firstRuns(of: rules.Schedule, count: number) {
   return runs.map(dates)
 }
 
-describe('L2: runs', () => {
-  test('L2: a perpetual one has one run, from its start to its end, if any', () => {
+describe('[L2] runs', () => {
+  test('[L2] a perpetual one has one run, from its start to its end, if any', () => {
     expect(holding(schedule('2026-03-10'), '2026-03-10')).toEqual(['2026-03-10', null])
     expect(holding(schedule('2026-03-10'), '2099-01-01')).toEqual(['2026-03-10', null])
     expect(holding(schedule('2026-03-10'), '2026-03-09')).toBeNull()
@@ -52,7 +52,7 @@ describe('L2: runs', () => {
     ])
   })
 
-  test('L2: months are counted from the anchor, with the day clamped: 31 Jan, 28 Feb, 31 Mar', () => {
+  test('[L2] months are counted from the anchor, with the day clamped: 31 Jan, 28 Feb, 31 Mar', () => {
     expect(firstRuns(schedule('2026-01-31', 'month', 1), 5)).toEqual([
       ['2026-01-31', '2026-02-27'],
       ['2026-02-28', '2026-03-30'],
@@ -77,7 +77,7 @@ describe('L2: runs', () => {
     ])
   })
 
-  test('L2: years from a leap day begin on 28 Feb, and on 29 Feb in leap years', () => {
+  test('[L2] years from a leap day begin on 28 Feb, and on 29 Feb in leap years', () => {
     expect(firstRuns(schedule('2024-02-29', 'year', 1), 5)).toEqual([
       ['2024-02-29', '2025-02-27'],
       ['2025-02-28', '2026-02-27'],
@@ -94,7 +94,7 @@ describe('L2: runs', () => {
     expect(holding(schedule('2000-02-29', 'year', 100), '2100-02-28')).toEqual(['2100-02-28', '2200-02-27'])
   })
 
-  test('L2: days count days, over months, years and leap days', () => {
+  test('[L2] days count days, over months, years and leap days', () => {
     expect(firstRuns(schedule('2024-02-26', 'day', 7), 3)).toEqual([
       ['2024-02-26', '2024-03-03'],
       ['2024-03-04', '2024-03-10'],
@@ -108,14 +108,14 @@ describe('L2: runs', () => {
     expect(holding(schedule('1969-12-25', 'day', 10), '1970-01-03')).toEqual(['1969-12-25', '1970-01-03'])
   })
 
-  test('L2: the end cuts the last run short', () => {
+  test('[L2] the end cuts the last run short', () => {
     const of = schedule('2026-01-31', 'month', 1, '2026-03-05')
     expect(firstRuns(of, 3)).toEqual([['2026-01-31', '2026-02-27'], ['2026-02-28', '2026-03-05'], null])
     expect(holding(of, '2026-03-06')).toBeNull()
     expect(holding(of, '2026-01-30')).toBeNull()
   })
 
-  test('L2: without a run: the one that holds the day, the first one before it, the last one after it', () => {
+  test('[L2] without a run: the one that holds the day, the first one before it, the last one after it', () => {
     const of = schedule('2026-03-02', 'day', 7, '2026-03-18')
     expect(nearest(of, '2020-01-01')).toEqual(['2026-03-02', '2026-03-08'])
     expect(nearest(of, '2026-03-01')).toEqual(['2026-03-02', '2026-03-08'])
@@ -127,14 +127,14 @@ describe('L2: runs', () => {
     expect(() => nearest(schedule('2026-03-02', null, null, '2026-03-01'), '2026-03-02')).toThrow()
   })
 
-  test('L2: the calendar ends with the year 9999', () => {
+  test('[L2] the calendar ends with the year 9999', () => {
     const of = schedule('9999-12-30', 'day', 1)
     expect(firstRuns(of, 3)).toEqual([['9999-12-30', '9999-12-30'], ['9999-12-31', '9999-12-31'], null])
     expect(holding(schedule('9999-02-28', 'year', 1_000), '9999-12-31')).toEqual(['9999-02-28', '9999-12-31'])
     expect(holding(schedule('0001-01-01', 'month', 1), '9999-12-31')).toEqual(['9999-12-01', '9999-12-31'])
   })
 
-  test('L2: an interval may be longer than the calendar', () => {
+  test('[L2] an interval may be longer than the calendar', () => {
     for (const unit of ['day', 'month', 'year'] as const) {
       const of = schedule('2026-03-10', unit, 2_147_483_647)
       expect(holding(of, '2026-03-10')).toEqual(['2026-03-10', '9999-12-31'])
@@ -142,7 +142,7 @@ describe('L2: runs', () => {
     }
   })
 
-  test('L2: every day from the start on is in one run, and the runs follow each other without a gap', () => {
+  test('[L2] every day from the start on is in one run, and the runs follow each other without a gap', () => {
     for (const [unit, interval] of [
       ['day', 1],
       ['day', 13],
@@ -167,17 +167,17 @@ describe('L2: runs', () => {
   })
 })
 
-describe('L7, L8: when runs begin and are final', () => {
+describe('[L7, L8] when runs begin and are final', () => {
   const run = { start: day('2026-03-10'), end: day('2026-03-12') }
 
-  test('L8: a run begins at its first midnight in UTC+14, and is final 12 hours after its end in UTC', () => {
+  test('[L8] a run begins at its first midnight in UTC+14, and is final 12 hours after its end in UTC', () => {
     expect(iso(rules.beginsAt(run))).toBe('2026-03-09T10:00:00.000Z')
     expect(rules.finalAt(run)).toBe(moment('2026-03-13T12:00:00Z'))
     expect(rules.finalAt({ start: run.start, end: null })).toBeNull()
     expect(iso(rules.beginsAt({ start: day('0001-01-01') }))).toBe('0000-12-31T10:00:00.000Z')
   })
 
-  test('L8: until when runs are final', () => {
+  test('[L8] until when runs are final', () => {
     const until = (of: rules.Schedule, at: string) => {
       const last = rules.finalUntil(of, moment(at))
       return last === null ? null : rules.dateOf(last)
@@ -195,7 +195,7 @@ describe('L7, L8: when runs begin and are final', () => {
     expect(until(schedule('2026-03-02'), '2030-01-01T00:00:00Z')).toBeNull()
   })
 
-  test('L7: a status is the one that was set, until time moves it on', () => {
+  test('[L7] a status is the one that was set, until time moves it on', () => {
     const of = schedule('2026-03-10', null, null, '2026-03-12')
     const statusAt = (status: Parameters<typeof rules.statusOf>[0]['status'], at: string, more = {}) =>
       rules.statusOf({ ...of, status, ...more }, moment(at))
@@ -214,7 +214,7 @@ describe('L7, L8: when runs begin and are final', () => {
   })
 })
 
-describe('L1: the daily window', () => {
+describe('[L1] the daily window', () => {
   const at = (time: string) => Date.parse(`2026-03-10T${time}Z`)
   const inside = (
     startTime: string | null,
@@ -223,13 +223,13 @@ describe('L1: the daily window', () => {
     utcOffset = 0,
   ) => times.map((time) => rules.isInside(rules.windowOf({ startTime, endTime }), at(time), utcOffset))
 
-  test('L1: holds its start, and not its end', () => {
+  test('[L1] holds its start, and not its end', () => {
     expect(rules.windowOf({ startTime: '09:00', endTime: '17:30:15' })).toEqual({ from: 32_400, to: 63_015 })
     const times = ['08:59:59.999', '09:00:00', '12:00:00', '17:30:14.999', '17:30:15', '23:59:59.999']
     expect(inside('09:00', '17:30:15', times)).toEqual([false, true, true, true, false, false])
   })
 
-  test('L1: one side alone reaches to midnight; none is the whole day', () => {
+  test('[L1] one side alone reaches to midnight; none is the whole day', () => {
     const times = ['00:00:00', '08:59:59.999', '09:00:00', '23:59:59.999']
     expect(inside('09:00', null, times)).toEqual([false, false, true, true])
     expect(inside(null, '09:00', times)).toEqual([true, true, false, false])
@@ -238,13 +238,13 @@ describe('L1: the daily window', () => {
     expect(rules.windowOf({ startTime: null, endTime: null })).toBeNull()
   })
 
-  test('L1: a start after its end crosses midnight', () => {
+  test('[L1] a start after its end crosses midnight', () => {
     const times = ['00:00:00', '01:59:59.999', '02:00:00', '21:59:59.999', '22:00:00', '23:59:59.999']
     expect(inside('22:00', '02:00', times)).toEqual([true, true, false, false, true, true])
     expect(inside('22:00', '00:00', times)).toEqual([false, false, false, false, true, true])
   })
 
-  test('L1: goes by the local time, on both sides of UTC and before 1970', () => {
+  test('[L1] goes by the local time, on both sides of UTC and before 1970', () => {
     // 10:30 UTC is 00:30 of the next day in UTC+14, 23:30 of the day before in UTC-11, and 16:15 in Kathmandu.
     expect(inside('00:00', '01:00', ['10:30:00'], 14 * 60)).toEqual([true])
     expect(inside('23:00', '00:00', ['10:30:00'], -11 * 60)).toEqual([true])
@@ -255,7 +255,7 @@ describe('L1: the daily window', () => {
     expect(rules.isInside(morning, -DAY, 0)).toBe(false)
   })
 
-  test('L1: the part after midnight belongs to the date that it is on', () => {
+  test('[L1] the part after midnight belongs to the date that it is on', () => {
     expect(rules.dateOf(rules.localDay(at('23:59:59.999'), 0))).toBe('2026-03-10')
     expect(rules.dateOf(rules.localDay(at('23:59:59.999'), 1))).toBe('2026-03-11')
     expect(rules.dateOf(rules.localDay(at('10:30:00'), -11 * 60))).toBe('2026-03-09')
@@ -277,7 +277,7 @@ describe('which leaderboards an answer about all of them asks', () => {
   const finished = Array.from({ length: 150 }, (_, n) => board(`f${n}`, 'finished'))
   const active = Array.from({ length: 3 }, (_, n) => board(`a${n}`, 'active'))
 
-  test('L7, L9: those that users see, in order of creation', () => {
+  test('[L7, L9] those that users see, in order of creation', () => {
     const hidden = [board('i', 'inactive'), { ...board('s', 'scheduled'), start: civilDate('2026-04-01') }]
     const some = [...finished.slice(0, 2), ...active, ...hidden, ...finished.slice(2, 4)]
     expect(names(some, false)).toEqual(['a0', 'a1', 'a2'])

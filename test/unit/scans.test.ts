@@ -63,7 +63,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('P11: scans of a tenant', () => {
+describe('[P11] scans of a tenant', () => {
   test('two run at once, the others in order of arrival; a reading outlives its caller', async () => {
     const { ask, at, names, kept } = scene()
     const ends = ['a', 'b', 'c', 'd'].map((name) => ask(name))

@@ -23,7 +23,7 @@ const next = (timetable: Partial<Timetable>, zones: string[], after: string) => 
   return found === null ? null : new Date(found).toISOString()
 }
 
-describe('moments of the day (N2)', () => {
+describe('[N2] moments of the day', () => {
   it('are of the clocks of the zone, on days of 23 and 25 hours too', () => {
     expect(momentOf('Europe/Berlin', day('2027-03-27'), 9)).toBe(at('2027-03-27T08:00:00Z'))
     expect(momentOf('Europe/Berlin', day('2027-03-28'), 9)).toBe(at('2027-03-28T07:00:00Z'))
@@ -85,7 +85,7 @@ describe('moments of the day (N2)', () => {
   })
 })
 
-describe('occasions (N2)', () => {
+describe('[N2] occasions', () => {
   it('a recap is of the week or month just ended', () => {
     expect(recapPeriod(day('2027-01-11'), 'weekly')).toEqual({
       start: day('2027-01-04'),
@@ -139,7 +139,7 @@ describe('what is told at a moment', () => {
   })
   const user = { id: 'ada', iid: 'iid', seq: 3 }
 
-  it('C2: goes in as many rows as its length demands, with the same ids each time', () => {
+  it('[C2] goes in as many rows as its length demands, with the same ids each time', () => {
     const messages = [message('a', 200_000), message('b', 50_000), message('c', 290_000)]
     const told = addressed(user, instant(5), 'name', messages)
     expect(told.map(({ parcel }) => parcel.messages.map(({ id }) => id))).toEqual([['a', 'b'], ['c']])

@@ -10,7 +10,7 @@ import { isId, newId } from '../../src/shared/ids'
 
 const moment = (text: string) => instant(Date.parse(text))
 
-describe('G4: ids', () => {
+describe('[G4] ids', () => {
   test('are UUIDs of version 7 that carry their time', () => {
     const at = moment('2026-03-08T07:00:00.123Z')
     const id = newId(at)
@@ -93,7 +93,7 @@ const boost = (start: string, end: string): Boost => ({
   userAttributes: [],
 })
 
-describe("P5: a boost's status", () => {
+describe("[P5] a boost's status", () => {
   const weekend = boost('2026-03-07', '2026-03-08')
 
   test.each([
@@ -165,7 +165,7 @@ const systemOf = (points: readonly number[]): System => ({
   })),
 })
 
-describe('P9: levels', () => {
+describe('[P9] levels', () => {
   test('a level begins at its points, in whatever order they were made', () => {
     const system = systemOf([100, 10, 50])
     const at = [0, 9, 10, 49, 50, 99, 100, 2_147_483_647].map((total) => levelOf(system, total)?.key ?? null)
@@ -177,7 +177,7 @@ describe('P9: levels', () => {
   })
 })
 
-describe('U5: the control group', () => {
+describe('[U5] the control group', () => {
   const users = Array.from({ length: 20_000 }, (_, n) => `user-${n}`)
   const share = (tenant: string, ratio: number) =>
     (users.filter((user) => isInControlGroup(tenant, user, ratio)).length / users.length) * 100

@@ -75,7 +75,7 @@ type Case = {
 }
 
 const CASES: Record<string, Case> = {
-  'S2: the first event of a date extends, later ones do not, and none takes back': {
+  '[S2] the first event of a date extends, later ones do not, and none takes back': {
     settings: DAILY,
     life: [
       create('2027-03-01T08:00Z'),
@@ -92,17 +92,17 @@ const CASES: Record<string, Case> = {
     ],
     past: ['2027-03-04T00:00Z', '0 1 2 0 0'],
     tells: [
-      ...(['S2: every event extends', 'S2: a later negative event takes back'] as const),
-      ...(['S3: a period is lost a period late', 'S5: expires with the current period'] as const),
+      ...(['[S2] every event extends', '[S2] a later negative event takes back'] as const),
+      ...(['[S3] a period is lost a period late', '[S5] expires with the current period'] as const),
     ],
   },
-  'E1, S1: an event of 0 is no activity': {
+  '[E1, S1] an event of 0 is no activity': {
     settings: DAILY,
     life: [create('2027-03-01T08:00Z'), event('2027-03-01T10:00Z', 0)],
     looks: [['2027-03-01T11:00Z', 0, null, null]],
-    tells: ['S2: an event of 0 counts'],
+    tells: ['[S2] an event of 0 counts'],
   },
-  'S2: ALL asks for each sum to reach its threshold in one period': {
+  '[S2] ALL asks for each sum to reach its threshold in one period': {
     settings: {
       ...DAILY,
       metrics: [
@@ -127,11 +127,11 @@ const CASES: Record<string, Case> = {
       ['2027-03-03T23:00Z', 1, '2027-03-02', '2027-03-03'],
     ],
     tells: [
-      ...(['S2: one metric is enough for ALL', 'S2: sums go on into the next period'] as const),
-      ...(['S2: negative events are not summed', 'S2: a threshold must be exceeded'] as const),
+      ...(['[S2] one metric is enough for ALL', '[S2] sums go on into the next period'] as const),
+      ...(['[S2] negative events are not summed', '[S2] a threshold must be exceeded'] as const),
     ],
   },
-  'S2: OR asks for one': {
+  '[S2] OR asks for one': {
     settings: {
       ...DAILY,
       metrics: [
@@ -144,9 +144,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-01T10:00Z', 0],
       ['2027-03-01T11:00Z', 1],
     ],
-    tells: ['S2: OR asks for every metric', 'S2: a threshold must be exceeded'],
+    tells: ['[S2] OR asks for every metric', '[S2] a threshold must be exceeded'],
   },
-  'S1: weeks begin on Monday, across the end of a year': {
+  '[S1] weeks begin on Monday, across the end of a year': {
     settings: WEEKLY,
     life: [
       create('2026-12-20T00:00Z'),
@@ -161,9 +161,9 @@ const CASES: Record<string, Case> = {
       ['2027-01-10T23:59Z', 3, '2026-12-14', '2027-01-10'],
       ['2027-01-11T00:00Z', 0],
     ],
-    tells: ['S1: weeks begin on Sunday'],
+    tells: ['[S1] weeks begin on Sunday'],
   },
-  'S5: months have their own lengths': {
+  '[S5] months have their own lengths': {
     settings: MONTHLY,
     life: [create('2027-12-31T00:00Z'), event('2027-12-31T10:00Z'), event('2028-01-01T00:00Z')],
     looks: [
@@ -173,7 +173,7 @@ const CASES: Record<string, Case> = {
     ],
     tells: [],
   },
-  'S3: dates of 23 and 25 hours in New York are ordinary ones': {
+  '[S3] dates of 23 and 25 hours in New York are ordinary ones': {
     settings: DAILY,
     life: [
       create('2027-03-13T17:00Z', 'America/New_York'),
@@ -192,9 +192,9 @@ const CASES: Record<string, Case> = {
       ['2027-11-09T04:59Z', 2],
       ['2027-11-09T05:00Z', 0],
     ],
-    tells: ['S3: days have 24 hours', 'E8: dates are those of UTC'],
+    tells: ['[S3] days have 24 hours', '[E8] dates are those of UTC'],
   },
-  'S3: so are those of the southern hemisphere, and the half hour of Lord Howe': {
+  '[S3] so are those of the southern hemisphere, and the half hour of Lord Howe': {
     settings: DAILY,
     life: [
       create('2027-04-02T00:00Z', 'Australia/Lord_Howe'),
@@ -214,9 +214,9 @@ const CASES: Record<string, Case> = {
       ['2027-10-04T12:59Z', 3],
       ['2027-10-04T13:00Z', 0],
     ],
-    tells: ['S3: days have 24 hours', 'E8: dates are those of UTC'],
+    tells: ['[S3] days have 24 hours', '[E8] dates are those of UTC'],
   },
-  'S3: St. John’s is half an hour off, Kathmandu a quarter, and Casablanca goes back for Ramadan': {
+  '[S3] St. John’s is half an hour off, Kathmandu a quarter, and Casablanca goes back for Ramadan': {
     settings: DAILY,
     life: [
       create('2027-07-01T00:00Z', 'America/St_Johns'),
@@ -235,9 +235,9 @@ const CASES: Record<string, Case> = {
       ['2027-07-03T18:14Z', 3],
       ['2027-07-03T18:15Z', 0],
     ],
-    tells: ['E8: dates are those of UTC', 'E8: dates are those of the zone of now'],
+    tells: ['[E8] dates are those of UTC', '[E8] dates are those of the zone of now'],
   },
-  'S3: Casablanca’s month of an hour less': {
+  '[S3] Casablanca’s month of an hour less': {
     settings: DAILY,
     life: [
       create('2026-02-13T12:00Z', 'Africa/Casablanca'),
@@ -252,9 +252,9 @@ const CASES: Record<string, Case> = {
       ['2026-02-16T23:59Z', 3],
       ['2026-02-17T00:00Z', 0],
     ],
-    tells: ['S3: days have 24 hours'],
+    tells: ['[S3] days have 24 hours'],
   },
-  'S4: from Pago Pago to Kiritimati a date is skipped and not missed, and back none counts twice': {
+  '[S4] from Pago Pago to Kiritimati a date is skipped and not missed, and back none counts twice': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-05-01T12:00Z', 'Pacific/Pago_Pago'),
@@ -279,11 +279,11 @@ const CASES: Record<string, Case> = {
     past: ['2027-05-03T11:00Z', '1 2 3'],
     fired: { 1: 3, 2: 1, 3: 1 },
     tells: [
-      ...(['S4: a date that was skipped is missed', 'S4: a date that was skipped takes a freeze'] as const),
-      ...(['S3: a freeze extends', 'S11: what counted on the way is lost'] as const),
+      ...(['[S4] a date that was skipped is missed', '[S4] a date that was skipped takes a freeze'] as const),
+      ...(['[S3] a freeze extends', '[S11] what counted on the way is lost'] as const),
     ],
   },
-  'S11: in Apia a date that was skipped is open to those who come back': {
+  '[S11] in Apia a date that was skipped is open to those who come back': {
     settings: DAILY,
     life: [
       create('2027-05-01T12:00Z', 'Pacific/Pago_Pago'),
@@ -298,9 +298,9 @@ const CASES: Record<string, Case> = {
       ['2027-05-02T12:10Z', 1, '2027-05-01', '2027-05-02'],
       ['2027-05-02T12:20Z', 2, '2027-05-01', '2027-05-03'],
     ],
-    tells: ['S11: a date that was skipped stays closed to those who come back'],
+    tells: ['[S11] a date that was skipped stays closed to those who come back'],
   },
-  'S11: from New York to Tokyo and back at six in the evening leaves everything as it was': {
+  '[S11] from New York to Tokyo and back at six in the evening leaves everything as it was': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -315,9 +315,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-06T04:59Z', 1, '2027-03-04', '2027-03-05'],
       ['2027-03-06T05:00Z', 0, null, null],
     ],
-    tells: ['S11: a date that was skipped stays closed to those who come back'],
+    tells: ['[S11] a date that was skipped stays closed to those who come back'],
   },
-  'S11: a hop each evening spares one date': {
+  '[S11] a hop each evening spares one date': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -331,9 +331,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-07T17:00Z', 0, null, null],
     ],
     past: ['2027-03-07T17:00Z', '1 1 0 0'],
-    tells: ['S11: every date that is skipped is spared'],
+    tells: ['[S11] every date that is skipped is spared'],
   },
-  'S11: the seventh date after one that was spared may be spared, the sixth may not': {
+  '[S11] the seventh date after one that was spared may be spared, the sixth may not': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 2 } },
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -348,11 +348,11 @@ const CASES: Record<string, Case> = {
     ],
     past: ['2027-03-12T23:00Z', '1 1 2 3 4 5 6 6f 6 6'],
     tells: [
-      ...(['S11: every date that is skipped is spared', 'S11: one of six dates is spared'] as const),
-      'S11: one of eight dates is spared',
+      ...(['[S11] every date that is skipped is spared', '[S11] one of six dates is spared'] as const),
+      '[S11] one of eight dates is spared',
     ],
   },
-  'S11: what was lost or spent on the way is had again, and what counted there counts': {
+  '[S11] what was lost or spent on the way is had again, and what counted there counts': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -382,11 +382,11 @@ const CASES: Record<string, Case> = {
     past: ['2027-03-08T17:00Z', '1 1 1f 2 3'],
     fired: { 1: 3, 2: 0, 3: 1 },
     tells: [
-      ...(['S11: what was judged on the way stays so', 'S11: what counted on the way is lost'] as const),
-      'S11: a date that was skipped stays closed to those who come back',
+      ...(['[S11] what was judged on the way stays so', '[S11] what counted on the way is lost'] as const),
+      '[S11] a date that was skipped stays closed to those who come back',
     ],
   },
-  'S11: what counted ahead is all that is left if the date before it is missed after all': {
+  '[S11] what counted ahead is all that is left if the date before it is missed after all': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -401,9 +401,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-06T05:00Z', 1, '2027-03-06', '2027-03-07'],
     ],
     past: ['2027-03-06T05:00Z', '1 0 1'],
-    tells: ['S11: a date that was skipped stays closed to those who come back'],
+    tells: ['[S11] a date that was skipped stays closed to those who come back'],
   },
-  'S11: a date that is missed after the streak was extended beyond it was the one that was spared': {
+  '[S11] a date that is missed after the streak was extended beyond it was the one that was spared': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -421,9 +421,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-08T17:00Z', 1, '2027-03-08', '2027-03-09'],
     ],
     fired: { 1: 3, 2: 1 },
-    tells: ['S11: a date that is missed after the streak was extended beyond it was not spared'],
+    tells: ['[S11] a date that is missed after the streak was extended beyond it was not spared'],
   },
-  'S11: a date that is open again was not spared': {
+  '[S11] a date that is open again was not spared': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -434,9 +434,9 @@ const CASES: Record<string, Case> = {
       ...hops('2027-03-06'),
     ],
     looks: [['2027-03-07T17:00Z', 2, '2027-03-04', '2027-03-07']],
-    tells: ['S11: a date that is open again was spared'],
+    tells: ['[S11] a date that is open again was spared'],
   },
-  'S11: a date that is paused needs not to be spared': {
+  '[S11] a date that is paused needs not to be spared': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -446,9 +446,9 @@ const CASES: Record<string, Case> = {
     ],
     looks: [['2027-03-07T17:00Z', 1, '2027-03-04', '2027-03-07']],
     past: ['2027-03-07T17:00Z', '1 1p 1 1'],
-    tells: ['S11: a paused date is spared by travel'],
+    tells: ['[S11] a paused date is spared by travel'],
   },
-  'S11: a week of which only the last evening was skipped is missed, and open to those who come back': {
+  '[S11] a week of which only the last evening was skipped is missed, and open to those who come back': {
     settings: WEEKLY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -464,11 +464,11 @@ const CASES: Record<string, Case> = {
       ['2027-03-15T04:00Z', 0, null, null],
     ],
     tells: [
-      ...(['S11: a week or month is spared'] as const),
-      'S11: a date that was skipped stays closed to those who come back',
+      ...(['[S11] a week or month is spared'] as const),
+      '[S11] a date that was skipped stays closed to those who come back',
     ],
   },
-  'S4: a date that counted does not count again after a journey to the west': {
+  '[S4] a date that counted does not count again after a journey to the west': {
     settings: DAILY,
     life: [
       create('2027-03-01T08:00Z', 'Europe/Berlin'),
@@ -485,9 +485,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-02T12:00Z', 2, '2027-03-01', '2027-03-03'],
     ],
     fired: { 1: 2 },
-    tells: ['S4: a date counts twice'],
+    tells: ['[S4] a date counts twice'],
   },
-  'S4: a date that was lost is not had again by going west': {
+  '[S4] a date that was lost is not had again by going west': {
     settings: DAILY,
     life: [
       create('2027-05-01T12:00Z', 'Pacific/Kiritimati'),
@@ -502,9 +502,9 @@ const CASES: Record<string, Case> = {
       ['2027-05-03T10:31Z', 0],
       ['2027-05-03T11:00Z', 0],
     ],
-    tells: ['S4: a lost period may begin a streak'],
+    tells: ['[S4] a lost period may begin a streak'],
   },
-  'S3: a week is paused by one day of it, and activity in it still extends': {
+  '[S3] a week is paused by one day of it, and activity in it still extends': {
     settings: { ...WEEKLY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-03-01T00:00Z'),
@@ -521,15 +521,15 @@ const CASES: Record<string, Case> = {
     ],
     past: ['2027-03-29T00:00Z', '1 1p 2 2f 2'],
     tells: [
-      ...(['S3: a pause must cover the whole period', 'S3: nothing extends while paused'] as const),
+      ...(['[S3] a pause must cover the whole period', '[S3] nothing extends while paused'] as const),
       ...([
-        'S3: a paused period takes a freeze',
-        'S5: expires in a pause',
-        'U6: no initial freezes',
+        '[S3] a paused period takes a freeze',
+        '[S5] expires in a pause',
+        '[U6] no initial freezes',
       ] as const),
     ],
   },
-  'S3: the last day of a pause is paused': {
+  '[S3] the last day of a pause is paused': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -541,9 +541,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-04T00:00Z', 1, '2027-03-01', '2027-03-04'],
       ['2027-03-05T00:00Z', 0],
     ],
-    tells: ['S3: a pause ends a day early', 'S5: expires in a pause'],
+    tells: ['[S3] a pause ends a day early', '[S5] expires in a pause'],
   },
-  'S7: a deleted pause still kept what is over': {
+  '[S7] a deleted pause still kept what is over': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -556,9 +556,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-05T00:00Z', 0],
     ],
     past: ['2027-03-04T12:00Z', '1 1p 1p 1'],
-    tells: ['S7: a pause that is deleted never was'],
+    tells: ['[S7] a pause that is deleted never was'],
   },
-  'S7: freezes keep one midnight each, and neither extend nor begin anything': {
+  '[S7] freezes keep one midnight each, and neither extend nor begin anything': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-03-01T00:00Z'),
@@ -574,11 +574,11 @@ const CASES: Record<string, Case> = {
     ],
     past: ['2027-03-07T00:00Z', '1 1f 1f 0 0'],
     tells: [
-      ...(['S3: a freeze extends', 'S3: a freeze is lost at length 0'] as const),
-      ...(['S5: a freeze moves the beginning'] as const),
+      ...(['[S3] a freeze extends', '[S3] a freeze is lost at length 0'] as const),
+      ...(['[S5] a freeze moves the beginning'] as const),
     ],
   },
-  'S7: at one midnight a freeze is earned before it is consumed, and what is forgone is gone': {
+  '[S7] at one midnight a freeze is earned before it is consumed, and what is forgone is gone': {
     settings: { ...DAILY, freezes: { initial: 0, max: 1, interval: 3, amount: 2 } },
     life: [create('2027-03-01T20:00Z'), ...on('2027-03', 2)],
     looks: [
@@ -590,11 +590,11 @@ const CASES: Record<string, Case> = {
       ['2027-03-10T00:00Z', 0, null, null, 1],
     ],
     tells: [
-      ...(['S7: consumes before it earns', 'S7: earns above the maximum'] as const),
-      'S7: what was forgone is had later',
+      ...(['[S7] consumes before it earns', '[S7] earns above the maximum'] as const),
+      '[S7] what was forgone is had later',
     ],
   },
-  'S7: days are counted from the date of creation, and come once': {
+  '[S7] days are counted from the date of creation, and come once': {
     settings: { ...DAILY, freezes: { initial: 0, max: 9, interval: 2, amount: 1 } },
     life: [
       // 1 March in UTC, 2 March in Kiritimati.
@@ -609,9 +609,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-03T01:00Z', 0, null, null, 1],
       ['2027-03-05T00:00Z', 0, null, null, 2],
     ],
-    tells: ['S7: earns from the zone of now', 'S7: a midnight that comes twice earns twice'],
+    tells: ['[S7] earns from the zone of now', '[S7] a midnight that comes twice earns twice'],
   },
-  'S8: the longest of the last 90 days comes back, as if the day before had been had': {
+  '[S8] the longest of the last 90 days comes back, as if the day before had been had': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -625,9 +625,9 @@ const CASES: Record<string, Case> = {
       ['2027-06-01T00:00Z', 0],
     ],
     past: ['2027-05-31T12:00Z', '0 6 6'],
-    tells: ['S8: the previous period stays missed', 'S8: started stays'],
+    tells: ['[S8] the previous period stays missed', '[S8] started stays'],
   },
-  'S8: only those of late come back': {
+  '[S8] only those of late come back': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -637,9 +637,9 @@ const CASES: Record<string, Case> = {
       restore('2027-06-02T12:00Z'),
     ],
     looks: [['2027-06-02T12:00Z', 2, '2027-05-31', '2027-06-02']],
-    tells: ['S8: the longest ever comes back'],
+    tells: ['[S8] the longest ever comes back'],
   },
-  'S8: a live one becomes as long, and what was before stays as it was': {
+  '[S8] a live one becomes as long, and what was before stays as it was': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -654,11 +654,11 @@ const CASES: Record<string, Case> = {
     ],
     past: ['2027-03-11T12:00Z', '0 0 0 0 0 1 4'],
     tells: [
-      ...(['S8: only a lost one comes back', 'S8: started stays'] as const),
-      'S8: the last period shows the restored length',
+      ...(['[S8] only a lost one comes back', '[S8] started stays'] as const),
+      '[S8] the last period shows the restored length',
     ],
   },
-  'S8: weeks of this year': {
+  '[S8] weeks of this year': {
     settings: WEEKLY,
     life: [
       create('2026-12-07T00:00Z'),
@@ -669,9 +669,9 @@ const CASES: Record<string, Case> = {
       restore('2027-06-16T12:00Z'),
     ],
     looks: [['2027-06-16T12:00Z', 3, '2027-05-24', '2027-06-20']],
-    tells: ['S8: started stays'],
+    tells: ['[S8] started stays'],
   },
-  'S8: months since the last January': {
+  '[S8] months since the last January': {
     settings: MONTHLY,
     life: [
       create('2026-01-01T00:00Z'),
@@ -682,7 +682,7 @@ const CASES: Record<string, Case> = {
     looks: [['2028-02-01T00:00Z', 0]],
     tells: [],
   },
-  'S9: another frequency is counted from the log: pauses count, freezes do not, and those in hand stay': {
+  '[S9] another frequency is counted from the log: pauses count, freezes do not, and those in hand stay': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 2 } },
     life: [
       create('2027-03-01T00:00Z'),
@@ -697,9 +697,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-06T00:00Z', 0, null, null, 0],
       ['2027-03-24T12:00Z', 3, '2027-03-01', '2027-04-04', 0],
     ],
-    tells: ['S9: pauses do not count in a recount'],
+    tells: ['[S9] pauses do not count in a recount'],
   },
-  'S9: what a freeze kept is lost in a recount, and freezes in hand stay': {
+  '[S9] what a freeze kept is lost in a recount, and freezes in hand stay': {
     settings: { ...WEEKLY, freezes: { ...FREEZES, initial: 2 } },
     life: [
       create('2027-03-01T00:00Z'),
@@ -707,9 +707,9 @@ const CASES: Record<string, Case> = {
       settings('2027-03-03T13:00Z', { ...DAILY, freezes: { ...FREEZES, initial: 2 } }),
     ],
     looks: [['2027-03-03T13:00Z', 1, '2027-03-03', '2027-03-04', 2]],
-    tells: ['S9: freezes count in a recount', 'S9: freezes in hand go'],
+    tells: ['[S9] freezes count in a recount', '[S9] freezes in hand go'],
   },
-  'S1: what ends while streaks are off is not judged': {
+  '[S1] what ends while streaks are off is not judged': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -723,9 +723,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-05T12:00Z', 2, '2027-03-01', '2027-03-06'],
       ['2027-03-07T00:00Z', 0],
     ],
-    tells: ['S1: periods that end while streaks are off are missed'],
+    tells: ['[S1] periods that end while streaks are off are missed'],
   },
-  'S10: the tenant switches streaks off and on: each event counts for its period, once, and in silence meanwhile':
+  '[S10] the tenant switches streaks off and on: each event counts for its period, once, and in silence meanwhile':
     {
       settings: FIVE,
       life: [
@@ -753,11 +753,11 @@ const CASES: Record<string, Case> = {
       ],
       fired: { 1: 2, 2: 0, 3: 1 },
       tells: [
-        ...(['S10: events do not count while the tenant has streaks off'] as const),
-        'S10: an event extends in silence',
+        ...(['[S10] events do not count while the tenant has streaks off'] as const),
+        '[S10] an event extends in silence',
       ],
     },
-  'S10: a user switches streaks off and on: each event counts for its period, once, and in silence meanwhile':
+  '[S10] a user switches streaks off and on: each event counts for its period, once, and in silence meanwhile':
     {
       settings: FIVE,
       life: [
@@ -794,15 +794,15 @@ const CASES: Record<string, Case> = {
       past: ['2027-03-04T10:00Z', '1 2 3 4'],
       fired: { 1: 3, 2: 2, 3: 0, 4: 1 },
       tells: [
-        ...(['U7: a streak that its user has switched off is shown'] as const),
-        ...(['S10: switched off by the user, a streak begins again from 0'] as const),
-        ...(['S10: switched off by the user, a period is open again'] as const),
-        ...(['S10: switched off by the user, a period loses its sums'] as const),
-        ...(['S10: events do not count while the user has streaks off'] as const),
-        'S10: an event extends in silence',
+        ...(['[U7] a streak that its user has switched off is shown'] as const),
+        ...(['[S10] switched off by the user, a streak begins again from 0'] as const),
+        ...(['[S10] switched off by the user, a period is open again'] as const),
+        ...(['[S10] switched off by the user, a period loses its sums'] as const),
+        ...(['[S10] events do not count while the user has streaks off'] as const),
+        '[S10] an event extends in silence',
       ],
     },
-  'S10: what ends unsatisfied while its user has switched the streak off is missed all the same': {
+  '[S10] what ends unsatisfied while its user has switched the streak off is missed all the same': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-03-01T00:00Z'),
@@ -816,13 +816,13 @@ const CASES: Record<string, Case> = {
       ['2027-03-03T13:00Z', 1, '2027-03-01', '2027-03-03', 0],
       ['2027-03-04T01:00Z', 0, null, null, 0],
     ],
-    tells: ['S10: nothing is missed while the user has streaks off'],
+    tells: ['[S10] nothing is missed while the user has streaks off'],
   },
-  'U7: own metrics count only under personalisation': {
+  '[U7] own metrics count only under personalisation': {
     settings: DAILY,
     life: [create('2027-03-01T00:00Z'), own('2027-03-01T01:00Z', 'n'), event('2027-03-01T12:00Z', 1)],
     looks: [['2027-03-01T12:00Z', 1]],
-    tells: ['U7: own metrics count without personalisation'],
+    tells: ['[U7] own metrics count without personalisation'],
   },
 }
 

@@ -18,13 +18,13 @@ const range = (aggregation: SummaryRange['aggregation'], startDate: string, endD
 
 const on = (date: string, change: number) => ({ day: dayOf(civilDate(date)), change })
 
-describe('P12: event summaries', () => {
-  test('P12: start = end is one bucket', () => {
+describe('[P12] event summaries', () => {
+  test('[P12] start = end is one bucket', () => {
     const summary = summarise([on('2026-03-05', 7)], range('daily', '2026-03-05', '2026-03-05'), 20)
     expect(summary).toEqual([{ date: '2026-03-05', total: 20, change: 7 }])
   })
 
-  test('P12: empty buckets are there, with the running total', () => {
+  test('[P12] empty buckets are there, with the running total', () => {
     const days = [on('2026-03-04', 3), on('2026-03-02', -1)]
     expect(summarise(days, range('daily', '2026-03-01', '2026-03-05'), 10)).toEqual([
       { date: '2026-03-01', total: 8, change: 0 },
@@ -35,7 +35,7 @@ describe('P12: event summaries', () => {
     ])
   })
 
-  test('P12: whole weeks that overlap the range, dated by their Monday', () => {
+  test('[P12] whole weeks that overlap the range, dated by their Monday', () => {
     const days = [on('2026-01-04', 100), on('2026-01-05', 1), on('2026-01-11', 2), on('2026-01-18', 4)]
     expect(summarise(days, range('weekly', '2026-01-07', '2026-01-12'), 107)).toEqual([
       { date: '2026-01-05', total: 103, change: 3 },
@@ -43,7 +43,7 @@ describe('P12: event summaries', () => {
     ])
   })
 
-  test('P12: whole months, in leap years too; what came after is taken off the total', () => {
+  test('[P12] whole months, in leap years too; what came after is taken off the total', () => {
     const days = [on('2024-02-29', 5), on('2024-03-31', 6), on('2024-04-01', 50)]
     expect(summarise(days, range('monthly', '2024-02-29', '2024-03-01'), 61)).toEqual([
       { date: '2024-02-01', total: 5, change: 5 },
@@ -51,13 +51,13 @@ describe('P12: event summaries', () => {
     ])
   })
 
-  test('P12: a range in the future has the present total', () => {
+  test('[P12] a range in the future has the present total', () => {
     expect(summarise([on('2026-03-05', 7)], range('daily', '2027-01-01', '2027-01-01'), 7)).toEqual([
       { date: '2027-01-01', total: 7, change: 0 },
     ])
   })
 
-  test('P12: the first and the last dates that there are', () => {
+  test('[P12] the first and the last dates that there are', () => {
     for (const aggregation of ['daily', 'weekly', 'monthly'] as const) {
       const last = range(aggregation, '9999-12-31', '9999-12-31')
       expect(summarise([], last, 1)).toEqual([
@@ -67,7 +67,7 @@ describe('P12: event summaries', () => {
     }
   })
 
-  test('P12: equals what a walk through all days gives', () => {
+  test('[P12] equals what a walk through all days gives', () => {
     const first = dayOf(civilDate('2023-12-20'))
     const walked = fc.record({
       changes: fc.array(

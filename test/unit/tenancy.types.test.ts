@@ -135,7 +135,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'db/guard': null,
 }
 
-test('T3: no repository function is called without a tenant, but for those that concern all of them', () => {
+test('[T3] no repository function is called without a tenant, but for those that concern all of them', () => {
   const src = join(import.meta.dirname, '..', '..', 'src')
   const found = globSync('**/*.repository.ts', { cwd: src }).map((path) => path.replace(/\.ts$/, ''))
   expect([...found, 'db/guard'].toSorted()).toEqual(Object.keys(exceptions).toSorted())

@@ -185,7 +185,7 @@ const people: fc.Arbitrary<TickPerson> = fc.record({
   own: fc.record({ 'system 0': fc.array(own, { maxLength: 2 }) }),
 })
 
-describe('what ticks grant (P4)', () => {
+describe('[P4] what ticks grant', () => {
   test('is what going through time minute by minute gives', () => {
     const world = fc.tuple(systems, people, minutes(-1_500, 2_500), fc.integer({ min: 0, max: 4_000 }))
     fc.assert(
@@ -255,7 +255,7 @@ describe('what ticks grant (P4)', () => {
     expect(dues(121)).toEqual([3, 4])
   })
 
-  test('has days of 24 hours where the zone has another one, and the offset of the due time (E8)', () => {
+  test('[E8] has days of 24 hours where the zone has another one, and the offset of the due time', () => {
     const anchor = BERLIN_SPRING + 60
     const list = [xp({ triggers: [hourly({ interval: 1_440, anchor })] })]
     const awards = told(grant(list, { ...ADA, zone: 'Europe/Berlin' }, anchor, anchor + 2 * 1_440))
@@ -271,7 +271,7 @@ describe('what ticks grant (P4)', () => {
   })
 })
 
-describe('when ticks are due (P4)', () => {
+describe('[P4] when ticks are due', () => {
   test('after the anchor, at whole intervals, and never where there is no anchor', () => {
     const trigger = { ...BLANK, anchor: 500, timeInterval: 2 }
     expect(nextTick(trigger, 0)).toBe(500 + 2 * HOUR)
@@ -303,7 +303,7 @@ describe('when ticks are due (P4)', () => {
   })
 })
 
-describe("a time trigger's anchor (P4)", () => {
+describe("[P4] a time trigger's anchor", () => {
   const created = (status: 'active' | 'inactive') =>
     triggerFrom(
       'id',

@@ -7,7 +7,7 @@ const inDevelopment = (url: string) => targetOf(url, { loopbackAllowed: true })
 const both = [inProduction, inDevelopment]
 const isRefused = (target: Target) => 'refused' in target
 
-describe('W1: what may be a target', () => {
+describe('[W1] what may be a target', () => {
   it.each(ALLOWED)('%s is allowed', (given, url) => {
     for (const judge of both) expect(judge(given)).toEqual({ url })
     // What is stored may be asked about again.

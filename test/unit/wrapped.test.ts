@@ -17,8 +17,8 @@ const day = (date: string) => dayOf(civilDate(date))
 const shown = ({ first, last }: Days) => `${civilDateOfDay(first)} ${civilDateOfDay(last)}`
 const on = (date: string, count = 1, change = 0) => ({ subject: 'm', day: day(date), count, change })
 
-describe('the periods of a year (R1)', () => {
-  it('R1: knows the days of a year, from 1 to 9999', () => {
+describe('[R1] the periods of a year', () => {
+  it('[R1] knows the days of a year, from 1 to 9999', () => {
     expect([1, 2036, 9999].map((year) => shown(daysOfYear(year)))).toEqual([
       '0001-01-01 0001-12-31',
       '2036-01-01 2036-12-31',
@@ -28,7 +28,7 @@ describe('the periods of a year (R1)', () => {
   })
 
   it.each([1, 1969, 1970, 2023, 2024, 2026, 2036, 9999])(
-    'R1: weeks and months cover %i, day by day',
+    '[R1] weeks and months cover %i, day by day',
     (year) => {
       const days = daysOfYear(year)
       for (const frequency of ['weekly', 'monthly'] as const) {
@@ -42,7 +42,7 @@ describe('the periods of a year (R1)', () => {
     },
   )
 
-  it('R1: an empty year has 1 January, its week as far as it lies in the year, and January', () => {
+  it('[R1] an empty year has 1 January, its week as far as it lies in the year, and January', () => {
     const { periods, ...active } = activityOf(daysOfYear(2036), [on('2035-12-31', 9), on('2037-01-01', 9)])
     expect(active).toEqual({ daysActive: 0, weeksActive: 0, monthsActive: 0 })
     expect(Object.values(periods).map(shown)).toEqual([
@@ -53,7 +53,7 @@ describe('the periods of a year (R1)', () => {
     ])
   })
 
-  it('R1: the most active day, week and month have the most events, and the earliest wins', () => {
+  it('[R1] the most active day, week and month have the most events, and the earliest wins', () => {
     const events = [
       on('2036-05-20', 3),
       on('2036-04-10', 3),
@@ -70,7 +70,7 @@ describe('the periods of a year (R1)', () => {
     ])
   })
 
-  it('R1: of a week that crosses the border of the year only the days inside count', () => {
+  it('[R1] of a week that crosses the border of the year only the days inside count', () => {
     const events = [
       on('2035-12-31', 5),
       on('2036-01-03', 2),
@@ -83,10 +83,10 @@ describe('the periods of a year (R1)', () => {
   })
 })
 
-describe('changes (R1)', () => {
+describe('[R1] changes', () => {
   const changes = [on('2036-02-28', 1, 5), on('2036-02-29', 2, -3), on('2036-03-01', 1, 10)]
 
-  it('R1: the total is that of the end of the period', () => {
+  it('[R1] the total is that of the end of the period', () => {
     const of = (first: string, last: string) => sumsIn({ first: day(first), last: day(last) }, changes, 20)
     expect(of('2036-02-01', '2036-02-29')).toEqual({ total: 10, change: 2 })
     expect(of('2036-02-28', '2036-02-28')).toEqual({ total: 13, change: 5 })
@@ -111,18 +111,18 @@ describe('changes (R1)', () => {
     [100_050, 50, 0.1],
     [99_950, -50, -0.1],
     [100_049, 49, 0],
-  ])('R1: a total of %d after a change by %d has changed by %d per cent', (total, change, percent) => {
+  ])('[R1] a total of %d after a change by %d has changed by %d per cent', (total, change, percent) => {
     expect(percentChange({ total, change })).toBe(percent)
   })
 
-  it('R2: per cents are whole, rounded down', () => {
+  it('[R2] per cents are whole, rounded down', () => {
     expect([percentile(0, 1), percentile(2, 3), percentile(199, 200), percentile(1, 2)]).toEqual([
       0, 66, 99, 50,
     ])
   })
 })
 
-describe('the longest streak of a year (R1)', () => {
+describe('[R1] the longest streak of a year', () => {
   const run = (first: string, marks: string, started = first) => ({
     started: day(started),
     first: day(first),
@@ -140,20 +140,20 @@ describe('the longest streak of a year (R1)', () => {
     )
   }
 
-  it('R1: it is the longest length with which a period of the year ended, where it was reached first', () => {
+  it('[R1] it is the longest length with which a period of the year ended, where it was reached first', () => {
     const runs = [run('2036-05-01', '3e2f'), run('2036-02-01', '3e'), run('2036-07-01', '2e')]
     expect(longest(2036, 'daily', ...runs)).toEqual([3, '2036-02-03', '2036-02-03', '2036-02-01'])
     expect(longest(2035, 'daily', ...runs)).toBeNull()
     expect(longest(2036, 'daily')).toBeNull()
   })
 
-  it('R1: it may have begun before the year, and goes on after it', () => {
+  it('[R1] it may have begun before the year, and goes on after it', () => {
     const long = run('2035-12-30', '400e')
     expect(longest(2035, 'daily', long)).toEqual([2, '2035-12-31', '2035-12-31', '2035-12-30'])
     expect(longest(2036, 'daily', long)).toEqual([368, '2036-12-31', '2036-12-31', '2035-12-30'])
   })
 
-  it('R1: freezes, pauses and skipped periods keep a length, and what was restored counts from the period before', () => {
+  it('[R1] freezes, pauses and skipped periods keep a length, and what was restored counts from the period before', () => {
     expect(longest(2036, 'daily', run('2035-12-31', '1e1f1p1s'))).toEqual([
       1,
       '2036-01-01',
@@ -164,7 +164,7 @@ describe('the longest streak of a year (R1)', () => {
     expect(longest(2036, 'daily', restored)).toEqual([8, '2036-03-03', '2036-03-03', '2036-02-24'])
   })
 
-  it('R1: a week belongs to both years that it has days in', () => {
+  it('[R1] a week belongs to both years that it has days in', () => {
     const weeks = run('2036-12-22', '2e')
     expect(longest(2036, 'weekly', weeks)).toEqual([2, '2036-12-29', '2037-01-04', '2036-12-22'])
     expect(longest(2037, 'weekly', weeks)).toEqual([2, '2036-12-29', '2037-01-04', '2036-12-22'])
@@ -177,8 +177,8 @@ describe('the longest streak of a year (R1)', () => {
   })
 })
 
-describe('how changes are spread (R2)', () => {
-  it('R2: counts come together by change', () => {
+describe('[R2] how changes are spread', () => {
+  it('[R2] counts come together by change', () => {
     expect(
       merged(
         [
@@ -201,7 +201,7 @@ describe('how changes are spread (R2)', () => {
     ])
   })
 
-  it('R2: who had nothing to do with it has changed it by 0', () => {
+  it('[R2] who had nothing to do with it has changed it by 0', () => {
     const counts = [
       [-1, 2],
       [4, 1],
@@ -220,7 +220,7 @@ describe('how changes are spread (R2)', () => {
     ])
   })
 
-  it('R2: beyond the bound groups have as many users each, nobody is lost, and few are out of place', () => {
+  it('[R2] beyond the bound groups have as many users each, nobody is lost, and few are out of place', () => {
     const most = 1_000
     let all: Count[] = []
     const users = 50_000
@@ -236,14 +236,14 @@ describe('how changes are spread (R2)', () => {
     expect(Math.max(...spread.map(([change, less]) => Math.abs(change - less) / users))).toBeLessThan(0.01)
   })
 
-  it('R2: a change that many have made stays one', () => {
+  it('[R2] a change that many have made stays one', () => {
     const counts = Array.from({ length: 20 }, (_, change): Count => [change, change === 7 ? 1_000 : 1])
     const all = merged([counts], 10)
     expect(all.length).toBeLessThanOrEqual(10)
     expect(all.find(([, users]) => users >= 1_000)?.[0]).toBeLessThanOrEqual(7)
   })
 
-  it('R2: the bound is that of a spread, or of all together', () => {
+  it('[R2] the bound is that of a spread, or of all together', () => {
     expect([1, 66, 200, 400, 2_000, 100_000].map(mostValues)).toEqual([5_000, 5_000, 5_000, 2_500, 500, 500])
   })
 })

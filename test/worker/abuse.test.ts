@@ -64,7 +64,7 @@ async function refused(method: string, path: string, raw: BodyInit, statuses: nu
 }
 
 describe('bodies', () => {
-  it('G2: what is no JSON is 400 on every operation that takes a body', async () => {
+  it('[G2] what is no JSON is 400 on every operation that takes a body', async () => {
     const before = await everything()
     for (const spec of WRITES) {
       const texts = ['', '{', '{"a":}', 'NaN', "{'a':1}", '[1,]', '\u0000', '['.repeat(20_000), 'a=b&c=d']
@@ -75,7 +75,7 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('G2, U1: what is no UTF-8 is 400: two users whose ids an old client writes in Latin-1 do not become one', async () => {
+  it('[G2, U1] what is no UTF-8 is 400: two users whose ids an old client writes in Latin-1 do not become one', async () => {
     const latin1 = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0))
     const before = await everything()
     for (const id of ['Zoë', 'Zoé']) {
@@ -90,7 +90,7 @@ describe('bodies', () => {
     expect([read.status, at(read.body, 'name')]).toEqual([200, 'Zoë\ufffd'])
   })
 
-  it('G2: what is wrong is said of something, and truly', async () => {
+  it('[G2] what is wrong is said of something, and truly', async () => {
     const event = '/v1/metrics/words/event'
     const cases: [path: string, raw: string, error: string][] = [
       [event, 'null', 'body: must be an object, not null.'],
@@ -107,7 +107,7 @@ describe('bodies', () => {
     expect(change.body).toEqual({ error: '0.id: must be a UUID, and is missing.' })
   })
 
-  it('G2: over 1 MiB, of a batch 4 MiB, is 413, with or without its length; exactly that is read', async () => {
+  it('[G2] over 1 MiB, of a batch 4 MiB, is 413, with or without its length; exactly that is read', async () => {
     const before = await everything()
     for (const spec of WRITES) {
       const method = spec.method.toUpperCase()
@@ -129,7 +129,7 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('G2: a body that does not arrive in BODY_TIMEOUT seconds is 408, and nothing of it is stored', async () => {
+  it('[G2] a body that does not arrive in BODY_TIMEOUT seconds is 408, and nothing of it is stored', async () => {
     const before = await everything()
     const send = newApp({ BODY_TIMEOUT: '1' })
     let ended = false
@@ -159,7 +159,7 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('G2: a body is read as JSON, whatever content type it names', async () => {
+  it('[G2] a body is read as JSON, whatever content type it names', async () => {
     const types = [
       'application/json',
       'application/json; charset=utf-8',
@@ -189,7 +189,7 @@ describe('bodies', () => {
     expect(outcomes).toEqual(types.map((type) => [type, 201, 422, 200, type]))
   })
 
-  it('G3: JSON of a wrong shape is 422 on every operation, never a 5xx, and stores nothing', async () => {
+  it('[G3] JSON of a wrong shape is 422 on every operation, never a 5xx, and stores nothing', async () => {
     const before = await everything()
     // Of these, an object may be a change of nothing to a user or to settings.
     const nothing = new Set([
@@ -228,7 +228,7 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('G3: every field of every write takes every wrong type without a 5xx', async () => {
+  it('[G3] every field of every write takes every wrong type without a 5xx', async () => {
     const wrong: unknown[] = [null, -1, 1e308, '', '\ud800', 'x'.repeat(5_000), [], {}, { toString: 5 }]
     const items: [string, string, boolean, Record<string, unknown>][] = [
       [
@@ -332,7 +332,7 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('G3: deep nesting, many keys and huge texts are refused or ignored, never a 5xx', async () => {
+  it('[G3] deep nesting, many keys and huge texts are refused or ignored, never a 5xx', async () => {
     const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times)
     const nested = deep('[', ']', 200_000)
     const inner = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
@@ -363,7 +363,7 @@ describe('bodies', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('G3: attributes far too many are refused shortly', async () => {
+  it('[G3] attributes far too many are refused shortly', async () => {
     const attributes = `{${Array.from({ length: 90_000 }, (_, n) => `"${n}":1`).join(',')}}`
     for (const [path, body] of [
       ['/v1/metrics/words/event', `{"user":{"id":"ada"},"value":1,"attributes":${attributes}}`],
@@ -378,7 +378,7 @@ describe('bodies', () => {
     }
   })
 
-  it('G7: a list far too long is refused shortly: 1 MiB of nothings does not come back as many', async () => {
+  it('[G7] a list far too long is refused shortly: 1 MiB of nothings does not come back as many', async () => {
     for (const [path, method] of [
       ['/admin/v1/metrics', 'POST'],
       ['/admin/v1/points', 'PATCH'],
@@ -391,7 +391,7 @@ describe('bodies', () => {
 })
 
 describe('headers, queries and paths', () => {
-  it('E4, K1: headers too long, odd or repeated are refused without a 5xx', async () => {
+  it('[E4, K1] headers too long, odd or repeated are refused without a 5xx', async () => {
     const event = JSON.stringify({ user: { id: 'ada' }, value: 1 })
     const before = await everything()
     await refused('POST', '/v1/metrics/words/event', event, [422], { 'idempotency-key': 'k'.repeat(256) })
@@ -417,7 +417,7 @@ describe('headers, queries and paths', () => {
     }
   })
 
-  it('G2: every reading takes odd, repeated and hostile query parameters without a 5xx', async () => {
+  it('[G2] every reading takes odd, repeated and hostile query parameters without a 5xx', async () => {
     // Who reads a wrapped for the first time has its percentiles built in the background (R2).
     const kept = async () => ({ ...(await everything()), change_spreads: null, due_work: null })
     const before = await kept()
@@ -447,7 +447,7 @@ describe('headers, queries and paths', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('G2: odd segments in every path are a 4xx, never a 5xx', async () => {
+  it('[G2] odd segments in every path are a 4xx, never a 5xx', async () => {
     for (const spec of ALL.filter(({ path }) => path.includes('{'))) {
       const odds = [
         '%00',
@@ -488,7 +488,7 @@ describe('log lines', () => {
 
   const parsed = () => lines.map((line) => Object(JSON.parse(line)))
 
-  it('G2, issue 3: one JSON line a request: id, route, status, tenant, milliseconds, D1 round trips and rows', async () => {
+  it('[G2] one JSON line a request: id, route, status, tenant, milliseconds, D1 round trips and rows', async () => {
     expect(log).toBeDefined()
     const key = await tenant.key('ada')
     lines.length = 0
@@ -557,7 +557,7 @@ describe('log lines', () => {
     expect(parsed()[0].d1.rowsWritten).toBe(0)
   })
 
-  it('G2: requests that are refused before anything else, or that no route takes, have their line too', async () => {
+  it('[G2] requests that are refused before anything else, or that no route takes, have their line too', async () => {
     for (const [path, status] of [
       ['/v1/users/ada', 401],
       ['/v1/nowhere', 404],

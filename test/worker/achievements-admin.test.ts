@@ -71,7 +71,7 @@ const had = async (user: string) =>
   pick((await s.tenant.app('GET', `/users/${user}/achievements`)).body, 'key')
 
 describe('creation', () => {
-  it('A1: achievements carry their defaults, and all that was given', async () => {
+  it('[A1] achievements carry their defaults, and all that was given', async () => {
     const first = await create(api('first'))
     const { status, body } = await post(
       words('metric', { metricValue: 0.5, eventAttributes: filter(s.page), userAttributes: filter(s.plan) }),
@@ -111,7 +111,7 @@ describe('creation', () => {
     expect((await s.tenant.admin('GET', `${PATH}/${NOBODY}`)).status).toBe(404)
   })
 
-  it('A1: the fields of other triggers are dropped, event filters of all but metric ones too', async () => {
+  it('[A1] the fields of other triggers are dropped, event filters of all but metric ones too', async () => {
     const more = {
       metricId: s.metric,
       metricValue: 5,
@@ -127,7 +127,7 @@ describe('creation', () => {
     }
   })
 
-  it('G7: what is out of range or of another type is 422, and nothing is created', async () => {
+  it('[G7] what is out of range or of another type is 422, and nothing is created', async () => {
     const before = await everything()
     for (const wrong of [
       { key: 'with space' },
@@ -158,7 +158,7 @@ describe('creation', () => {
     expect((await post(words('most', { metricValue: 9_007_199_254 }))).status).toBe(201)
   })
 
-  it('G7: an item that cannot be done is an issue, and the others go on', async () => {
+  it('[G7] an item that cannot be done is an issue, and the others go on', async () => {
     await create(api('taken'))
     const { status, body } = await post(
       api('one'),
@@ -191,7 +191,7 @@ describe('creation', () => {
     expect([none.status, messages(none.body)]).toEqual([200, [expect.stringContaining('more than once')]])
   })
 
-  it('G5: a key is free again once its achievement is deleted, and taken in one tenant only', async () => {
+  it('[G5] a key is free again once its achievement is deleted, and taken in one tenant only', async () => {
     const id = await create(api('same'))
     const other = await newTenant()
     expect((await other.admin('POST', PATH, [api('same')])).status).toBe(201)
@@ -200,7 +200,7 @@ describe('creation', () => {
     expect((await post(api('same'))).status).toBe(201)
   })
 
-  it('G7: there are at most 1,000', async () => {
+  it('[G7] there are at most 1,000', async () => {
     for (let group = 0; group < 10; group += 1) {
       await post(...Array.from({ length: 100 }, (_, n) => api(`a${group}-${n}`)))
     }
@@ -215,7 +215,7 @@ describe('creation', () => {
 })
 
 describe('changes', () => {
-  it('G7: passed fields change, absent ones stay, null takes badge and filters away', async () => {
+  it('[G7] passed fields change, absent ones stay, null takes badge and filters away', async () => {
     const id = await create(words('w'))
     const base = shown('w', {
       id,
@@ -250,7 +250,7 @@ describe('changes', () => {
     expect(await patch({ id: NOBODY, name: 'X' })).toEqual(refused(NOBODY))
   })
 
-  it('U3: a change that changes nothing writes nothing', async () => {
+  it('[U3] a change that changes nothing writes nothing', async () => {
     const id = await create(words('w', { status: 'active' }))
     const before = await everything()
     expect(at(await patch({ id, name: 'The w', status: 'active', metricValue: 10 }), 'updated')).toHaveLength(
@@ -259,7 +259,7 @@ describe('changes', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('A1: the moves are inactive → active ↔ locked, and no others', async () => {
+  it('[A1] the moves are inactive → active ↔ locked, and no others', async () => {
     const id = await create(api('a'))
     for (const [status, isLegal] of [
       ['locked', false],
@@ -280,7 +280,7 @@ describe('changes', () => {
     }
   })
 
-  it('A1: the trigger changes only while inactive, and needs its fields', async () => {
+  it('[A1] the trigger changes only while inactive, and needs its fields', async () => {
     const id = await create(words('w', { eventAttributes: filter(s.page) }))
     expect(await patch({ id, trigger: 'streak' })).toEqual(refused(id))
     expect(await patch({ id, trigger: 'streak', streakLength: 3 })).toEqual({
@@ -295,7 +295,7 @@ describe('changes', () => {
     expect(await patch({ id, trigger: 'streak', streakLength: 3 })).toEqual(refused(id))
   })
 
-  it('A1: composites make no cycles, themselves included, and each item sees those before it', async () => {
+  it('[A1] composites make no cycles, themselves included, and each item sees those before it', async () => {
     const [a, b, c] = [await create(api('a')), await create(api('b')), await create(api('c'))]
     const of = (id: string, ...achievementIds: string[]) => ({ id, trigger: 'achievement', achievementIds })
     expect(await patch(of(a, a))).toEqual(refused(a))
@@ -312,7 +312,7 @@ describe('changes', () => {
     expect(at(await patch({ id: a, trigger: 'api' }, of(c, a)), 'issues')).toEqual([])
   })
 
-  it('G9: one whose metric or attribute is gone can be renamed and locked, but not made active or refer to it anew', async () => {
+  it('[G9] one whose metric or attribute is gone can be renamed and locked, but not made active or refer to it anew', async () => {
     const active = await create(words('active', { status: 'active' }))
     const idle = await create(words('idle'))
     const filtered = await create(api('filtered', { userAttributes: filter(s.plan) }))
@@ -340,7 +340,7 @@ describe('changes', () => {
 })
 
 describe('backdating', () => {
-  it('A4: whoever qualifies already has it once it is active, by creation, by a move, and back from locked', async () => {
+  it('[A4] whoever qualifies already has it once it is active, by creation, by a move, and back from locked', async () => {
     await s.tenant.event('words', 'ada', 10)
     await post(words('made', { status: 'active' }), words('not', { status: 'active', metricValue: 11 }))
     expect(await had('ada')).toEqual(['made'])
@@ -355,7 +355,7 @@ describe('backdating', () => {
     expect(await had('ben')).toEqual(['made', 'moved'])
   })
 
-  it('A4: of those with very many events a few are counted at a time, which no statement takes too long for', async () => {
+  it('[A4] of those with very many events a few are counted at a time, which no statement takes too long for', async () => {
     for (const [user, value] of [
       ['ada', 4],
       ['ben', 10],
@@ -378,7 +378,7 @@ describe('backdating', () => {
     expect(await sumsBy(4_000_000)).toEqual([counted, 3])
   })
 
-  it('A4: an active one that asks for something else is completed for those who qualify by that', async () => {
+  it('[A4] an active one that asks for something else is completed for those who qualify by that', async () => {
     await s.tenant.event('words', { id: 'ada', attributes: { plan: 'x' } }, 10, { attributes: { page: 'x' } })
     const pages = await s.tenant.metric('pages')
     const first = await create(api('first', { status: 'active' }))
@@ -406,7 +406,7 @@ describe('backdating', () => {
     expect((await had('ada')).toSorted()).toEqual(['all', 'event', 'first', 'metric', 'user', 'value'])
   })
 
-  it('A2: another filter counts anew, and the same filter goes on', async () => {
+  it('[A2] another filter counts anew, and the same filter goes on', async () => {
     const id = await create(words('w', { status: 'active', eventAttributes: filter(s.page) }))
     const send = (page: string) => s.tenant.event('words', 'ada', 4, { attributes: { page } })
     await send('x')
@@ -421,7 +421,7 @@ describe('backdating', () => {
     expect(await had('ada')).toEqual(['w'])
   })
 
-  it('A2: a filter that changes while locked counts the whole log too, once it is active again', async () => {
+  it('[A2] a filter that changes while locked counts the whole log too, once it is active again', async () => {
     const id = await create(words('w', { status: 'active', eventAttributes: filter(s.page) }))
     const send = (page: string, value: number) =>
       s.tenant.event('words', 'ada', value, { attributes: { page } })
@@ -437,7 +437,7 @@ describe('backdating', () => {
 })
 
 describe('deletion', () => {
-  it('G9: one that an active or locked composite, or an active trigger, uses is an issue that names it', async () => {
+  it('[G9] one that an active or locked composite, or an active trigger, uses is an issue that names it', async () => {
     const first = await create(api('first'))
     const composite = await create(all('composite', [first]))
     const trigger = (status: string) => ({ type: 'achievement', points: 5, achievementId: first, status })
@@ -465,14 +465,14 @@ describe('deletion', () => {
     expect(at(body, 'issues')).toHaveLength(1)
   })
 
-  it('G9: an inactive composite keeps nothing from being deleted, and cannot be made active then', async () => {
+  it('[G9] an inactive composite keeps nothing from being deleted, and cannot be made active then', async () => {
     const first = await create(api('first'))
     const composite = await create(all('composite', [first]))
     expect(at(await remove(first), 'deleted')).toEqual([{ id: first }])
     expect(await patch({ id: composite, status: 'active' })).toEqual(refused(composite))
   })
 
-  it('G9: an attribute that an active or locked achievement uses cannot be deleted', async () => {
+  it('[G9] an attribute that an active or locked achievement uses cannot be deleted', async () => {
     const user = await create(api('user', { userAttributes: filter(s.plan) }))
     const event = await create(words('event', { eventAttributes: filter(s.page) }))
     const removed = async () => {
@@ -495,7 +495,7 @@ describe('deletion', () => {
     expect(at((await s.tenant.admin('DELETE', `/attributes?ids=${s.page}`)).body, 'deleted')).toHaveLength(1)
   })
 
-  it('T3: nothing of it is seen or changed from another tenant', async () => {
+  it('[T3] nothing of it is seen or changed from another tenant', async () => {
     const id = await create(api('a', { status: 'active' }))
     const mine = s.tenant
     s = await setup()

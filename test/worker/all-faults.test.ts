@@ -61,7 +61,7 @@ async function refused(
   expect(error).not.toMatch(/\.\.|;\.|\.;/)
 }
 
-describe('G3: a 422 names what the shape shows and what it does not', () => {
+describe('[G3] a 422 names what the shape shows and what it does not', () => {
   const profile = { tz: '+02:00', subscribeToEmails: true, attributes: { pln: 'a', x: {}, plan: 'b' } }
 
   it.each([
@@ -69,7 +69,7 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
     ['PUT', '/v1/users/bob', profile],
     ['PUT', '/v1/users/nobody', profile],
     ['PATCH', '/v1/users/bob', profile],
-  ])('U4: of a user: %s %s', async (method, path, body) => {
+  ])('[U4] of a user: %s %s', async (method, path, body) => {
     const faults = ['tz: must be an IANA', 'attributes.x: must be a string', NO_ADDRESS, ofUsers('pln, x')]
     await refused([method, path, body], faults)
     await refused(
@@ -79,7 +79,7 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
     )
   })
 
-  it('U4: of a user whose address is stored, who may subscribe', async () => {
+  it('[U4] of a user whose address is stored, who may subscribe', async () => {
     await refused(['PUT', '/v1/users/ada', profile], ['tz: must be', ofUsers('pln, x')], [NO_ADDRESS])
   })
 
@@ -98,7 +98,7 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
     await refused(['POST', '/v1/metrics/words/event', event], faults, ['for users'])
   })
 
-  it('E6, U4: of an event, its user, its attributes and its idempotency key', async () => {
+  it('[E6, U4] of an event, its user, its attributes and its idempotency key', async () => {
     const event = (user: object) => ({ user: { ...profile, ...user }, value: '12', attributes: { pge: 1 } })
     const headers = { 'idempotency-key': 'k'.repeat(256) }
     const faults = [
@@ -122,12 +122,12 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
     expect(at(body, 'error')).toBe(`${ofEvents('pge')} ${ofUsers('pln, x')}`)
   })
 
-  it('G2: of an event of an unknown metric, nothing but that', async () => {
+  it('[G2] of an event of an unknown metric, nothing but that', async () => {
     const { status, body } = await tenant.app('POST', '/metrics/none/event', { value: 'x', user: profile })
     expect([status, at(body, 'error')]).toEqual([404, expect.stringContaining('"none"')])
   })
 
-  it('A3: of a completion', async () => {
+  it('[A3] of a completion', async () => {
     const user = { id: 'bob', ...profile }
     const faults = ['user.tz: must be', `user.${NO_ADDRESS}`, ofUsers('pln, x')]
     const complete = (key: string) => `/v1/achievements/${key}/complete`
@@ -140,7 +140,7 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
     await refused(['POST', complete('locked'), known], ['This achievement is locked', ofUsers('pln')])
   })
 
-  it('E9: of every event of a batch', async () => {
+  it('[E9] of every event of a batch', async () => {
     const event = (user: object, more = {}) => ({ key: 'words', user, value: 1, ...more })
     const batch = [
       event({ id: 'bob', tz: 'x', attributes: { pln: 'a' } }, { attributes: { pge: 'a' } }),
@@ -159,7 +159,7 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
     await refused(['POST', '/admin/v1/metrics/events', batch], faults, ['2.user', '5.user'])
   })
 
-  it('U7: of preferences, after 403 for what is not allowed', async () => {
+  it('[U7] of preferences, after 403 for what is not allowed', async () => {
     const streak = { evaluationMode: 'x', metrics: [{ key: 'pages', threshold: 0 }, 5, { key: 'none' }] }
     const body = { notifications: { recap: 'x' }, streak }
     const faults = [
@@ -173,7 +173,7 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
     expect((await other.app('PATCH', '/users/bob/preferences', allowed)).status).toBe(422)
   })
 
-  it('S1: of streak settings', async () => {
+  it('[S1] of streak settings', async () => {
     const metrics = [{ key: 'none', threshold: 'x' }, { key: 'words', threshold: 1 }, null]
     const path = '/admin/v1/streaks/settings'
     const faults = ['metrics.0.key: there is no metric "none"', 'metrics.0.threshold', 'metrics.2: must be']
@@ -191,7 +191,7 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
     )
   })
 
-  it('L6, L9: of a page of a leaderboard', async () => {
+  it('[L6, L9] of a page of a leaderboard', async () => {
     const board = (key: string, query: string) =>
       ['GET', `/v1/leaderboards/${key}?${query}`] as [string, string]
     const tooLong = 'limit: must be at most 5'
@@ -206,18 +206,18 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
     await refused(board('groups', 'limit=6&userAttributes=x'), unreadable, ['must name a group'])
   })
 
-  it('P11: of a level summary', async () => {
+  it('[P11] of a level summary', async () => {
     const path = '/v1/points/xp/level-summary?userAttributes='
     await refused(['GET', `${path}x`], ['userAttributes: must be key:value', 'has no levels'])
     await refused(['GET', `${path}pln:x`], ['has no levels', ofUsers('pln')])
   })
 
-  it('W1: of a sample for an inactive webhook', async () => {
+  it('[W1] of a sample for an inactive webhook', async () => {
     const faults = ['type: must be', 'The webhook is inactive']
     await refused(['POST', `/admin/v1/webhooks/${webhook}/test`, { type: 'x' }], faults)
   })
 
-  it('N3: of a template without its title, whose body is empty', async () => {
+  it('[N3] of a template without its title, whose body is empty', async () => {
     const template = { type: 'recap', channel: 'email', body: ' ' }
     const faults = ['0.body: must not be empty', '0.subject: must be a string, and is missing']
     await refused(['POST', '/admin/v1/notifications/templates', [template]], faults)
@@ -228,7 +228,7 @@ describe('G3: a 422 names what the shape shows and what it does not', () => {
   })
 })
 
-describe('G3: every operation with a body', () => {
+describe('[G3] every operation with a body', () => {
   /** The fields of a body, as paths: each that holds no object, and each object. */
   function fieldsOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
     if (typeof value !== 'object' || value === null) return []

@@ -28,7 +28,7 @@ async function archived() {
   return setup
 }
 
-describe('the users of an archived tenant (U8, T2)', () => {
+describe('[U8, T2] the users of an archived tenant', () => {
   it('are exported and erased, everywhere', async () => {
     const { tenant, board } = await archived()
     const { status, body } = await tenant.admin('GET', '/users/ada/export')
@@ -56,7 +56,7 @@ describe('the users of an archived tenant (U8, T2)', () => {
     expect((await tenant.admin('GET', '/metrics')).status).toBe(404)
   })
 
-  it('T2: an active tenant goes before an archived one of the same name, also in an isolate that remembers it', async () => {
+  it('[T2] an active tenant goes before an archived one of the same name, also in an isolate that remembers it', async () => {
     const send = newApp()
     const { tenant } = await withBoard()
     await tenant.event('steps', 'ada', 3)

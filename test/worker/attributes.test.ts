@@ -18,7 +18,7 @@ beforeEach(async () => {
   key = await tenant.key('ada')
 })
 
-describe('who may set an attribute (K7), in the admin interface', () => {
+describe('[K7] who may set an attribute, in the admin interface', () => {
   it('is `admin` unless said, can be changed, and is shown on user attributes only', async () => {
     const { status, body } = await tenant.admin('POST', '/attributes', [
       { key: 'plan', name: 'Plan', type: 'user' },
@@ -83,7 +83,7 @@ describe('who may set an attribute (K7), in the admin interface', () => {
   })
 })
 
-describe("a user's own key (K7)", () => {
+describe("[K7] a user's own key", () => {
   it.each([
     ['PUT', '/users/ada', {}],
     ['POST', '/users', { id: 'ada' }],

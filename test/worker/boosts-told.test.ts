@@ -48,7 +48,7 @@ const told = async ({ tenant }: Setup) =>
     (when - MIDNIGHT) / HOUR,
   ])
 
-it('W6: a boost for all starts with its first day in the first zone, and finishes with its last in the last', async () => {
+it('[W6] a boost for all starts with its first day in the first zone, and finishes with its last in the last', async () => {
   const setup = await withSystem()
   const id = await setup.tenant.create(setup.path, boost('A', 2, 3))
   await moveTo(MIDNIGHT + 2 * DAY - 14 * HOUR - 1)
@@ -79,7 +79,7 @@ it('W6: a boost for all starts with its first day in the first zone, and finishe
   )
 })
 
-it('W6: at once where it is past, both in order; nested in a new system too', async () => {
+it('[W6] at once where it is past, both in order; nested in a new system too', async () => {
   const setup = await withSystem()
   await setup.tenant.create(setup.path, boost('past', -9, -5))
   await setup.tenant.create(setup.path, boost('begun', -1, null))
@@ -95,7 +95,7 @@ it('W6: at once where it is past, both in order; nested in a new system too', as
   ])
 })
 
-it('W6: a user’s own goes by that user’s midnights, also of a zone that the user has moved to', async () => {
+it('[W6] a user’s own goes by that user’s midnights, also of a zone that the user has moved to', async () => {
   const setup = await withSystem()
   await setup.tenant.app('PUT', '/users/ada', { tz: 'Asia/Kathmandu' })
   await setup.tenant.app('PUT', '/users/bob', { tz: 'America/St_Johns' })
@@ -124,7 +124,7 @@ it('W6: a user’s own goes by that user’s midnights, also of a zone that the 
   )
 })
 
-it('W6: nothing from before somebody listened; a boost that is changed tells what that makes of it', async () => {
+it('[W6] nothing from before somebody listened; a boost that is changed tells what that makes of it', async () => {
   const setup = await withSystem(false)
   const old = await setup.tenant.create(setup.path, boost('old', -9, -5))
   const running = await setup.tenant.create(setup.path, boost('running', -2, 3))
@@ -149,7 +149,7 @@ it('W6: nothing from before somebody listened; a boost that is changed tells wha
   ])
 })
 
-it('W6: one whose end is moved to the future after it has finished finishes again; a start in the future starts again', async () => {
+it('[W6] one whose end is moved to the future after it has finished finishes again; a start in the future starts again', async () => {
   const setup = await withSystem()
   const id = await setup.tenant.create(setup.path, boost('A', 1, 1))
   await moveTo(MIDNIGHT + 4 * DAY)
@@ -165,7 +165,7 @@ it('W6: one whose end is moved to the future after it has finished finishes agai
   ])
 })
 
-it('C2: a step that fails, is repeated, or is done six times at once, tells once', async () => {
+it('[C2] a step that fails, is repeated, or is done six times at once, tells once', async () => {
   const setup = await withSystem()
   await setup.tenant.app('PUT', '/users/ada', { tz: 'UTC' })
   await setup.tenant.create(setup.path, boost('all', 1, null))
@@ -192,7 +192,7 @@ it('C2: a step that fails, is repeated, or is done six times at once, tells once
   ])
 })
 
-it('W6: what is past when it is made is handed over at once, without the clock being moved', async () => {
+it('[W6] what is past when it is made is handed over at once, without the clock being moved', async () => {
   const setup = await withSystem()
   const [webhook] = z
     .array(z.object({ id: z.string() }))

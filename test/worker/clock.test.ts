@@ -70,8 +70,8 @@ async function expectRealTime(ask: () => Promise<unknown>): Promise<void> {
   expectBetween(asked, answered, Date.now())
 }
 
-describe('the test clock (C1)', () => {
-  it('C1: a set clock stands still until it is moved, for every app, and DELETE returns to real time', async () => {
+describe('[C1] the test clock', () => {
+  it('[C1] a set clock stands still until it is moved, for every app, and DELETE returns to real time', async () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     await expectRealTime(async () => at((await clock(tenant, 'GET')).body, 'now'))
@@ -93,7 +93,7 @@ describe('the test clock (C1)', () => {
     await expectRealTime(async () => at((await clock(other, 'GET')).body, 'now'))
   })
 
-  it('C1: backward, over 400 days ahead, or what is no ISO timestamp with an offset is 422, and moves nothing', async () => {
+  it('[C1] backward, over 400 days ahead, or what is no ISO timestamp with an offset is 422, and moves nothing', async () => {
     const tenant = await newTenant()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const start = Date.UTC(Y, 2, 10, 12)
@@ -123,7 +123,7 @@ describe('the test clock (C1)', () => {
     await move(tenant, iso(start + 400 * 86_400_000))
   })
 
-  it('C1: advances by an ISO 8601 duration, counted in UTC from the present time of the clock', async () => {
+  it('[C1] advances by an ISO 8601 duration, counted in UTC from the present time of the clock', async () => {
     const tenant = await newTenant()
     // A leap year, and then a February of 28 days.
     const leap = Y + 4 - (Y % 4)
@@ -146,7 +146,7 @@ describe('the test clock (C1)', () => {
     }
   })
 
-  it('C1: without a clock set, a duration counts from real time', async () => {
+  it('[C1] without a clock set, a duration counts from real time', async () => {
     const tenant = await newTenant()
     const before = Date.now()
     const { body } = await clock(tenant, 'PUT', { now: null, advance: 'P1D' })
@@ -155,7 +155,7 @@ describe('the test clock (C1)', () => {
     expect(moved).toBeLessThanOrEqual(Date.now())
   })
 
-  it('C1: no duration, one that is negative or over 400 days, or both fields are 422, and move nothing', async () => {
+  it('[C1] no duration, one that is negative or over 400 days, or both fields are 422, and move nothing', async () => {
     const tenant = await newTenant()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const now = `${Y}-03-10T12:00:00.000Z`
@@ -187,7 +187,7 @@ describe('the test clock (C1)', () => {
     }
   })
 
-  it('C1: with TEST_CLOCK off, its paths are 404, and a clock that was left set counts for nothing', async () => {
+  it('[C1] with TEST_CLOCK off, its paths are 404, and a clock that was left set counts for nothing', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const off = tenant.through(newApp({ TEST_CLOCK: 'off' }))
@@ -220,7 +220,7 @@ describe('the test clock (C1)', () => {
     expect(count.batches).toBe(2)
   })
 
-  it('G7, P13: what is made while the clock stands still keeps the order of creation', async () => {
+  it('[G7, P13] what is made while the clock stands still keeps the order of creation', async () => {
     const { tenant, path, words } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const keys = Array.from({ length: 30 }, (_, n) => `k${n}`)
@@ -253,8 +253,8 @@ describe('the test clock (C1)', () => {
   })
 })
 
-describe("an event's local date (E8)", () => {
-  it('E8: is frozen: it does not move when the zone changes, for events and awards alike', async () => {
+describe("[E8] an event's local date", () => {
+  it('[E8] is frozen: it does not move when the zone changes, for events and awards alike', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     await tenant.event('words', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
@@ -281,7 +281,7 @@ describe("an event's local date (E8)", () => {
     ])
   })
 
-  it('E8: around midnight in zones of odd offsets', async () => {
+  it('[E8] around midnight in zones of odd offsets', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     // Minutes ahead of UTC on 21 April.
@@ -318,7 +318,7 @@ describe("an event's local date (E8)", () => {
     }
   })
 
-  it('E8: takes the offset of that moment, on both sides of a change to summer time', async () => {
+  it('[E8] takes the offset of that moment, on both sides of a change to summer time', async () => {
     const { tenant } = await setup()
     // New York changes on the second Sunday of March: 23:30 local is 04:30 UTC before it, 03:30 after it.
     const first = new Date(Date.UTC(Y, 2, 1)).getUTCDay()
@@ -338,8 +338,8 @@ describe("an event's local date (E8)", () => {
   })
 })
 
-describe('event summaries over time (P12)', () => {
-  it('P12: whole buckets, empty ones too, weeks from Monday, months from the first, totals at their ends', async () => {
+describe('[P12] event summaries over time', () => {
+  it('[P12] whole buckets, empty ones too, weeks from Monday, months from the first, totals at their ends', async () => {
     const { tenant } = await setup()
     const day = (n: number) => new Date(Date.UTC(Y, 2, n))
     const monday = 10 - ((day(10).getUTCDay() + 6) % 7)
@@ -383,8 +383,8 @@ describe('event summaries over time (P12)', () => {
   })
 })
 
-describe('the status of boosts (P5)', () => {
-  it('P5: scheduled until the start has begun somewhere on Earth, finished once the end is over everywhere', async () => {
+describe('[P5] the status of boosts', () => {
+  it('[P5] scheduled until the start has begun somewhere on Earth, finished once the end is over everywhere', async () => {
     const { tenant, path } = await setup()
     const boost = { name: 'B', start: `${Y}-03-10`, end: `${Y}-03-11`, multiplier: 2 }
     const id = await tenant.create(`${path}/boosts`, boost)
@@ -408,7 +408,7 @@ describe('the status of boosts (P5)', () => {
     }
   })
 
-  it("P5: a user's own boost goes by that user's midnights, and applies so", async () => {
+  it("[P5] a user's own boost goes by that user's midnights, and applies so", async () => {
     const { tenant, path } = await setup()
     await move(tenant, `${Y}-03-09T00:00:00Z`)
     await tenant.app('PUT', '/users/ada', { tz: 'Asia/Kathmandu' })
@@ -441,7 +441,7 @@ describe('the status of boosts (P5)', () => {
     expect(at((await tenant.event('words', 'ada', 1)).body, 'points', 'xp', 'added')).toBe(20)
   })
 
-  it('G9: an attribute used by a boost may go once the boost is finished', async () => {
+  it('[G9] an attribute used by a boost may go once the boost is finished', async () => {
     const { tenant, path } = await setup()
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await tenant.create(`${path}/boosts`, {
@@ -462,7 +462,7 @@ describe('the status of boosts (P5)', () => {
 })
 
 describe('users and the clock', () => {
-  it('U3: updated is the time of the change by the clock, in answers and readings', async () => {
+  it('[U3] updated is the time of the change by the clock, in answers and readings', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     await tenant.app('PUT', '/users/ada', { name: 'Ada' })
@@ -479,7 +479,7 @@ describe('users and the clock', () => {
     })
   })
 
-  it('C1: once the clock is gone, what was done ahead of time harms nothing', async () => {
+  it('[C1] once the clock is gone, what was done ahead of time harms nothing', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     await tenant.event('words', 'ada', 1)

@@ -24,8 +24,8 @@ const complete = (through: TestTenant, user = 'ada') =>
 const completions = async () => at((await tenant.app('GET', '/achievements')).body, 0, 'completions')
 const points = async (user = 'ada') => at((await tenant.app('GET', `/users/${user}/points/xp`)).body, 'total')
 
-describe('a completion whose write has no answer (A3, E2)', () => {
-  it('A3: that was stored: is told whole, with its points, and counts once', async () => {
+describe('[A3, E2] a completion whose write has no answer', () => {
+  it('[A3] that was stored: is told whole, with its points, and counts once', async () => {
     const { DB, seen } = faulty(async (run, write) => {
       if (write > 0) return run()
       await run()
@@ -39,14 +39,14 @@ describe('a completion whose write has no answer (A3, E2)', () => {
     expect([await completions(), await points()]).toEqual([1, 7])
   })
 
-  it('A3: that was not stored: is done anew, once', async () => {
+  it('[A3] that was not stored: is done anew, once', async () => {
     const { DB, seen } = faulty((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
     const { status, body } = await complete(tenant.through(newApp({ DB })))
     expect([status, at(body, 'points', 'xp', 'added'), seen.writes]).toEqual([201, 7, 2])
     expect([await completions(), await points()]).toEqual([1, 7])
   })
 
-  it('A3, E3: ten at once, through five isolates: one is the first, all tell the same completion', async () => {
+  it('[A3, E3] ten at once, through five isolates: one is the first, all tell the same completion', async () => {
     const apps = Array.from({ length: 5 }, () => tenant.through(newApp()))
     const answers = await Promise.all([...apps, ...apps].map((app) => complete(app)))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201))
@@ -56,7 +56,7 @@ describe('a completion whose write has no answer (A3, E2)', () => {
   })
 })
 
-describe('the lane (E3)', () => {
+describe('[E3] the lane', () => {
   /** An app whose every write comes after somebody else's, so that all goes through the lane. */
   const contending = (lanes: string[]) => {
     const { DB } = faulty(async (run) => {
@@ -75,7 +75,7 @@ describe('the lane (E3)', () => {
     return tenant.through(newApp({ DB, USER_LANE }))
   }
 
-  it('A3, U7: takes completions and preferences along, whole', async () => {
+  it('[A3, U7] takes completions and preferences along, whole', async () => {
     await tenant.metric('steps')
     await tenant.admin('PATCH', '/streaks/settings', { personalisation: true })
     await tenant.app('PUT', '/users/ada', {})

@@ -17,7 +17,7 @@ const KINDS = [
 ] as const
 
 describe('attributes', () => {
-  it('G7: are created, read, renamed and deleted', async () => {
+  it('[G7] are created, read, renamed and deleted', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/attributes', [
       { name: 'Plan', key: 'plan', type: 'user' },
@@ -54,7 +54,7 @@ describe('attributes', () => {
     expect(again).toMatchObject({ status: 200, body: { deleted: [], issues: [{ id }] } })
   })
 
-  it('G9: one that something active uses is an issue; one that nothing active uses goes', async () => {
+  it('[G9] one that something active uses is an issue; one that nothing active uses goes', async () => {
     const tenant = await newTenant()
     const metric = await tenant.metric('words')
     const make = (key: string, type: string) => tenant.create('/attributes', { key, name: key, type })
@@ -106,7 +106,7 @@ describe('attributes', () => {
       expect(await remove(id)).toEqual({ deleted: [{ id }], issues: [] })
   })
 
-  it('G5: one deleted and made anew under its key begins without values', async () => {
+  it('[G5] one deleted and made anew under its key begins without values', async () => {
     const tenant = await newTenant()
     const attribute = { key: 'plan', name: 'Plan', type: 'user' }
     const first = await tenant.create('/attributes', attribute)
@@ -124,7 +124,7 @@ describe('attributes', () => {
 })
 
 describe('metrics', () => {
-  it('G10: are created with their defaults, read, changed and deleted', async () => {
+  it('[G10] are created with their defaults, read, changed and deleted', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/metrics', [
       { key: 'words', name: 'Words' },
@@ -159,7 +159,7 @@ describe('metrics', () => {
     )
   })
 
-  it('G9: a deleted metric stops at once, everywhere, with its triggers; its events stay', async () => {
+  it('[G9] a deleted metric stops at once, everywhere, with its triggers; its events stay', async () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     const words = await tenant.metric('words')
@@ -198,8 +198,8 @@ describe('metrics', () => {
   })
 })
 
-describe('settings (T4)', () => {
-  it('T4: begin at 0 and weekly, and change by the fields that are passed', async () => {
+describe('[T4] settings', () => {
+  it('[T4] begin at 0 and weekly, and change by the fields that are passed', async () => {
     const tenant = await newTenant()
     const settings = async () => (await tenant.admin('GET', '/settings')).body
     expect(await settings()).toEqual({ controlRatio: 0, recapFrequency: 'weekly' })
@@ -237,8 +237,8 @@ describe('settings (T4)', () => {
   })
 })
 
-describe('keys (G5)', () => {
-  it('G5: a key that is taken is an issue, within one request too; a deleted one is free again', async () => {
+describe('[G5] keys', () => {
+  it('[G5] a key that is taken is an issue, within one request too; a deleted one is free again', async () => {
     for (const [path, item] of KINDS) {
       const tenant = await newTenant()
       const { status, body } = await tenant.admin('POST', path, [item('a'), item('b'), item('a'), item('A')])
@@ -258,7 +258,7 @@ describe('keys (G5)', () => {
     }
   })
 
-  it('G5: letters, digits, _ and -, 1 to 255 of them; all else is 422', async () => {
+  it('[G5] letters, digits, _ and -, 1 to 255 of them; all else is 422', async () => {
     for (const [path, item] of KINDS) {
       const tenant = await newTenant()
       for (const key of [
@@ -299,7 +299,7 @@ describe('keys (G5)', () => {
     }
   })
 
-  it('G5: __proto__ and constructor are keys like any other, in every answer', async () => {
+  it('[G5] __proto__ and constructor are keys like any other, in every answer', async () => {
     const tenant = await newTenant()
     for (const key of ['__proto__', 'constructor']) {
       const metric = await tenant.metric(key)
@@ -369,8 +369,8 @@ describe('keys (G5)', () => {
   })
 })
 
-describe('lists and admin writes (G7)', () => {
-  it('G7: limit 1–100 (10) and skip (0), oldest first', async () => {
+describe('[G7] lists and admin writes', () => {
+  it('[G7] limit 1–100 (10) and skip (0), oldest first', async () => {
     for (const [path, item] of KINDS) {
       const tenant = await newTenant()
       const keys = Array.from({ length: 100 }, (_, n) => `k${n}`)
@@ -400,7 +400,7 @@ describe('lists and admin writes (G7)', () => {
     }
   })
 
-  it('G7: ids may repeat, be separated by commas, or both; 1–100 of them', async () => {
+  it('[G7] ids may repeat, be separated by commas, or both; 1–100 of them', async () => {
     for (const [path, item] of KINDS) {
       const tenant = await newTenant()
       const { body } = await tenant.admin('POST', path, ['a', 'b', 'c', 'd', 'e'].map(item))
@@ -434,7 +434,7 @@ describe('lists and admin writes (G7)', () => {
     }
   })
 
-  it('G7, G3: a body of the wrong shape is 422, names every fault, and changes nothing', async () => {
+  it('[G7, G3] a body of the wrong shape is 422, names every fault, and changes nothing', async () => {
     const tenant = await newTenant()
     for (const [path, item] of KINDS) {
       const id = await tenant.create(path, item('first'))
@@ -477,7 +477,7 @@ describe('lists and admin writes (G7)', () => {
     }
   })
 
-  it('G7: what is stored of odd names is what was answered', async () => {
+  it('[G7] what is stored of odd names is what was answered', async () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     for (const [path, item] of KINDS) {
@@ -492,7 +492,7 @@ describe('lists and admin writes (G7)', () => {
     }
   })
 
-  it('G7: parallel creates of one key make it once', async () => {
+  it('[G7] parallel creates of one key make it once', async () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     const answers = await Promise.all(
@@ -511,7 +511,7 @@ describe('lists and admin writes (G7)', () => {
     )
   })
 
-  it('G9: what is configured counts in the next request of another memory', async () => {
+  it('[G9] what is configured counts in the next request of another memory', async () => {
     const tenant = await newTenant()
     const other: TestTenant = tenant.through(newApp())
     expect((await other.event('words', 'ada', 1)).status).toBe(404)

@@ -13,7 +13,7 @@ const place = (userId: string, rank: number) => ({ userId, userName: null, rank,
 const news = (type: string, rankings: unknown, rest: object = {}) =>
   JSON.stringify({ type, ...rest, leaderboard: { id: 'l', name: 'é "x"', rankings, start: '2026-01-01' } })
 
-it('U8: takes an erased user out of the rankings that letters tell of, and leaves the others as they are', async () => {
+it('[U8] takes an erased user out of the rankings that letters tell of, and leaves the others as they are', async () => {
   const { destination, courier, webhookId, tenant } = await withHook({ status: 'inactive' })
   const many = [place('bob', 1), place(GONE, 2), place('cleo', 3)]
   const bodies: [string, string][] = [
@@ -49,7 +49,7 @@ it('U8: takes an erased user out of the rankings that letters tell of, and leave
   expect(others.map(({ body }) => body)).toEqual([parsed(2), parsed(3), parsed(4)])
 })
 
-it('U8: keeps nothing of what is answered to an event of a leaderboard, which may name an erased user', async () => {
+it('[U8] keeps nothing of what is answered to an event of a leaderboard, which may name an erased user', async () => {
   const setup = await withHook()
   const { destination, courier, hook } = setup
   await hook.plan({ status: 500, body: 'unknown user Ada Lovelace', always: true })

@@ -46,7 +46,7 @@ describe('a courier that is killed', () => {
     expect(await setup.hook.ids(1)).toEqual([one.id])
   })
 
-  it('between sending and marking: the letter goes again under the same id (W4)', async () => {
+  it('[W4] between sending and marking: the letter goes again under the same id', async () => {
     const setup = await withHook()
     const one = letter(NOON)
     await hand(setup.destination, NOON, one)
@@ -104,7 +104,7 @@ function rounds(
   })
 }
 
-describe('what may not be sent twice (N2)', () => {
+describe('[N2] what may not be sent twice', () => {
   const counted = (mayRepeat: boolean, attempt: () => Promise<Attempt>) => {
     const sent: string[] = []
     const carrier: Carrier = {

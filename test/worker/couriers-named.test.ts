@@ -23,7 +23,7 @@ const names = (storage: DurableObjectStorage) =>
     .toArray()
     .map(({ id }) => id)
 
-it('W2, N2: what is about a day is told once, though its user moves to another zone in between', async () => {
+it('[W2, N2] what is about a day is told once, though its user moves to another zone in between', async () => {
   const setup = await withHook()
   const { tenant } = setup
   const context = contextOf(tenant.id)
@@ -51,7 +51,7 @@ it('W2, N2: what is about a day is told once, though its user moves to another z
   expect((await log(email)).map(({ id }) => id)).toEqual([mail.id])
 })
 
-it('W4: a letter is found and sent again by its id, whatever the time in that says', async () => {
+it('[W4] a letter is found and sent again by its id, whatever the time in that says', async () => {
   const setup = await withHook()
   const one = letter(NOON, 'ada', { id: DAYS, isNamed: true })
   await hand(setup.destination, NOON, one)
@@ -63,7 +63,7 @@ it('W4: a letter is found and sent again by its id, whatever the time in that sa
   expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 2 })
 })
 
-it('a named letter is one row more when it comes and none when it comes again, and its name goes with it (U8)', async () => {
+it('[U8] a named letter is one row more when it comes and none when it comes again, and its name goes with it', async () => {
   const setup = await withHook({ status: 'inactive' })
   await runInDurableObject(setup.courier, (_, { storage }) => {
     const store = new CourierStore(storage.sql)

@@ -15,7 +15,7 @@ afterEach(async () => {
   await forgetTime()
 })
 
-it('W4: a run begins 500 attempts at most, and has its alarm go on with the rest', async () => {
+it('[W4] a run begins 500 attempts at most, and has its alarm go on with the rest', async () => {
   const { courier, destination } = await withHook()
   const letters = Array.from({ length: 510 }, (_, n) => letter(NOON - 1_000 + n))
   const run = vi.spyOn(CourierRounds.prototype, 'run')
@@ -43,7 +43,7 @@ it('one slow answer keeps no letters waiting that come after it', async () => {
   await hook.release()
 })
 
-it('C1: a destination that rested in the future of a clock that was taken away is tried again', async () => {
+it('[C1] a destination that rested in the future of a clock that was taken away is tried again', async () => {
   const setup = await withHook()
   await runInDurableObject(setup.courier, (_, { storage }) => {
     new CourierStore(storage.sql).health = {
@@ -59,7 +59,7 @@ it('C1: a destination that rested in the future of a clock that was taken away i
   await until(async () => (await logged(setup, one))?.status === 'delivered')
 })
 
-it('W4, U8: what a leaderboard tells goes in its order, and no user’s erasure takes it along', async () => {
+it('[W4, U8] what a leaderboard tells goes in its order, and no user’s erasure takes it along', async () => {
   const { hook, destination, courier, tenant } = await withHook()
   await hook.plan({ hold: true })
   const letters = [letter(NOON - 2, 'board:b'), letter(NOON - 1, 'board:b'), letter(NOON, 'board:c')]

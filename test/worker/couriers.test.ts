@@ -18,8 +18,8 @@ afterEach(forgetTime)
 
 const FAIL = { status: 500, always: true } as const
 
-describe('retries (W4)', () => {
-  it('W4: 1 min, 5 min, 30 min, 2 h, 6 h, 12 h after the attempt before, under one id; then dead', async () => {
+describe('[W4] retries', () => {
+  it('[W4] 1 min, 5 min, 30 min, 2 h, 6 h, 12 h after the attempt before, under one id; then dead', async () => {
     const setup = await withHook()
     await setup.hook.plan({ status: 500, body: 'out of order', always: true })
     const one = letter(NOON)
@@ -50,7 +50,7 @@ describe('retries (W4)', () => {
     expect(await due(setup)).toEqual([])
   })
 
-  it('C1: one move of the clock over all retries makes each at its time', async () => {
+  it('[C1] one move of the clock over all retries makes each at its time', async () => {
     const setup = await withHook()
     await setup.hook.plan(
       { drop: true },
@@ -68,7 +68,7 @@ describe('retries (W4)', () => {
     expect(await logged(setup, one)).toMatchObject({ status: 'dead', attempts: 11 })
   })
 
-  it('C1: a clock that is taken away while it is moved lets the couriers end that were called to a later time', async () => {
+  it('[C1] a clock that is taken away while it is moved lets the couriers end that were called to a later time', async () => {
     const setup = await withHook()
     await setup.hook.plan(FAIL)
     await forgetTime()
@@ -81,7 +81,7 @@ describe('retries (W4)', () => {
     expect(await logged(setup, two)).toMatchObject({ status: 'pending', attempts: 4 })
   })
 
-  it('C1: what a run leaves that the clock was taken away from is due again', async () => {
+  it('[C1] what a run leaves that the clock was taken away from is due again', async () => {
     const setup = await withHook()
     const setStatus = (status: string) =>
       env.DB.batch([
@@ -146,7 +146,7 @@ describe('order', () => {
     expect(await setup.hook.mostOpen()).toBe(5)
   })
 
-  it('W4: what comes in while one waits for its answer does not wait with it', async () => {
+  it('[W4] what comes in while one waits for its answer does not wait with it', async () => {
     const setup = await withHook()
     await setup.hook.plan({ hold: true, always: true })
     const letters = [1, 2, 3].map((n) => letter(NOON - n, `user ${n}`))
@@ -209,7 +209,7 @@ describe('order', () => {
     expect(ids.filter((id) => id !== bob.id)).toEqual(ada.map(({ id }) => id))
   })
 
-  it('C1: also those that have waited for a year of a set clock', async () => {
+  it('[C1] also those that have waited for a year of a set clock', async () => {
     const setup = await withHook({ status: 'inactive' })
     const ada = Array.from({ length: 60 }, (_, n) => letter(NOON - 100 + n, 'ada'))
     const bob = letter(NOON - 10, 'bob')
@@ -258,7 +258,7 @@ describe('a destination that keeps failing rests', () => {
     expect((await setup.hook.seen()).length).toBeLessThan(25 + 24 * 12 + 2)
   })
 
-  it('W4: but one that somebody has made pending again has another day', async () => {
+  it('[W4] but one that somebody has made pending again has another day', async () => {
     const setup = await withHook({ status: 'inactive' })
     const one = letter(NOON)
     const now = NOON + 2 * DAY
@@ -425,7 +425,7 @@ describe('the object', () => {
   })
 })
 
-describe('an erased user (U8)', () => {
+describe('[U8] an erased user', () => {
   it('goes from every courier, pending letters too, and what is kept stands in the export', async () => {
     const setup = await withHook()
     const { tenant, courier } = setup
@@ -510,7 +510,7 @@ describe('an erased user (U8)', () => {
   })
 })
 
-it('C1: what is told in the end of a move has been carried when that has ended', async () => {
+it('[C1] what is told in the end of a move has been carried when that has ended', async () => {
   const setup = await withHook({ events: ['achievement.completed'] })
   const { tenant, hook } = setup
   await tenant.create('/achievements', { key: 'hello', name: 'Hello', trigger: 'api', status: 'active' })

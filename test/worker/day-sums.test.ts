@@ -82,7 +82,7 @@ async function log(
   ])
 }
 
-describe('P12: sums of closed days, against a plain sum over the log', () => {
+describe('[P12] sums of closed days, against a plain sum over the log', () => {
   const offset = fc.integer({ min: -48, max: 56 }).map((quarters) => 15 * quarters)
   const change = fc.integer({ min: -3, max: 5 })
   const step = fc.oneof(
@@ -288,7 +288,7 @@ async function busy(of: Subject['log'], perDay: number, days: number) {
   return { ...set, iid, entries: shown, path: of === 'events' ? 'metrics/words' : 'points/xp' } as const
 }
 
-describe('P12: an event summary of a long log', () => {
+describe('[P12] an event summary of a long log', () => {
   it.each(['events', 'awards'] as const)(
     'of %s: the first call keeps sums of closed days in one row, the second reads only what came later',
     async (of) => {
@@ -374,7 +374,7 @@ describe('P12: an event summary of a long log', () => {
     expect(await keptOf(iid)).toEqual(right)
   })
 
-  it('U8: nothing is kept of a user who is erased, also while the log is being read', async () => {
+  it('[U8] nothing is kept of a user who is erased, also while the log is being read', async () => {
     const { tenant, iid, path } = await busy('events', 60, 30)
     await tenant.app('GET', summaryPath(path, TODAY - 40, TODAY))
     expect(await keptOf(iid)).toHaveLength(1)
@@ -417,7 +417,7 @@ describe('P12: an event summary of a long log', () => {
   })
 })
 
-describe('P12: an event summary under a test clock', () => {
+describe('[P12] an event summary under a test clock', () => {
   it('ticks that come late, in zones at both ends of the Earth, and a return to real time', async () => {
     const tenant = await newTenant()
     const start = (TODAY + 3) * DAY

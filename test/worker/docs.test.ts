@@ -9,7 +9,7 @@ const partsOf = (page: string) =>
   [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address)
 
 describe('the reference page', () => {
-  it('G1: is there without a key, and says what a browser may load', async () => {
+  it('[G1] is there without a key, and says what a browser may load', async () => {
     const response = await get('/docs')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -23,7 +23,7 @@ describe('the reference page', () => {
     expect([slashed.status, slashed.headers.get('location')]).toEqual([301, '/docs'])
   })
 
-  it('G1: consists of parts of this server alone, each of which it has', async () => {
+  it('[G1] consists of parts of this server alone, each of which it has', async () => {
     const page = await (await get('/docs')).text()
     expect(page).not.toMatch(/\/\//)
     const parts = partsOf(page).filter((address) => address !== 'data:,')
@@ -60,7 +60,7 @@ describe('the reference page', () => {
     for (const method of ['POST', 'PUT', 'DELETE']) expect((await get('/docs', method)).status).toBe(404)
   })
 
-  it('G1: shows on the admin host the admin document alone, since /v1 is the admin interface there', async () => {
+  it('[G1] shows on the admin host the admin document alone, since /v1 is the admin interface there', async () => {
     const start = async (host: string) => {
       const app = newApp({ ADMIN_HOST: 'Admin.laurel.test' })
       return (await app(new Request(`http://${host}/docs/start.js`))).text()

@@ -41,7 +41,7 @@ function holding(isHeld: (sql: string) => boolean) {
 }
 
 describe('time zones', () => {
-  it('U1: a name that the run time knows and that is no IANA zone is 422, on users and on events', async () => {
+  it('[U1] a name that the run time knows and that is no IANA zone is 422, on users and on events', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     for (const tz of ['PST', 'IST', 'ACT']) {
@@ -53,7 +53,7 @@ describe('time zones', () => {
 })
 
 describe('a trigger with filters', () => {
-  it('P1: counts from 0 when it is changed to count something else', async () => {
+  it('[P1] counts from 0 when it is changed to count something else', async () => {
     const tenant = await newTenant()
     const [words, pages] = [await tenant.metric('words'), await tenant.metric('pages')]
     const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
@@ -76,7 +76,7 @@ describe('a trigger with filters', () => {
 })
 
 describe("users' own boosts", () => {
-  it('G3, P5: of two changes at once neither is lost, and a deleted one is not updated', async () => {
+  it('[G3, P5] of two changes at once neither is lost, and a deleted one is not updated', async () => {
     const patch = holding((sql) => sql.startsWith('update "points_boosts"'))
     const tenant = await newTenant()
     const slow = tenant.through(newApp({ DB: patch.DB }))
@@ -120,7 +120,7 @@ describe("users' own boosts", () => {
 })
 
 describe('summaries of many users', () => {
-  it('P11: above 10,000 users one is kept for a minute, also where the filters match nobody', async () => {
+  it('[P11] above 10,000 users one is kept for a minute, also where the filters match nobody', async () => {
     const tenant = await newTenant()
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const system = await tenant.create('/points', {
@@ -149,7 +149,7 @@ describe('summaries of many users', () => {
 })
 
 describe('a change of the configuration', () => {
-  it("G3: is answered as done where it was stored and D1's answer was lost", async () => {
+  it("[G3] is answered as done where it was stored and D1's answer was lost", async () => {
     let lost = 0
     const DB = new Proxy(env.DB, {
       get(target, name) {
@@ -173,7 +173,7 @@ describe('a change of the configuration', () => {
 })
 
 describe('wrong variables', () => {
-  it('G2: are an opaque 500 with X-Request-Id, not an exception', async () => {
+  it('[G2] are an opaque 500 with X-Request-Id, not an exception', async () => {
     const response = await newApp({ MULTI_TENANCY: 'yes' })(new Request('http://laurel.test/health'))
     expect(response.status).toBe(500)
     expect(await response.text()).toContain(response.headers.get('x-request-id'))

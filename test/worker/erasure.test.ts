@@ -157,7 +157,7 @@ async function furnish({ tenant, system }: Setup, id: string): Promise<void> {
   await tenant.admin('DELETE', `/points/${system}/boosts?ids=${boosts[1]?.id}`)
 }
 
-describe('U8: erasing a user', () => {
+describe('[U8] erasing a user', () => {
   beforeEach(() => moveTo(NOON))
 
   it('leaves nothing anywhere, and others where they were', async () => {
@@ -286,7 +286,7 @@ describe('U8: erasing a user', () => {
     expect(await traces([], ada.mark)).toEqual([])
   })
 
-  it('U1: refuses what is no id, and an application key', async () => {
+  it('[U1] refuses what is no id, and an application key', async () => {
     const tenant = await newTenant()
     expect((await tenant.admin('DELETE', `/users/${'a'.repeat(256)}`)).status).toBe(422)
     expect((await tenant.admin('DELETE', '/users/%01')).status).toBe(422)
@@ -369,7 +369,7 @@ describe('what was decided before the erasure is not stored after it', () => {
     ],
   ]
 
-  it.each(calls)('U8: %s', async (_what, expected, callIt) => {
+  it.each(calls)('[U8] %s', async (_what, expected, callIt) => {
     const setup = await withEverything()
     const ada = newUser()
     await furnish(setup, ada.id)
@@ -390,7 +390,7 @@ describe('what was decided before the erasure is not stored after it', () => {
     expect(events).toBe(expected === 201 ? 1 : 0)
   })
 
-  it.each(['ticks', 'streaks', 'backdate', 'recount', 'inbox'])('U8: what falls due: %s', async (kind) => {
+  it.each(['ticks', 'streaks', 'backdate', 'recount', 'inbox'])('[U8] what falls due: %s', async (kind) => {
     const setup = await withEverything()
     const { tenant, system, metric, boards } = setup
     const ada = newUser()
@@ -433,7 +433,7 @@ describe('what was decided before the erasure is not stored after it', () => {
 })
 
 describe('messages of an erased user to leaderboards', () => {
-  it('U8: one that comes after the first visit goes with the second, a minute later; one that is later still counts nothing', async () => {
+  it('[U8] one that comes after the first visit goes with the second, a minute later; one that is later still counts nothing', async () => {
     const setup = await withBoard()
     const ada = newUser()
     const { tenant, calls } = through(setup.tenant)
@@ -454,7 +454,7 @@ describe('messages of an erased user to leaderboards', () => {
     expect(await ranking(setup)).toEqual([])
   })
 
-  it('L12: a late one of somebody who is there counts', async () => {
+  it('[L12] a late one of somebody who is there counts', async () => {
     const setup = await withBoard()
     const { tenant, calls } = through(setup.tenant)
     await tenant.event('steps', 'ada', 4)
@@ -486,7 +486,7 @@ describe('an erasure that breaks off', () => {
     await env.TIMEKEEPER.getByName(id).wake(id, 0)
   }
 
-  it('U8: before anything was stored: nothing has happened, and it can be asked for again', async () => {
+  it('[U8] before anything was stored: nothing has happened, and it can be asked for again', async () => {
     const { ada, left, lame, tenant } = await someone()
     const { DB, seen } = faulty(() => Promise.reject(lost()))
     const before = await everything()
@@ -502,7 +502,7 @@ describe('an erasure that breaks off', () => {
   it.each([
     ['D1’s answer is lost', true],
     ['D1 is out of reach for a moment', false],
-  ])('U8: %s', async (_what, isStored) => {
+  ])('[U8] %s', async (_what, isStored) => {
     const { ada, left, lame } = await someone()
     const { DB } = faulty(async (run, write) => {
       if (write > 0) return run()
@@ -513,7 +513,7 @@ describe('an erasure that breaks off', () => {
     expect(await left()).toEqual([])
   })
 
-  it('U8, C2: after the user has disappeared: the cron trigger sees to the rest', async () => {
+  it('[U8, C2] after the user has disappeared: the cron trigger sees to the rest', async () => {
     const { ada, left, lame, tenant } = await someone()
     await erase(lame({ TIMEKEEPER: unreached }), ada)
     expect((await tenant.app('GET', ada.path)).status).toBe(404)
@@ -522,7 +522,7 @@ describe('an erasure that breaks off', () => {
     expect(await left()).toEqual([])
   })
 
-  it('U8: at each of the writes of its steps, before and after', async () => {
+  it('[U8] at each of the writes of its steps, before and after', async () => {
     const { tenant, lame, ada, left, ...setup } = await someone()
     const done = { to: instant(NOON), steps: 50, mustAll: true, grace: { ticks: 0, finals: 0 } }
     let writes = 0
@@ -544,7 +544,7 @@ describe('an erasure that breaks off', () => {
     expect(writes).toBeGreaterThan(5)
   })
 
-  it('U8: a leaderboard out of reach holds up nothing else, and is visited until it was reached', async () => {
+  it('[U8] a leaderboard out of reach holds up nothing else, and is visited until it was reached', async () => {
     const { ada, left, lame, tenant, board } = await someone()
     await erase(lame({ TIMEKEEPER: unreached }), ada)
     const work = { to: instant(NOON), steps: 50, grace: { ticks: 0, finals: 0 } }
@@ -562,7 +562,7 @@ describe('an erasure that breaks off', () => {
     expect(await left()).toEqual([])
   })
 
-  it('E3, U8: events that come together with erasures: the user is gone, or somebody new of whom all is right', async () => {
+  it('[E3, U8] events that come together with erasures: the user is gone, or somebody new of whom all is right', async () => {
     const setup = await withBoard()
     const { tenant } = setup
     const ada = newUser()

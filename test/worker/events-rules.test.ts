@@ -34,8 +34,8 @@ beforeAll(async () => {
   await shared.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
 })
 
-describe('the value of an event (E1)', () => {
-  it('E1: is rounded to six decimals, half away from zero; 0 and -0 are legal', async () => {
+describe('[E1] the value of an event', () => {
+  it('[E1] is rounded to six decimals, half away from zero; 0 and -0 are legal', async () => {
     const cases: [number, number][] = [
       [0, 0],
       [-0, 0],
@@ -65,7 +65,7 @@ describe('the value of an event (E1)', () => {
     }
   })
 
-  it('E1: totals never drift', async () => {
+  it('[E1] totals never drift', async () => {
     for (let n = 1; n <= 10; n += 1) {
       const { body } = await shared.event('pages', 'tenth', 0.1)
       expect(at(body, 'total')).toBe(n / 10)
@@ -75,7 +75,7 @@ describe('the value of an event (E1)', () => {
     expect(await total(shared, 'back', 'pages')).toBe(0)
   })
 
-  it('E1: |value| ≤ 1e9 and finite, else 422, and nothing is stored', async () => {
+  it('[E1] |value| ≤ 1e9 and finite, else 422, and nothing is stored', async () => {
     const before = await everything()
     for (const raw of [
       '1000000001',
@@ -102,7 +102,7 @@ describe('the value of an event (E1)', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('E1: a total stays within ±9,007,199,254; an event that would leave that is 422 and changes nothing', async () => {
+  it('[E1] a total stays within ±9,007,199,254; an event that would leave that is 422 and changes nothing', async () => {
     for (const sign of [1, -1]) {
       const id = `far${sign}`
       for (let n = 1; n <= 9; n += 1) await shared.event('pages', id, sign * 1e9)
@@ -122,7 +122,7 @@ describe('the value of an event (E1)', () => {
     }
   })
 
-  it('E1, P1: a counter of matching events may go further than the total without ever making a 5xx', async () => {
+  it('[E1, P1] a counter of matching events may go further than the total without ever making a 5xx', async () => {
     const { tenant, words, system } = await setup()
     const page = await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
     await tenant.create(`/points/${system}/triggers`, {
@@ -140,8 +140,8 @@ describe('the value of an event (E1)', () => {
   })
 })
 
-describe('the answer of an event (E2)', () => {
-  it('E2: shows exactly what it changed', async () => {
+describe('[E2] the answer of an event', () => {
+  it('[E2] shows exactly what it changed', async () => {
     const { tenant, words, system } = await setup()
     const plain = await tenant.event('words', 'ada', 2)
     const body = Object(plain.body)
@@ -188,7 +188,7 @@ describe('the answer of an event (E2)', () => {
     expect([alias.status, at(alias.body, 'total')]).toEqual([201, 3])
   })
 
-  it('E2, P7: an event that is refused stores nothing at all, neither user, event, key nor other awards', async () => {
+  it('[E2, P7] an event that is refused stores nothing at all, neither user, event, key nor other awards', async () => {
     const { tenant, words, system } = await setup()
     await tenant.create(`/points/${system}/triggers`, { type: 'user_creation', points: 3, status: 'active' })
     await tenant.create('/points', {
@@ -220,7 +220,7 @@ describe('the answer of an event (E2)', () => {
     expect(after).toMatchObject({ status: 201, body: { total: 6, idempotentReplayed: false } })
   })
 
-  it('E2: of a group of parallel events, those that are refused take nothing from the others', async () => {
+  it('[E2] of a group of parallel events, those that are refused take nothing from the others', async () => {
     const { tenant } = await setup()
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -235,7 +235,7 @@ describe('the answer of an event (E2)', () => {
     expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 30 })
   })
 
-  it('E2: a write that fails leaves nothing behind, and the answer is an opaque 500 with the request id', async () => {
+  it('[E2] a write that fails leaves nothing behind, and the answer is an opaque 500 with the request id', async () => {
     const { tenant } = await setup()
     await tenant.event('words', 'ada', 1)
     const before = await everything()
@@ -274,8 +274,8 @@ describe('the answer of an event (E2)', () => {
   })
 })
 
-describe('idempotency keys (E4)', () => {
-  it('E4: a replay is 202 with the first event, the present total, and nothing else; it changes nothing', async () => {
+describe('[E4] idempotency keys', () => {
+  it('[E4] a replay is 202 with the first event, the present total, and nothing else; it changes nothing', async () => {
     const { tenant, words } = await setup()
     const first = await tenant.event('words', { id: 'ada', name: 'Ada' }, 5, { idempotencyKey: 'key-1' })
     expect(first).toMatchObject({
@@ -309,7 +309,7 @@ describe('idempotency keys (E4)', () => {
     expect(at((await tenant.event('words', 'ada', 1)).body, 'idempotentReplayed')).toBeUndefined()
   })
 
-  it('E4: a replay with an invalid body is 422, and with another user a first', async () => {
+  it('[E4] a replay with an invalid body is 422, and with another user a first', async () => {
     const tenant = shared
     const key = { idempotencyKey: 'validated' }
     await tenant.event('words', 'ada', 1, key)
@@ -332,7 +332,7 @@ describe('idempotency keys (E4)', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('E4: keys are their own for each user and metric, and tell upper from lower case', async () => {
+  it('[E4] keys are their own for each user and metric, and tell upper from lower case', async () => {
     const { tenant } = await setup()
     for (const [metric, user] of [
       ['words', 'ada'],
@@ -348,7 +348,7 @@ describe('idempotency keys (E4)', () => {
     expect((await tenant.event('words', 'ada', 1, { idempotencyKey: 'SAME' })).status).toBe(201)
   })
 
-  it('E4: 1–255 characters', async () => {
+  it('[E4] 1–255 characters', async () => {
     const odd = ['k'.repeat(255), 'a b', "'; --", '__proto__', '"', '%00', '{}', '0']
     for (const idempotencyKey of odd) {
       const one = await shared.event('pages', 'keys', 1, { idempotencyKey })
@@ -365,7 +365,7 @@ describe('idempotency keys (E4)', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('E4: of parallel repeats of several keys exactly one each is 201, through two apps', async () => {
+  it('[E4] of parallel repeats of several keys exactly one each is 201, through two apps', async () => {
     const { tenant } = await setup()
     const other = tenant.through(newApp())
     const answers = await Promise.all(
@@ -387,7 +387,7 @@ describe('idempotency keys (E4)', () => {
 })
 
 describe('the rest of an event', () => {
-  it('E6: event attributes must be configured as such', async () => {
+  it('[E6] event attributes must be configured as such', async () => {
     const before = await everything()
     for (const attributes of [{ pge: 'x', page: 'y', plan: 'z' }]) {
       const { status, body } = await shared.event('words', 'ada', 1, { attributes })
@@ -424,7 +424,7 @@ describe('the rest of an event', () => {
     }
   })
 
-  it('U1, E6: numbers and booleans are the text of an event attribute', async () => {
+  it('[U1, E6] numbers and booleans are the text of an event attribute', async () => {
     for (const page of [5, true, 'x'])
       await shared.app('POST', '/metrics/words/event', {
         user: { id: 'plain' },
@@ -436,7 +436,7 @@ describe('the rest of an event', () => {
     expect([0, 1, 2].map((n) => at(events, n, 'attributes', 0, 'value')).sort()).toEqual(['5', 'true', 'x'])
   })
 
-  it('E7: an unknown metric is 404, also by a key that is only odd', async () => {
+  it('[E7] an unknown metric is 404, also by a key that is only odd', async () => {
     const before = await everything()
     for (const key of [
       'none',
@@ -457,7 +457,7 @@ describe('the rest of an event', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('E5: the user comes first, so that a trigger sees the attributes that the event itself brings', async () => {
+  it('[E5] the user comes first, so that a trigger sees the attributes that the event itself brings', async () => {
     const { tenant, words, system } = await setup()
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await tenant.create(`/points/${system}/triggers`, {

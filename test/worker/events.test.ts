@@ -14,7 +14,7 @@ async function withXp(tenant: Awaited<ReturnType<typeof newTenant>>) {
 }
 
 describe('an event', () => {
-  it('P1, E2: its answer shows the total and the award that it caused', async () => {
+  it('[P1, E2] its answer shows the total and the award that it caused', async () => {
     const tenant = await newTenant()
     const { metric } = await withXp(tenant)
     const first = await tenant.event('words', 'ada', 25)
@@ -22,7 +22,7 @@ describe('an event', () => {
     expect(first.body).toMatchObject({ metricId: metric, total: 25, points: { xp: { total: 6, added: 6 } } })
   })
 
-  it('E3: 200 parallel events of one user over two metrics are exact in totals, awards and answers', async () => {
+  it('[E3] 200 parallel events of one user over two metrics are exact in totals, awards and answers', async () => {
     const tenant = await newTenant()
     await withXp(tenant)
     const answers = await Promise.all(
@@ -41,7 +41,7 @@ describe('an event', () => {
     expect(points.body).toMatchObject({ total: 30 })
   })
 
-  it('E3: two apps without a common memory: conflicts occur, the lane is used, and all is exact', async () => {
+  it('[E3] two apps without a common memory: conflicts occur, the lane is used, and all is exact', async () => {
     const lanes: string[] = []
     const USER_LANE = new Proxy(env.USER_LANE, {
       get(target, name) {
@@ -88,7 +88,7 @@ describe('an event', () => {
     expect((await one.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 60 })
   })
 
-  it('E4: of 30 parallel requests with one idempotency key exactly one is 201', async () => {
+  it('[E4] of 30 parallel requests with one idempotency key exactly one is 201', async () => {
     const tenant = await newTenant()
     await withXp(tenant)
     const answers = await Promise.all(

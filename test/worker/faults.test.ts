@@ -192,7 +192,7 @@ function isOpaque({ status, body, requestId }: Sent): void {
   expect(Object.keys(Object(body))).toEqual(['error'])
 }
 
-describe('E2: a write that fails', () => {
+describe('[E2] a write that fails', () => {
   it('for good: an opaque 500 after a try with others and three alone, and nothing is left behind', async () => {
     const setup = await withPoints()
     const { DB, count } = onWrites(() => Promise.reject(lost()))
@@ -221,7 +221,7 @@ describe('E2: a write that fails', () => {
   })
 })
 
-describe('E2, E3: a write whose answer is lost', () => {
+describe('[E2, E3] a write whose answer is lost', () => {
   it.each([1, Number.POSITIVE_INFINITY])(
     'counts once, and the answer is its own (%d answers lost)',
     async (lostAnswers) => {
@@ -294,7 +294,7 @@ describe('E2, E3: a write whose answer is lost', () => {
   })
 })
 
-describe('E2: a read that fails', () => {
+describe('[E2] a read that fails', () => {
   it('for good: an opaque 500 after a try with others and three alone, and nothing is left behind', async () => {
     const setup = await withPoints()
     let reads = 0
@@ -322,7 +322,7 @@ describe('E2: a read that fails', () => {
   })
 })
 
-describe.concurrent('E3: a leader that never comes back', () => {
+describe.concurrent('[E3] a leader that never comes back', () => {
   it.each([
     ['before it wrote', false],
     ['after it had written', true],
@@ -372,7 +372,7 @@ describe.concurrent('E3: a leader that never comes back', () => {
   })
 })
 
-describe('E3: one poisonous event among others', () => {
+describe('[E3] one poisonous event among others', () => {
   it('which D1 refuses: it alone is a 500, and its neighbours count once each', async () => {
     const setup = await withPoints()
     const { DB } = onWrites((batch) =>
@@ -438,7 +438,7 @@ describe('E3: one poisonous event among others', () => {
   })
 })
 
-describe('E4: a key that is repeated inside one group', () => {
+describe('[E4] a key that is repeated inside one group', () => {
   it('stands for the first of them; the group needs one write, and the others none', async () => {
     const setup = await withPoints()
     const { DB, count } = onWrites((batch) => batch.run())
@@ -460,7 +460,7 @@ function beforeFirstWrite(act: () => Promise<unknown>) {
   })
 }
 
-describe('E2: what changes between the read and the write', () => {
+describe('[E2] what changes between the read and the write', () => {
   it('the configuration: the event is decided anew, under the new one', async () => {
     const setup = await withPoints()
     const { DB, count } = beforeFirstWrite(() =>
@@ -498,7 +498,7 @@ describe('E2: what changes between the read and the write', () => {
   const erase = (tenant: TestTenant) =>
     env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(tenant.id)
 
-  it('U8: the user is erased: the event makes a new one', async () => {
+  it('[U8] the user is erased: the event makes a new one', async () => {
     const setup = await withPoints()
     await send(setup.tenant, { value: 50 })
     const old = (await stored(setup)).users[0]?.iid
@@ -509,7 +509,7 @@ describe('E2: what changes between the read and the write', () => {
     await holdsExactly(setup, [answer])
   })
 
-  it('U8: the user is erased and has come back at the same seq: the event is the new one’s', async () => {
+  it('[U8] the user is erased and has come back at the same seq: the event is the new one’s', async () => {
     const setup = await withPoints()
     await send(setup.tenant, { value: 50 })
     const before = await stored(setup)
@@ -553,7 +553,7 @@ function contending(setup: Setup, lane: Parameters<typeof laneWith>[0]): TestTen
   return setup.tenant.through(newApp({ DB, USER_LANE: laneWith(lane) }))
 }
 
-describe('E3, E4: the lane', () => {
+describe('[E3, E4] the lane', () => {
   it('commits what conflicts too often, and forgets nothing when it is evicted in between', async () => {
     const setup = await withPoints()
     const first = await send(setup.tenant)
@@ -659,7 +659,7 @@ function kvWith(operation: () => Promise<unknown>): KVNamespace {
   })
 }
 
-describe('K2: KV', () => {
+describe('[K2] KV', () => {
   it.each([
     ['is away', () => Promise.reject(new Error('KV GET failed: 500 Internal Server Error'))],
     ['has forgotten everything', () => Promise.resolve(null)],

@@ -25,7 +25,7 @@ const send: Send = async (shot) => {
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-it('G2, G3: requests made from our own documents, and spoilt, get answers that are documented', async () => {
+it('[G2, G3] requests made from our own documents, and spoilt, get answers that are documented', async () => {
   const errors = vi.spyOn(console, 'error').mockReturnValue()
   const report = await fuzz({
     send,

@@ -290,7 +290,7 @@ describe('a step, when D1’s answer is lost', () => {
     await holds(tenant, afterTurns(300, 3))
   })
 
-  it('C2: the Timekeeper tries again after a minute, and does what else is due', async () => {
+  it('[C2] the Timekeeper tries again after a minute, and does what else is due', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(4, 2))
     const lines = linesOf('error')
@@ -306,7 +306,7 @@ describe('a step, when D1’s answer is lost', () => {
 })
 
 describe('steps that meet', () => {
-  it('E9: six at once and one after the other: each event counts once', async () => {
+  it('[E9] six at once and one after the other: each event counts once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(700, 9))
     const work = await inboxWork(tenant)
@@ -322,7 +322,7 @@ describe('steps that meet', () => {
     await holds(tenant, afterTurns(700, 9))
   })
 
-  it('E9: a batch that comes while the last event is done is not forgotten', async () => {
+  it('[E9] a batch that comes while the last event is done is not forgotten', async () => {
     const { tenant } = await prepared()
     await send(tenant, [event('u0', 1)])
     const ids: string[] = []
@@ -337,7 +337,7 @@ describe('steps that meet', () => {
     await holds(tenant, { u0: [1, 2] })
   })
 
-  it('E9: over events that change nobody: each is counted as dropped once', async () => {
+  it('[E9] over events that change nobody: each is counted as dropped once', async () => {
     const { tenant, metric } = await prepared()
     const id = await send(tenant, turns(200, 3))
     await tenant.admin('DELETE', `/metrics?ids=${metric}`)
@@ -360,7 +360,7 @@ describe('steps that meet', () => {
     expect(await counts(tenant, id)).toMatchObject(done(200, { processed: 0, dropped: 200 }))
   })
 
-  it('C2: the Timekeeper is killed again and again: each event counts once', async () => {
+  it('[C2] the Timekeeper is killed again and again: each event counts once', async () => {
     const { tenant: quiet } = await prepared()
     const tenant = quiet.through(toApp)
     const stub = () => env.TIMEKEEPER.getByName(tenant.id)
@@ -385,7 +385,7 @@ describe('steps that meet', () => {
 })
 
 describe('live events between a step’s read and its write', () => {
-  it('E9: have it take half as many, each time; all count once', async () => {
+  it('[E9] have it take half as many, each time; all count once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(300, 3))
     const { DB, seen } = only(isStep, async (batch, n) => {
@@ -401,7 +401,7 @@ describe('live events between a step’s read and its write', () => {
     await holds(tenant, { u0: [1_000, 1_001, ...u0], ...others })
   })
 
-  it('E9: make a user whom it has seen as nobody: conflict, and all count once', async () => {
+  it('[E9] make a user whom it has seen as nobody: conflict, and all count once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 2), event('u1', 3)])
     const { DB, seen } = only(isStep, async (batch, n) => {
@@ -416,7 +416,7 @@ describe('live events between a step’s read and its write', () => {
     expect(users).toEqual({ count: 2 })
   })
 
-  it('E9, E4: use the idempotency key that it was about to use', async () => {
+  it('[E9, E4] use the idempotency key that it was about to use', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 2, { idempotencyKey: 'k' }), event('u0', 3)])
     const { DB, seen } = only(isStep, async (batch, n) => {
@@ -429,7 +429,7 @@ describe('live events between a step’s read and its write', () => {
     await holds(tenant, { u0: [1, 3] })
   })
 
-  it('E4: a key that a batch repeats needs no second try', async () => {
+  it('[E4] a key that a batch repeats needs no second try', async () => {
     const { tenant } = await prepared()
     const keyed = (value: number) => event('u0', value, { idempotencyKey: 'k' })
     const id = await send(tenant, [keyed(1), keyed(2), event('u0', 3), keyed(4)])
@@ -439,7 +439,7 @@ describe('live events between a step’s read and its write', () => {
     await holds(tenant, { u0: [1, 3] })
   })
 
-  it('E9: that never stop have it give up after a while, and harm nothing', async () => {
+  it('[E9] that never stop have it give up after a while, and harm nothing', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 1_000)])
     const { DB, seen } = only(isStep, async (batch) => {
@@ -453,7 +453,7 @@ describe('live events between a step’s read and its write', () => {
     await holds(tenant, { u0: [...Array<number>(12).fill(1), 1_000] })
   })
 
-  it('E3, E9: of two Workers while the Timekeeper works: all count once', async () => {
+  it('[E3, E9] of two Workers while the Timekeeper works: all count once', async () => {
     const { tenant } = await prepared()
     const apps = [newApp(), newApp()].map((send) => tenant.through(send))
     const answer = await tenant.through(toApp).admin('POST', '/metrics/events', turns(600, 4))
@@ -486,7 +486,7 @@ describe('what changes before an event’s turn comes', () => {
       return batch.run()
     })
 
-  it('E9: the configuration: events are decided by the new one', async () => {
+  it('[E9] the configuration: events are decided by the new one', async () => {
     const { tenant, system, metric } = await prepared()
     const id = await send(tenant, turns(4, 2))
     const trigger = {
@@ -512,7 +512,7 @@ describe('what changes before an event’s turn comes', () => {
     ).toEqual([{ p: 104 }, { p: 206 }])
   })
 
-  it('E9: the metric is deleted: its events are dropped and logged, the others count', async () => {
+  it('[E9] the metric is deleted: its events are dropped and logged, the others count', async () => {
     const { tenant, metric } = await prepared()
     await tenant.metric('pages')
     const id = await send(tenant, [event('u0', 1), event('u0', 2, { key: 'pages' }), event('u1', 3)])
@@ -529,7 +529,7 @@ describe('what changes before an event’s turn comes', () => {
     ])
   })
 
-  it('E9: what can’t be done any more is dropped and logged: no points, no attribute, too large a total', async () => {
+  it('[E9] what can’t be done any more is dropped and logged: no points, no attribute, too large a total', async () => {
     const { tenant, kind, system, metric } = await prepared()
     const price = { type: 'metric', points: -10, status: 'active', metricId: metric, metricThreshold: 5 }
     await tenant.create(`/points/${system}/triggers`, { ...price, blockIfOutOfPoints: true })
@@ -553,7 +553,7 @@ describe('what changes before an event’s turn comes', () => {
     ])
   })
 
-  it('E9: the streaks’ frequency, twice while it reads: they are counted anew, and it ends', async () => {
+  it('[E9] the streaks’ frequency, twice while it reads: they are counted anew, and it ends', async () => {
     const { tenant } = await prepared()
     const set = (frequency: string) => tenant.admin('PATCH', '/streaks/settings', { frequency })
     await live(tenant, 'u0', 1)
@@ -576,7 +576,7 @@ describe('what changes before an event’s turn comes', () => {
     })
   })
 
-  it('U8: the user is erased: what was sent of them is dropped, also between read and write', async () => {
+  it('[U8] the user is erased: what was sent of them is dropped, also between read and write', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 1), event('u1', 2), event('u0', 3), event('u1', 4)])
     const lines = [linesOf('warn'), linesOf('error')]
@@ -595,7 +595,7 @@ describe('what changes before an event’s turn comes', () => {
     expect(lines.flat()).toEqual([])
   })
 
-  it('U8: the user is gone between read and write: whoever comes back is somebody new', async () => {
+  it('[U8] the user is gone between read and write: whoever comes back is somebody new', async () => {
     const { tenant } = await prepared()
     await live(tenant, 'u0', 10)
     const id = await send(tenant, [event('u0', 1), event('u1', 2)])
@@ -608,7 +608,7 @@ describe('what changes before an event’s turn comes', () => {
     await holds(tenant, { u0: [1], u1: [2] })
   })
 
-  it('T3: the tenant is archived: nothing of it is due any more', async () => {
+  it('[T3] the tenant is archived: nothing of it is due any more', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 1)])
     const work = await inboxWork(tenant)
@@ -622,7 +622,7 @@ describe('what changes before an event’s turn comes', () => {
     expect(row).toEqual({ id, processed: 0, parked: 0 })
   })
 
-  it('E9: a step that is too much for D1 is done in smaller ones, and nothing is put aside', async () => {
+  it('[E9] a step that is too much for D1 is done in smaller ones, and nothing is put aside', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(250, 10))
     const limit = new Error('D1_ERROR: D1 DB exceeded its CPU time limit and was reset.')
@@ -645,7 +645,7 @@ describe('what changes before an event’s turn comes', () => {
         `SELECT e.at FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid WHERE u.tenant_id = ?1`,
       )
 
-    it('C1: is moved between read and write: conflict, and the event happens when it was sent', async () => {
+    it('[C1] is moved between read and write: conflict, and the event happens when it was sent', async () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
       await send(tenant, [event('u0', 1)])
@@ -655,7 +655,7 @@ describe('what changes before an event’s turn comes', () => {
       expect(await moment(tenant)).toEqual([{ at: NOON }])
     })
 
-    it('C1: is moved while a batch is on its way: it is sent at the time at which it is stored', async () => {
+    it('[C1] is moved while a batch is on its way: it is sent at the time at which it is stored', async () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
       const { DB } = only(isAccept, async (batch) => {
@@ -668,7 +668,7 @@ describe('what changes before an event’s turn comes', () => {
       expect(await moment(tenant)).toEqual([{ at: NOON + DAY }])
     })
 
-    it('S9: streaks of another frequency are counted anew first', async () => {
+    it('[S9] streaks of another frequency are counted anew first', async () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
       await live(tenant, 'u0', 1)
@@ -680,7 +680,7 @@ describe('what changes before an event’s turn comes', () => {
       expect(await rowsOf(tenant, streak)).toEqual([{ length: 2 }])
     })
 
-    it('C1: is set between read and write: the event does not happen before what else it has done', async () => {
+    it('[C1] is set between read and write: the event does not happen before what else it has done', async () => {
       const { tenant } = await prepared()
       await send(tenant, [event('u0', 1)])
       const { DB, seen } = between(() =>
@@ -731,7 +731,7 @@ describe('an event that can’t be done by itself', () => {
     expect(await inboxWork(tenant)).toBeUndefined()
   }
 
-  it('E9: which can’t be read is put aside; its neighbours count', async () => {
+  it('[E9] which can’t be read is put aside; its neighbours count', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(6, 2))
     await env.DB.prepare(
@@ -747,7 +747,7 @@ describe('an event that can’t be done by itself', () => {
     await holds(tenant, { u0: [1], u1: [4, 6] })
   })
 
-  it('E9: whose whole row can’t be read, or is too short, is put aside; other rows count', async () => {
+  it('[E9] whose whole row can’t be read, or is too short, is put aside; other rows count', async () => {
     const { tenant } = await prepared()
     const ids = [
       await send(tenant, turns(2, 1)),
@@ -767,7 +767,7 @@ describe('an event that can’t be done by itself', () => {
     await holds(tenant, { u0: [1, 2] })
   })
 
-  it('E9: whose evaluation fails is put aside; its neighbours count', async () => {
+  it('[E9] whose evaluation fails is put aside; its neighbours count', async () => {
     const { tenant, metric, kind } = await prepared()
     const other = await tenant.create('/points', { key: 'other', name: 'Other' })
     const eventAttributes = [{ attributeId: kind, attributeValue: 'poison' }]
@@ -790,7 +790,7 @@ describe('an event that can’t be done by itself', () => {
     await holds(tenant, { u0: [1, 3, 5], u1: [2, 6] })
   })
 
-  it('E9: whose user’s row is spoilt is put aside; other users’ count', async () => {
+  it('[E9] whose user’s row is spoilt is put aside; other users’ count', async () => {
     const { tenant } = await prepared()
     await live(tenant, 'u1', 10)
     const spoil = (points: string) =>
@@ -830,7 +830,7 @@ describe('an event that can’t be done by itself', () => {
     env.DB.prepare(`DROP TRIGGER refuse_${metric.replaceAll('-', '')}`).run()
 
   it.each([0, 57, 299])(
-    'E9: which SQLite refuses (at %d of 300) is put aside; its neighbours count, in order',
+    '[E9] which SQLite refuses (at %d of 300) is put aside; its neighbours count, in order',
     async (position) => {
       const { tenant, metric } = await prepared()
       const id = await blocked(tenant, metric, 300, position)
@@ -848,7 +848,7 @@ describe('an event that can’t be done by itself', () => {
     },
   )
 
-  it('E9: which two steps find at once is put aside once, and what comes after it is not', async () => {
+  it('[E9] which two steps find at once is put aside once, and what comes after it is not', async () => {
     const { tenant, metric } = await prepared()
     const id = await blocked(tenant, metric, 4, 1)
     linesOf('error')
@@ -864,7 +864,7 @@ describe('an event that can’t be done by itself', () => {
     await holds(tenant, { u0: [1_000, 1, 3, 4] })
   })
 
-  it('E9: which another step has put aside leaves the next one to be done', async () => {
+  it('[E9] which another step has put aside leaves the next one to be done', async () => {
     const { tenant, metric } = await prepared()
     const id = await blocked(tenant, metric, 4, 0)
     linesOf('error')
@@ -887,7 +887,7 @@ describe('a leaderboard that can’t be reached during a step', () => {
   const withoutUpkeep = ({ id }: TestTenant) =>
     env.DB.prepare("DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'").bind(id).run()
 
-  it('L11, L12: the step is done all the same, and the leaderboard is right again by the repair', async () => {
+  it('[L11, L12] the step is done all the same, and the leaderboard is right again by the repair', async () => {
     const { tenant, metric } = await prepared()
     const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
     await tenant.create('/leaderboards', board)
@@ -917,7 +917,7 @@ describe('a leaderboard that can’t be reached during a step', () => {
     await expect.poll(rankings, { timeout: PATIENCE, interval: 50 }).toEqual(expected)
   })
 
-  it('L12: what a step told nobody of, since its answer was lost, is right again with the user’s next change', async () => {
+  it('[L12] what a step told nobody of, since its answer was lost, is right again with the user’s next change', async () => {
     const { tenant, metric } = await prepared()
     const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
     await tenant.create('/leaderboards', board)

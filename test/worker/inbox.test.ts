@@ -108,7 +108,7 @@ describe('a batch that is refused', () => {
     return error
   }
 
-  it('E9, G3: is no list of 1–1,000 events', async () => {
+  it('[E9, G3] is no list of 1–1,000 events', async () => {
     const tenant = await prepared()
     for (const body of [{}, 'x', 5, null, { events: [event('ada', 1)] }])
       await refused(tenant, body, 422, 'must be an array')
@@ -118,7 +118,7 @@ describe('a batch that is refused', () => {
     expect((await post(tenant, many(1_000))).status).toBe(202)
   })
 
-  it('G3: names every fault of every event by its index', async () => {
+  it('[G3] names every fault of every event by its index', async () => {
     const tenant = await prepared()
     const faults: [item: unknown, path: string][] = [
       [event('ada', 1), ''],
@@ -155,7 +155,7 @@ describe('a batch that is refused', () => {
     expect(error).not.toMatch(/(^|; )0/)
   })
 
-  it('E6, U4: names unknown attributes of events and users, all of them', async () => {
+  it('[E6, U4] names unknown attributes of events and users, all of them', async () => {
     const tenant = await prepared()
     const error = await refused(
       tenant,
@@ -171,7 +171,7 @@ describe('a batch that is refused', () => {
     expect(error).not.toMatch(/\.;|\.\./)
   })
 
-  it('E7: is of unknown metrics: 404 that names each with the index of its event, before whatever else is wrong', async () => {
+  it('[E7] is of unknown metrics: 404 that names each with the index of its event, before whatever else is wrong', async () => {
     const tenant = await prepared()
     const other = await newTenant()
     await other.metric('theirs')
@@ -197,7 +197,7 @@ describe('a batch that is refused', () => {
     await refused(tenant, [event('ada', 1, { key: 'gone' })], 404, '0.key: no metric has the key "gone"')
   })
 
-  it('U4: subscribes somebody of whom no address is known by then', async () => {
+  it('[U4] subscribes somebody of whom no address is known by then', async () => {
     const tenant = await prepared()
     await tenant.app('PUT', '/users/stored', { email: 's@example.com' })
     const user = (id: string, more: object) => event(id, 1, { user: { id, ...more } })
@@ -227,7 +227,7 @@ describe('a batch that is refused', () => {
     expect((await tenant.app('GET', '/users/nowhere')).body).toMatchObject({ subscribeToEmails: false })
   })
 
-  it('G2: is too large, is no JSON, or comes with the wrong key or tenant', async () => {
+  it('[G2] is too large, is no JSON, or comes with the wrong key or tenant', async () => {
     const tenant = await prepared()
     const key = await tenant.key('ada')
     const before = await everything()
@@ -257,7 +257,7 @@ describe('a batch that is refused', () => {
 })
 
 describe('a batch that is accepted', () => {
-  it('G3, U2: unknown fields and nulls count as absent', async () => {
+  it('[G3, U2] unknown fields and nulls count as absent', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
@@ -284,7 +284,7 @@ describe('a batch that is accepted', () => {
     })
   })
 
-  it('U1: counts an empty email or tz as absent, and takes numbers and booleans as the text of attributes', async () => {
+  it('[U1] counts an empty email or tz as absent, and takes numbers and booleans as the text of attributes', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
@@ -304,7 +304,7 @@ describe('a batch that is accepted', () => {
     expect(status).toBe(422)
   })
 
-  it('G2: may be of 3.9 MiB, and all of it is processed', async () => {
+  it('[G2] may be of 3.9 MiB, and all of it is processed', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const tokens = ['ä'.repeat(950), '"'.repeat(950)]
@@ -320,7 +320,7 @@ describe('a batch that is accepted', () => {
     expect((await tenant.app('GET', '/users/user%20899')).body).toMatchObject({ deviceTokens: tokens })
   })
 
-  it('E9, T3: is known by its id to its own tenant, and to nobody else', async () => {
+  it('[E9, T3] is known by its id to its own tenant, and to nobody else', async () => {
     const [tenant, other] = [await newTenant(), await newTenant()]
     await tenant.metric('words')
     const id = await send(tenant, [event('ada', 1)])
@@ -335,7 +335,7 @@ describe('a batch that is accepted', () => {
     expect((await call(toApp, 'GET', path, { headers: { 'x-api-key': key } })).status).toBe(403)
   })
 
-  it('E4: shares its idempotency keys with single events, by user and metric', async () => {
+  it('[E4] shares its idempotency keys with single events, by user and metric', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.metric('pages')
@@ -367,7 +367,7 @@ describe('a batch that is accepted', () => {
 /* The order */
 
 describe('the order', () => {
-  it('E9: is that in which events were sent, for each user, in a batch and between batches', async () => {
+  it('[E9] is that in which events were sent, for each user, in a batch and between batches', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const batch = (from: number) =>
@@ -389,7 +389,7 @@ describe('the order', () => {
     expect(due).toEqual([])
   })
 
-  it('E9: holds where a step ends inside of a batch; what is left stays as it was', async () => {
+  it('[E9] holds where a step ends inside of a batch; what is left stays as it was', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const batch = (from: number) => Array.from({ length: 200 }, (_, n) => event(`u${n % 3}`, from + n))
@@ -438,7 +438,7 @@ describe('the test clock', () => {
   const moments = async (tenant: TestTenant) =>
     (await logOf(tenant)).map(({ value, at: moment }) => [value, moment])
 
-  it('C1: moving it waits for what was sent, which happens at the time it was sent, before midnight', async () => {
+  it('[C1] moving it waits for what was sent, which happens at the time it was sent, before midnight', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.event('words', 'ada', 1)
@@ -452,7 +452,7 @@ describe('the test clock', () => {
     expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 2 })
   })
 
-  it('C1: each batch happens when it was sent, though the clock has moved on since', async () => {
+  it('[C1] each batch happens when it was sent, though the clock has moved on since', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const quiet = muted(tenant)
@@ -473,7 +473,7 @@ describe('the test clock', () => {
     expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 2 })
   })
 
-  it('S3: a streak that a batch extends is judged at its midnight', async () => {
+  it('[S3] a streak that a batch extends is judged at its midnight', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await send(muted(tenant), [event('ada', 1), event('bob', 1, { user: { id: 'bob', tz: 'Asia/Tokyo' } })])
@@ -483,7 +483,7 @@ describe('the test clock', () => {
     expect(due).toEqual([{ due_at: Math.floor(NOON / DAY) * DAY + 2 * DAY - 9 * HOUR }])
   })
 
-  it('C1, E3: where a live event was faster while the clock moved, a user’s changes do not go back', async () => {
+  it('[C1, E3] where a live event was faster while the clock moved, a user’s changes do not go back', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await send(muted(tenant), [event('ada', 1), event('bob', 2)])
@@ -497,7 +497,7 @@ describe('the test clock', () => {
     ])
   })
 
-  it('C1: without it, what was sent in its future is processed at once, all of it', async () => {
+  it('[C1] without it, what was sent in its future is processed at once, all of it', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const id = await send(
@@ -812,7 +812,7 @@ async function play(world: World): Promise<void> {
   await holdsPoints(other)
 }
 
-it('E9: events in batches leave what the same ones leave that are sent one after another', async () => {
+it('[E9] events in batches leave what the same ones leave that are sent one after another', async () => {
   const playAndForget = (given: World) => play(given).finally(forgetTime)
   // This one is the same in each run: it has everything that this is about.
   for (const given of fc.sample(world, { numRuns: 1, seed: 1 })) await playAndForget(given)

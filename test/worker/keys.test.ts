@@ -58,7 +58,7 @@ beforeAll(async () => {
 })
 
 describe('the walk over every route', () => {
-  it('G2: 401 without a key, and with one that is malformed, unknown or tampered with', async () => {
+  it('[G2] 401 without a key, and with one that is malformed, unknown or tampered with', async () => {
     const [prefix = '', body = ''] = key.split('.')
     const wrong = {
       none: undefined,
@@ -89,7 +89,7 @@ describe('the walk over every route', () => {
     }
   })
 
-  it('G2: 403 for an application key on every admin route, before 413, 400, 404 and 422', async () => {
+  it('[G2] 403 for an application key on every admin route, before 413, 400, 404 and 422', async () => {
     for (const { method, path, spec } of ADMIN) {
       const bodies = spec.body ? [{}, { raw: 'no JSON' }, { raw: ' '.repeat(1_048_577) }] : [{}]
       for (const one of bodies) {
@@ -100,7 +100,7 @@ describe('the walk over every route', () => {
     }
   })
 
-  it('K3: 403 for an application key on another user, in every path that names one', async () => {
+  it('[K3] 403 for an application key on another user, in every path that names one', async () => {
     const about = APPLICATION.filter(({ spec }) => spec.path.startsWith('/users/{id}'))
     expect(about.length).toBeGreaterThan(8)
     for (const { method, path, spec } of about) {
@@ -112,7 +112,7 @@ describe('the walk over every route', () => {
     }
   })
 
-  it('K3: and for itself, each of them says something else', async () => {
+  it('[K3] and for itself, each of them says something else', async () => {
     for (const { spec } of APPLICATION.filter(({ spec }) => spec.path.startsWith('/users/{id}'))) {
       for (const path of routesOf(spec, 'ada')) {
         const answer = await call(toApp, spec.method.toUpperCase(), path, {
@@ -124,7 +124,7 @@ describe('the walk over every route', () => {
     }
   })
 
-  it('K3: 403 for an application key on another user in a body', async () => {
+  it('[K3] 403 for an application key on another user in a body', async () => {
     const headers = { 'x-api-key': key }
     for (const path of ['/v1/metrics/words/event', '/api/metrics/words/event', '/v1/metrics/none/event']) {
       const answer = await call(toApp, 'POST', path, { body: { user: { id: 'bob' }, value: 'x' }, headers })
@@ -134,7 +134,7 @@ describe('the walk over every route', () => {
     expect((await shared.app('GET', '/users/bob')).status).toBe(404)
   })
 
-  it('K3: an application key does everything for its own user, and reads configuration', async () => {
+  it('[K3] an application key does everything for its own user, and reads configuration', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.create('/points', { key: 'xp', name: 'XP' })
@@ -153,11 +153,11 @@ describe('the walk over every route', () => {
   })
 })
 
-describe('the order of refusals (G2)', () => {
+describe('[G2] the order of refusals', () => {
   const big = 'x'.repeat(1_048_577)
   const eventPaths = ['/v1/metrics/none/event', '/api/metrics/none/event']
 
-  it('G2: 401 comes before 413, 400 and 422', async () => {
+  it('[G2] 401 comes before 413, 400 and 422', async () => {
     for (const path of [...eventPaths, '/v1/users', '/admin/v1/metrics']) {
       for (const raw of [big, 'no JSON', '{}']) {
         expect(
@@ -167,7 +167,7 @@ describe('the order of refusals (G2)', () => {
     }
   })
 
-  it('G2: a deleted key is 401 before an unknown tenant is 404', async () => {
+  it('[G2] a deleted key is 401 before an unknown tenant is 404', async () => {
     const gone = await shared.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
     const own = String(at(gone.body, 'created', 0, 'key'))
     const remembering = newApp()
@@ -179,7 +179,7 @@ describe('the order of refusals (G2)', () => {
     expect((await call(remembering, 'POST', '/v1/metrics/words/event', { body, headers })).status).toBe(401)
   })
 
-  it("G2: the tenant's errors come before 413 and 400", async () => {
+  it("[G2] the tenant's errors come before 413 and 400", async () => {
     for (const path of [...eventPaths, '/v1/users', '/admin/v1/metrics']) {
       for (const raw of [big, 'no JSON', '{}']) {
         const without = await call(toApp, 'POST', path, { raw, headers: { 'x-api-key': ADMIN_KEY } })
@@ -193,7 +193,7 @@ describe('the order of refusals (G2)', () => {
     }
   })
 
-  it('G2: 413 comes before 400, 403 and 404', async () => {
+  it('[G2] 413 comes before 400, 403 and 404', async () => {
     for (const path of [...eventPaths, '/v1/users', '/api/users/bob']) {
       const method = path === '/api/users/bob' ? 'PUT' : 'POST'
       const answer = await call(toApp, method, path, { raw: big, headers: { 'x-api-key': key } })
@@ -204,7 +204,7 @@ describe('the order of refusals (G2)', () => {
     ).toBe(413)
   })
 
-  it('G2: 400 comes before 403 of another user and before 404', async () => {
+  it('[G2] 400 comes before 403 of another user and before 404', async () => {
     const headers = { 'x-api-key': key }
     for (const path of [...eventPaths, '/v1/users']) {
       expect((await call(toApp, 'POST', path, { raw: '{', headers })).status).toBe(400)
@@ -216,14 +216,14 @@ describe('the order of refusals (G2)', () => {
     expect((await call(toApp, 'POST', `/admin/v1${path}`, { raw: '{', headers: asAdmin })).status).toBe(400)
   })
 
-  it('G2: 403 of another user comes before 404', async () => {
+  it('[G2] 403 of another user comes before 404', async () => {
     expect((await shared.as(key, 'GET', '/users/bob/metrics/none')).status).toBe(403)
     expect((await shared.as(key, 'PATCH', '/users/bob', {})).status).toBe(403)
     const event = { user: { id: 'bob' }, value: 1 }
     expect((await shared.as(key, 'POST', '/metrics/none/event', event)).status).toBe(403)
   })
 
-  it('G2: 404 of what the path names comes before 422', async () => {
+  it('[G2] 404 of what the path names comes before 422', async () => {
     expect((await shared.app('PATCH', '/users/nobody', { tz: 1, email: 'x' })).status).toBe(404)
     expect((await shared.app('GET', '/users/nobody/points/xp?awards=x')).status).toBe(404)
     expect((await shared.app('GET', '/users/nobody/metrics/words/event-summary')).status).toBe(404)
@@ -252,7 +252,7 @@ describe('the order of refusals (G2)', () => {
     }
   })
 
-  it('G2: a 422 names what is wrong in one sentence', async () => {
+  it('[G2] a 422 names what is wrong in one sentence', async () => {
     const { status, body } = await shared.app('POST', '/metrics/words/event', {
       user: { id: 'ada' },
       value: 'x',
@@ -265,7 +265,7 @@ describe('the order of refusals (G2)', () => {
 describe('what every response carries', () => {
   const EXPOSED = ['X-Request-Id', 'Retry-After', 'Link', 'X-Laurel-Warning']
 
-  it('G8: preflights on application routes allow the headers asked for, without a key, for any origin', async () => {
+  it('[G8] preflights on application routes allow the headers asked for, without a key, for any origin', async () => {
     const asked = [
       ...['x-api-key', 'tenant-id', 'idempotency-key', 'content-type'],
       // The npm client sends these.
@@ -288,7 +288,7 @@ describe('what every response carries', () => {
     }
   })
 
-  it('G8: application answers allow any origin, errors too, and admin ones send no CORS header', async () => {
+  it('[G8] application answers allow any origin, errors too, and admin ones send no CORS header', async () => {
     const origin = { origin: 'https://example.com' }
     for (const { path, method } of APPLICATION) {
       const { headers } = await call(toApp, method, path, { headers: origin })
@@ -316,7 +316,7 @@ describe('what every response carries', () => {
     }
   })
 
-  it('G8: a 413, a 429 and a 500 can be read by pages of any origin too', async () => {
+  it('[G8] a 413, a 429 and a 500 can be read by pages of any origin too', async () => {
     const refusing: RateLimit = { limit: async () => ({ success: false }) }
     const DB = new Proxy(env.DB, {
       get: (target, name) => (name === 'prepare' ? target.prepare.bind(target) : d1Down),
@@ -340,7 +340,7 @@ describe('what every response carries', () => {
     }
   })
 
-  it('G2: X-Request-Id and {error} on unknown paths and methods, on both interfaces and beside them', async () => {
+  it('[G2] X-Request-Id and {error} on unknown paths and methods, on both interfaces and beside them', async () => {
     const seen = new Set<string | null>()
     const paths = [
       '/',
@@ -385,7 +385,7 @@ describe('what every response carries', () => {
     expect(method.headers.get('x-request-id')).toMatch(UUID)
   })
 
-  it('G1: health and the documents need no key', async () => {
+  it('[G1] health and the documents need no key', async () => {
     expect(await call(toApp, 'GET', '/health')).toMatchObject({ status: 200, body: { status: 'ok' } })
     for (const path of ['/v1/openapi.json', '/api/openapi.json', '/admin/v1/openapi.json']) {
       const { status, body, headers } = await call(toApp, 'GET', path)
@@ -394,7 +394,7 @@ describe('what every response carries', () => {
     }
   })
 
-  it('G1: on ADMIN_HOST, /v1 is the admin interface, without CORS; on others it is not', async () => {
+  it('[G1] on ADMIN_HOST, /v1 is the admin interface, without CORS; on others it is not', async () => {
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id, origin: 'https://example.com' }
     const own = newApp({ ADMIN_HOST: 'laurel.test' })
     const eve = await shared.key('eve')
@@ -430,7 +430,7 @@ describe('what every response carries', () => {
 })
 
 describe('application keys', () => {
-  it('K1: a key is {prefix}.{body}, of which only a hash is stored, anywhere', async () => {
+  it('[K1] a key is {prefix}.{body}, of which only a hash is stored, anywhere', async () => {
     const tenant = await newTenant()
     const { status, body, headers } = await tenant.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
     expect(status).toBe(201)
@@ -457,7 +457,7 @@ describe('application keys', () => {
     }
   })
 
-  it('K1: no two of 100 keys made at once share a prefix, an id or a body', async () => {
+  it('[K1] no two of 100 keys made at once share a prefix, an id or a body', async () => {
     const tenant = await newTenant()
     const items = Array.from({ length: 100 }, (_, n) => ({ userId: `user-${n % 3}` }))
     const { status, body } = await tenant.admin('POST', '/application-api-keys', items)
@@ -468,7 +468,7 @@ describe('application keys', () => {
     expect((await tenant.as(made[99] ?? '', 'PUT', '/users/user-0', {})).status).toBe(200)
   })
 
-  it('K2: a new key works in the very next request, here and in another memory; for a user not yet there', async () => {
+  it('[K2] a new key works in the very next request, here and in another memory; for a user not yet there', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const other = newApp()
@@ -484,7 +484,7 @@ describe('application keys', () => {
     expect((await tenant.through(newApp()).as(third, 'GET', '/users/new')).status).toBe(200)
   })
 
-  it('K2: a deleted key is refused at once, where it is remembered and where KV still holds it', async () => {
+  it('[K2] a deleted key is refused at once, where it is remembered and where KV still holds it', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.app('PUT', '/users/ada', {})
@@ -524,7 +524,7 @@ describe('application keys', () => {
     expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ name: null })
   })
 
-  it('K2: KV out of reach, or holding rubbish, only costs a round trip', async () => {
+  it('[K2] KV out of reach, or holding rubbish, only costs a round trip', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const own = await tenant.key('ada')
@@ -559,7 +559,7 @@ describe('application keys', () => {
     expect((await tenant.as(another, 'GET', '/users/ada')).status).toBe(401)
   })
 
-  it('G7: the list is paged, oldest first, filtered by userId, and never shows a secret', async () => {
+  it('[G7] the list is paged, oldest first, filtered by userId, and never shows a secret', async () => {
     const tenant = await newTenant()
     const users = ['a', 'b', 'a', 'c', 'a', "'; --"]
     const { body } = await tenant.admin(
@@ -595,7 +595,7 @@ describe('application keys', () => {
     }
   })
 
-  it('G7: deleting says which ids were none, of another tenant or of another kind', async () => {
+  it('[G7] deleting says which ids were none, of another tenant or of another kind', async () => {
     const [one, two] = [await newTenant(), await newTenant()]
     const mine = await one.admin('POST', '/application-api-keys', [{ userId: 'a' }, { userId: 'b' }])
     const theirs = await two.admin('POST', '/application-api-keys', [{ userId: 'a' }])
@@ -617,7 +617,7 @@ describe('application keys', () => {
     expect((await call(one.send, 'GET', '/admin/v1/metrics', { headers })).status).toBe(200)
   })
 
-  it('G3: a wrong item makes none of them, and is named with all its faults', async () => {
+  it('[G3] a wrong item makes none of them, and is named with all its faults', async () => {
     const tenant = await newTenant()
     const before = await everything()
     for (const body of [
@@ -645,11 +645,11 @@ describe('application keys', () => {
   })
 })
 
-describe('admin keys (K4)', () => {
+describe('[K4] admin keys', () => {
   const asKey = (tenant: TestTenant, text: string) =>
     call(tenant.send, 'GET', '/admin/v1/metrics', { headers: { 'x-api-key': text, 'tenant-id': tenant.id } })
 
-  it('K4: created ones are shown once, work at once on both interfaces, and are listed', async () => {
+  it('[K4] created ones are shown once, work at once on both interfaces, and are listed', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'CI' }, { name: 'Ops' }])
     expect(status).toBe(201)
@@ -671,7 +671,7 @@ describe('admin keys (K4)', () => {
     expect((await asKey(tenant, tampered(String(ci.key)))).status).toBe(401)
   })
 
-  it('K4: rotation shows a new key, and the old one is refused in the next request everywhere', async () => {
+  it('[K4] rotation shows a new key, and the old one is refused in the next request everywhere', async () => {
     const tenant = await newTenant()
     const { body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'CI' }])
     const old = Object(at(body, 'created', 0))
@@ -695,7 +695,7 @@ describe('admin keys (K4)', () => {
     expect((await tenant.admin('POST', `/admin-api-keys/${id}/rotate`)).status).toBe(404)
   })
 
-  it('K4: a deleted one is refused in the next request; the one of the variable stays', async () => {
+  it('[K4] a deleted one is refused in the next request; the one of the variable stays', async () => {
     const tenant = await newTenant()
     const { body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'CI' }])
     const made = Object(at(body, 'created', 0))
@@ -713,7 +713,7 @@ describe('admin keys (K4)', () => {
     }
   })
 
-  it('K4: the first key is the one of the variable, whole and no other', async () => {
+  it('[K4] the first key is the one of the variable, whole and no other', async () => {
     const tenant = await newTenant()
     const whole = 'adm_other.a-key-of-thirty-two-ch'
     const other = tenant.through(newApp({ ADMIN_API_KEY: whole }))
@@ -731,7 +731,7 @@ describe('admin keys (K4)', () => {
     expect((await asKey(other, whole)).status).toBe(200)
   })
 
-  it('K4: a first key of fewer than 32 characters is none, and the log says so without it', async () => {
+  it('[K4] a first key of fewer than 32 characters is none, and the log says so without it', async () => {
     const tenant = await newTenant()
     const logged = vi.spyOn(console, 'error')
     try {

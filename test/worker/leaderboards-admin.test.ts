@@ -113,7 +113,7 @@ async function changes(id: string, change: object, shows: object) {
 }
 
 describe('fields', () => {
-  it('G10: defaults are shown, and what is not there is left out', async () => {
+  it('[G10] defaults are shown, and what is not there is left out', async () => {
     const { status, body } = await post(item('a'), {
       ...item('b'),
       description: null,
@@ -133,7 +133,7 @@ describe('fields', () => {
     expect(body).toEqual({ created: [shown('a'), shown('b')], issues: [] })
   })
 
-  it('G10: all that is given is shown, by GET and by the list, oldest first', async () => {
+  it('[G10] all that is given is shown, by GET and by the list, oldest first', async () => {
     const { plan, city, system } = s
     const all = {
       description: 'Who writes most',
@@ -162,7 +162,7 @@ describe('fields', () => {
     expect((await s.tenant.admin('GET', `${PATH}/${NOBODY}`)).status).toBe(404)
   })
 
-  it('L2: start is the day of creation in UTC, and runUnit alone means an interval of 1', async () => {
+  it('[L2] start is the day of creation in UTC, and runUnit alone means an interval of 1', async () => {
     await move(s.tenant, `${Y}-03-10T23:59:59.999Z`)
     expect(await get(await create('a'))).toMatchObject({ start: `${Y}-03-10` })
     await move(s.tenant, `${Y}-03-11T00:00:00Z`)
@@ -173,7 +173,7 @@ describe('fields', () => {
     })
   })
 
-  it('G3: a body of a wrong shape is 422, names every field at fault and stores nothing', async () => {
+  it('[G3] a body of a wrong shape is 422, names every field at fault and stores nothing', async () => {
     const before = await everything()
     const { status, body } = await post(item('fine'), {
       key: 'not a key',
@@ -218,7 +218,7 @@ describe('fields', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('G7: an item that cannot be done is an issue, and the others go on', async () => {
+  it('[G7] an item that cannot be done is an issue, and the others go on', async () => {
     const mixed = await post(item('a'), item('a'), item('b', { metricId: NOBODY }), item('c'))
     expect(mixed).toMatchObject({
       status: 201,
@@ -240,7 +240,7 @@ describe('fields', () => {
     expect((await s.tenant.admin('GET', `${PATH}/${a}`)).status).toBe(404)
   })
 
-  it("T3: an admin call finds, changes and deletes nothing of another tenant's, nor refers to it", async () => {
+  it("[T3] an admin call finds, changes and deletes nothing of another tenant's, nor refers to it", async () => {
     const theirs = await setup()
     const id = await theirs.tenant.create(PATH, { ...item('a'), metricId: theirs.metric })
     expect((await s.tenant.admin('GET', `${PATH}/${id}`)).status).toBe(404)
@@ -254,7 +254,7 @@ describe('fields', () => {
     await create('a')
   })
 
-  it('G5: a key is taken while its leaderboard lives, and within one request as in several', async () => {
+  it('[G5] a key is taken while its leaderboard lives, and within one request as in several', async () => {
     const a = await create('a')
     const b = await create('b')
     await refuses({ key: 'a' }, /^The key "a" is taken/)
@@ -271,7 +271,7 @@ describe('fields', () => {
     expect(await get(await create('b'))).toEqual(shown('b'))
   })
 
-  it('G7: a change changes what it names, and null takes away what can be', async () => {
+  it('[G7] a change changes what it names, and null takes away what can be', async () => {
     const id = await create('a', {
       description: 'D',
       maxParticipants: 5,
@@ -316,7 +316,7 @@ describe('fields', () => {
 })
 
 describe('what a leaderboard refers to', () => {
-  it('L3: it ranks by a metric or a points system that there is; fields of another kind are dropped', async () => {
+  it('[L3] it ranks by a metric or a points system that there is; fields of another kind are dropped', async () => {
     const { metric, system } = s
     await refuses({ metricId: null }, /needs metricId/)
     await refuses({ metricId: NOBODY }, /^No metric has this metricId/)
@@ -336,7 +336,7 @@ describe('what a leaderboard refers to', () => {
     expect(await get(id)).not.toHaveProperty('pointsSystemId')
   })
 
-  it("L6: it is broken down by users' attributes, each once", async () => {
+  it("[L6] it is broken down by users' attributes, each once", async () => {
     const { plan, city, page } = s
     await refuses({ breakdownAttributes: [plan, NOBODY] }, /^breakdownAttributes: no user attribute/)
     await refuses({ breakdownAttributes: [page] }, /^breakdownAttributes: no user attribute/)
@@ -347,7 +347,7 @@ describe('what a leaderboard refers to', () => {
     await changes(id, { breakdownAttributes: [city, plan] }, { breakdownAttributes: [city, plan] })
   })
 
-  it('L2: it ends on its start or later, and its runs have a unit', async () => {
+  it('[L2] it ends on its start or later, and its runs have a unit', async () => {
     await refuses({ start: `${Y}-03-10`, end: `${Y}-03-09` }, /is before the start/)
     await refuses({ runInterval: 2 }, /runInterval without a runUnit/)
     const id = await create('a', { end: TODAY })
@@ -358,7 +358,7 @@ describe('what a leaderboard refers to', () => {
     await changes(id, { runUnit: 'year', runInterval: 1_000 }, { runUnit: 'year', runInterval: 1_000 })
   })
 
-  it('L1: its window is not empty, and may cross midnight', async () => {
+  it('[L1] its window is not empty, and may cross midnight', async () => {
     await refuses({ startTime: '09:00', endTime: '09:00:00' }, /window is empty/)
     await refuses({ endTime: '00:00' }, /window is empty/)
     const id = await create('a', { startTime: '22:00', endTime: '00:00' })
@@ -366,7 +366,7 @@ describe('what a leaderboard refers to', () => {
     await changes(id, { endTime: null }, { startTime: '22:00' })
   })
 
-  it('L1, L3: one that ranks by streak is perpetual and has no window', async () => {
+  it('[L1, L3] one that ranks by streak is perpetual and has no window', async () => {
     await refuses({ rankBy: 'streak', runUnit: 'day', runInterval: 7 }, /has no runs/)
     await refuses({ rankBy: 'streak', startTime: '09:00' }, /has no daily window/)
     await refuses({ rankBy: 'streak', endTime: '09:00' }, /has no daily window/)
@@ -394,7 +394,7 @@ describe('status', () => {
     return id
   }
 
-  it('L7: it is created inactive, with a future start scheduled by itself, and else by a move to the status', async () => {
+  it('[L7] it is created inactive, with a future start scheduled by itself, and else by a move to the status', async () => {
     for (const [given, status] of [
       [{}, 'inactive'],
       [{ start: PAST }, 'inactive'],
@@ -419,7 +419,7 @@ describe('status', () => {
     expect(pick((await s.tenant.admin('GET', PATH)).body, 'id')).toEqual(before)
   })
 
-  it('L7: each move is legal or an issue; a move to the same status changes nothing', async () => {
+  it('[L7] each move is legal or an issue; a move to the same status changes nothing', async () => {
     const illegal: Record<string, RegExp> = {
       'inactive scheduled': /not in the future/,
       'inactive finished': /only when its end is past/,
@@ -440,7 +440,7 @@ describe('status', () => {
     }
   })
 
-  it('L7: a move goes by the dates that the same change sets', async () => {
+  it('[L7] a move goes by the dates that the same change sets', async () => {
     const id = await create('a')
     await changes(id, { status: 'scheduled', start: FUTURE }, { status: 'scheduled', start: FUTURE })
     await changes(id, { status: 'inactive' }, { status: 'inactive', start: FUTURE })
@@ -450,7 +450,7 @@ describe('status', () => {
     await changes(other, { status: 'finished', end: YESTERDAY }, { status: 'finished', end: YESTERDAY })
   })
 
-  it('L7: an inactive one becomes scheduled by itself when a start in the future is set, unless a status is named', async () => {
+  it('[L7] an inactive one becomes scheduled by itself when a start in the future is set, unless a status is named', async () => {
     const id = await create('a')
     await changes(id, { start: PAST }, { status: 'inactive' })
     await changes(id, { start: FUTURE, status: 'inactive' }, { status: 'inactive' })
@@ -459,7 +459,7 @@ describe('status', () => {
     await changes(id, { status: 'inactive', start: FUTURE }, { status: 'inactive', start: FUTURE })
   })
 
-  it('L7: it can be active from when its start begins in the first zone on Earth, and is so by itself', async () => {
+  it('[L7] it can be active from when its start begins in the first zone on Earth, and is so by itself', async () => {
     await move(s.tenant, `${Y}-03-11T09:59:59.999Z`)
     const waiting = await create('waiting', { start: FUTURE })
     const idle = await create('idle', { start: FUTURE, status: 'inactive' })
@@ -476,7 +476,7 @@ describe('status', () => {
     await changes(waiting, { status: 'inactive' }, { status: 'inactive' })
   })
 
-  it('L7: it is finished by itself when its last run is final, and for good', async () => {
+  it('[L7] it is finished by itself when its last run is final, and for good', async () => {
     const scheduled = await create('a', { start: FUTURE, end: `${Y}-03-14` })
     const active = await create('b', { status: 'active', end: `${Y}-03-14`, runUnit: 'day' })
     const idle = await create('c', { end: `${Y}-03-14` })
@@ -497,7 +497,7 @@ describe('status', () => {
     await changes(idle, { status: 'finished' }, { status: 'finished' })
   })
 
-  it('L7: what is frozen changes only on an inactive one, or with the move that makes it so', async () => {
+  it('[L7] what is frozen changes only on an inactive one, or with the move that makes it so', async () => {
     const fixed = {
       runUnit: 'day',
       runInterval: 7,
@@ -541,7 +541,7 @@ describe('status', () => {
     }
   })
 
-  it('L5: the maximum and the end may change until it is finished', async () => {
+  it('[L5] the maximum and the end may change until it is finished', async () => {
     for (const status of ['inactive', 'scheduled', 'active']) {
       const id = await inStatus(status)
       await changes(
@@ -560,7 +560,7 @@ describe('status', () => {
     }
   })
 
-  it('L8: the end does not move before that of a run that is final', async () => {
+  it('[L8] the end does not move before that of a run that is final', async () => {
     const weekly = { status: 'active', start: PAST, runUnit: 'day', runInterval: 7 }
     const id = await create('weekly', weekly)
     const perpetual = await create('perpetual', { status: 'active', start: PAST })
@@ -579,7 +579,7 @@ describe('status', () => {
     await changes(perpetual, { end: PAST }, { end: PAST, status: 'finished' })
   })
 
-  it('L7: at most 100 are active or scheduled', async () => {
+  it('[L7] at most 100 are active or scheduled', async () => {
     const items = Array.from({ length: 100 }, (_, n) =>
       item(`k${n}`, n % 2 === 0 ? { status: 'active', end: `${Y}-03-11` } : { start: FUTURE }),
     )
@@ -599,7 +599,7 @@ describe('status', () => {
     await create('more', { status: 'active' })
   })
 
-  it('G7: there are at most 1,000', async () => {
+  it('[G7] there are at most 1,000', async () => {
     for (let from = 0; from < 1_000; from += 100) {
       const { body } = await post(...Array.from({ length: 100 }, (_, n) => item(`k${from + n}`)))
       expect(list(at(body, 'issues'))).toEqual([])
@@ -613,7 +613,7 @@ describe('status', () => {
 })
 
 describe('what is deleted', () => {
-  it('G9: a metric or points system takes its leaderboards along, in every status', async () => {
+  it('[G9] a metric or points system takes its leaderboards along, in every status', async () => {
     const { tenant, metric, system } = s
     const other = await tenant.metric('lines')
     for (const status of ['inactive', 'active']) {
@@ -634,7 +634,7 @@ describe('what is deleted', () => {
     expect(await keys()).toEqual([...rest, 'metric-active'])
   })
 
-  it('G9: an attribute that breaks down a leaderboard which is not finished is an issue', async () => {
+  it('[G9] an attribute that breaks down a leaderboard which is not finished is an issue', async () => {
     const { tenant, plan, city } = s
     const remove = async (id: string) => (await tenant.admin('DELETE', `/attributes?ids=${id}`)).body
     const id = await create('a', {
@@ -692,7 +692,7 @@ function notingD1() {
 }
 
 describe('upkeep', () => {
-  it('L7: what concerns scores makes the upkeep of the leaderboard due in the same batch', async () => {
+  it('[L7] what concerns scores makes the upkeep of the leaderboard due in the same batch', async () => {
     const { DB, due } = notingD1()
     const noting = s.tenant.through(newApp({ DB }))
     s = { ...s, tenant: noting }

@@ -66,7 +66,7 @@ describe('a leaderboard that can’t be reached', () => {
   ]
 
   it.each(faults)(
-    'L11: %s: the event is 201 without it, and the next change makes it right',
+    '[L11] %s: the event is 201 without it, and the next change makes it right',
     async (_what, board) => {
       const setup = await withBoard()
       const REPAIRS = queueWith(async () => undefined)
@@ -83,7 +83,7 @@ describe('a leaderboard that can’t be reached', () => {
     },
   )
 
-  it('L11: the queue is told, and its message makes it right, once or twice', async () => {
+  it('[L11] the queue is told, and its message makes it right, once or twice', async () => {
     const setup = await withBoard()
     const { tenant, repairs } = through(setup.tenant)
     await events(tenant, ['ada', 4], ['bob', 5], ['ada', 2])
@@ -98,7 +98,7 @@ describe('a leaderboard that can’t be reached', () => {
     expect(await agrees(setup)).toEqual(['bob 7', 'ada 6'])
   })
 
-  it('L11: the queue itself works here too', async () => {
+  it('[L11] the queue itself works here too', async () => {
     const setup = await withBoard()
     const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
     const tenant = setup.tenant.through(newApp({ LEADERBOARD }))
@@ -107,7 +107,7 @@ describe('a leaderboard that can’t be reached', () => {
     await agrees(setup)
   })
 
-  it('L11: a message of the queue for what is gone, or is none, harms no other', async () => {
+  it('[L11] a message of the queue for what is gone, or is none, harms no other', async () => {
     const setup = await withBoard()
     const { tenant, repairs } = through(setup.tenant)
     await events(tenant, ['ada', 4])
@@ -126,7 +126,7 @@ describe('a leaderboard that can’t be reached', () => {
   it.each([
     ['just after a comparison', 0],
     ['just before one', HOUR - 1],
-  ])('L12: the queue fails too, %s: right again within the hour', async (_what, wait) => {
+  ])('[L12] the queue fails too, %s: right again within the hour', async (_what, wait) => {
     const hour = NOON - (NOON % HOUR)
     await moveTo(hour - HOUR)
     const setup = await withBoard()
@@ -142,7 +142,7 @@ describe('a leaderboard that can’t be reached', () => {
     expect(await agrees(setup)).toEqual(['bob 6', 'ada 3', 'cai 1'])
   })
 
-  it('L11: the queue throws at once: the event is 201 all the same', async () => {
+  it('[L11] the queue throws at once: the event is 201 all the same', async () => {
     const setup = await withBoard()
     const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
     const REPAIRS = queueWith(() => {
@@ -153,7 +153,7 @@ describe('a leaderboard that can’t be reached', () => {
     ])
   })
 
-  it('L11: only that one is missing from the answer', async () => {
+  it('[L11] only that one is missing from the answer', async () => {
     const setup = await withBoard()
     const more = { name: 'More', key: 'more', status: 'active', rankBy: 'metric', metricId: setup.metric }
     await setup.tenant.create('/leaderboards', more)
@@ -167,7 +167,7 @@ describe('a leaderboard that can’t be reached', () => {
 })
 
 describe('a call whose answer is lost', () => {
-  it('L12: has counted once, whatever comes after it', async () => {
+  it('[L12] has counted once, whatever comes after it', async () => {
     const setup = await withBoard()
     const { tenant, calls, repairs } = through(setup.tenant, async (go) => {
       await go()
@@ -182,7 +182,7 @@ describe('a call whose answer is lost', () => {
     expect(await agrees(setup)).toEqual(['bob 8', 'ada 7'])
   })
 
-  it('L11: is slow: the event is answered without it after seconds, and it counts when it arrives', async () => {
+  it('[L11] is slow: the event is answered without it after seconds, and it counts when it arrives', async () => {
     // An hourly comparison would come to its help.
     await moveTo(NOON)
     const setup = await withBoard()
@@ -205,7 +205,7 @@ describe('a call whose answer is lost', () => {
     expect(await agrees(setup)).toEqual(['ada 4', 'bob 3'])
   })
 
-  it('L12: never comes, since the Worker died after the commit: right with the next change', async () => {
+  it('[L12] never comes, since the Worker died after the commit: right with the next change', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['bob', 3], ['ada', 1])
     const called = gate()
@@ -248,7 +248,7 @@ describe('messages that arrive as they like', () => {
     ['each twice', [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]],
     ['all of them twice', [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]],
     ['backwards, and twice', [5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0]],
-  ])('L12: %s', async (_what, order) => {
+  ])('[L12] %s', async (_what, order) => {
     for (const together of [false, true]) {
       const { setup, calls } = await withheld()
       const messages = pick(calls, order)
@@ -260,7 +260,7 @@ describe('messages that arrive as they like', () => {
     }
   })
 
-  it('L12: no message is needed to be the last: a prefix counts as what it is', async () => {
+  it('[L12] no message is needed to be the last: a prefix counts as what it is', async () => {
     const { setup, calls } = await withheld()
     await arrive(...pick(calls, [0, 1, 2]))
     expect(await ranking(setup)).toMatchObject([
@@ -274,7 +274,7 @@ describe('messages that arrive as they like', () => {
     ])
   })
 
-  it('L12: several users in one call, some of whom lack a change', async () => {
+  it('[L12] several users in one call, some of whom lack a change', async () => {
     const { setup, calls } = await withheld()
     await arrive(calls[0])
     const [first] = calls
@@ -292,7 +292,7 @@ describe('messages that arrive as they like', () => {
     expect(await agrees(setup)).toEqual(RIGHT)
   })
 
-  it('L12: points: several awards in one change, and a cap that cuts them', async () => {
+  it('[L12] points: several awards in one change, and a cap that cuts them', async () => {
     const setup = await withBoard({ rankBy: 'points' })
     await setup.tenant.admin('PATCH', '/points', [{ id: setup.system, maxPoints: 100 }])
     const { tenant, calls } = through(setup.tenant)
@@ -303,7 +303,7 @@ describe('messages that arrive as they like', () => {
 })
 
 describe('an object that is evicted', () => {
-  it('L12: between calls: nothing is forgotten, and nothing counted twice', async () => {
+  it('[L12] between calls: nothing is forgotten, and nothing counted twice', async () => {
     const { setup, calls } = await withheld()
     const object = env.LEADERBOARD.getByName(setup.board)
     for (const message of [...calls, ...calls]) {
@@ -316,7 +316,7 @@ describe('an object that is evicted', () => {
     expect(await agrees(setup)).toEqual(['ada 907', 'bob 222'])
   })
 
-  it('L12: while calls are on their way, also such as wait for D1', async () => {
+  it('[L12] while calls are on their way, also such as wait for D1', async () => {
     const { setup, calls } = await withheld()
     const object = env.LEADERBOARD.getByName(setup.board)
     await arrive(calls[0])
@@ -326,7 +326,7 @@ describe('an object that is evicted', () => {
     expect(await agrees(setup)).toEqual(['bob 222', 'ada 7'])
   })
 
-  it('L12: is thrown away in the middle of them: right with the next change', async () => {
+  it('[L12] is thrown away in the middle of them: right with the next change', async () => {
     const { setup, calls } = await withheld()
     const object = env.LEADERBOARD.getByName(setup.board)
     await arrive(calls[0])

@@ -124,7 +124,7 @@ function replayed(steps: readonly Step[], log: readonly Logged[], max: number): 
 
 describe('100 parallel events of 50 users, over two Workers', () => {
   it.each([1_000, 10])(
-    'L11, L12: are exact, and each answer is that of the moment: %i participants',
+    '[L11, L12] are exact, and each answer is that of the moment: %i participants',
     async (max) => {
       const setup = await withBoard({ maxParticipants: max })
       const workers = [newApp(), newApp()].map((send) => setup.tenant.through(send))
@@ -154,7 +154,7 @@ describe('100 parallel events of 50 users, over two Workers', () => {
     },
   )
 
-  it('L12: points, with a team that changes in between', async () => {
+  it('[L12] points, with a team that changes in between', async () => {
     const setup = await withBoard({ rankBy: 'points', breakdown: ['team'] })
     const workers = [newApp(), newApp()].map((send) => setup.tenant.through(send))
     const answers = await Promise.all(

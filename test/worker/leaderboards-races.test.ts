@@ -91,7 +91,7 @@ const tend = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3_6
   object.tend({ definition, now, until: now, grace: 0 })
 
 describe('while the object waits for D1', () => {
-  it('L12: upkeep fails while a change is counted anew: what is served then is right', async () => {
+  it('[L12] upkeep fails while a change is counted anew: what is served then is right', async () => {
     const { setup, call, definition } = await withheld([
       ['ada', 1],
       ['ada', 2],
@@ -115,7 +115,7 @@ describe('while the object waits for D1', () => {
     await agrees(setup)
   })
 
-  it('L12: a change can’t be counted anew while all are compared: nobody who came meanwhile is lost', async () => {
+  it('[L12] a change can’t be counted anew while all are compared: nobody who came meanwhile is lost', async () => {
     const { setup, call, definition, tenant, calls } = await withheld([
       ['ada', 1],
       ['bob', 2],
@@ -140,7 +140,7 @@ describe('while the object waits for D1', () => {
     await agrees(setup)
   })
 
-  it('L8: a change can’t be counted anew while a run becomes final: it stays final', async () => {
+  it('[L8] a change can’t be counted anew while a run becomes final: it stays final', async () => {
     const { setup, call, definition } = await withheld(
       [
         ['ada', 1],
@@ -175,7 +175,7 @@ describe('while the object waits for D1', () => {
   })
 
   it.each(['deliver', 'recount', 'tend'] as const)(
-    'L7: another metric is counted while %s waits for what the old one comes to',
+    '[L7] another metric is counted while %s waits for what the old one comes to',
     async (how) => {
       const { setup, call, definition } = await withheld([
         ['ada', 1],
@@ -212,7 +212,7 @@ describe('while the object waits for D1', () => {
     },
   )
 
-  it('L12: changes arrive while all are compared: none is undone, and none counted twice', async () => {
+  it('[L12] changes arrive while all are compared: none is undone, and none counted twice', async () => {
     const asked = ['ada', 'bob', 'cai', 'dov'].map((user, n): [string, number] => [user, n + 1])
     const { setup, call, definition, tenant, calls } = await withheld([...asked, ['ada', 10], ['eve', 7]])
     await inObject(setup, async (object, d1) => {
@@ -244,7 +244,7 @@ describe('while the object waits for D1', () => {
     await agrees(setup)
   })
 
-  it('L12: an older answer of D1 comes after a newer one: the newer one counts', async () => {
+  it('[L12] an older answer of D1 comes after a newer one: the newer one counts', async () => {
     const { setup, call, definition, tenant, calls } = await withheld([
       ['ada', 1],
       ['ada', 2],
@@ -268,7 +268,7 @@ describe('while the object waits for D1', () => {
     await agrees(setup)
   })
 
-  it('G9: it is deleted while a change is counted anew: nothing of it is left', async () => {
+  it('[G9] it is deleted while a change is counted anew: nothing of it is left', async () => {
     const { setup, call } = await withheld([
       ['ada', 1],
       ['ada', 2],

@@ -28,7 +28,7 @@ const FILL = `
     1000000 + i, i, 1, 1 FROM n`
 
 describe('the day’s end of a leaderboard with many groups', () => {
-  it('L10: is written down however many have moved, and once', async () => {
+  it('[L10] is written down however many have moved, and once', async () => {
     const id = env.LEADERBOARD.newUniqueId()
     await runInDurableObject(env.LEADERBOARD.get(id), (_, { storage }) => {
       const store = new BoardStore(new Strict(storage.sql))

@@ -62,7 +62,7 @@ const activate = (setup: Setup) => patch(setup, { status: 'active' })
 const erase = async ({ tenant }: Setup, id: string) =>
   expect((await tenant.admin('DELETE', `/users/${id}`)).status).toBe(200)
 
-describe('what changes (W5)', () => {
+describe('[W5] what changes', () => {
   it('the first change is told at once, what follows fifteen minutes later, once and as it is by then', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
@@ -209,7 +209,7 @@ describe('what changes (W5)', () => {
     ])
   })
 
-  it('S10: everybody leaves a streak board when the tenant’s streaks are switched off, and is back when they are on', async () => {
+  it('[S10] everybody leaves a streak board when the tenant’s streaks are switched off, and is back when they are on', async () => {
     const setup = await withBoard({ rankBy: 'streak' })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     const streaks = (enabled: boolean) => setup.tenant.admin('PATCH', '/streaks/settings', { enabled })
@@ -287,7 +287,7 @@ describe('who listens since when', () => {
     ])
   })
 
-  it('C1: what is due when the last one ceases to listen is dropped, and no move of the clock waits for it', async () => {
+  it('[C1] what is due when the last one ceases to listen is dropped, and no move of the clock waits for it', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     const set = (status: string) => setup.tenant.admin('PATCH', '/webhooks', [{ id: hook, status }])
@@ -342,7 +342,7 @@ describe('who listens since when', () => {
     ])
   })
 
-  it('W2: while nobody listens, nothing is stored that would not be without webhooks', async () => {
+  it('[W2] while nobody listens, nothing is stored that would not be without webhooks', async () => {
     const rows: Record<string, number> = {}
     for (const kind of ['none', 'other', 'listening']) {
       const setup = await withBoard()
@@ -365,7 +365,7 @@ describe('who listens since when', () => {
 })
 
 describe('what it costs', () => {
-  it('W2: a flush writes six rows in the object, whatever number of events and users it tells of', async () => {
+  it('[W2] a flush writes six rows in the object, whatever number of events and users it tells of', async () => {
     const setup = await withBoard()
     await subscribe(setup.tenant, ...ALL)
     await events(setup.tenant, ['ada', 5])
@@ -388,7 +388,7 @@ describe('what it costs', () => {
   })
 })
 
-describe('which runs begin and end (W6)', () => {
+describe('[W6] which runs begin and end', () => {
   it('one that is activated has begun at once, empty; the next ones begin at their first midnight on Earth', async () => {
     const setup = await withBoard({ status: 'inactive', ...DAILY })
     const hook = await subscribe(setup.tenant, ...ALL)
@@ -460,7 +460,7 @@ describe('which runs begin and end (W6)', () => {
     ])
   })
 
-  it('L8: each takes the changes of its own dates; a pending flush comes before the end, and none after', async () => {
+  it('[L8] each takes the changes of its own dates; a pending flush comes before the end, and none after', async () => {
     const setup = await withBoard(DAILY)
     const hook = await subscribe(setup.tenant, 'leaderboard.finished', CHANGED, RANK_CHANGED)
     const east = { id: 'kai', tz: 'Pacific/Kiritimati' }
@@ -494,7 +494,7 @@ describe('which runs begin and end (W6)', () => {
     expect(news(hook, NOON).map((text) => text.split(' ')[2]?.slice(0, 5))).toEqual([day(1), day(1), day(1)])
   })
 
-  it('L7: finished by hand: what was pending is told first, then the end; once', async () => {
+  it('[L7] finished by hand: what was pending is told first, then the end; once', async () => {
     const setup = await withBoard(DAILY)
     const hook = await subscribe(setup.tenant, ...ALL)
     await events(setup.tenant, ['ada', 5])
@@ -549,7 +549,7 @@ describe('which runs begin and end (W6)', () => {
     ])
   })
 
-  it('L7: with another interval its runs are others, of which nothing was told', async () => {
+  it('[L7] with another interval its runs are others, of which nothing was told', async () => {
     const setup = await withBoard({ status: 'inactive', ...DAILY })
     const hook = await subscribe(setup.tenant, ...ALL)
     await activate(setup)
@@ -565,7 +565,7 @@ describe('which runs begin and end (W6)', () => {
     ])
   })
 
-  it('L8: a run that was told to be over is not over again, though all is counted anew by other groups', async () => {
+  it('[L8] a run that was told to be over is not over again, though all is counted anew by other groups', async () => {
     const setup = await withBoard(DAILY)
     const hook = await subscribe(setup.tenant, 'leaderboard.finished')
     await events(setup.tenant, ['ada', 5, { team: 'x' }])
@@ -579,7 +579,7 @@ describe('which runs begin and end (W6)', () => {
     expect(news(hook, NOON)).toEqual([`${FINAL + DAY / 60_000} finished ${day(1)}`])
   })
 
-  it('L7: while it is hidden nothing is told; on return what is other then', async () => {
+  it('[L7] while it is hidden nothing is told; on return what is other then', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, ...ALL)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
@@ -612,7 +612,7 @@ describe('when something fails', () => {
   }
 
   it.each(['before', 'after'] as const)(
-    'W2, W4: it stops %s the couriers have it: they get it again, with the same ids, and nothing is lost',
+    '[W2, W4] it stops %s the couriers have it: they get it again, with the same ids, and nothing is lost',
     async (when) => {
       const setup = await withBoard()
       const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
@@ -639,7 +639,7 @@ describe('when something fails', () => {
     },
   )
 
-  it('C2: the wake is lost: the hourly upkeep tells it', async () => {
+  it('[C2] the wake is lost: the hourly upkeep tells it', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED)
     await events(setup.tenant, ['ada', 5])
@@ -653,7 +653,7 @@ describe('when something fails', () => {
     expect(news(hook, NOON)).toEqual([`40 changed ${TODAY}: ada 1 5`])
   })
 
-  it('L12: a change that was lost is told once it is found', async () => {
+  it('[L12] a change that was lost is told once it is found', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED)
     await events(setup.tenant, ['ada', 5])
@@ -664,7 +664,7 @@ describe('when something fails', () => {
     expect(news(hook, NOON)).toEqual([`40 changed ${TODAY}: bob 1 6, ada 2 5`])
   })
 
-  it('C1: the clock goes back: what comes then is told, and not days later', async () => {
+  it('[C1] the clock goes back: what comes then is told, and not days later', async () => {
     hearing()
     const setup = await withBoard({ start: dateAt(Date.now() - DAY) })
     await subscribe(setup.tenant, RANK_CHANGED)
@@ -678,7 +678,7 @@ describe('when something fails', () => {
   })
 })
 
-describe('a user who is erased (U8)', () => {
+describe('[U8] a user who is erased', () => {
   it('the others are told that they moved up; nothing of the user is left', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
@@ -740,11 +740,11 @@ async function groupOf(setup: Setup, team: string): Promise<string> {
   return ranked.map(({ userId, rank, value }) => `${userId} ${rank} ${value}`).join(', ')
 }
 
-describe('a board with breakdown (L6)', () => {
+describe('[L6] a board with breakdown', () => {
   const [x, y] = [{ team: 'x' }, { team: 'y' }]
   const [X, Y] = ['[team:x]', '[team:y]']
 
-  it('W5: each group that has changed is told, with the ranks that the group shows', async () => {
+  it('[W5] each group that has changed is told, with the ranks that the group shows', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x], ['dov', 9])
@@ -765,7 +765,7 @@ describe('a board with breakdown (L6)', () => {
     ])
   })
 
-  it('W5: several attributes name a group together, in the order of the breakdown', async () => {
+  it('[W5] several attributes name a group together, in the order of the breakdown', async () => {
     const setup = await withBoard({ breakdown: ['plan', 'team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, { ...x, plan: 'a, "b": c' }], ['bob', 4, y])
@@ -776,7 +776,7 @@ describe('a board with breakdown (L6)', () => {
     ])
   })
 
-  it('W5: who moves to another group is told once, in the new one; the old one is told without', async () => {
+  it('[W5] who moves to another group is told once, in the new one; the old one is told without', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
@@ -808,7 +808,7 @@ describe('a board with breakdown (L6)', () => {
     ])
   })
 
-  it('W5, L5: a smaller maximum is told of each group that it shortens', async () => {
+  it('[W5, L5] a smaller maximum is told of each group that it shortens', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
@@ -822,7 +822,7 @@ describe('a board with breakdown (L6)', () => {
     ])
   })
 
-  it('W6: a run ends once in each group with ranks; one without any ranks ends once', async () => {
+  it('[W6] a run ends once in each group with ranks; one without any ranks ends once', async () => {
     const setup = await withBoard({ breakdown: ['team'], ...DAILY })
     const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
     await events(
@@ -844,7 +844,7 @@ describe('a board with breakdown (L6)', () => {
     ])
   })
 
-  it('L6: with other breakdown attributes its groups are others, and nothing is told of the old ones', async () => {
+  it('[L6] with other breakdown attributes its groups are others, and nothing is told of the old ones', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, { ...x, plan: 'pro' }])
@@ -858,7 +858,7 @@ describe('a board with breakdown (L6)', () => {
     ])
   })
 
-  it('U8: an erased user leaves the group, and an empty one is told', async () => {
+  it('[U8] an erased user leaves the group, and an empty one is told', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
@@ -932,7 +932,7 @@ describe('a board that an earlier version has kept', () => {
     ])
   })
 
-  it('L6: tells groups that change from then on, and those alone', async () => {
+  it('[L6] tells groups that change from then on, and those alone', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED)
     await events(setup.tenant, ['ada', 5, { team: 'x' }], ['bob', 4, { team: 'y' }])
@@ -947,7 +947,7 @@ describe('a board that an earlier version has kept', () => {
     expect(news(hook, NOON)).toEqual([`100 changed ${TODAY} [team:y]: bob 1 6`])
   })
 
-  it('L6: tells all groups once if one of them may have changed before', async () => {
+  it('[L6] tells all groups once if one of them may have changed before', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED)
     await events(setup.tenant, ['ada', 5, { team: 'x' }], ['bob', 4, { team: 'y' }])
@@ -985,7 +985,7 @@ describe('whoever believes all that is told', () => {
     ['one ranking', [undefined]],
     ['groups', ['x', 'y', 'z']],
   ])(
-    'W5: knows %s in the end, hears of each user and group once in fifteen minutes, and of no gap',
+    '[W5] knows %s in the end, hears of each user and group once in fifteen minutes, and of no gap',
     async (_what, teams) => {
       const seed = Math.floor(Math.random() * 2 ** 31)
       let state = seed

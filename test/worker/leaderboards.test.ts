@@ -52,7 +52,7 @@ const step = async (user: string | Record<string, unknown>, value: number) =>
   at((await tenant.event('steps', user, value)).body, 'leaderboards', 'board')
 
 describe('scores', () => {
-  test('L1: count inside the daily window of the user, which may cross midnight', async () => {
+  test('[L1] count inside the daily window of the user, which may cross midnight', async () => {
     await create({ startTime: '22:00', endTime: '02:00:30' })
     await step({ id: 'noon', tz: 'UTC' }, 5)
     await step({ id: 'late', tz: 'Pacific/Auckland' }, 5)
@@ -67,7 +67,7 @@ describe('scores', () => {
     ])
   })
 
-  test('L1, E8: belong to the run that holds the local date of the event, whatever the zone is later', async () => {
+  test('[L1, E8] belong to the run that holds the local date of the event, whatever the zone is later', async () => {
     await create({ start: date(0), runUnit: 'day', runInterval: 1 })
     const answer = await step({ id: 'ada', tz: 'Pacific/Kiritimati' }, 5)
     expect(answer).toMatchObject({ start: date(1), end: date(1) })
@@ -77,7 +77,7 @@ describe('scores', () => {
     expect(await ranked(`?run=${date(0)}`)).toEqual([['ada', 1, 3]])
   })
 
-  test('L2: run= picks the run that holds a date; without it, the run of today', async () => {
+  test('[L2] run= picks the run that holds a date; without it, the run of today', async () => {
     await create({ start: date(-10), end: date(3), runUnit: 'day', runInterval: 7 })
     await step('ada', 5)
     expect(await ranked()).toEqual([['ada', 1, 5]])
@@ -90,7 +90,7 @@ describe('scores', () => {
     expect(await ranked()).toEqual([['ada', 1, 5]])
   })
 
-  test('L3: of what happened since the start, when a leaderboard is activated later', async () => {
+  test('[L3] of what happened since the start, when a leaderboard is activated later', async () => {
     for (let i = 0; i < 5; i += 1) await tenant.event('steps', `user-${i}`, i + 1)
     await setClock(3, '12:00')
     await tenant.event('steps', 'user-0', 10)
@@ -103,7 +103,7 @@ describe('scores', () => {
     ])
   })
 
-  test('L3, L7: while a leaderboard is inactive it is hidden, and what happens is counted on return', async () => {
+  test('[L3, L7] while a leaderboard is inactive it is hidden, and what happens is counted on return', async () => {
     const id = await create()
     await step('ada', 5)
     await tenant.admin('PATCH', '/leaderboards', [{ id, status: 'inactive' }])
@@ -117,7 +117,7 @@ describe('scores', () => {
     ])
   })
 
-  test('L3, P6: by points are the sums of awards as applied, those of time triggers among them', async () => {
+  test('[L3, P6] by points are the sums of awards as applied, those of time triggers among them', async () => {
     const pointsSystemId = await tenant.create('/points', {
       key: 'xp',
       name: 'XP',
@@ -142,7 +142,7 @@ describe('scores', () => {
     ])
   })
 
-  test('L3, G11: rank by their exact value, and are served rounded down', async () => {
+  test('[L3, G11] rank by their exact value, and are served rounded down', async () => {
     await create()
     await step('ada', 1.000001)
     await step('bob', 1.000002)
@@ -160,7 +160,7 @@ describe('scores', () => {
 })
 
 describe('the order', () => {
-  test('L4: score, then who reached it first, then user id; only scores above 0', async () => {
+  test('[L4] score, then who reached it first, then user id; only scores above 0', async () => {
     await create()
     for (const user of ['z', 'é', '\u{1F600}', 'ﬀ', 'a']) await step(user, 5)
     await step('zero', 0)
@@ -173,7 +173,7 @@ describe('the order', () => {
     expect(users).toEqual(['a', 'é', 'ﬀ', '\u{1F600}', 'later', 'z'])
   })
 
-  test('L5: a newcomer to a full group must exceed the last score; who falls out comes back', async () => {
+  test('[L5] a newcomer to a full group must exceed the last score; who falls out comes back', async () => {
     await create({ maxParticipants: 2 })
     await step('ada', 5)
     expect(await step('bob', 3)).toMatchObject({ rank: 2, previousRank: null, threshold: 3 })
@@ -186,7 +186,7 @@ describe('the order', () => {
     ])
   })
 
-  test('L5: a changed maximum acts at once on runs that are not final', async () => {
+  test('[L5] a changed maximum acts at once on runs that are not final', async () => {
     const id = await create({ maxParticipants: 1 })
     await step('ada', 5)
     await step('bob', 3)
@@ -202,7 +202,7 @@ describe('the order', () => {
 })
 
 describe('groups', () => {
-  test('L6: by the values of the breakdown attributes, which move the score when they change', async () => {
+  test('[L6] by the values of the breakdown attributes, which move the score when they change', async () => {
     const attribute = (key: string) => tenant.create('/attributes', { key, name: key, type: 'user' })
     const breakdownAttributes = [await attribute('plan'), await attribute('team')]
     await create({ breakdownAttributes })
@@ -235,14 +235,14 @@ describe('groups', () => {
     expect(await ranked('?userAttributes=team:blue')).toEqual([])
   })
 
-  test('L6: userAttributes on a leaderboard without breakdown is 422', async () => {
+  test('[L6] userAttributes on a leaderboard without breakdown is 422', async () => {
     await create()
     expect((await get('?userAttributes=plan:pro')).status).toBe(422)
   })
 })
 
 describe('runs', () => {
-  test('L8: overlap between UTC+14 and 12 hours after the end in UTC, each by the users whose date it is; then final', async () => {
+  test('[L8] overlap between UTC+14 and 12 hours after the end in UTC, each by the users whose date it is; then final', async () => {
     await create({ start: date(0), runUnit: 'day', runInterval: 2 })
     await step('utc', 1)
     await setClock(1, '10:00')
@@ -266,7 +266,7 @@ describe('runs', () => {
     ])
   })
 
-  test('L7: a leaderboard is scheduled, active and finished by itself; finished ones stay readable', async () => {
+  test('[L7] a leaderboard is scheduled, active and finished by itself; finished ones stay readable', async () => {
     await create({ start: date(2), end: date(3), status: 'scheduled' })
     expect((await get()).status).toBe(404)
     await setClock(1, '10:00')
@@ -282,7 +282,7 @@ describe('runs', () => {
     ])
   })
 
-  test('L7: finishing by hand makes all runs final at once', async () => {
+  test('[L7] finishing by hand makes all runs final at once', async () => {
     const id = await create({ runUnit: 'day', runInterval: 7 })
     await step('ada', 5)
     await tenant.admin('PATCH', '/leaderboards', [{ id, status: 'finished' }])
@@ -293,7 +293,7 @@ describe('runs', () => {
     expect(at(body, 'issues')).toHaveLength(1)
   })
 
-  test('L8: an end that is moved while active recounts the run', async () => {
+  test('[L8] an end that is moved while active recounts the run', async () => {
     const id = await create({ start: date(-1) })
     await step({ id: 'east', tz: 'Pacific/Kiritimati' }, 4)
     await step('utc', 2)
@@ -308,7 +308,7 @@ describe('runs', () => {
 })
 
 describe('reading', () => {
-  test('L9: a page by offset and limit, or from the place of a user on', async () => {
+  test('[L9] a page by offset and limit, or from the place of a user on', async () => {
     await create({ maxParticipants: 12 })
     for (let i = 1; i <= 14; i += 1) await step({ id: `u${i}`, name: `User ${i}` }, i)
     expect(await ranked()).toHaveLength(10)
@@ -349,7 +349,7 @@ describe('reading', () => {
     for (const field of ['limit', 'userAttributes']) expect(at(body, 'error')).toContain(field)
   })
 
-  test('L9, G9: a finished leaderboard stays readable when an attribute that it was broken down by is deleted', async () => {
+  test('[L9, G9] a finished leaderboard stays readable when an attribute that it was broken down by is deleted', async () => {
     const attribute = (key: string) => tenant.create('/attributes', { key, name: key, type: 'user' })
     const [plan, team] = [await attribute('plan'), await attribute('team')]
     const id = await create({ breakdownAttributes: [plan, team] })
@@ -369,7 +369,7 @@ describe('reading', () => {
     expect(await ranked()).toEqual(both)
   })
 
-  test("L10: a user's place, with the days at whose end it had changed, today's live", async () => {
+  test("[L10] a user's place, with the days at whose end it had changed, today's live", async () => {
     await create()
     const place = async (query = '') =>
       (await tenant.app('GET', `/users/ada/leaderboards/board${query}`)).body
@@ -405,7 +405,7 @@ describe('reading', () => {
     expect(at(await place(), 'history', 3)).toEqual(entry(6, [2, 0], [null, null]))
   })
 
-  test('K3: an application key reads leaderboards, and the place of its own user only', async () => {
+  test('[K3] an application key reads leaderboards, and the place of its own user only', async () => {
     await create()
     await step('ada', 5)
     const key = await tenant.key('ada')
@@ -417,7 +417,7 @@ describe('reading', () => {
 })
 
 describe('an event', () => {
-  test('L11: is answered with each leaderboard whose score it changed, as of that moment', async () => {
+  test('[L11] is answered with each leaderboard whose score it changed, as of that moment', async () => {
     await create()
     await create({ key: 'small', maxParticipants: 1 })
     await create({ key: 'off', status: 'inactive' })
@@ -444,7 +444,7 @@ describe('an event', () => {
     })
   })
 
-  test('E4: that is a replay names no leaderboards, and moves nobody', async () => {
+  test('[E4] that is a replay names no leaderboards, and moves nobody', async () => {
     await create()
     const send = () => tenant.event('steps', 'ada', 4, { idempotencyKey: 'k' })
     expect(at((await send()).body, 'leaderboards', 'board', 'rank')).toBe(1)
@@ -455,7 +455,7 @@ describe('an event', () => {
 
 // The last one, since it ends the set clock of all.
 describe('in real time', () => {
-  test('C1, C2: what ran ahead of the clock is open again, and what begins in the far future holds up nothing', async () => {
+  test('[C1, C2] what ran ahead of the clock is open again, and what begins in the far future holds up nothing', async () => {
     await create({ key: 'far', start: '9999-12-30', status: 'scheduled' })
     await create({ start: '2026-01-01', runUnit: 'day', runInterval: 1 })
     await step('ada', 5)

@@ -49,7 +49,7 @@ const ABSENT: RateLimit = {
 }
 const ALLOWING: RateLimit = { limit: async () => ({ success: true }) }
 
-describe('rate limits (G2)', () => {
+describe('[G2] rate limits', () => {
   it('an application key gets 100 requests in 10 s, and another is not concerned', async () => {
     const tenant = await newTenant()
     const [one, two] = [await tenant.key('ada'), await tenant.key('bob')]

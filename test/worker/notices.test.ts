@@ -42,7 +42,7 @@ const told = async (tenant: TestTenant) =>
 const left = (tenant: TestTenant) =>
   env.DB.prepare('SELECT count(*) AS n FROM notices WHERE tenant_id = ?1').bind(tenant.id).first('n')
 
-it('N2: at 17:00 of each one’s day, at once until 21:00, else the next day', async () => {
+it('[N2] at 17:00 of each one’s day, at once until 21:00, else the next day', async () => {
   const tenant = await achieved([
     { id: 'ada' },
     { id: 'bob', tz: 'Asia/Kathmandu' },
@@ -87,7 +87,7 @@ it('done again, six at once, failed and with its answer lost: each is told once'
   expect(await told(other)).toEqual([['ada', 5]])
 })
 
-it('N5: nothing is noted while nobody wants it, and nothing is told that nobody wants any more', async () => {
+it('[N5] nothing is noted while nobody wants it, and nothing is told that nobody wants any more', async () => {
   const tenant = await achieved()
   expect(await left(tenant)).toBe(1)
   const { body } = await tenant.admin('GET', '/webhooks')
@@ -99,7 +99,7 @@ it('N5: nothing is noted while nobody wants it, and nothing is told that nobody 
   expect(await left(tenant)).toBe(0)
 })
 
-it('A3, A4: events of a batch and of the api note it too, what is backdated does not', async () => {
+it('[A3, A4] events of a batch and of the api note it too, what is backdated does not', async () => {
   const tenant = await achieved([])
   await tenant.create('/achievements', { key: 'byApi', name: 'By API', trigger: 'api', status: 'active' })
   const batch = [{ key: 'm', user: { id: 'ada' }, value: 1 }]
@@ -116,7 +116,7 @@ it('A3, A4: events of a batch and of the api note it too, what is backdated does
   ])
 })
 
-it('N1: nobody in the control group is noted', async () => {
+it('[N1] nobody in the control group is noted', async () => {
   const tenant = await achieved([])
   await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
   await tenant.event('m', 'ada', 1)
@@ -138,7 +138,7 @@ it('with the configuration changed between read and write, it goes by the new on
   expect([await told(tenant), await left(tenant)]).toEqual([[], 0])
 })
 
-it('U8: somebody who is gone, or is another one by now, is told nothing of before', async () => {
+it('[U8] somebody who is gone, or is another one by now, is told nothing of before', async () => {
   const tenant = await achieved([{ id: 'ada' }, { id: 'bob' }])
   for (const id of ['ada', 'bob']) expect((await tenant.admin('DELETE', `/users/${id}`)).status).toBe(200)
   expect(await left(tenant)).toBe(0)

@@ -98,10 +98,10 @@ function expo(meanwhile: () => Promise<unknown> = async () => undefined) {
   return { asked, EXPO_URL: EXPO }
 }
 
-describe('without a provider (N4)', () => {
+describe('[N4] without a provider', () => {
   const UNSENT = { kind: 'unsent', error: 'unsent: no provider' }
 
-  it('N4: nothing is sent, whatever the form of the token, and however little is configured', async () => {
+  it('[N4] nothing is sent, whatever the form of the token, and however little is configured', async () => {
     vi.stubGlobal('fetch', () => {
       throw new Error('sent')
     })
@@ -115,15 +115,15 @@ describe('without a provider (N4)', () => {
     }
   })
 
-  it('N4: what could not be rendered is refused with its fault, with a provider too', async () => {
+  it('[N4] what could not be rendered is refused with its fault, with a provider too', async () => {
     const refused = { kind: 'refused', status: null, error: 'body: no' }
     expect(await carried({ ...email(), fault: 'body: no' })).toEqual(refused)
     expect(await carried({ ...push(['x']), fault: 'body: no' })).toEqual(refused)
   })
 })
 
-describe('email (N4)', () => {
-  it('N4: goes by Resend where there is a key, else by the binding; only Resend knows an email by its letter again', async () => {
+describe('[N4] email', () => {
+  it('[N4] goes by Resend where there is a key, else by the binding; only Resend knows an email by its letter again', async () => {
     const EMAIL_FROM = 'Laurel <hi@laurel.example>'
     const sent: unknown[] = []
     const EMAIL: SendEmail = { send: async (message: unknown) => ({ messageId: String(sent.push(message)) }) }
@@ -146,7 +146,7 @@ describe('email (N4)', () => {
   })
 })
 
-describe('what has changed since a letter was written (N1, N2, U8)', () => {
+describe('[N1, N2, U8] what has changed since a letter was written', () => {
   const UNWANTED = { kind: 'refused', status: null, error: 'the user does not want this any more' }
   const GONE = { kind: 'refused', status: null, error: 'the user is gone' }
   const DELIVERED = { kind: 'delivered', status: null }
@@ -162,7 +162,7 @@ describe('what has changed since a letter was written (N1, N2, U8)', () => {
   const prefer = (recap: string[]) =>
     tenant.app('PATCH', '/users/ada/preferences', { notifications: { recap } })
 
-  it('N1: nobody gets an email who has unsubscribed, or wants that type otherwise', async () => {
+  it('[N1] nobody gets an email who has unsubscribed, or wants that type otherwise', async () => {
     const { sent, ...bindings } = box()
     const { asked, ...expos } = expo()
     expect((await prefer(['push'])).status).toBe(200)
@@ -177,7 +177,7 @@ describe('what has changed since a letter was written (N1, N2, U8)', () => {
     expect(asked).toEqual([])
   })
 
-  it('N1: an email goes to the present address, a push message to devices that are still the user’s', async () => {
+  it('[N1] an email goes to the present address, a push message to devices that are still the user’s', async () => {
     const { sent, ...bindings } = box()
     const { asked, ...expos } = expo()
     await tenant.app('PATCH', '/users/ada', { email: 'new@b.example', deviceTokens: tokensOf('b', 'd') })
@@ -193,7 +193,7 @@ describe('what has changed since a letter was written (N1, N2, U8)', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('U8: who was erased gets nothing, nor does one who has come back under the same id', async () => {
+  it('[U8] who was erased gets nothing, nor does one who has come back under the same id', async () => {
     const { sent, ...bindings } = box()
     const { asked, ...expos } = expo()
     await tenant.admin('DELETE', '/users/ada')
@@ -204,7 +204,7 @@ describe('what has changed since a letter was written (N1, N2, U8)', () => {
     expect([...sent, ...asked]).toEqual([])
   })
 
-  it('N2: a reminder is sent on its day alone, by the user’s date; all else later too', async () => {
+  it('[N2] a reminder is sent on its day alone, by the user’s date; all else later too', async () => {
     const { sent, ...bindings } = box()
     await tenant.app('PATCH', '/users/ada', { tz: 'Asia/Kathmandu' })
     const hours = (n: number) => n * 3_600_000
@@ -236,8 +236,8 @@ describe('what has changed since a letter was written (N1, N2, U8)', () => {
   })
 })
 
-describe('push (N4, N6)', () => {
-  it('N4: one device is enough; it is carried on to those alone that may be reached later', async () => {
+describe('[N4, N6] push', () => {
+  it('[N4] one device is enough; it is carried on to those alone that may be reached later', async () => {
     const { asked, ...bindings } = expo()
     expect(await carried(push(tokensOf('a', 'b')), bindings)).toEqual({ kind: 'delivered', status: 200 })
     const attempt = await carried(push(tokensOf('a', 'slow', 'big')), bindings)
@@ -257,7 +257,7 @@ describe('push (N4, N6)', () => {
     expect(asked).toHaveLength(4)
   })
 
-  it('N4: each token goes to its provider, and one that is not configured keeps no other from it', async () => {
+  it('[N4] each token goes to its provider, and one that is not configured keeps no other from it', async () => {
     const { asked, ...bindings } = expo()
     const tokens = [...tokensOf('a'), APNS_TOKEN, 'fcm:x']
     expect(await carried(push(tokens), bindings)).toEqual({ kind: 'delivered', status: 200 })
@@ -269,7 +269,7 @@ describe('push (N4, N6)', () => {
     })
   })
 
-  it('N6: a token that is gone is taken from the user, and no other', async () => {
+  it('[N6] a token that is gone is taken from the user, and no other', async () => {
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('a', 'gone', 'b', 'gone') })
     const before = await userOf('ada')
     const attempt = await carried(push(tokensOf('a', 'gone')), expo())
@@ -287,7 +287,7 @@ describe('push (N4, N6)', () => {
     })
   })
 
-  it('N6: nothing that happens to the user meanwhile is lost', async () => {
+  it('[N6] nothing that happens to the user meanwhile is lost', async () => {
     const meanwhile = async () => {
       await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('new', 'gone'), name: 'Ada' })
     }
@@ -298,7 +298,7 @@ describe('push (N4, N6)', () => {
     })
   })
 
-  it('N6: many at once, beside events and changes, all count', async () => {
+  it('[N6] many at once, beside events and changes, all count', async () => {
     await tenant.metric('words')
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf(...names, 'stays') })
@@ -319,7 +319,7 @@ describe('push (N4, N6)', () => {
     expect(at((await tenant.app('GET', '/users/ada/metrics/words')).body, 'current')).toBe(6)
   })
 
-  it('N6, T3: another tenant, and one who has come back under the same id, keep theirs', async () => {
+  it('[N6, T3] another tenant, and one who has come back under the same id, keep theirs', async () => {
     const other = await newTenant()
     await other.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
     await tenant.admin('DELETE', '/users/ada')
@@ -330,7 +330,7 @@ describe('push (N4, N6)', () => {
   })
 })
 
-describe('the log (N4)', () => {
+describe('[N4] the log', () => {
   /** Hands notifications to the tenant's courier, each with its moment, and has it carry what is due. */
   async function told(channel: 'email' | 'push', letters: { at: number; notification: Notification }[]) {
     const destination = { kind: channel, tenantId: tenant.id }
@@ -353,7 +353,7 @@ describe('the log (N4)', () => {
     return z.array(z.record(z.string(), z.unknown())).parse(body)
   }
 
-  it('N4: keeps what would have been sent, to whom and by what, newest first', async () => {
+  it('[N4] keeps what would have been sent, to whom and by what, newest first', async () => {
     const began = systemNow() - 10_000
     const [id] = await told('email', [{ at: began, notification: email() }])
     await told('push', [
@@ -379,7 +379,7 @@ describe('the log (N4)', () => {
     expect(await read('?limit=1')).toMatchObject([{ created: new Date(began + 5).toISOString() }])
   })
 
-  it('N4: tells what became of it', async () => {
+  it('[N4] tells what became of it', async () => {
     const COURIER = new Proxy(env.COURIER, {
       get: (target, name) =>
         name === 'getByName'
@@ -401,7 +401,7 @@ describe('the log (N4)', () => {
     expect(statuses).toEqual(['sent', 'pending', 'sent', 'failed', 'pending'])
   })
 
-  it('N4: any page of it is that part of both channels, newest first', async () => {
+  it('[N4] any page of it is that part of both channels, newest first', async () => {
     const seed = Math.floor(Math.random() * 2 ** 31)
     let state = seed
     const random = (below: number) => {
@@ -435,7 +435,7 @@ describe('the log (N4)', () => {
     }
   })
 
-  it('N4: what some devices have is carried on to the others alone', async () => {
+  it('[N4] what some devices have is carried on to the others alone', async () => {
     const carrier = (attempt: Attempt) => ({ mayRepeat: true, attempt: async () => attempt })
     const rest = JSON.stringify(push(tokensOf('slow'), 1))
     const kept = await runInDurableObject(
@@ -458,14 +458,14 @@ describe('the log (N4)', () => {
     expect(kept).toBe(rest)
   })
 
-  it('U8: goes with an erased user', async () => {
+  it('[U8] goes with an erased user', async () => {
     await told('email', [{ at: systemNow(), notification: email() }])
     expect(await read()).toHaveLength(1)
     await tenant.admin('DELETE', '/users/ada')
     await untilHeld(async () => expect(await read()).toEqual([]))
   })
 
-  it('N4: is empty where nobody was told anything, and a page has its limits', async () => {
+  it('[N4] is empty where nobody was told anything, and a page has its limits', async () => {
     expect(await read()).toEqual([])
     expect(await read('?skip=5')).toEqual([])
     expect((await tenant.admin('GET', '/notifications/log?limit=0&skip=100001')).status).toBe(422)

@@ -52,13 +52,13 @@ describe('what a template may cost', () => {
     ['a wide date', '{{ "2030-01-01" | date: "%999999999d" }}', TOO_MUCH],
     ['much text', `{% for i in (1..5) %}${'x'.repeat(60_000)}{% endfor %}`, 'more than 262144 characters'],
     ['deep conditions', '{% if 1 %}'.repeat(300) + '{% endif %}'.repeat(300), null],
-  ])('N3: %s ends at once', (_name, text, fault) => {
+  ])('[N3] %s ends at once', (_name, text, fault) => {
     const run = () => rendered('html', text, { n: String(HUGE) })
     if (fault === null) expect(run()).toBe('')
     else expect(run).toThrow(expect.objectContaining({ message: expect.stringContaining(fault) }))
   })
 
-  it('N3: what people write is far within it', () => {
+  it('[N3] what people write is far within it', () => {
     const metrics = Array.from({ length: 300 }, (_, n) => ({ key: `m${n}`, change: n }))
     const text =
       '{% for m in metrics %}{% if m.change > 5 %}<li>{{ m.key | upcase }}: {{ m.change }}</li>{% endif %}{% endfor %}'
@@ -66,7 +66,7 @@ describe('what a template may cost', () => {
     expect(rendered('text', 'x'.repeat(65_536))).toHaveLength(65_536)
   })
 
-  it('N3: a text that looks for its ends is read once, whatever is missing', () => {
+  it('[N3] a text that looks for its ends is read once, whatever is missing', () => {
     for (const part of [
       '<',
       '<a',
@@ -87,7 +87,7 @@ describe('what a template may cost', () => {
 })
 
 describe('what a template can reach', () => {
-  it('N3: HTML is escaped unless it is asked for raw, whatever writes it; text is not', () => {
+  it('[N3] HTML is escaped unless it is asked for raw, whatever writes it; text is not', () => {
     const b = '<b>"\'&'
     const safe = '&lt;b&gt;&#34;&#39;&amp;'
     const ways = ['{{ b }}', '{% echo b %}', '{% cycle b %}', '{% liquid echo b %}', '{{ b | append: "" }}']
@@ -99,7 +99,7 @@ describe('what a template can reach', () => {
     expect(rendered('html', '{{ b | raw }}', { b })).toBe(b)
   })
 
-  it('N3: nothing of the run time', () => {
+  it('[N3] nothing of the run time', () => {
     const names = [
       'constructor',
       '__proto__',
@@ -114,7 +114,7 @@ describe('what a template can reach', () => {
     expect(() => rendered('text', '{{ x | divided_by }}', { x: { toString: null } })).not.toThrow(TypeError)
   })
 
-  it('N3: sha256 and hmac_sha256 write the hash in hexadecimal', async () => {
+  it('[N3] sha256 and hmac_sha256 write the hash in hexadecimal', async () => {
     const hex = (hash: ArrayBuffer) =>
       [...new Uint8Array(hash)].map((n) => n.toString(16).padStart(2, '0')).join('')
     const encoder = new TextEncoder()
@@ -141,7 +141,7 @@ describe('what a template can reach', () => {
     )
   })
 
-  it('N3: dates are in UTC, in English', () => {
+  it('[N3] dates are in UTC, in English', () => {
     expect(rendered('text', '{{ d | date: "%A %-d %B %H:%M" }}', { d: '2030-03-01T23:30:00.000Z' })).toBe(
       'Friday 1 March 23:30',
     )
@@ -188,8 +188,8 @@ async function scene(prepare: (tenant: TestTenant) => Promise<unknown>) {
   return { write, user, config }
 }
 
-describe('composing (N3)', () => {
-  it('N3: every documented variable is there', async () => {
+describe('[N3] composing', () => {
+  it('[N3] every documented variable is there', async () => {
     const ids = new Map<string, string>()
     const { write } = await scene(async (tenant) => {
       await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
@@ -241,7 +241,7 @@ describe('composing (N3)', () => {
     expect(write({ ...push, body: back }, occasion).body).toBe('2 5')
   })
 
-  it('N3: a subject is one line, whatever a user is called; the body has no control characters', async () => {
+  it('[N3] a subject is one line, whatever a user is called; the body has no control characters', async () => {
     const { write } = await scene((tenant) =>
       tenant.app('PUT', '/users/ada', {
         name: 'Ada\r\nBcc: eve@b.example\u2028\u0000x',
@@ -257,7 +257,7 @@ describe('composing (N3)', () => {
     expect(write({ title: 'ä'.repeat(999) }).title).toBe(`${'ä'.repeat(249)}…`)
   })
 
-  it('N3: every email has the link once, and the headers of RFC 8058; a push message has neither', async () => {
+  it('[N3] every email has the link once, and the headers of RFC 8058; a push message has neither', async () => {
     const { write } = await scene((tenant) =>
       tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens: ['one', 'two', 'one'] }),
     )
@@ -275,7 +275,7 @@ describe('composing (N3)', () => {
     expect(push).toMatchObject({ channel: 'push', body: 'Hi', headers: {}, tokens: ['one', 'two'], taken: 0 })
   })
 
-  it('N3: a push message fits what providers take', async () => {
+  it('[N3] a push message fits what providers take', async () => {
     const { write } = await scene((tenant) => tenant.app('PUT', '/users/ada', { deviceTokens: ['x'] }))
     for (const text of ['"\\', '😀', 'x', 'ä\n']) {
       const { title, body } = write({ channel: 'push', title: text.repeat(400), body: text.repeat(9_000) })
@@ -286,7 +286,7 @@ describe('composing (N3)', () => {
     }
   })
 
-  it('N3: a template that cannot be rendered comes out with its fault', async () => {
+  it('[N3] a template that cannot be rendered comes out with its fault', async () => {
     const { write } = await scene((tenant) => tenant.app('PUT', '/users/ada', { email: 'ada@b.example' }))
     const fault = expect.stringContaining('subject: it makes too much')
     expect(write({ title: `{% for i in (1..${HUGE}) %}x{% endfor %}` })).toMatchObject({
@@ -322,7 +322,7 @@ describe('the text of an email', () => {
     ['İİİİ<P>a</P><STYLE>b</STYLE>c', 'İİİİ\na\nc'],
     ['<p unclosed', ''],
     ['', ''],
-  ])('N3: %j', (html, text) => {
+  ])('[N3] %j', (html, text) => {
     expect(textOfHtml(html)).toBe(text)
   })
 })

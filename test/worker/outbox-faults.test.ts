@@ -54,7 +54,7 @@ beforeEach(async () => {
   webhook = await subscribe(tenant, '*')
 })
 
-describe('between the commit and the drain (W2)', () => {
+describe('[W2] between the commit and the drain', () => {
   it('the message of the queue is lost: the event has happened, and the cron trigger has it told', async () => {
     expect((await tenant.event('steps', 'ada', 1)).status).toBe(201)
     expect(await waiting()).toBe(2)
@@ -66,7 +66,7 @@ describe('between the commit and the drain (W2)', () => {
     ])
   })
 
-  it('C1: moving the clock has told first what waits, as of the time at which it was due', async () => {
+  it('[C1] moving the clock has told first what waits, as of the time at which it was due', async () => {
     const now = Math.ceil(Date.now() / 60_000) * 60_000 + 60_000
     const put = (ms: number) => tenant.admin('PUT', '/test-clock', { now: new Date(ms).toISOString() })
     await put(now)
@@ -112,7 +112,7 @@ describe('between the commit and the drain (W2)', () => {
   })
 })
 
-describe('in the middle of a drain (W2, W5)', () => {
+describe('[W2, W5] in the middle of a drain', () => {
   it.each([0, 1, 2, 3, 4])('D1 fails at its write %i, after it or before: all is told once', async (n) => {
     for (const goesThrough of [true, false]) {
       const user = `user-${goesThrough}`
@@ -145,7 +145,7 @@ describe('in the middle of a drain (W2, W5)', () => {
     expect(await told()).toHaveLength(2)
   })
 
-  it('W4: a courier that can’t be reached holds up nobody else, and misses nothing', async () => {
+  it('[W4] a courier that can’t be reached holds up nobody else, and misses nothing', async () => {
     const other = await subscribe(tenant, '*')
     const COURIER = new Proxy(env.COURIER, {
       get: (target, name) =>
@@ -169,7 +169,7 @@ describe('in the middle of a drain (W2, W5)', () => {
     expect([(await lettersOf(other)).length, (await told()).length, await waiting()]).toEqual([450, 450, 0])
   })
 
-  it('G2: what is too much for one row goes in several, in order; an event is never refused for it', async () => {
+  it('[G2] what is too much for one row goes in several, in order; an event is never refused for it', async () => {
     const keys = Array.from({ length: 40 }, (_, n) => ({ key: `k${n}`, name: `K${n}`, type: 'user' }))
     const made = (await tenant.admin('POST', '/attributes', keys)).body
     const ids = keys.slice(0, 20).map((_, n) => at(made, 'created', n, 'id'))

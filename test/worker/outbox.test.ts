@@ -72,8 +72,8 @@ beforeEach(async () => {
   await move(9 * HOUR)
 })
 
-describe('who is told (W1, W2)', () => {
-  it('W2: nothing is written while nobody listens, nor of what nobody listens to', async () => {
+describe('[W1, W2] who is told', () => {
+  it('[W2] nothing is written while nobody listens, nor of what nobody listens to', async () => {
     await pointsFor('xp')
     await tenant.event('steps', 'ada', 1)
     const inactive = await tenant.create('/webhooks', {
@@ -87,7 +87,7 @@ describe('who is told (W1, W2)', () => {
     expect([await told(inactive), await told(other)]).toEqual([[], []])
   })
 
-  it('W2: two webhooks are told of their own types, with the same ids', async () => {
+  it('[W2] two webhooks are told of their own types, with the same ids', async () => {
     const [all, some] = [await subscribe(tenant, '*'), await subscribe(tenant, 'streak.started')]
     await pointsFor('xp')
     await tenant.event('steps', 'ada', 1)
@@ -96,7 +96,7 @@ describe('who is told (W1, W2)', () => {
     expect(await told(some)).toEqual(letters.filter(({ event }) => event === 'streak.started'))
   })
 
-  it('W2: a refused event tells nothing, and a replay nothing more', async () => {
+  it('[W2] a refused event tells nothing, and a replay nothing more', async () => {
     const all = await subscribe(tenant, '*')
     await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
     const { status } = await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
@@ -109,8 +109,8 @@ describe('who is told (W1, W2)', () => {
 /** What is told of streaks; what is told at a time of the day is no part of it. */
 const OF_STREAKS = EVENT_TYPES.filter((type) => type.startsWith('streak.'))
 
-describe('streaks (W6)', () => {
-  it('W6: started at 1, extended beyond, lost with its length', async () => {
+describe('[W6] streaks', () => {
+  it('[W6] started at 1, extended beyond, lost with its length', async () => {
     const all = await subscribe(tenant, ...OF_STREAKS)
     await tenant.event('steps', { id: 'ada', email: 'ada@example.com', tz: 'Europe/Berlin' }, 1)
     await tenant.event('steps', 'ada', 1)
@@ -130,7 +130,7 @@ describe('streaks (W6)', () => {
     expect(new Set(letters.map(({ subject }) => subject)).size).toBe(1)
   })
 
-  it('W6: a freeze that is earned, granted or consumed; not the initial ones, nor pauses and restores', async () => {
+  it('[W6] a freeze that is earned, granted or consumed; not the initial ones, nor pauses and restores', async () => {
     const all = await subscribe(tenant, ...OF_STREAKS)
     const freezes = { initial: 1, max: 5, autoEarnInterval: 3, autoEarnAmount: 2 }
     await tenant.admin('PATCH', '/streaks/settings', { freezes })
@@ -165,7 +165,7 @@ describe('streaks (W6)', () => {
     expect((await told(all)).length).toBe(6)
   })
 
-  it('W6, U7: whoever switches streaks off hears nothing more of them', async () => {
+  it('[W6, U7] whoever switches streaks off hears nothing more of them', async () => {
     const all = await subscribe(tenant, ...OF_STREAKS)
     const freezes = { initial: 0, max: 5, autoEarnInterval: 1, autoEarnAmount: 1 }
     await tenant.admin('PATCH', '/streaks/settings', { freezes })
@@ -176,7 +176,7 @@ describe('streaks (W6)', () => {
     expect(types(await told(all))).toEqual(['streak.started'])
   })
 
-  it('S9: a switch of the frequency tells nothing', async () => {
+  it('[S9] a switch of the frequency tells nothing', async () => {
     const all = await subscribe(tenant, ...OF_STREAKS)
     await tenant.event('steps', 'ada', 1)
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
@@ -185,8 +185,8 @@ describe('streaks (W6)', () => {
   })
 })
 
-describe('achievements (W6)', () => {
-  it('W6: completed by an event, by its key, composites too; never when backdated (A4)', async () => {
+describe('[W6] achievements', () => {
+  it('[W6, A4] completed by an event, by its key, composites too; never when backdated', async () => {
     const all = await subscribe(tenant, '*')
     const first = await tenant.create('/achievements', {
       key: 'first',
@@ -233,7 +233,7 @@ describe('achievements (W6)', () => {
   })
 })
 
-describe('points (W5, W6)', () => {
+describe('[W5, W6] points', () => {
   const points = (letters: readonly HeldLetter[]) =>
     letters
       .filter(({ event }) => event === 'points.changed')
@@ -244,7 +244,7 @@ describe('points (W5, W6)', () => {
         z.array(z.unknown()).parse(at(body, 'points', 'awards')).length,
       ])
 
-  it('W5: the first change at once, then one in 15 minutes with all that happened since, and none without', async () => {
+  it('[W5] the first change at once, then one in 15 minutes with all that happened since, and none without', async () => {
     const changed = await subscribe(tenant, 'points.changed')
     await pointsFor('xp')
     await tenant.event('steps', 'ada', 1)
@@ -262,7 +262,7 @@ describe('points (W5, W6)', () => {
     expect(await rowsOf('points_told')).toMatchObject([{ due_at: null }])
   })
 
-  it('W5: each user and each system has a quarter of an hour of its own', async () => {
+  it('[W5] each user and each system has a quarter of an hour of its own', async () => {
     const changed = await subscribe(tenant, 'points.changed')
     await pointsFor('xp')
     await pointsFor('gems', 3)
@@ -274,7 +274,7 @@ describe('points (W5, W6)', () => {
     ).toEqual(['ada gems', 'ada xp', 'bob gems', 'bob xp'])
   })
 
-  it('W5: parallel events are told of once now and once later, and nothing is left out', async () => {
+  it('[W5] parallel events are told of once now and once later, and nothing is left out', async () => {
     const changed = await subscribe(tenant, 'points.changed')
     await pointsFor('xp')
     await Promise.all(Array.from({ length: 20 }, () => tenant.event('steps', 'ada', 1)))
@@ -285,7 +285,7 @@ describe('points (W5, W6)', () => {
     expect(told20.length).toBeLessThanOrEqual(2)
   })
 
-  it('W5: what happened while nobody listened is not told', async () => {
+  it('[W5] what happened while nobody listened is not told', async () => {
     await pointsFor('xp')
     const before = await subscribe(tenant, 'points.changed')
     await tenant.event('steps', 'ada', 1)
@@ -298,7 +298,7 @@ describe('points (W5, W6)', () => {
     expect(points(await told(changed))).toEqual([[600, 10, 70, 1]])
   })
 
-  it('W6: points.level_changed by points, up and down, never by editing levels; points.changed has the level, too', async () => {
+  it('[W6] points.level_changed by points, up and down, never by editing levels; points.changed has the level, too', async () => {
     const all = await subscribe(tenant, 'points.level_changed', 'points.changed')
     const system = await pointsFor('xp')
     await tenant.create(`/points/${system}/levels`, { key: 'one', name: 'One', points: 10 })
@@ -331,7 +331,7 @@ describe('points (W5, W6)', () => {
     )
   })
 
-  it('W5, W6: ticks tell of points and levels', async () => {
+  it('[W5, W6] ticks tell of points and levels', async () => {
     const all = await subscribe(tenant, 'points.level_changed', 'points.changed')
     const system = await tenant.create('/points', { name: 'Energy', key: 'energy' })
     await tenant.create(`/points/${system}/levels`, { key: 'one', name: 'One', points: 10 })
@@ -355,7 +355,7 @@ describe('points (W5, W6)', () => {
   })
 })
 
-it('C1: after the test clock is taken away, points are told within 15 minutes again', async () => {
+it('[C1] after the test clock is taken away, points are told within 15 minutes again', async () => {
   await subscribe(tenant, 'points.changed')
   await pointsFor('xp')
   await tenant.event('steps', 'ada', 1)

@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 
 describe('points systems', () => {
-  it('G10: carry their defaults, and all that was given', async () => {
+  it('[G10] carry their defaults, and all that was given', async () => {
     const { tenant } = await setup()
     const { status, body } = await tenant.admin('POST', '/points', [
       { key: 'a', name: 'A' },
@@ -110,7 +110,7 @@ describe('points systems', () => {
     })
   })
 
-  it('G7: come with levels, boosts and triggers, each whole or not at all', async () => {
+  it('[G7] come with levels, boosts and triggers, each whole or not at all', async () => {
     const { tenant, metric, plan } = await setup()
     await tenant.app('PUT', '/users/ada', {})
     const trigger = { type: 'metric', points: 5, metricId: metric, metricThreshold: 10 }
@@ -222,7 +222,7 @@ describe('points systems', () => {
     expect(pick(list((await tenant.app('GET', '/points/w/levels')).body), 'key')).toEqual(['one', 'two'])
   })
 
-  it('G9: a deleted one stops appearing and acting at once, with all that is in it; the history stays', async () => {
+  it('[G9] a deleted one stops appearing and acting at once, with all that is in it; the history stays', async () => {
     const { tenant, metric, system, path } = await setup()
     await tenant.create(`${path}/triggers`, {
       type: 'metric',
@@ -265,7 +265,7 @@ describe('points systems', () => {
     })
   })
 
-  it('G3: wrong fields are 422, each named, nested ones too', async () => {
+  it('[G3] wrong fields are 422, each named, nested ones too', async () => {
     const { tenant } = one
     const before = await everything()
     const { status, body } = await tenant.admin('POST', '/points', [
@@ -303,7 +303,7 @@ describe('points systems', () => {
 })
 
 describe('levels', () => {
-  it('P9, G5: equal keys or equal points in a system are issues, also within one request and after a change', async () => {
+  it('[P9, G5] equal keys or equal points in a system are issues, also within one request and after a change', async () => {
     const { tenant, path } = await setup()
     const { status, body } = await tenant.admin('POST', `${path}/levels`, [
       { key: 'a', name: 'A', points: 0 },
@@ -358,7 +358,7 @@ describe('levels', () => {
 })
 
 describe('triggers', () => {
-  it('P3: of every type are stored with the fields of the type, inactive unless said', async () => {
+  it('[P3] of every type are stored with the fields of the type, inactive unless said', async () => {
     const { tenant, metric, plan, page, path } = await setup()
     const user = [{ attributeId: plan, attributeValue: 'pro' }]
     const event = [{ attributeId: page, attributeValue: '' }]
@@ -445,7 +445,7 @@ describe('triggers', () => {
     ])
   })
 
-  it('P3: points are whole, not 0 and within ±1,000,000; each type needs its fields', async () => {
+  it('[P3] points are whole, not 0 and within ±1,000,000; each type needs its fields', async () => {
     const { tenant, metric, path } = one
     const before = await everything()
     const good = { type: 'metric', points: 1, metricId: metric, metricThreshold: 1 }
@@ -484,7 +484,7 @@ describe('triggers', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('G7: an unknown reference is an issue, and so is a change that leaves a type without its fields', async () => {
+  it('[G7] an unknown reference is an issue, and so is a change that leaves a type without its fields', async () => {
     const { tenant, metric, plan, page, path } = await setup()
     const good = { type: 'metric', points: 1, metricId: metric, metricThreshold: 1 }
     const filter = (attributeId: string) => [{ attributeId, attributeValue: 'x' }]
@@ -576,7 +576,7 @@ describe('triggers', () => {
 })
 
 describe('boosts', () => {
-  it('P5: multiplier above 0, not 1, below 100; start and end are dates in order; userId or userAttributes, not both', async () => {
+  it('[P5] multiplier above 0, not 1, below 100; start and end are dates in order; userId or userAttributes, not both', async () => {
     const { tenant, plan, path } = one
     await tenant.app('PUT', '/users/ada', {})
     const before = await everything()
@@ -616,7 +616,7 @@ describe('boosts', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('G7: issues name the boost twice, as id and boostId; on create by index', async () => {
+  it('[G7] issues name the boost twice, as id and boostId; on create by index', async () => {
     const { tenant, plan, page, path } = await setup()
     await tenant.app('PUT', '/users/ada', {})
     const good = { name: 'B', start: '2026-01-01', multiplier: 2 }

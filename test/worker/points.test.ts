@@ -54,8 +54,8 @@ afterAll(forgetTime)
 const today = dateAt(NOON)
 const daysFrom = (days: number) => dateAt(NOON + days * DAY)
 
-describe('metric triggers (P1)', () => {
-  it('P1: fires once for each multiple of the threshold that the highest total passes', async () => {
+describe('[P1] metric triggers', () => {
+  it('[P1] fires once for each multiple of the threshold that the highest total passes', async () => {
     const { tenant } = await setup([{ points: 3, metricThreshold: 10 }])
     const steps: [number, unknown][] = [
       [9, null],
@@ -78,7 +78,7 @@ describe('metric triggers (P1)', () => {
     expect(pick(awards, 'total')).toEqual([15, 12, 9, 3])
   })
 
-  it('P1: below zero nothing fires, and the first multiple is counted from 0', async () => {
+  it('[P1] below zero nothing fires, and the first multiple is counted from 0', async () => {
     const { tenant } = await setup([{ points: 1, metricThreshold: 2 }])
     for (const [value, outcome] of [
       [-5, null],
@@ -88,7 +88,7 @@ describe('metric triggers (P1)', () => {
       expect(await send(tenant, value)).toEqual(outcome)
   })
 
-  it('P1: one award per trigger and event, in order of creation; active ones only (P3)', async () => {
+  it('[P1, P3] one award per trigger and event, in order of creation; active ones only', async () => {
     const { tenant, path, ids, trigger } = await setup([
       { points: 2, metricThreshold: 1 },
       { points: 5, metricThreshold: 3 },
@@ -114,7 +114,7 @@ describe('metric triggers (P1)', () => {
     expect(pick((await read(tenant)).awards, 'awarded')).toEqual([-4, 5, 100, 10, 14])
   })
 
-  it('P1: an event-attribute filter counts matching events only, on its own, while it is active', async () => {
+  it('[P1] an event-attribute filter counts matching events only, on its own, while it is active', async () => {
     const { tenant, path, page, trigger } = await setup()
     const filter = [{ attributeId: page, attributeValue: 'home' }]
     const id = await tenant.create(
@@ -138,7 +138,7 @@ describe('metric triggers (P1)', () => {
     expect(await send(tenant, 1, 'ada', home)).toEqual([4, 1])
   })
 
-  it('P2: user-attribute filters must all match, by the attributes after the upsert', async () => {
+  it('[P2] user-attribute filters must all match, by the attributes after the upsert', async () => {
     const { tenant, path, plan, trigger } = await setup()
     const team = await tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })
     const filters: Filter[] = [
@@ -154,10 +154,10 @@ describe('metric triggers (P1)', () => {
   })
 })
 
-describe('boosts (P5)', () => {
+describe('[P5] boosts', () => {
   const boost = (fields: object) => ({ name: 'B', start: '2020-01-01', ...fields })
 
-  it('P5: those for everyone, for attributes and the own ones multiply together, positive awards only', async () => {
+  it('[P5] those for everyone, for attributes and the own ones multiply together, positive awards only', async () => {
     const { tenant, path, plan } = await setup([{ points: 10 }])
     await tenant.app('PUT', '/users/ada', {})
     expect(await send(tenant, 1)).toEqual([10, 10])
@@ -195,7 +195,7 @@ describe('boosts (P5)', () => {
     expect(pick((await tenant.app('GET', '/users/ada/points/xp/boosts')).body, 'id')).toEqual([pro])
   })
 
-  it('P5: an own boost counts in the next event of an app that remembers the configuration', async () => {
+  it('[P5] an own boost counts in the next event of an app that remembers the configuration', async () => {
     const { tenant, path } = await setup([{ points: 10 }])
     const other = tenant.through(newApp())
     expect(await send(other, 1)).toEqual([10, 10])
@@ -207,7 +207,7 @@ describe('boosts (P5)', () => {
     expect(await send(other, 1)).toEqual([70, 10])
   })
 
-  it('P5: rounding is down unless all that apply agree; whole results stay', async () => {
+  it('[P5] rounding is down unless all that apply agree; whole results stay', async () => {
     const cases: [number, [number, string][], number][] = [
       [10, [[1.1, 'up']], 11],
       [
@@ -285,7 +285,7 @@ describe('boosts (P5)', () => {
     expect(outcome).toEqual(cases.map(([, , points]) => points))
   })
 
-  it('P5: applies once to points × firings, and never to a negative award', async () => {
+  it('[P5] applies once to points × firings, and never to a negative award', async () => {
     const { tenant } = await setup([{ points: 3 }, { points: -1, metricThreshold: 5 }], {
       boosts: [boost({ multiplier: 1.5 })],
     })
@@ -297,7 +297,7 @@ describe('boosts (P5)', () => {
     )
   })
 
-  it("P5: applies on the local dates from start to end, both included, by the user's zone", async () => {
+  it("[P5] applies on the local dates from start to end, both included, by the user's zone", async () => {
     const { tenant, path } = await setup([{ points: 10 }])
     for (const [tz, offset] of [
       ['Pacific/Kiritimati', 14],
@@ -332,8 +332,8 @@ describe('boosts (P5)', () => {
   })
 })
 
-describe('caps, floors and blocks (P6–P8, G11)', () => {
-  it('P6: cap at maxPoints, floor at 0; awarded is what was applied, and 0 is not recorded', async () => {
+describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
+  it('[P6] cap at maxPoints, floor at 0; awarded is what was applied, and 0 is not recorded', async () => {
     const { tenant, id, path, trigger } = await setup([{ points: 7 }], { maxPoints: 10 })
     const minus = await tenant.create(`${path}/triggers`, trigger({ points: -100, metricThreshold: 3 }))
     expect(await send(tenant, 1)).toEqual([7, 7])
@@ -358,7 +358,7 @@ describe('caps, floors and blocks (P6–P8, G11)', () => {
     )
   })
 
-  it('P6: up and down in one event are both recorded, in order, each against the total at that point', async () => {
+  it('[P6] up and down in one event are both recorded, in order, each against the total at that point', async () => {
     const { tenant } = await setup([{ points: -3 }, { points: 8 }, { points: -5 }], { maxPoints: 6 })
     const { body } = await tenant.event('words', 'ada', 1)
     expect(at(body, 'points', 'xp')).toMatchObject({
@@ -381,7 +381,7 @@ describe('caps, floors and blocks (P6–P8, G11)', () => {
     })
   })
 
-  it('P7: a block refuses the whole event where the total at its turn would go below zero, and not at zero', async () => {
+  it('[P7] a block refuses the whole event where the total at its turn would go below zero, and not at zero', async () => {
     const { tenant } = await setup([
       { points: 4 },
       { points: -5, metricThreshold: 2, blockIfOutOfPoints: true },
@@ -409,7 +409,7 @@ describe('caps, floors and blocks (P6–P8, G11)', () => {
     expect(Object.keys(Object(body))).toEqual(['error'])
   })
 
-  it('G11: totals stop at 2,147,483,647', async () => {
+  it('[G11] totals stop at 2,147,483,647', async () => {
     const { tenant } = await setup([{ points: 1_000_000 }], {
       boosts: [{ name: 'B', start: '2020-01-01', multiplier: 99 }],
     })
@@ -423,10 +423,10 @@ describe('caps, floors and blocks (P6–P8, G11)', () => {
   })
 })
 
-describe('levels (P9)', () => {
+describe('[P9] levels', () => {
   const level = (key: string, points: number) => ({ key, name: key.toUpperCase(), points })
 
-  it('P9: the highest that the total reaches; in an answer only when it changed, null when lost', async () => {
+  it('[P9] the highest that the total reaches; in an answer only when it changed, null when lost', async () => {
     const { tenant, path } = await setup([{ points: 10 }, { points: -95, metricThreshold: 11 }], {
       levels: [level('two', 50), level('one', 20), level('three', 100)],
     })
@@ -460,8 +460,8 @@ describe('levels (P9)', () => {
   })
 })
 
-describe('reading awards (P10)', () => {
-  it('P10: newest first, 10 unless asked, at most 100; each with its trigger as it was when it fired', async () => {
+describe('[P10] reading awards', () => {
+  it('[P10] newest first, 10 unless asked, at most 100; each with its trigger as it was when it fired', async () => {
     const { tenant, metric, path, ids, plan, page } = await setup([{ points: 1 }])
     for (let n = 0; n < 12; n += 1) await send(tenant, 1)
     const first = (await read(tenant)).awards
@@ -523,7 +523,7 @@ describe('reading awards (P10)', () => {
     expect(Object.keys(awards[1].trigger)).not.toContain('eventAttributes')
   })
 
-  it('P10: a user known without awards is 200 with total 0; an unknown one, or system, 404', async () => {
+  it('[P10] a user known without awards is 200 with total 0; an unknown one, or system, 404', async () => {
     const { tenant } = await setup([{ points: 1 }])
     await tenant.app('PUT', '/users/ada', {})
     const body = await read(tenant)
@@ -543,7 +543,7 @@ describe('reading awards (P10)', () => {
     }
   })
 
-  it('P8: the total is the sum of the awards after any mix, read and answered alike', async () => {
+  it('[P8] the total is the sum of the awards after any mix, read and answered alike', async () => {
     const { tenant } = await setup(
       [
         { points: 7, metricThreshold: 2 },
@@ -572,8 +572,8 @@ describe('reading awards (P10)', () => {
   })
 })
 
-describe('summaries of a system (P11)', () => {
-  it('P11: 0–0 and ten equal ranges up to a power of ten, 10 at least; users without points are in 0–0', async () => {
+describe('[P11] summaries of a system', () => {
+  it('[P11] 0–0 and ten equal ranges up to a power of ten, 10 at least; users without points are in 0–0', async () => {
     const { tenant } = await setup([{ points: 1 }])
     const summary = async (query = '') => (await tenant.app('GET', `/points/xp/summary${query}`)).body
     const ranges = (width: number, users: Record<number, number>) =>
@@ -600,7 +600,7 @@ describe('summaries of a system (P11)', () => {
     expect(await summary()).toEqual(ranges(100_000, { 0: 1, 1: 5, 10: 1 }))
   })
 
-  it('P11: level summary counts users by their level, in order of points; without levels it is 422', async () => {
+  it('[P11] level summary counts users by their level, in order of points; without levels it is 422', async () => {
     const { tenant, path, ids } = await setup([{ points: 10 }])
     const summary = async (query = '') => {
       const { status, body } = await tenant.app('GET', `/points/xp/level-summary${query}`)
@@ -660,7 +660,7 @@ describe('summaries of a system (P11)', () => {
     expect(ids).toHaveLength(1)
   })
 
-  it.each(['summary', 'level-summary'])('P11: %s reads each user once', async (kind) => {
+  it.each(['summary', 'level-summary'])('[P11] %s reads each user once', async (kind) => {
     const { tenant, path } = await setup([{ points: 1 }])
     await tenant.create(`${path}/levels`, { key: 'l', name: 'L', points: 0 })
     const bare = `
@@ -699,7 +699,7 @@ describe('summaries of a system (P11)', () => {
     expect(read).toBeLessThan(3 * 500 + 100)
   })
 
-  it("K3: with an application key userAttributes may only name values that the key's own user has", async () => {
+  it("[K3] with an application key userAttributes may only name values that the key's own user has", async () => {
     const { tenant, path } = await setup([{ points: 1 }])
     await tenant.create('/attributes', { key: 'city', name: 'City', type: 'user' })
     await tenant.create(`${path}/levels`, { key: 'l', name: 'L', points: 0 })
@@ -790,8 +790,8 @@ describe('summaries of a system (P11)', () => {
   })
 })
 
-describe('event summaries (P12)', () => {
-  it('P12, G6: today in daily, weekly and monthly buckets of both kinds, in either spelling of the dates', async () => {
+describe('[P12] event summaries', () => {
+  it('[P12, G6] today in daily, weekly and monthly buckets of both kinds, in either spelling of the dates', async () => {
     const { tenant } = await setup([{ points: 2 }])
     await send(tenant, 3)
     await send(tenant, -1.5)
@@ -835,7 +835,7 @@ describe('event summaries (P12)', () => {
     }
   })
 
-  it('P12: wrong ranges are 422, and all faults are named', async () => {
+  it('[P12] wrong ranges are 422, and all faults are named', async () => {
     const { tenant } = await setup([{ points: 2 }])
     await send(tenant, 3)
     for (const path of ['metrics/words', 'points/xp']) {
@@ -866,7 +866,7 @@ describe('event summaries (P12)', () => {
     }
   })
 
-  it('A6: all metrics of a user, with 0 where unused', async () => {
+  it('[A6] all metrics of a user, with 0 where unused', async () => {
     const { tenant, metric } = await setup()
     await tenant.metric('pages')
     await send(tenant, 2.5)

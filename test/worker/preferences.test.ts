@@ -14,8 +14,8 @@ const settings = (change: unknown) => tenant.admin('PATCH', '/streaks/settings',
 const extended = async (metric: string, value: number) =>
   at((await tenant.event(metric, 'ada', value)).body, 'currentStreak', 'extended')
 
-describe('preferences (U7)', () => {
-  it('U7: are empty at first, and merge per type and per field; an empty list disables a type', async () => {
+describe('[U7] preferences', () => {
+  it('[U7] are empty at first, and merge per type and per field; an empty list disables a type', async () => {
     expect(await read()).toEqual({ notifications: {} })
     const first = await set({ notifications: { recap: ['email'], reactivation: ['push', 'email', 'push'] } })
     expect([first.status, first.body]).toEqual([
@@ -49,14 +49,14 @@ describe('preferences (U7)', () => {
       },
       'streak.metrics',
     ],
-  ])('U7: %j is 422, and changes nothing', async (change, named) => {
+  ])('[U7] %j is 422, and changes nothing', async (change, named) => {
     await settings({ personalisation: true })
     const { status, body } = await set(change)
     expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(named)])
     expect(await read()).toEqual({ notifications: {} })
   })
 
-  it('U7: metrics and mode are 403 while personalisation is off; off again, they are neither shown nor applied', async () => {
+  it('[U7] metrics and mode are 403 while personalisation is off; off again, they are neither shown nor applied', async () => {
     const metrics = [{ key: 'words', threshold: 2 }]
     expect((await set({ streak: { metrics } })).status).toBe(403)
     expect((await set({ streak: { evaluationMode: 'OR' } })).status).toBe(403)
@@ -71,7 +71,7 @@ describe('preferences (U7)', () => {
     expect(await extended('steps', 1)).toBe(true)
   })
 
-  it('U7: AND is ALL, answered as it was set; the metrics are among those that the tenant counts', async () => {
+  it('[U7] AND is ALL, answered as it was set; the metrics are among those that the tenant counts', async () => {
     await settings({
       personalisation: true,
       metrics: [
@@ -98,7 +98,7 @@ describe('preferences (U7)', () => {
     expect(await extended('words', 0.5)).toBe(true)
   })
 
-  it('U7, S10: enabled false makes the streak 0 and silent; on again, the period is as it was, and is not earned again', async () => {
+  it('[U7, S10] enabled false makes the streak 0 and silent; on again, the period is as it was, and is not earned again', async () => {
     expect(await extended('steps', 1)).toBe(true)
     await set({ streak: { enabled: false } })
     expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({
@@ -113,7 +113,7 @@ describe('preferences (U7)', () => {
     expect(await extended('steps', 1)).toBe(false)
   })
 
-  it('S10, P2: however often a user’s own key switches streaks off and on, a period earns its points once', async () => {
+  it('[S10, P2] however often a user’s own key switches streaks off and on, a period earns its points once', async () => {
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     await tenant.create(`/points/${system}/triggers`, {
       ...{ type: 'streak', streakLength: 1, points: 5, status: 'active' },
@@ -132,7 +132,7 @@ describe('preferences (U7)', () => {
     expect((await tenant.as(key, 'GET', '/users/ada/streak')).body).toMatchObject({ length: 1 })
   })
 
-  it('S10, S9: a switch off and on keeps the sums of the period, as a recount has them', async () => {
+  it('[S10, S9] a switch off and on keeps the sums of the period, as a recount has them', async () => {
     await settings({ metrics: [{ key: 'steps', threshold: 5 }] })
     expect(await extended('steps', 4)).toBe(false)
     await set({ streak: { enabled: false } })
@@ -144,7 +144,7 @@ describe('preferences (U7)', () => {
     expect((await tenant.app('GET', '/users/ada/streak')).body).toEqual(live)
   })
 
-  it('G9: a deleted metric leaves a user’s own ones', async () => {
+  it('[G9] a deleted metric leaves a user’s own ones', async () => {
     const id = at((await tenant.admin('GET', '/metrics?limit=100')).body, 2, 'id')
     await settings({ personalisation: true })
     await set({ streak: { metrics: [{ key: 'songs', threshold: 2 }] } })
@@ -154,7 +154,7 @@ describe('preferences (U7)', () => {
     expect(await extended('steps', 1)).toBe(true)
   })
 
-  it('G2, K3: 404 for nobody, 403 for another user’s key, and the own key may', async () => {
+  it('[G2, K3] 404 for nobody, 403 for another user’s key, and the own key may', async () => {
     expect((await tenant.app('GET', '/users/nobody/preferences')).status).toBe(404)
     expect(
       (await tenant.app('PATCH', '/users/nobody/preferences', { streak: { enabled: 'x' } })).status,
@@ -170,7 +170,7 @@ describe('preferences (U7)', () => {
     })
   })
 
-  it('E3: changes of different fields, and events, at once all hold', async () => {
+  it('[E3] changes of different fields, and events, at once all hold', async () => {
     const types = ['achievement_completed', 'recap', 'reactivation', 'streak_reminder']
     await Promise.all(
       types.flatMap((type) => [

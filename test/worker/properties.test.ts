@@ -223,7 +223,7 @@ async function holds(setup: Setup, user: string, answers: readonly Answered[]): 
   }
 }
 
-it('E2–E4, P: bursts of parallel events from two isolates leave what a recount of the log gives', async () => {
+it('[E2, E3, E4] bursts of parallel events from two isolates leave what a recount of the log gives', async () => {
   const seen = { events: 0, replays: 0, refused: 0 }
   const playAndHold = async (plan: Plan) => {
     const setup = await configure()

@@ -20,7 +20,7 @@ import {
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-describe('the erasure of a tenant, broken off (U8)', () => {
+describe('[U8] the erasure of a tenant, broken off', () => {
   it.each([false, true])('when it is accepted, with the write done: %s', async (isDone) => {
     const one = await furnished()
     const names = await namesOf(one)

@@ -36,7 +36,7 @@ import {
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-describe('the erasure of a tenant (U8, T3)', () => {
+describe('[U8, T3] the erasure of a tenant', () => {
   it('leaves nothing anywhere, and other tenants as they were', async () => {
     const [one, other] = [await furnished(), await furnished()]
     const names = await namesOf(one)
@@ -271,7 +271,7 @@ describe('a tenant that is erased in the middle of its work', () => {
   })
 })
 
-it('T3: a tenant of the same customer is a new one', async () => {
+it('[T3] a tenant of the same customer is a new one', async () => {
   const one = await furnished()
   const customerId = `customer-${one.tenant.id}`
   await archive(one.tenant.id)

@@ -94,7 +94,7 @@ async function setUp(): Promise<TestTenant> {
 }
 
 describe('GET /points', () => {
-  it('P13: lists the systems in order of creation, each as it is read alone, and with its key', async () => {
+  it('[P13] lists the systems in order of creation, each as it is read alone, and with its key', async () => {
     await settle()
     const systems = list(await read('/points'))
     expect(keysOf(systems)).toEqual(['xp', 'gems', 'bare'])
@@ -104,7 +104,7 @@ describe('GET /points', () => {
     }
   })
 
-  it('G9: is empty without any, and without a deleted one', async () => {
+  it('[G9] is empty without any, and without a deleted one', async () => {
     expect(await read('/points')).toEqual([])
     const id = await tenant.create('/points', { key: 'xp', name: 'XP' })
     expect(keysOf(await read('/points'))).toEqual(['xp'])
@@ -115,7 +115,7 @@ describe('GET /points', () => {
 
 describe('GET /users/{id}/points', () => {
   it.each(['', '?awards=1', '?awards=2', '?awards=100'])(
-    'P9, P10: has every system as it is read alone: %s',
+    '[P9, P10] has every system as it is read alone: %s',
     async (query) => {
       await settle()
       for (const user of ['ada', 'bob']) {
@@ -129,7 +129,7 @@ describe('GET /users/{id}/points', () => {
     },
   )
 
-  it('P10: a user without awards has totals of 0; an unknown one is 404, a number of awards that can’t be 422', async () => {
+  it('[P10] a user without awards has totals of 0; an unknown one is 404, a number of awards that can’t be 422', async () => {
     await settle()
     expect(list(await read('/users/dov/points')).map((one) => [at(one, 'total'), at(one, 'awards')])).toEqual(
       [
@@ -197,7 +197,7 @@ function countedRows() {
 }
 
 describe('GET /users/{id}/leaderboards', () => {
-  it('L9, L10: has every active leaderboard as it is read alone, finished ones if asked for', async () => {
+  it('[L9, L10] has every active leaderboard as it is read alone, finished ones if asked for', async () => {
     await settle()
     for (const [query, keys] of [
       ['?numEvents=3', ['words', 'daily', 'streaks', 'plans']],
@@ -214,7 +214,7 @@ describe('GET /users/{id}/leaderboards', () => {
     expect(ranks).toEqual([null, 3, 1, 2])
   })
 
-  it('K3, G3: unknown users are 404, wrong queries 422', async () => {
+  it('[K3, G3] unknown users are 404, wrong queries 422', async () => {
     await settle()
     expect((await tenant.app('GET', '/users/nobody/leaderboards')).status).toBe(404)
     const { status, body } = await tenant.app(
@@ -225,7 +225,7 @@ describe('GET /users/{id}/leaderboards', () => {
     expect(at(body, 'error')).toMatch(/includeFinished: .*numEvents: /)
   })
 
-  it('L11: a leaderboard that can’t be reached is left out', async () => {
+  it('[L11] a leaderboard that can’t be reached is left out', async () => {
     await settle()
     const lost = await tenant.admin('GET', '/leaderboards')
     const id = at(lost.body, '1', 'id')
@@ -278,7 +278,7 @@ describe('GET /users/{id}/overview', () => {
   })
 
   it.each(['daily', 'weekly', 'monthly'])(
-    'S6: has the past of a %s streak, wherever the user is',
+    '[S6] has the past of a %s streak, wherever the user is',
     async (frequency) => {
       await tenant.metric('words')
       await tenant.admin('PATCH', '/streaks/settings', { frequency })
@@ -361,7 +361,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     )
   const linkIn = (headers: Headers) => /^<([^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
 
-  it('L6: the largest first, equals in order of their values; only ranked users count', async () => {
+  it('[L6] the largest first, equals in order of their values; only ranked users count', async () => {
     await grouped(['city', 'plan'], { maxParticipants: 2 })
     const [free, pro] = [
       { city: 'Washington, DC', plan: 'free' },
@@ -385,7 +385,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     expect(sizes(await read('/leaderboards/board/groups'))).toContain('city:Bonn plan:pro 1')
   })
 
-  it('O3: pages by the Link header, to the end, each group once', async () => {
+  it('[O3] pages by the Link header, to the end, each group once', async () => {
     await grouped(['city'])
     const names = Array.from({ length: 7 }, (_, n) => `"c ${n}é`)
     await score([...names, names[4] ?? ''].map((city) => ({ city })))
@@ -417,7 +417,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     }
   })
 
-  it('L2, L8: of a run, final ones too, in which an erased user counts no more', async () => {
+  it('[L2, L8] of a run, final ones too, in which an erased user counts no more', async () => {
     await grouped(['city'], { runUnit: 'day', runInterval: 1 })
     await score([{ city: 'Rome' }, { city: 'Rome' }, { city: 'Oslo' }])
     const [today, before] = [dateAt(now), dateAt(now - DAY)]
@@ -431,7 +431,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     expect((await tenant.app('GET', `/leaderboards/board/groups?run=${before}`)).status).toBe(404)
   })
 
-  it('S10: none on a streak board while streaks are off', async () => {
+  it('[S10] none on a streak board while streaks are off', async () => {
     await tenant.metric('words')
     const city = await attribute('city')
     const item = { key: 'board', name: 'B', status: 'active', rankBy: 'streak', breakdownAttributes: [city] }
@@ -442,7 +442,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     expect(await read('/leaderboards/board/groups')).toEqual([])
   })
 
-  it('L6, L9, G3: without breakdown 422, hidden 404, and wrong queries are 422', async () => {
+  it('[L6, L9, G3] without breakdown 422, hidden 404, and wrong queries are 422', async () => {
     await settle()
     expect(await tenant.app('GET', '/leaderboards/words/groups')).toMatchObject({
       status: 422,
@@ -456,7 +456,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     expect((await tenant.app('GET', '/leaderboards/plans/groups?limit=101')).status).toBe(422)
   })
 
-  it('L5: a group has as many users as may be ranked in it', async () => {
+  it('[L5] a group has as many users as may be ranked in it', async () => {
     const board = await grouped(['city'])
     await score([{ city: 'Rome' }])
     const object = env.LEADERBOARD.getByName(board)
@@ -483,7 +483,7 @@ describe('GET /streaks/pauses', () => {
   }
   const pauses = (query: string) => tenant.admin('GET', `/streaks/pauses${query}`)
 
-  it('G7: the pauses of a user as they were created, oldest first, without deleted ones', async () => {
+  it('[G7] the pauses of a user as they were created, oldest first, without deleted ones', async () => {
     for (const id of ['ada', 'bob']) await tenant.app('PUT', `/users/${id}`, {})
     const made: unknown[] = []
     for (const start of [9, 3, 6]) made.push(...(await create(pause('ada', start, start + 1))))
@@ -496,7 +496,7 @@ describe('GET /streaks/pauses', () => {
     expect((await pauses('?userId=nobody')).body).toEqual([])
   })
 
-  it('G3: needs a user, and names every fault', async () => {
+  it('[G3] needs a user, and names every fault', async () => {
     const { status, body } = await pauses('?limit=0')
     expect(status).toBe(422)
     expect(at(body, 'error')).toMatch(/userId: /)
@@ -504,7 +504,7 @@ describe('GET /streaks/pauses', () => {
     expect((await pauses('?userId=a&userId=b')).status).toBe(422)
   })
 
-  it('U8: somebody who comes back has none of those from before', async () => {
+  it('[U8] somebody who comes back has none of those from before', async () => {
     await tenant.app('PUT', '/users/ada', {})
     await create(pause('ada', 1, 2))
     await tenant.admin('DELETE', '/users/ada')
@@ -513,7 +513,7 @@ describe('GET /streaks/pauses', () => {
   })
 })
 
-describe('who may read (K3)', () => {
+describe('[K3] who may read', () => {
   it('an application key reads what is configured, and all of its own user; never another one', async () => {
     await settle()
     const key = await tenant.key('ada')

@@ -157,7 +157,7 @@ const bare = (n: number): Bare => ({
 })
 const many = Array.from({ length: 10_001 }, (_, n) => bare(n))
 
-describe('P11: what reads all users of a tenant', () => {
+describe('[P11] what reads all users of a tenant', () => {
   it('counts ranges and levels in parts of at most 20,000 users, each in a round trip of its own, as in one piece', async () => {
     await fill(many)
     const { DB, seen } = watched()

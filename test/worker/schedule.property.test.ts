@@ -182,7 +182,7 @@ function awaited(occasion: OracleOccasion): unknown[] {
   }
 }
 
-it('N2: users are told what is due at the times of their days, each once', async () => {
+it('[N2] users are told what is due at the times of their days, each once', async () => {
   // These are the same in each run: they have everything that this is about.
   for (const world of fc.sample(worlds, { numRuns: 3, seed: 1 })) await holds(world)
   const { recap, reactivation, streak_reminder, moved } = seen

@@ -73,7 +73,7 @@ const template = (tenant: TestTenant, type: string, channel: string, body = 'b')
     status: 'active',
   })
 
-describe('a step of the schedule, done badly (N2, C2)', () => {
+describe('[N2, C2] a step of the schedule, done badly', () => {
   it('done again with what was due before, and six at once: each is told once', async () => {
     const tenant = await reminded()
     await stealthily(TODAY)
@@ -115,7 +115,7 @@ describe('a step of the schedule, done badly (N2, C2)', () => {
     expect(await told(tenant)).toEqual([`${REMINDER} ada`, `${REMINDER} bob`])
   })
 
-  it('S11: who has come back to a day that is not extended yet is reminded, although a later one counts', async () => {
+  it('[S11] who has come back to a day that is not extended yet is reminded, although a later one counts', async () => {
     const tenant = await reminded()
     // It is noon; in Kiritimati, 14 hours ahead, the next day has begun.
     await tenant.event('m', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
@@ -125,7 +125,7 @@ describe('a step of the schedule, done badly (N2, C2)', () => {
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])
   })
 
-  it('U8: with somebody erased between read and write: nothing is kept of them', async () => {
+  it('[U8] with somebody erased between read and write: nothing is kept of them', async () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
     await stealthily(TODAY)
     const { DB } = faulty(async (run, write) => {
@@ -169,7 +169,7 @@ describe('a step of the schedule, done badly (N2, C2)', () => {
   })
 })
 
-describe('how many are told at once (N2, C2)', () => {
+describe('[N2, C2] how many are told at once', () => {
   it.each([499, 500, 501, 999, 1_001])('with %i beside one: each once, in full steps', async (count) => {
     const tenant = await reminded()
     await manyUsers(tenant, count)
@@ -233,8 +233,8 @@ async function manyUsers(tenant: TestTenant, count: number): Promise<void> {
     .run()
 }
 
-describe('who is told (N1, N5)', () => {
-  it('N5: nothing is scheduled while no template is active and no webhook listens', async () => {
+describe('[N1, N5] who is told', () => {
+  it('[N5] nothing is scheduled while no template is active and no webhook listens', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     await tenant.event('m', 'ada', 1)
@@ -245,7 +245,7 @@ describe('who is told (N1, N5)', () => {
     expect(await toldOf(tenant, 'emails.')).toEqual([])
   })
 
-  it('N5: webhooks need the preference and the subscription, no address, and no control group', async () => {
+  it('[N5] webhooks need the preference and the subscription, no address, and no control group', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     for (const id of ['plain', 'off', 'push', 'unsubscribed']) await tenant.event('m', id, 1)
@@ -268,7 +268,7 @@ describe('who is told (N1, N5)', () => {
     expect(at(message?.body, 'streak', 'streakHistory')).toHaveLength(7)
   })
 
-  it('N1: letters go by each channel that has a template and a place to go to', async () => {
+  it('[N1] letters go by each channel that has a template and a place to go to', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     const users = [
@@ -291,7 +291,7 @@ describe('who is told (N1, N5)', () => {
     ])
   })
 
-  it('N2, N3: a recap by email says what the period has brought, and what there was at its end', async () => {
+  it('[N2, N3] a recap by email says what the period has brought, and what there was at its end', async () => {
     const tenant = await newTenant()
     const metricId = await tenant.metric('m')
     await tenant.metric('unused')
@@ -322,7 +322,7 @@ describe('who is told (N1, N5)', () => {
     expect(letter?.body.body).toContain(`${monday} m 2.25 3.75 xp 20 30.`)
   })
 
-  it('N2: a paused streak is not reminded of, one with a freeze is', async () => {
+  it('[N2] a paused streak is not reminded of, one with a freeze is', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 1, max: 2 } })
@@ -347,7 +347,7 @@ const zones = async (tenant: TestTenant) =>
 const spelled = (tenant: TestTenant, id: string, tz: string) =>
   env.DB.prepare('UPDATE users SET tz = ?3 WHERE tenant_id = ?1 AND id = ?2').bind(tenant.id, id, tz).run()
 
-describe('when they are told (N2)', () => {
+describe('[N2] when they are told', () => {
   it('nothing from before somebody wanted it; what is wanted later begins then', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')

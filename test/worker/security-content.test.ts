@@ -59,12 +59,12 @@ describe('template injection and render bombs', () => {
     ['many cases', often(`{% case 1 %}{% when 2${', 2'.repeat(20_000)} %}{% endcase %}`), TOO_MUCH],
     ['many turns', often(`{% cycle 1${', 1'.repeat(20_000)} %}`), TOO_MUCH],
     ['a long path', often(`{{ user${'.a'.repeat(30_000)} }}`), TOO_MUCH],
-  ])('N3: %s is too much', (_name, text, fault) => {
+  ])('[N3] %s is too much', (_name, text, fault) => {
     expect(text.length).toBeLessThan(70_000)
     expect(() => render(text)).toThrow(fault)
   })
 
-  it('N3: what a user is called is never read as Liquid, nor as HTML, nor as a header', async () => {
+  it('[N3] what a user is called is never read as Liquid, nor as HTML, nor as a header', async () => {
     const name =
       '{{ user.email }}{% for i in (1..9) %}x{% endfor %}<img src=x onerror=alert(1)>\r\nBcc: eve@b.example'
     await tenant.app('PUT', '/users/eve', { name, email: 'eve@b.example' })
@@ -124,7 +124,7 @@ describe('mass assignment', () => {
   const forged = async () =>
     JSON.stringify(await everything()).match(/forged|evil\.example|00000000beef|946684800000/g)
 
-  it('U5: users, events and preferences take their own fields and no others', async () => {
+  it('[U5] users, events and preferences take their own fields and no others', async () => {
     const { id: _id, metrics: _metrics, ...more } = SECRET_FIELDS
     const own = await tenant.key('mass')
     const [first, second] = [
@@ -148,7 +148,7 @@ describe('mass assignment', () => {
     expect(await forged()).toBeNull()
   })
 
-  it('G3: what admins create has ids, times, tenants and secrets of ours', async () => {
+  it('[G3] what admins create has ids, times, tenants and secrets of ours', async () => {
     const items: [string, object][] = [
       ['/metrics', { key: 'm', name: 'M' }],
       ['/attributes', { key: 'a', name: 'A', type: 'user' }],
@@ -183,7 +183,7 @@ describe('mass assignment', () => {
 })
 
 describe('JSON depth and size', () => {
-  it('G2: the limit counts bytes that come, also in pieces, and whatever length is told beside Transfer-Encoding', async () => {
+  it('[G2] the limit counts bytes that come, also in pieces, and whatever length is told beside Transfer-Encoding', async () => {
     const pieces = (count: number) => {
       let left = count
       return new ReadableStream<Uint8Array>({
@@ -201,7 +201,7 @@ describe('JSON depth and size', () => {
     expect((await send(17, { 'transfer-encoding': 'chunked', 'content-length': '2' })).status).toBe(413)
   })
 
-  it('G3: deep JSON is 4xx on both interfaces, and no key of it reaches a prototype', async () => {
+  it('[G3] deep JSON is 4xx on both interfaces, and no key of it reaches a prototype', async () => {
     const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000)
     const asAdmin = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
     for (const raw of [
@@ -248,7 +248,7 @@ describe('secrets in logs and errors', () => {
     FCM_SERVICE_ACCOUNT: '{"private_key":"hush8"}',
   }
 
-  it('G2: neither the variables nor keys, links and secrets are in a log line or an answer, however a request ends', async () => {
+  it('[G2] neither the variables nor keys, links and secrets are in a log line or an answer, however a request ends', async () => {
     const answers: string[] = []
     const failing = new Proxy(env.DB, {
       get: (target, name) =>
@@ -345,7 +345,7 @@ describe('secrets in logs and errors', () => {
 })
 
 describe('unsubscribe link forgery', () => {
-  it("N3, T3: a link is signed by its own tenant's secret, for its user alone, and is void once the tenant is archived", async () => {
+  it("[N3, T3] a link is signed by its own tenant's secret, for its user alone, and is void once the tenant is archived", async () => {
     const [mine, theirs] = [await newTenant(), await newTenant()]
     const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: 'B' }
     for (const one of [mine, theirs]) {

@@ -25,7 +25,7 @@ const corsOf = ({ headers }: Pick<Response, 'headers'>) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'))
 
 describe('timing-safe comparison', () => {
-  it('K1: is of whole texts, of any length, and says the same as ===', () => {
+  it('[K1] is of whole texts, of any length, and says the same as ===', () => {
     const texts = ['', 'a', 'b', 'ab', 'a\u0000', 'ä', 'a\u0308', '\ufffd', 'x'.repeat(99_999)]
     for (const one of texts) {
       for (const two of texts) {
@@ -34,7 +34,7 @@ describe('timing-safe comparison', () => {
     }
   })
 
-  it('K1, N3: decides on the first admin key, on the hash of the body of others, and on links', async () => {
+  it('[K1, N3] decides on the first admin key, on the hash of the body of others, and on links', async () => {
     const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual')
     const compared = () =>
       compare.mock.calls.splice(0).map((pair) => pair.map((one) => new TextDecoder().decode(one)))
@@ -60,7 +60,7 @@ describe('timing-safe comparison', () => {
 const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: '{{ unsubscribeUrl }}' }
 
 describe('key and tenant confusion', () => {
-  it('T2: a key of one tenant opens no other, however that one is called', async () => {
+  it('[T2] a key of one tenant opens no other, however that one is called', async () => {
     const named = `customer-${other.id}`
     for (const name of [other.id, other.id.toUpperCase(), ` ${other.id} `, named, ` ${named}\t`]) {
       expect([name, await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': name })]).toEqual([
@@ -103,7 +103,7 @@ describe('key and tenant confusion', () => {
     expect(await status('/v1/users/ada', { 'x-api-key': key }, 'GET', off)).toBe(401)
   })
 
-  it('K3: a key of one user is for that user to the letter: case, spaces, normal forms and encodings are others', async () => {
+  it('[K3] a key of one user is for that user to the letter: case, spaces, normal forms and encodings are others', async () => {
     const [composed, decomposed] = ['\u00e9', 'e\u0301']
     for (const id of [composed, decomposed]) await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, {})
     const own = await tenant.key(composed)
@@ -154,7 +154,7 @@ describe('key and tenant confusion', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('K3, K4: a record that is neither an admin key nor one of a user opens nothing', async () => {
+  it('[K3, K4] a record that is neither an admin key nor one of a user opens nothing', async () => {
     const kinds = [
       ['application', null, null],
       ['application', tenant.id, null],
@@ -178,7 +178,7 @@ describe('key and tenant confusion', () => {
 describe('header and host tricks', () => {
   const onHost = newApp({ ADMIN_HOST: 'admin.laurel.test' })
 
-  it('G1: no header, and no other spelling of the host, makes an application key an admin key or /v1 the admin interface', async () => {
+  it('[G1] no header, and no other spelling of the host, makes an application key an admin key or /v1 the admin interface', async () => {
     const tricks = {
       'x-forwarded-host': 'admin.laurel.test',
       'x-forwarded-for': '127.0.0.1',
@@ -216,7 +216,7 @@ describe('header and host tricks', () => {
     }
   })
 
-  it('G1, G2: on the admin host every spelling of a path leads to the admin interface, or nowhere', async () => {
+  it('[G1, G2] on the admin host every spelling of a path leads to the admin interface, or nowhere', async () => {
     for (const path of [
       '/v1/attributes',
       '/v1/./attributes',
@@ -254,7 +254,7 @@ describe('header and host tricks', () => {
 })
 
 describe('CORS on admin', () => {
-  it('G8: a preflight gets no CORS header on any spelling of an admin path, on any host, and credentials are never allowed', async () => {
+  it('[G8] a preflight gets no CORS header on any spelling of an admin path, on any host, and credentials are never allowed', async () => {
     const onHost = newApp({ ADMIN_HOST: 'admin.laurel.test' })
     const headers = {
       origin: 'https://evil.example',
@@ -285,7 +285,7 @@ describe('CORS on admin', () => {
 })
 
 describe('SSRF by webhook targets', () => {
-  it('W1: what the rules refuse is refused by create and update, in every place of a list, and nothing of it is stored', async () => {
+  it('[W1] what the rules refuse is refused by create and update, in every place of a list, and nothing of it is stored', async () => {
     const id = await tenant.create('/webhooks', { url: 'https://example.com/', events: ['*'] })
     const before = await everything()
     const good = { url: 'https://example.com/', events: ['*'] }

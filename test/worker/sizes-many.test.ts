@@ -43,7 +43,7 @@ beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
 describe('what is told of a user as large as may be', () => {
-  it('N2: what comes at a time of the day is told some users at a time', async () => {
+  it('[N2] what comes at a time of the day is told some users at a time', async () => {
     const { tenant } = await withLargeUser()
     await tenant.event('m', 'ada', 1)
     const ids = await copies(tenant, 'ada', 9)
@@ -67,7 +67,7 @@ describe('what is told of a user as large as may be', () => {
     await env.DB.prepare('DELETE FROM outbox').run()
   })
 
-  it('W5, W6: points and levels that change by ticks are told, of many users', async () => {
+  it('[W5, W6] points and levels that change by ticks are told, of many users', async () => {
     const { tenant } = await withLargeUser()
     await copies(tenant, 'ada', 9)
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
@@ -93,7 +93,7 @@ describe('what is told of a user as large as may be', () => {
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
   })
 
-  it('W6: many boosts with filters as long as may be are told of some at a time', async () => {
+  it('[W6] many boosts with filters as long as may be are told of some at a time', async () => {
     const tenant = await largeTenant()
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     await subscribe(tenant, 'points.boost_started')
@@ -124,7 +124,7 @@ describe('what is told of a user as large as may be', () => {
     await env.DB.prepare('DELETE FROM outbox').run()
   })
 
-  it('E3: parallel events that each tell of the user all count, and are told', async () => {
+  it('[E3] parallel events that each tell of the user all count, and are told', async () => {
     const { tenant, metric } = await withLargeUser()
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     const levels = Array.from({ length: 12 }, (_, n) => ({ key: `l${n}`, name: 'L', points: n + 1 }))
@@ -149,7 +149,7 @@ describe('what is told of a user as large as may be', () => {
 })
 
 describe('work on many users as large as may be', () => {
-  it('P4, S3, A4: goes on some at a time, to the last of them', async () => {
+  it('[P4, S3, A4] goes on some at a time, to the last of them', async () => {
     const { tenant, metric } = await withLargeUser()
     await tenant.event('m', 'ada', 3)
     await copies(tenant, 'ada', 24)
@@ -192,7 +192,7 @@ describe('work on many users as large as may be', () => {
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
   })
 
-  it('E9: a batch of events of them, each with attributes as long as may be', async () => {
+  it('[E9] a batch of events of them, each with attributes as long as may be', async () => {
     const { tenant } = await withLargeUser()
     const ids = ['ada', ...(await copies(tenant, 'ada', 7))]
     const webhook = await subscribe(tenant, 'streak.started')
@@ -223,7 +223,7 @@ describe('work on many users as large as may be', () => {
 })
 
 describe('what is listed', () => {
-  it('G7: a page of users as large as may be', async () => {
+  it('[G7] a page of users as large as may be', async () => {
     const { tenant } = await withLargeUser()
     const ids = ['ada', ...(await copies(tenant, 'ada', 11))]
     const { DB, most } = measuredD1()
@@ -236,7 +236,7 @@ describe('what is listed', () => {
     expect(most.read).toBeLessThan(MOST)
   })
 
-  it('U8: the export of events with attributes as long as may be', async () => {
+  it('[U8] the export of events with attributes as long as may be', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     const items = Array.from({ length: 100 }, (_, n) => ({ key: `e${n}`, name: 'E', type: 'event' }))
@@ -298,7 +298,7 @@ describe('leaderboards whose groups are as long as may be', () => {
     return { tenant, metric, board, ids, values }
   }
 
-  it('L3, L12: everybody is counted, in as many parts as there is room for; the export has all runs (U8)', async () => {
+  it('[L3, L12, U8] everybody is counted, in as many parts as there is room for; the export has all runs', async () => {
     const { tenant, board, ids } = await withGroups(100)
     await tenant.admin('PATCH', '/leaderboards', [{ id: board, status: 'active' }])
     const ranked = () =>
@@ -330,7 +330,7 @@ describe('leaderboards whose groups are as long as may be', () => {
     expect(places[0]?.group).toEqual(breakdown.map(() => GROWING.control.repeat(1_000)))
   })
 
-  it('W5: who has another rank is told of whole, however large', async () => {
+  it('[W5] who has another rank is told of whole, however large', async () => {
     const { tenant, metric } = await withLargeUser()
     const ids = ['ada', ...(await copies(tenant, 'ada', 9))]
     const item = { key: 'board', name: 'Board', rankBy: 'metric', metricId: metric }
@@ -369,7 +369,7 @@ describe('leaderboards whose groups are as long as may be', () => {
 })
 
 describe('calls and parameters', () => {
-  it('E3: commands of a user go through the lane in as many calls as they need', async () => {
+  it('[E3] commands of a user go through the lane in as many calls as they need', async () => {
     const tenant = await largeTenant()
     await fill(tenant, 'ada', GROWING.control)
     const calls: number[] = []

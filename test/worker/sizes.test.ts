@@ -45,7 +45,7 @@ const silently = (tenant: TestTenant, id: string) =>
   tenant.admin('PATCH', '/webhooks', [{ id, status: 'inactive' }])
 
 describe('what is told of a user as large as may be', () => {
-  it('W2: an event that completes many achievements has them told, the user once', async () => {
+  it('[W2] an event that completes many achievements has them told, the user once', async () => {
     const { tenant, metric } = await withLargeUser()
     await achievements(tenant, metric, 30)
     const webhook = await subscribe(tenant, 'achievement.completed')
@@ -66,7 +66,7 @@ describe('what is told of a user as large as may be', () => {
     expect([await count(tenant, 'outbox'), await lettersOf(webhook)]).toEqual([0, []])
   })
 
-  it('U8: the export has all that was told of them', async () => {
+  it('[U8] the export has all that was told of them', async () => {
     const tenant = await newTenant()
     await tenant.app('PUT', '/users/ada', {})
     const webhookId = await subscribe(tenant, 'streak.lost')
@@ -88,7 +88,7 @@ describe('what is told of a user as large as may be', () => {
     expect((await tenant.admin('GET', `/webhooks/${webhookId}/deliveries?limit=100`)).body).toHaveLength(29)
   })
 
-  it('N2: notices are told some at a time, and hold up nothing (C1)', async () => {
+  it('[N2, C1] notices are told some at a time, and hold up nothing', async () => {
     const { tenant, metric } = await withLargeUser()
     await achievements(tenant, metric, 9)
     const webhook = await subscribe(tenant, 'emails.achievement_due')
@@ -112,7 +112,7 @@ describe('what is told of a user as large as may be', () => {
 })
 
 describe('work on many users as large as may be', () => {
-  it('U8: parked events and those that wait are exported whole', async () => {
+  it('[U8] parked events and those that wait are exported whole', async () => {
     const { tenant } = await withLargeUser(GROWING.quote)
     const user = { id: 'ada', attributes: largeValues(GROWING.quote) }
     const events = Array.from({ length: 8 }, (_, n) => ({ key: 'm', user, value: n + 1 }))
@@ -147,7 +147,7 @@ describe('work on many users as large as may be', () => {
 })
 
 describe('what is listed', () => {
-  it('N4: a page of the log, of emails as long as may be', async () => {
+  it('[N4] a page of the log, of emails as long as may be', async () => {
     const tenant = await newTenant()
     const body = GROWING.wide.repeat(262_144)
     const common = { userId: 'ada', iid: 'i', type: 'recap', title: 't', body, headers: {} }
@@ -205,7 +205,7 @@ describe('leaderboards whose groups are as long as may be', () => {
     return { tenant, metric, board, ids, values }
   }
 
-  it('L11: changes of many users are delivered in calls that are short enough, and so are repairs', async () => {
+  it('[L11] changes of many users are delivered in calls that are short enough, and so are repairs', async () => {
     const { tenant, metric, board } = await withGroups(1)
     await tenant.admin('PATCH', '/leaderboards', [{ id: board, status: 'active' }])
     const context = contextOf(tenant.id)
@@ -255,7 +255,7 @@ describe('leaderboards whose groups are as long as may be', () => {
 })
 
 describe('calls and parameters', () => {
-  it('N2: what many users have gained is asked for in parameters that are short enough', async () => {
+  it('[N2] what many users have gained is asked for in parameters that are short enough', async () => {
     const tenant = await newTenant()
     const metrics = new Map(
       Array.from(
@@ -269,7 +269,7 @@ describe('calls and parameters', () => {
     expect((await activeBetween(db, users, { start: 1, end: 7 })).size).toBe(0)
   })
 
-  it('G2: a user for whom no row has room is refused, and nothing is stored', async () => {
+  it('[G2] a user for whom no row has room is refused, and nothing is stored', async () => {
     const tenant = await largeTenant()
     await tenant.metric('m')
     await tenant.event('m', { id: 'ada', attributes: { a000: 'short' } }, 1)
@@ -287,7 +287,7 @@ describe('calls and parameters', () => {
     expect((await tenant.app('GET', '/users/ada/metrics/m')).body).toMatchObject({ current: 1 })
   })
 
-  it('U8: the erasure of a user with any number of keys', async () => {
+  it('[U8] the erasure of a user with any number of keys', async () => {
     const tenant = await newTenant()
     await tenant.app('PUT', '/users/ada', {})
     await env.DB.prepare(

@@ -49,8 +49,8 @@ const cut = () =>
     REPAIRS: new Proxy(env.REPAIRS, { get: () => () => Promise.reject(new Error('unreachable')) }),
   })
 
-describe('boards by streak (L3)', () => {
-  it('L3: one that is activated later has the lengths of then, whenever they began', async () => {
+describe('[L3] boards by streak', () => {
+  it('[L3] one that is activated later has the lengths of then, whenever they began', async () => {
     await act('ada')
     await move(1, 9)
     await act('ada')
@@ -59,7 +59,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['ada 2', 'bob 1'])
   })
 
-  it('L12: a change that was lost is found by the next one, and within the hour', async () => {
+  it('[L12] a change that was lost is found by the next one, and within the hour', async () => {
     await create()
     await tenant.through(cut()).event('steps', 'ada', 1)
     await tenant.through(cut()).event('steps', 'bob', 1)
@@ -76,7 +76,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['ada 3', 'bob 2'])
   })
 
-  it('L3, L8: after its end nothing counts any more, also where a recount comes later', async () => {
+  it('[L3, L8] after its end nothing counts any more, also where a recount comes later', async () => {
     await create({ end: date(1) })
     await act('ada')
     await act('bob')
@@ -93,7 +93,7 @@ describe('boards by streak (L3)', () => {
     expect(at(body, 'status')).toBe('finished')
   })
 
-  it('L4, L8: who was first by the end stays first, also where a recount finds the streak extended since', async () => {
+  it('[L4, L8] who was first by the end stays first, also where a recount finds the streak extended since', async () => {
     await create({ end: date(1) })
     await act('bob')
     await act('ada')
@@ -109,7 +109,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(lengths)
   })
 
-  it('L3, L8: what extends a week’s streak after the end does not count, although the week began before', async () => {
+  it('[L3, L8] what extends a week’s streak after the end does not count, although the week began before', async () => {
     const weekday = (days: number) => new Date(start + days * DAY).getUTCDay()
     const end = [1, 2].find((days) => weekday(days) !== 0) ?? 1
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
@@ -122,7 +122,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['bob 1'])
   })
 
-  it('L12, S9: a recount that an event has made is found within the hour', async () => {
+  it('[L12, S9] a recount that an event has made is found within the hour', async () => {
     // The three days are of one month.
     while (new Date(start).getUTCDate() > 26) start += DAY
     await create()
@@ -147,7 +147,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['bob 3', 'ada 1'])
   })
 
-  it('L4, L12, S8: a restored length was reached when it was restored, also where a recount comes later', async () => {
+  it('[L4, L12, S8] a restored length was reached when it was restored, also where a recount comes later', async () => {
     const board = await create({ end: date(9) })
     for (const [day, user] of [
       [0, 'bob'],
@@ -165,7 +165,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['ada 2', 'bob 2'])
   })
 
-  it('L4, L12: a streak that is lost and begun anew by one event reaches its length anew', async () => {
+  it('[L4, L12] a streak that is lost and begun anew by one event reaches its length anew', async () => {
     const board = await create({ end: date(9) })
     await act('ada')
     // The event is faster than the Timekeeper, which would have taken the length away at midnight.
@@ -179,7 +179,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['bob 1', 'ada 1'])
   })
 
-  it('L4, L12, S10: one that was switched off is not ranked; on again, it was reached then, also where a recount comes later', async () => {
+  it('[L4, L12, S10] one that was switched off is not ranked; on again, it was reached then, also where a recount comes later', async () => {
     const board = await create({ end: date(9) })
     const turn = (enabled: boolean) => tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled } })
     await act('ada')
@@ -200,7 +200,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['ada 2', 'bob 1'])
   })
 
-  it('L8, S10: one that is switched off after the end stays ranked, also where a recount comes later', async () => {
+  it('[L8, S10] one that is switched off after the end stays ranked, also where a recount comes later', async () => {
     await create({ end: date(1) })
     await act('ada')
     await act('bob')
@@ -212,7 +212,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(['ada 2', 'bob 1'])
   })
 
-  it('L4, L12, S11: a length that is back after a journey was reached then, also where a recount comes later', async () => {
+  it('[L4, L12, S11] a length that is back after a journey was reached then, also where a recount comes later', async () => {
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
     const board = await create({ end: date(30) })
     const sunday = (7 - new Date(start).getUTCDay()) % 7
@@ -235,7 +235,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(ranked)
   })
 
-  it('L4, L12, S9: a length that was counted anew was reached when the log says, also where a recount comes later', async () => {
+  it('[L4, L12, S9] a length that was counted anew was reached when the log says, also where a recount comes later', async () => {
     const isSunday = new Date(start).getUTCDay() === 0
     const monday = isSunday ? 1 : 0
     const board = await create({ end: date(9) })
@@ -257,7 +257,7 @@ describe('boards by streak (L3)', () => {
     expect(await page()).toEqual(inTheirWeek)
   })
 
-  it('L6: broken down by an attribute; whoever moves takes the length along', async () => {
+  it('[L6] broken down by an attribute; whoever moves takes the length along', async () => {
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await create({ breakdownAttributes: [plan] })
     await tenant.event('steps', { id: 'ada', attributes: { plan: 'free' } }, 1)
@@ -268,7 +268,7 @@ describe('boards by streak (L3)', () => {
     expect(await page('?userAttributes=plan:pro')).toEqual(['ada 1', 'bob 1'])
   })
 
-  it('L10: the history of a place tells the day of the loss', async () => {
+  it('[L10] the history of a place tells the day of the loss', async () => {
     await create()
     await act('ada')
     await move(1, 9)
@@ -285,7 +285,7 @@ describe('boards by streak (L3)', () => {
   })
 })
 
-describe('while streaks are off for the tenant (S10)', () => {
+describe('[S10] while streaks are off for the tenant', () => {
   const streaks = async (enabled: boolean) =>
     expect((await tenant.admin('PATCH', '/streaks/settings', { enabled })).status).toBe(200)
   const place = async (user: string, key = 'flames') =>
@@ -347,7 +347,7 @@ describe('while streaks are off for the tenant (S10)', () => {
     expect([await page(group), await page(several)]).toEqual([['ada 1'], ['ada 1']])
   })
 
-  it('L10: the history of a place tells when it was taken away and given back', async () => {
+  it('[L10] the history of a place tells when it was taken away and given back', async () => {
     await ranked()
     await streaks(false)
     await move(3, 9)
@@ -364,7 +364,7 @@ describe('while streaks are off for the tenant (S10)', () => {
     ])
   })
 
-  it('L8: the same on boards that are final, or become so meanwhile', async () => {
+  it('[L8] the same on boards that are final, or become so meanwhile', async () => {
     await ranked({ end: date(1) })
     await create({ key: 'longer', end: date(3) })
     await move(2, 13)

@@ -77,8 +77,8 @@ const alive = async (tenant: TestTenant) =>
 const due = (tenant: TestTenant) =>
   rows(tenant, "SELECT due_at AS due FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks'")
 
-describe('a midnight of many (S3)', () => {
-  it('S3: in chunks of a thousand, two rows for each streak that is lost, and none for whoever keeps it', async () => {
+describe('[S3] a midnight of many', () => {
+  it('[S3] in chunks of a thousand, two rows for each streak that is lost, and none for whoever keeps it', async () => {
     const tenant = await newTenant()
     await streakers(tenant, 2_600, 300)
     const kept = await rows(
@@ -99,7 +99,7 @@ describe('a midnight of many (S3)', () => {
     expect(await due(tenant)).toEqual([{ due: midnight + DAY }])
   })
 
-  it('C2: a step that is done again, or by six at once, does nothing twice', async () => {
+  it('[C2] a step that is done again, or by six at once, does nothing twice', async () => {
     const tenant = await newTenant()
     await streakers(tenant, 5)
     const steps = await Promise.all(
@@ -112,7 +112,7 @@ describe('a midnight of many (S3)', () => {
     expect(await due(tenant)).toEqual([])
   })
 
-  it('C2: a crash before the write, or after it: what is left is done by the next one', async () => {
+  it('[C2] a crash before the write, or after it: what is left is done by the next one', async () => {
     const tenant = await newTenant()
     await streakers(tenant, 3)
     const before = faulty(() => Promise.reject(lost()))
@@ -128,7 +128,7 @@ describe('a midnight of many (S3)', () => {
     expect(await ended(tenant)).toHaveLength(3)
   })
 
-  it('E2: events and settings that come between read and write are neither lost nor undone', async () => {
+  it('[E2] events and settings that come between read and write are neither lost nor undone', async () => {
     const tenant = await newTenant()
     await tenant.metric('steps')
     await streakers(tenant, 3)
@@ -143,7 +143,7 @@ describe('a midnight of many (S3)', () => {
     expect(await ended(tenant)).toHaveLength(3)
   })
 
-  it('E2: the configuration moves between read and write: the step is done anew under the new one', async () => {
+  it('[E2] the configuration moves between read and write: the step is done anew under the new one', async () => {
     const tenant = await newTenant()
     await streakers(tenant, 3)
     await env.DB.prepare("UPDATE users SET streak = json_set(streak, '$.freezes', 1) WHERE tenant_id = ?1")
@@ -171,7 +171,7 @@ describe('a midnight of many (S3)', () => {
     expect((await tenant.app('GET', '/users/user00001/streak')).body).toMatchObject({ length: 5, freezes: 0 })
   })
 
-  it('C2: a deadline that an event sets while the step looks for the next one is not forgotten', async () => {
+  it('[C2] a deadline that an event sets while the step looks for the next one is not forgotten', async () => {
     const tenant = await newTenant()
     await tenant.metric('steps')
     await streakers(tenant, 1)
@@ -188,7 +188,7 @@ describe('a midnight of many (S3)', () => {
   })
 })
 
-describe('walks over all users, done badly (A4, S9, C2)', () => {
+describe('[A4, S9, C2] walks over all users, done badly', () => {
   const workOf = async (tenant: TestTenant, kind: DueWork['kind']): Promise<DueWork | undefined> =>
     (await nextWorkOf(contextOf(tenant.id).db)).find((work) => work.kind === kind)
 
@@ -261,7 +261,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     return Array.isArray(body) ? body.map((one) => [at(one, 'completions'), at(one, 'rarity')]) : []
   }
 
-  it('A4: who qualifies has it once, with its points and composites, however often a step is done', async () => {
+  it('[A4] who qualifies has it once, with its points and composites, however often a step is done', async () => {
     const tenant = await qualified(4)
     const work = await workOf(tenant, 'backdate')
     if (work === undefined) throw new Error('nothing is due')
@@ -275,7 +275,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     ])
   })
 
-  it.each(['before', 'after'])('A4, C2: a crash %s the write of a chunk', async (when) => {
+  it.each(['before', 'after'])('[A4, C2] a crash %s the write of a chunk', async (when) => {
     const tenant = await qualified(3)
     const { DB } = faulty(async (run, write) => {
       if (write === 0) {
@@ -293,7 +293,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     ])
   })
 
-  it('A4, E2: an event of a user between read and write: both count, once', async () => {
+  it('[A4, E2] an event of a user between read and write: both count, once', async () => {
     const tenant = await qualified(3)
     const { DB } = faulty(async (run, write) => {
       if (write === 0) await tenant.event('lessons', 'u1', 1)
@@ -303,7 +303,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     expect(await held(tenant)).toEqual(full(3))
   })
 
-  it('A2, A4: one that counts matching events takes in the whole log, and events while it does', async () => {
+  it('[A2, A4] one that counts matching events takes in the whole log, and events while it does', async () => {
     const tenant = await qualified(2, [{}])
     const attributes = { kind: 'long' }
     // As if there before the achievement: visited by the first step, with nothing that matches.
@@ -344,7 +344,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     expect(await held(tenant)).toEqual(all)
   })
 
-  it('A2, G2: matching events that go beyond 64 bits are as much as counts', async () => {
+  it('[A2, G2] matching events that go beyond 64 bits are as much as counts', async () => {
     const tenant = await qualified(1, [{}])
     const attributeId = at((await tenant.admin('GET', '/attributes')).body, 0, 'id')
     const metricId = at((await tenant.admin('GET', '/metrics')).body, 0, 'id')
@@ -361,7 +361,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     expect((await tenant.app('GET', '/users/u0/wrapped?year=1970')).status).toBe(200)
   })
 
-  it('S9, A4: whoever is still of another frequency is counted anew before an achievement is given', async () => {
+  it('[S9, A4] whoever is still of another frequency is counted anew before an achievement is given', async () => {
     const tenant = await newTenant()
     await tenant.metric('lessons')
     await tenant.event('lessons', 'u0', 1)
@@ -379,7 +379,7 @@ describe('walks over all users, done badly (A4, S9, C2)', () => {
     expect((await tenant.app('GET', '/users/u0/streak')).body).toMatchObject({ length: 1 })
   })
 
-  it('S9, C2: a recount that is done twice, or crashes, leaves what the log says', async () => {
+  it('[S9, C2] a recount that is done twice, or crashes, leaves what the log says', async () => {
     const tenant = await newTenant()
     await tenant.metric('lessons')
     for (let n = 0; n < 3; n += 1) await tenant.event('lessons', `u${n}`, 1)

@@ -76,7 +76,7 @@ describe('active streaks', () => {
     expect(await ranked('', await newTenant())).toEqual([])
   })
 
-  it('S3: one whose deadline has passed is judged by the rules, although nobody has judged it yet', async () => {
+  it('[S3] one whose deadline has passed is judged by the rules, although nobody has judged it yet', async () => {
     const change = { freezes: { initial: 0, max: 2, autoEarnInterval: null, autoEarnAmount: 1 } }
     await tenant.admin('PATCH', '/streaks/settings', change)
     await play(0, ['frozen', 'lost', 'paused'], ['frozen', 'lost', 'paused', 'west'])
@@ -131,7 +131,7 @@ describe('active streaks', () => {
     expect(await ranked('?limit=100')).toHaveLength(100)
   })
 
-  it('S1, U7: nobody has one where streaks are off, or where the user wants none', async () => {
+  it('[S1, U7] nobody has one where streaks are off, or where the user wants none', async () => {
     await play(0, ['ada', 'bob'])
     await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: false } })
     expect(await ranked()).toEqual([['ada', 1]])
@@ -159,7 +159,7 @@ describe('the longest streaks', () => {
     expect(await ranked('?type=longest&limit=1')).toEqual([['bob', 4]])
   })
 
-  it('S8: a restored one counts with its whole length', async () => {
+  it('[S8] a restored one counts with its whole length', async () => {
     await play(0, ['ada'], ['ada'], ['ada'], [], [], ['ada'])
     await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
     await play(6, ['ada'])
@@ -169,7 +169,7 @@ describe('the longest streaks', () => {
     expect(await ranked('?type=longest')).toEqual([['ada', 4]])
   })
 
-  it('S9: after a switch of the frequency they are counted from the log', async () => {
+  it('[S9] after a switch of the frequency they are counted from the log', async () => {
     await play(0, ['ada'], ['ada'], [], [], [], [], [], ['ada', 'bob'], ['bob'], ['bob'])
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
     await move(10)
@@ -226,7 +226,7 @@ describe('a ranking', () => {
     }
   })
 
-  it('K3: may be read by an application key', async () => {
+  it('[K3] may be read by an application key', async () => {
     await play(0, ['ada', 'bob'])
     const { status, body } = await tenant.as(await tenant.key('ada'), 'GET', '/streaks/rankings')
     expect([status, body]).toEqual([
@@ -249,7 +249,7 @@ describe('a ranking', () => {
     expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(named)])
   })
 
-  it('P11: costs no row of a user who has no streak, where the streaks that users have are asked for', async () => {
+  it('[P11] costs no row of a user who has no streak, where the streaks that users have are asked for', async () => {
     await play(0, ['ada', 'bob'])
     for (let n = 0; n < 30; n += 1) await tenant.app('PUT', `/users/idle-${n}`, { name: 'Idle' })
     const { db, cost } = contextOf(tenant.id)

@@ -12,20 +12,20 @@ afterEach(toRealTime)
 
 /** Those of the fixed lives that between them come to everything; the core plays all of them. */
 const PLAYED = [
-  'S10: a user earns a period once, however often the streak is switched off and on',
-  'S10: a tenant’s switch keeps the sums of the period',
-  'S10: events count while streaks are off',
-  'S11: the same, and Tokyo’s date counts',
-  'S11: a hop each evening',
-  'S11: a hop each evening takes freezes, and gives them back',
-  'S11: pauses of a date that is open again count',
-  'S8, S11: restored on a date that is open again',
-  'S9, S11: another frequency on a journey',
+  '[S10] a user earns a period once, however often the streak is switched off and on',
+  '[S10] a tenant’s switch keeps the sums of the period',
+  '[S10] events count while streaks are off',
+  '[S11] the same, and Tokyo’s date counts',
+  '[S11] a hop each evening',
+  '[S11] a hop each evening takes freezes, and gives them back',
+  '[S11] pauses of a date that is open again count',
+  '[S8, S11] restored on a date that is open again',
+  '[S9, S11] another frequency on a journey',
 ]
 /** So many steps, at most, of random lives: each is a dozen requests. */
 const STEPS = 12
 
-describe('S1–S11, P2, L3: a streak over HTTP is at every moment what a recount of the history gives', () => {
+describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, P2, L3] a streak over HTTP is at every moment what a recount of the history gives', () => {
   const seen = nothingSeen()
   const played = new Set<string>()
 

@@ -37,8 +37,8 @@ beforeEach(async () => {
   await move(0, 9)
 })
 
-describe('the settings (S1)', () => {
-  it('S1: have defaults, and are changed field by field', async () => {
+describe('[S1] the settings', () => {
+  it('[S1] have defaults, and are changed field by field', async () => {
     expect((await tenant.admin('GET', '/streaks/settings')).body).toEqual({
       enabled: true,
       frequency: 'daily',
@@ -69,15 +69,15 @@ describe('the settings (S1)', () => {
     [{ metrics: [{ key: 'steps', threshold: 0 }] }, 'metrics.0.threshold'],
     [{ freezes: { initial: 3, max: 2 } }, 'freezes.initial'],
     [{ freezes: { max: 101 } }, 'freezes.max'],
-  ])('S1: %j is 422, and changes nothing', async (change, named) => {
+  ])('[S1] %j is 422, and changes nothing', async (change, named) => {
     const { status, body } = await settings(change)
     expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(named)])
     expect(at((await tenant.admin('GET', '/streaks/settings')).body, 'frequency')).toBe('daily')
   })
 })
 
-describe('extending (S2)', () => {
-  it('S2: the first positive event of a day extends by one, later ones and negative ones change nothing', async () => {
+describe('[S2] extending', () => {
+  it('[S2] the first positive event of a day extends by one, later ones and negative ones change nothing', async () => {
     const first = await tenant.event('steps', 'ada', 1)
     expect(at(first.body, 'currentStreak')).toEqual({
       length: 1,
@@ -98,7 +98,7 @@ describe('extending (S2)', () => {
     expect(at(second.body, 'currentStreak')).toMatchObject({ length: 2, extended: true, expires: date(2) })
   })
 
-  it('S2: thresholds by sums of the day, any of them or all', async () => {
+  it('[S2] thresholds by sums of the day, any of them or all', async () => {
     await settings({
       metrics: [
         { key: 'steps', threshold: 10 },
@@ -118,7 +118,7 @@ describe('extending (S2)', () => {
     expect(await extendedBy('words', 0.5)).toBe(true)
   })
 
-  it('S2, E3: twenty at once extend by one, and exactly one says so', async () => {
+  it('[S2, E3] twenty at once extend by one, and exactly one says so', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => tenant.through(n % 2 ? toApp : newApp()).event('steps', 'ada', 1)),
     )
@@ -126,7 +126,7 @@ describe('extending (S2)', () => {
     expect(await length('ada')).toBe(1)
   })
 
-  it('E4: a replay tells the streak as it is now', async () => {
+  it('[E4] a replay tells the streak as it is now', async () => {
     await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
     await move(1, 9)
     await tenant.event('steps', 'ada', 1)
@@ -134,7 +134,7 @@ describe('extending (S2)', () => {
     expect([status, at(body, 'currentStreak')]).toMatchObject([202, { length: 2, extended: false }])
   })
 
-  it('G9: a deleted metric has no share any more', async () => {
+  it('[G9] a deleted metric has no share any more', async () => {
     const id = await tenant.metric('gone')
     await settings({ metrics: [{ key: 'gone', threshold: 5 }] })
     expect(at((await tenant.event('steps', 'ada', 9)).body, 'currentStreak', 'extended')).toBe(false)
@@ -144,8 +144,8 @@ describe('extending (S2)', () => {
   })
 })
 
-describe('the end of a day (S3)', () => {
-  it('S3: the streak is lost at the user’s midnight by itself, with one row for it, and nobody else is touched', async () => {
+describe('[S3] the end of a day', () => {
+  it('[S3] the streak is lost at the user’s midnight by itself, with one row for it, and nobody else is touched', async () => {
     await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
     await tenant.event('steps', { id: 'bob', tz: 'Asia/Kathmandu' }, 1)
     await tenant.event('steps', 'cleo', 1)
@@ -173,7 +173,7 @@ describe('the end of a day (S3)', () => {
     expect([await length('ada'), await length('cleo')]).toEqual([0, 0])
   })
 
-  it('S3: a reading between the deadline and the tick tells it as it is by the rules', async () => {
+  it('[S3] a reading between the deadline and the tick tells it as it is by the rules', async () => {
     await tenant.event('steps', 'ada', 1)
     await env.DB.prepare('DELETE FROM due_work').run()
     await move(2, 1)
@@ -195,7 +195,7 @@ describe('the end of a day (S3)', () => {
     ])
   })
 
-  it('S3, S7: a freeze is consumed at each midnight that needs one; earned before consumed', async () => {
+  it('[S3, S7] a freeze is consumed at each midnight that needs one; earned before consumed', async () => {
     await settings({ freezes: { initial: 1, max: 2, autoEarnInterval: 3, autoEarnAmount: 1 } })
     await tenant.event('steps', 'ada', 1)
     expect(await streak('ada')).toMatchObject({
@@ -225,7 +225,7 @@ describe('the end of a day (S3)', () => {
     expect(await stored('ada')).toMatchObject({ due: null })
   })
 
-  it('U6: a user is created with the initial freezes, whichever call it is, once', async () => {
+  it('[U6] a user is created with the initial freezes, whichever call it is, once', async () => {
     await settings({ freezes: { initial: 2, max: 3 } })
     await tenant.app('PUT', '/users/ada', { name: 'Ada' })
     await tenant.app('PUT', '/users/ada', { name: 'Ada L' })
@@ -234,7 +234,7 @@ describe('the end of a day (S3)', () => {
     expect([at(await streak('ada'), 'freezes'), at(await streak('bob'), 'freezes')]).toEqual([2, 2])
   })
 
-  it('S3: weeks begin on Monday, months on the first', async () => {
+  it('[S3] weeks begin on Monday, months on the first', async () => {
     await settings({ frequency: 'weekly' })
     await move(6, 23)
     expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
@@ -254,8 +254,8 @@ describe('the end of a day (S3)', () => {
   })
 })
 
-describe('travelling (S4)', () => {
-  it('S4: a date that is skipped is not missed; one that comes twice counts once', async () => {
+describe('[S4] travelling', () => {
+  it('[S4] a date that is skipped is not missed; one that comes twice counts once', async () => {
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     // 23:30 on the first day in Pago Pago (UTC−11); in Kiritimati (UTC+14) it is 00:30, two dates later.
     await move(1, 10.5)
@@ -287,7 +287,7 @@ describe('travelling (S4)', () => {
     })
   })
 
-  it('S11: to Tokyo and back within an evening leaves everything as it was', async () => {
+  it('[S11] to Tokyo and back within an evening leaves everything as it was', async () => {
     const home = 'America/New_York'
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     await move(0, 17)
@@ -308,7 +308,7 @@ describe('travelling (S4)', () => {
     })
   })
 
-  it('S11: a hop each evening does not keep a streak, nor is anything told twice of a date that is open again', async () => {
+  it('[S11] a hop each evening does not keep a streak, nor is anything told twice of a date that is open again', async () => {
     const notices = async () => {
       const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
       return Array.isArray(body) ? body.map((one) => at(one, 'event')).toReversed() : []
@@ -351,7 +351,7 @@ describe('travelling (S4)', () => {
     expect(await notices()).toEqual(['streak.freeze_consumed', 'streak.lost'])
   })
 
-  it('S11, U8: the export has what a journey may give back; a streak that has gone on after one is not over', async () => {
+  it('[S11, U8] the export has what a journey may give back; a streak that has gone on after one is not over', async () => {
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     const exported = async () =>
       at((await tenant.admin('GET', '/users/ada/export')).body, 'streak') ?? 'nothing'
@@ -374,7 +374,7 @@ describe('travelling (S4)', () => {
     expect(await exported()).toMatchObject({ stored: { run: { length: 1 }, journeys: [] }, past: [] })
   })
 
-  it('S10, S11: what an earlier version has stored is read', async () => {
+  it('[S10, S11] what an earlier version has stored is read', async () => {
     const day = Math.floor(start / DAY)
     const run = { started: day - 3, first: day - 3, last: day, marks: '3e1s', length: 3, extended: start }
     await tenant.app('PUT', '/users/ada', { tz: 'UTC' })
@@ -393,7 +393,7 @@ describe('travelling (S4)', () => {
     expect(at((await tenant.event('steps', 'bob', 1)).body, 'currentStreak')).toMatchObject({ length: 1 })
   })
 
-  it('S11: a freeze that is granted on the way stays', async () => {
+  it('[S11] a freeze that is granted on the way stays', async () => {
     await settings({ freezes: { initial: 1, max: 3 } })
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     await settings({ frequency: 'weekly' })
@@ -408,11 +408,11 @@ describe('travelling (S4)', () => {
   })
 })
 
-describe('pauses (S7)', () => {
+describe('[S7] pauses', () => {
   const pause = (userId: string, from: number, to: number) =>
     tenant.admin('POST', '/streaks/pauses', { pauses: [{ userId, start: date(from), end: date(to) }] })
 
-  it('S3, S5, S7: keep the length, and put the expiry off; activity still extends', async () => {
+  it('[S3, S5, S7] keep the length, and put the expiry off; activity still extends', async () => {
     await tenant.event('steps', 'ada', 1)
     const { status, body } = await pause('ada', 1, 3)
     expect([status, body]).toEqual([
@@ -447,7 +447,7 @@ describe('pauses (S7)', () => {
     expect(await length('ada')).toBe(0)
   })
 
-  it('S7: deleting one changes no period that is over', async () => {
+  it('[S7] deleting one changes no period that is over', async () => {
     await tenant.event('steps', 'ada', 1)
     const id = String(at((await pause('ada', 1, 5)).body, 'created', 0, 'id'))
     await move(2, 9)
@@ -461,7 +461,7 @@ describe('pauses (S7)', () => {
     expect(await length('ada')).toBe(0)
   })
 
-  it('S7, G7: one in the past, one of nobody and one beyond all bounds are issues; an end before the start is 422', async () => {
+  it('[S7, G7] one in the past, one of nobody and one beyond all bounds are issues; an end before the start is 422', async () => {
     await tenant.event('steps', 'ada', 1)
     const { status, body } = await tenant.admin('POST', '/streaks/pauses', {
       pauses: [
@@ -479,11 +479,11 @@ describe('pauses (S7)', () => {
   })
 })
 
-describe('freezes by hand (S7)', () => {
+describe('[S7] freezes by hand', () => {
   const grant = (...ids: string[]) =>
     tenant.admin('POST', '/streaks/freezes', { freezes: ids.map((userId) => ({ userId })) })
 
-  it('S7: one each; at the maximum a warning, and 200 when nothing came of it', async () => {
+  it('[S7] one each; at the maximum a warning, and 200 when nothing came of it', async () => {
     await tenant.event('steps', 'ada', 1)
     expect(await grant('ada')).toMatchObject({
       status: 200,
@@ -505,7 +505,7 @@ describe('freezes by hand (S7)', () => {
     expect(await streak('ada')).toMatchObject({ freezes: 2 })
   })
 
-  it('S7, E3: grants and events at once all count', async () => {
+  it('[S7, E3] grants and events at once all count', async () => {
     await settings({ freezes: { initial: 0, max: 20 } })
     await tenant.event('steps', 'ada', 1)
     await Promise.all(
@@ -519,11 +519,11 @@ describe('freezes by hand (S7)', () => {
   })
 })
 
-describe('an admin’s change whose answer is lost (G2)', () => {
+describe('[G2] an admin’s change whose answer is lost', () => {
   const grant = (through: TestTenant) =>
     through.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
 
-  it('G2, S7: is told as what it was, and done once', async () => {
+  it('[G2, S7] is told as what it was, and done once', async () => {
     await settings({ freezes: { max: 5 } })
     await tenant.event('steps', 'ada', 1)
     const { DB, seen } = faulty(async (run) => {
@@ -554,11 +554,11 @@ describe('what an event writes (design)', () => {
   })
 })
 
-describe('restoring (S8)', () => {
+describe('[S8] restoring', () => {
   const restore = (...ids: string[]) =>
     tenant.admin('POST', '/streaks/restore', { users: ids.map((id) => ({ id })) })
 
-  it('S8: the longest of late becomes the length, which expires with the current period', async () => {
+  it('[S8] the longest of late becomes the length, which expires with the current period', async () => {
     for (let day = 0; day < 3; day += 1) {
       await move(day, 9)
       await tenant.event('steps', 'ada', 1)
@@ -581,8 +581,8 @@ describe('restoring (S8)', () => {
   })
 })
 
-describe('another frequency (S9)', () => {
-  it('S9: lengths are counted anew from the log; pauses count, freezes and restores don’t; freezes stay', async () => {
+describe('[S9] another frequency', () => {
+  it('[S9] lengths are counted anew from the log; pauses count, freezes and restores don’t; freezes stay', async () => {
     await settings({ freezes: { initial: 1, max: 5 } })
     for (const [day, hours] of [
       [0, 9],
@@ -611,7 +611,7 @@ describe('another frequency (S9)', () => {
     expect(await streak('ada')).toMatchObject({ length: 1, started: date(14), expires: date(15) })
   })
 
-  it('S9: whoever comes before the background does is counted anew at once', async () => {
+  it('[S9] whoever comes before the background does is counted anew at once', async () => {
     await move(0, 9)
     await tenant.event('steps', 'ada', 1)
     await move(7, 9)
@@ -633,7 +633,7 @@ describe('another frequency (S9)', () => {
     expect(await stored('ada')).toMatchObject({ streak: expect.stringContaining('"weekly"') })
   })
 
-  it('S8: a week that reaches into this year counts', async () => {
+  it('[S8] a week that reaches into this year counts', async () => {
     await settings({ frequency: 'weekly' })
     // To the Monday of the last week of a year that the next one shares.
     const year = new Date(start).getUTCFullYear() + 1
@@ -651,7 +651,7 @@ describe('another frequency (S9)', () => {
     start += (monday + 20) * DAY
   })
 
-  it('S1, S10: off, streaks are 0 and silent; on again, each event has counted, and nothing that ended meanwhile was missed', async () => {
+  it('[S1, S10] off, streaks are 0 and silent; on again, each event has counted, and nothing that ended meanwhile was missed', async () => {
     await tenant.event('steps', 'ada', 1)
     await settings({ enabled: false })
     expect(await streak('ada')).toMatchObject({ length: 0, started: null, expires: null })
@@ -676,7 +676,7 @@ describe('another frequency (S9)', () => {
 })
 
 describe('what else follows streaks', () => {
-  it('P2: a streak trigger fires each time the streak is extended to a multiple', async () => {
+  it('[P2] a streak trigger fires each time the streak is extended to a multiple', async () => {
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     await tenant.create(`/points/${system}/triggers`, {
       type: 'streak',
@@ -694,7 +694,7 @@ describe('what else follows streaks', () => {
     expect(totals).toEqual([{}, 0, {}, 5, {}, 5, {}, 10])
   })
 
-  it('L3, L11: a board by streak follows extensions, losses and restores', async () => {
+  it('[L3, L11] a board by streak follows extensions, losses and restores', async () => {
     const board = { key: 'flames', name: 'Flames', rankBy: 'streak', status: 'active', start: date(-1) }
     await tenant.event('steps', 'bob', 1)
     await tenant.create('/leaderboards', board)
@@ -723,7 +723,7 @@ describe('what else follows streaks', () => {
     expect(await page()).toEqual(['ada 2'])
   })
 
-  it('S6, K3: GET /streaks: longest first, ids never split, unknown ones left out, 403 for others’ keys', async () => {
+  it('[S6, K3] GET /streaks: longest first, ids never split, unknown ones left out, 403 for others’ keys', async () => {
     await tenant.event('steps', 'a,b', 1)
     await tenant.event('steps', 'zoe', 1)
     await move(1, 9)

@@ -42,8 +42,8 @@ const userOf = async (id: string) => {
   return user
 }
 
-describe('templates (N3, G7)', () => {
-  it('G7: are created inactive, listed, read, changed and deleted; an email has a subject, a push message a title', async () => {
+describe('[N3, G7] templates', () => {
+  it('[G7] are created inactive, listed, read, changed and deleted; an email has a subject, a push message a title', async () => {
     const { status, body } = await tenant.admin('POST', PATH, [
       { ...EMAIL, title: 'ignored', userAttributes: null, color: 'ignored' },
       { ...PUSH, status: 'active' },
@@ -103,7 +103,7 @@ describe('templates (N3, G7)', () => {
     [{ ...PUSH, body: '{% include "x" %}' }, ['tag "include" not found']],
     [{ ...PUSH, body: '{% layout "x" %}' }, ['tag "layout" not found']],
     [{ ...PUSH, body: '{% if a %}'.repeat(6_000) }, ['it is nested too deeply']],
-  ])('N3: %j is 422, names the place, and changes nothing', async (item, named) => {
+  ])('[N3] %j is 422, names the place, and changes nothing', async (item, named) => {
     for (const method of ['POST', 'PATCH']) {
       const items = method === 'POST' ? [item] : [{ id: NOBODY, ...item }]
       const { status, body } = await tenant.admin(method, PATH, items)
@@ -115,7 +115,7 @@ describe('templates (N3, G7)', () => {
     expect((await tenant.admin('GET', PATH)).body).toEqual([])
   })
 
-  it('G7: an unknown attribute is an issue, and so is one too many', async () => {
+  it('[G7] an unknown attribute is an issue, and so is one too many', async () => {
     const event = await attribute('device', 'event')
     const { status, body } = await tenant.admin('POST', PATH, [
       { ...EMAIL, userAttributes: [{ attributeId: NOBODY, attributeValue: 'x' }] },
@@ -135,7 +135,7 @@ describe('templates (N3, G7)', () => {
     ])
   })
 
-  it('G9: an attribute that an active template filters by stays; of an inactive one it goes, and keeps it from becoming active', async () => {
+  it('[G9] an attribute that an active template filters by stays; of an inactive one it goes, and keeps it from becoming active', async () => {
     const plan = await attribute('plan')
     const userAttributes = [{ attributeId: plan, attributeValue: 'pro' }]
     const id = await tenant.create(PATH, { ...EMAIL, userAttributes, status: 'active' })
@@ -153,7 +153,7 @@ describe('templates (N3, G7)', () => {
     expect(cleared.body).toMatchObject({ updated: [{ status: 'active', userAttributes: [] }], issues: [] })
   })
 
-  it('N3: the first template gives the tenant a secret for links, which stays; each remembers where it was written through', async () => {
+  it('[N3] the first template gives the tenant a secret for links, which stays; each remembers where it was written through', async () => {
     expect(await secretOf(tenant.id)).toBeNull()
     await Promise.all([tenant.create(PATH, EMAIL), tenant.create(PATH, PUSH)])
     const secret = await secretOf(tenant.id)
@@ -168,7 +168,7 @@ describe('templates (N3, G7)', () => {
     )
   })
 
-  it('N1: the first active template of a type and channel whose filters the user meets is taken', async () => {
+  it('[N1] the first active template of a type and channel whose filters the user meets is taken', async () => {
     const plan = await attribute('plan')
     const filter = (attributeValue: string) => ({ userAttributes: [{ attributeId: plan, attributeValue }] })
     const active = { ...EMAIL, status: 'active' }
@@ -186,7 +186,7 @@ describe('templates (N3, G7)', () => {
     expect(templateFor(config, await userOf('ada'), 'streak_reminder', 'push')).toBeUndefined()
   })
 
-  it('N1: nobody is told who is in the control group, does not want it or cannot be reached', async () => {
+  it('[N1] nobody is told who is in the control group, does not want it or cannot be reached', async () => {
     for (const item of [EMAIL, { ...PUSH, type: 'streak_reminder' }]) {
       await tenant.create(PATH, { ...item, status: 'active' })
     }
@@ -212,8 +212,8 @@ describe('templates (N3, G7)', () => {
   })
 })
 
-describe('the preview (N3)', () => {
-  it('N3: an email comes with subject, HTML, text and the headers of a link; a push message with its title', async () => {
+describe('[N3] the preview', () => {
+  it('[N3] an email comes with subject, HTML, text and the headers of a link; a push message with its title', async () => {
     await tenant.app('PUT', '/users/ada', { name: 'Ada <b>', email: 'ada@b.example' })
     const email = await tenant.create(PATH, { ...EMAIL, body: '<p>Hello {{ user.name }}</p>' })
     const { status, body } = await preview(email, 'ada')
@@ -242,7 +242,7 @@ describe('the preview (N3)', () => {
     })
   })
 
-  it('N3: PUBLIC_URL goes before the address through which a template was written', async () => {
+  it('[N3] PUBLIC_URL goes before the address through which a template was written', async () => {
     await tenant.app('PUT', '/users/ada', {})
     const id = await tenant.create(PATH, { ...EMAIL, body: '{{ unsubscribeUrl }}' })
     const there = tenant.through(newApp({ PUBLIC_URL: 'https://laurel.example/base//' }))
@@ -251,7 +251,7 @@ describe('the preview (N3)', () => {
   })
 
   it.each(['achievement_completed', 'recap', 'reactivation', 'streak_reminder'])(
-    'N3: %s is shown of the real state, and invented where there is none',
+    '[N3] %s is shown of the real state, and invented where there is none',
     async (type) => {
       const words = await tenant.metric('words')
       const item = {
@@ -292,7 +292,7 @@ describe('the preview (N3)', () => {
     },
   )
 
-  it('G2: an unknown template is 404; an unknown user, and what does too much, is 422', async () => {
+  it('[G2] an unknown template is 404; an unknown user, and what does too much, is 422', async () => {
     await tenant.app('PUT', '/users/ada', {})
     expect((await preview(NOBODY, 'ada')).status).toBe(404)
     const id = await tenant.create(PATH, { ...PUSH, body: '{% for i in (1..1000000000) %}x{% endfor %}' })

@@ -310,13 +310,13 @@ afterEach(() => {
   expect(logged).toEqual([])
 })
 
-it('T3: the walk knows every operation of both interfaces, and which are not of a tenant', () => {
+it('[T3] the walk knows every operation of both interfaces, and which are not of a tenant', () => {
   expect(operations.filter(({ account }) => account).map(({ id }) => id)).toEqual(OF_THE_ACCOUNT)
   expect([...calls.keys()].toSorted()).toEqual(ofTenants.map(({ id }) => id).toSorted())
 })
 
 // test/conformance.ts holds each answer of the walk to it, and any other that shows a secret.
-it('K1, W1, N3: operations that answer secrets say so, so that no cache keeps them', () => {
+it('[K1, W1, N3] operations that answer secrets say so, so that no cache keeps them', () => {
   expect(operations.filter(({ secret }) => secret).map(({ id }) => id)).toEqual([
     'admin_users_export',
     'admin_webhooks_create',
@@ -329,7 +329,7 @@ it('K1, W1, N3: operations that answer secrets say so, so that no cache keeps th
   ])
 })
 
-describe('two tenants with the same keys, users and idempotency keys (T3)', () => {
+describe('[T3] two tenants with the same keys, users and idempotency keys', () => {
   let alpha: Side
   let beta: Side
   /** Beta's whole life when there was nobody else. */
@@ -527,7 +527,7 @@ async function twin(points: number) {
 }
 
 describe('two tenants at once', () => {
-  it('T3: 40 parallel events of the same user and key in two tenants, through one app, mix nothing', async () => {
+  it('[T3] 40 parallel events of the same user and key in two tenants, through one app, mix nothing', async () => {
     const [one, two] = [await twin(1), await twin(100)]
     const answers = await Promise.all(
       Array.from({ length: 40 }, async (_, n) => {
@@ -544,7 +544,7 @@ describe('two tenants at once', () => {
     }
   })
 
-  it("T3: settings and an own boost of one tenant's user touch nobody of the same id in another", async () => {
+  it("[T3] settings and an own boost of one tenant's user touch nobody of the same id in another", async () => {
     const [one, two] = [await twin(1), await twin(1)]
     for (const { tenant } of [one, two]) await tenant.app('PUT', '/users/ada', {})
     await one.tenant.admin('PATCH', '/settings', { controlRatio: 100 })
@@ -561,7 +561,7 @@ describe('two tenants at once', () => {
     expect((await two.tenant.admin('GET', '/settings')).body).toMatchObject({ controlRatio: 0 })
   })
 
-  it('T3: what is kept for a while of large tenants, rankings and summaries, is kept for each of them', async () => {
+  it('[T3] what is kept for a while of large tenants, rankings and summaries, is kept for each of them', async () => {
     const [one, two] = [await twin(1), await twin(1)]
     for (const [{ tenant, system }, users, points] of [
       [one, 10_001, 7],
@@ -598,7 +598,7 @@ describe('two tenants at once', () => {
     }
   })
 
-  it('T2: an application key belongs to its tenant: the header may be omitted, and another is 403', async () => {
+  it('[T2] an application key belongs to its tenant: the header may be omitted, and another is 403', async () => {
     const [one, two] = [await twin(1), await twin(1)]
     const key = await one.tenant.key('ada')
     const body = { user: { id: 'ada' }, value: 1 }
@@ -618,11 +618,11 @@ describe('two tenants at once', () => {
   })
 })
 
-describe('with multi-tenancy off (T1)', () => {
+describe('[T1] with multi-tenancy off', () => {
   const off = newApp({ MULTI_TENANCY: 'off' })
   const headers = { 'x-api-key': ADMIN_KEY }
 
-  it('T1: there is one implicit tenant, and a Tenant-ID header is 422, after 401 and 403', async () => {
+  it('[T1] there is one implicit tenant, and a Tenant-ID header is 422, after 401 and 403', async () => {
     const key = crypto.randomUUID()
     const metric = await call(off, 'POST', '/admin/v1/metrics', { body: [{ key, name: 'N' }], headers })
     expect(metric.status).toBe(201)
@@ -671,7 +671,7 @@ describe('with multi-tenancy off (T1)', () => {
     })
   })
 
-  it('T1: the implicit tenant is one of its own: nothing of the others is in it', async () => {
+  it('[T1] the implicit tenant is one of its own: nothing of the others is in it', async () => {
     const { tenant } = await twin(1)
     await tenant.app('PUT', '/users/only-there', {})
     expect((await call(off, 'GET', '/v1/users/only-there', { headers })).status).toBe(404)

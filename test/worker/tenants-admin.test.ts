@@ -29,7 +29,7 @@ async function make(customerId = unused(), name = 'Acme') {
 const metrics = (reference: string, send: Send = toApp) =>
   call(send, 'GET', '/admin/v1/metrics', { headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': reference } })
 
-describe('the management of tenants (T2)', () => {
+describe('[T2] the management of tenants', () => {
   it('creates, shows, lists and updates', async () => {
     const customerId = unused()
     const answer = await tenants('POST', '', [
@@ -82,7 +82,7 @@ describe('the management of tenants (T2)', () => {
     expect((await tenants('GET', `/${id}`)).body).toEqual(before)
   })
 
-  it('a customerId that is taken is an issue, and the others go on (G7)', async () => {
+  it('[G7] a customerId that is taken is an issue, and the others go on', async () => {
     const taken = await make()
     const [twice, other] = [unused(), unused()]
     const answer = await tenants('POST', '', [
@@ -183,7 +183,7 @@ describe('the management of tenants (T2)', () => {
     expect((await metrics(renamed)).body).toEqual([])
   })
 
-  it('a deleted tenant is archived: nobody gets in, it stays to be seen, its identifier is free (T3)', async () => {
+  it('[T3] a deleted tenant is archived: nobody gets in, it stays to be seen, its identifier is free', async () => {
     const { id, customerId } = await make()
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': id }
     const { body } = await call(toApp, 'POST', '/admin/v1/application-api-keys', {
@@ -236,7 +236,7 @@ describe('the management of tenants (T2)', () => {
     await call(single, 'DELETE', `/admin/v1/metrics?ids=${id}`, own)
   })
 
-  it('without multi-tenancy there is nothing to manage, and a Tenant-ID is refused (T1)', async () => {
+  it('[T1] without multi-tenancy there is nothing to manage, and a Tenant-ID is refused', async () => {
     const single = newApp({ MULTI_TENANCY: 'off' })
     for (const [method, path, body] of [
       ['GET', '', undefined],
@@ -270,7 +270,7 @@ describe('the management of tenants (T2)', () => {
   })
 })
 
-describe('what a tenant is called (T2)', () => {
+describe('[T2] what a tenant is called', () => {
   it('costs no round trip where it is known already, and an event only two', async () => {
     const { id, customerId } = await make()
     const { DB, count } = countedD1()

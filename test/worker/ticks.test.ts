@@ -212,7 +212,7 @@ async function manyUsers({ tenant }: Setup, count: number): Promise<void> {
 
 const add = (tenant: TestTenant, value: number, user = 'ada') => tenant.event('words', user, value)
 
-describe('ticks (P4)', () => {
+describe('[P4] ticks', () => {
   it('grant hourly and daily, in order of due time and creation, with the offset of the due time', async () => {
     const setup = await withTicks([{ unit: 'days', points: 100 }, { points: 5 }])
     await setup.tenant.app('POST', '/users', { id: 'bob', tz: 'Asia/Kathmandu' })
@@ -314,7 +314,7 @@ describe('ticks (P4)', () => {
     }
   })
 
-  it('stop at the cap, and cost a user who is there no write (P6)', async () => {
+  it('[P6] stop at the cap, and cost a user who is there no write', async () => {
     const setup = await withTicks([{ points: 4 }], { users: ['ada', 'bob'], maxPoints: 10 })
     await age(setup, 5 * HOUR + MINUTE)
     await allSteps(setup)
@@ -346,7 +346,7 @@ describe('ticks (P4)', () => {
   })
 })
 
-describe('a step of ticks, done badly (P4, C2)', () => {
+describe('[P4, C2] a step of ticks, done badly', () => {
   it('done again with what was due before, does nothing', async () => {
     const setup = await withTicks()
     await age(setup, HOUR + MINUTE)
@@ -459,7 +459,7 @@ describe('a step of ticks, done badly (P4, C2)', () => {
   })
 })
 
-describe('changes of time triggers (P4, G9)', () => {
+describe('[P4, G9] changes of time triggers', () => {
   it('deactivation and deletion: what was due before is granted, then there are no ticks', async () => {
     for (const change of ['deactivate', 'delete', 'delete system'] as const) {
       const setup = await withTicks()
@@ -507,7 +507,7 @@ describe('changes of time triggers (P4, G9)', () => {
     ['a longer one', 1, { timeInterval: 3 }, [3]],
     ['another unit', 3, { timeUnit: 'days', timeInterval: 1 }, []],
   ])(
-    'P4: another interval at the very moment of the creation, %s, has its own ticks',
+    '[P4] another interval at the very moment of the creation, %s, has its own ticks',
     async (_name, interval, change, hours) => {
       const start = Date.now() + DAY
       await moveTo(start)
@@ -561,7 +561,7 @@ describe('changes of time triggers (P4, G9)', () => {
   })
 })
 
-describe('ticks by the test clock (C1, P4)', () => {
+describe('[C1, P4] ticks by the test clock', () => {
   const clock = (tenant: TestTenant, method: string, body?: unknown) =>
     tenant.admin(method, '/test-clock', body)
   const move = async (tenant: TestTenant, to: number) => {

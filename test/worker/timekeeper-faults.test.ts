@@ -97,7 +97,7 @@ async function wasDoneOnce(setup: Setup): Promise<void> {
 }
 
 describe('alarms', () => {
-  it('C2: the alarm was lost: the cron trigger does what is due', async () => {
+  it('[C2] the alarm was lost: the cron trigger does what is due', async () => {
     const setup = await withTicks()
     await stealthily(NOON + HOURS * HOUR)
     expect(await ranking(setup)).toEqual([{ userId: 'ada', rank: 1, value: 10 }])
@@ -108,7 +108,7 @@ describe('alarms', () => {
     await wasDoneOnce(setup)
   })
 
-  it('C2: the cron trigger sets the alarm for what is due within minutes', async () => {
+  it('[C2] the cron trigger sets the alarm for what is due within minutes', async () => {
     const setup = await withBoard()
     expect((await newClock('DELETE')).status).toBe(200)
     const soon = Date.now() + 4 * 60_000
@@ -121,7 +121,7 @@ describe('alarms', () => {
     expect(await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())).toBe(soon)
   })
 
-  it('C2: the alarm comes twice, one after the other and together', async () => {
+  it('[C2] the alarm comes twice, one after the other and together', async () => {
     const setup = await withTicks()
     await stealthily(NOON + HOURS * HOUR)
     await alarm(setup)
@@ -131,7 +131,7 @@ describe('alarms', () => {
     await wasDoneOnce(setup)
   })
 
-  it('C2: the Timekeeper is evicted between alarms, and has forgotten nothing', async () => {
+  it('[C2] the Timekeeper is evicted between alarms, and has forgotten nothing', async () => {
     const setup = await withTicks()
     for (let hour = 1; hour <= HOURS; hour += 1) {
       await evictDurableObject(timekeeperOf(setup))
@@ -141,7 +141,7 @@ describe('alarms', () => {
     await wasDoneOnce(setup)
   })
 
-  it('C1, C2: the clock is moved while alarms and the cron trigger come, and somebody configures', async () => {
+  it('[C1, C2] the clock is moved while alarms and the cron trigger come, and somebody configures', async () => {
     const setup = await withTicks()
     await Promise.all([
       moveTo(NOON + HOURS * HOUR),
@@ -156,7 +156,7 @@ describe('alarms', () => {
     expect(await agrees(setup, { system: setup.system, ...today, max: 500 })).toEqual(RIGHT)
   })
 
-  it('C2: for somebody who is gone, or with nothing due, is nothing', async () => {
+  it('[C2] for somebody who is gone, or with nothing due, is nothing', async () => {
     const { id } = await newTenant()
     expect(await runDurableObjectAlarm(env.TIMEKEEPER.getByName(id))).toBe(false)
     await env.TIMEKEEPER.getByName(id).wake(id, 20)
@@ -173,7 +173,7 @@ const spoil = async (board: string, sql: string) => {
 }
 
 describe('a leaderboard whose upkeep fails', () => {
-  it('C2: keeps no other work from being done, and is tried again', async () => {
+  it('[C2] keeps no other work from being done, and is tried again', async () => {
     const setup = await withTicks()
     const item = { name: 'Bad', key: 'bad', status: 'active', rankBy: 'metric', metricId: setup.metric }
     const bad = await setup.tenant.create('/leaderboards', item)
@@ -200,7 +200,7 @@ describe('a leaderboard whose upkeep fails', () => {
     await agrees(setup, { system: setup.system, ...today })
   })
 
-  it('C1: the clock’s answer doesn’t claim that all was done', async () => {
+  it('[C1] the clock’s answer doesn’t claim that all was done', async () => {
     const setup = await withTicks()
     await spoil(setup.board, "INSERT OR REPLACE INTO notes (name, value) VALUES ('board', 'no JSON')")
     const { id } = await newTenant()
@@ -226,7 +226,7 @@ async function newClock(method: string, body?: unknown) {
 /* The clock moves while events come */
 
 describe('the test clock', () => {
-  it('C1: is moved while events come, by several at once: all count, in the run of their date', async () => {
+  it('[C1] is moved while events come, by several at once: all count, in the run of their date', async () => {
     const setup = await withTicks()
     const workers = [newApp(), newApp()].map((send) => setup.tenant.through(send))
     const many = (from: number) =>
@@ -253,7 +253,7 @@ describe('the test clock', () => {
   })
 
   // It is in the log, and in no ranking: nothing keeps an event from being stored after its run is final.
-  it('C1, L8: an event that was on its way while the clock moved counts at the time that it shows then', async () => {
+  it('[C1, L8] an event that was on its way while the clock moved counts at the time that it shows then', async () => {
     const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
     await events(setup.tenant, ['ada', 1])
     const [writing, mayWrite] = [gate(), gate()]

@@ -27,8 +27,8 @@ const post = (path: string, body: BodyInit | null = null, headers: Record<string
 const isSubscribed = async (userId: string, of = tenant) =>
   at((await of.app('GET', `/users/${userId}`)).body, 'subscribeToEmails')
 
-describe('the link in an email (N3)', () => {
-  it('N3: asks on GET, and changes nothing; the page takes nothing from the user and loads nothing', async () => {
+describe('[N3] the link in an email', () => {
+  it('[N3] asks on GET, and changes nothing; the page takes nothing from the user and loads nothing', async () => {
     const path = await linkOf('ada')
     const before = await everything()
     for (const method of ['GET', 'HEAD']) {
@@ -56,7 +56,7 @@ describe('the link in an email (N3)', () => {
     ['a mail client', 'List-Unsubscribe=One-Click', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['something else', '{"a":', { 'content-type': 'application/json' }],
     ['bytes', new Uint8Array([0, 255, 1]), { 'content-type': 'multipart/form-data' }],
-  ])('N3: acts at once on POST with %s, and a second time is 200 too', async (_name, body, headers) => {
+  ])('[N3] acts at once on POST with %s, and a second time is 200 too', async (_name, body, headers) => {
     const path = await linkOf('ada')
     for (const _time of [1, 2]) {
       const response = await post(path, body, headers)
@@ -75,7 +75,7 @@ describe('the link in an email (N3)', () => {
     expect(await rows.first('seq')).toBe(seq)
   })
 
-  it('N3: leads to one user of one tenant, whatever the ids are', async () => {
+  it('[N3] leads to one user of one tenant, whatever the ids are', async () => {
     const ids = ['ädä/😀 ?#%.', 'a'.repeat(255), '😀'.repeat(63), '["x"]', '../x']
     for (const id of ids) {
       await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, { email: 'x@b.example' })
@@ -85,7 +85,7 @@ describe('the link in an email (N3)', () => {
     expect(await isSubscribed('ada')).toBe(true)
   })
 
-  it('T3: a token that is forged, cut or of another tenant is 404, and changes nothing', async () => {
+  it('[T3] a token that is forged, cut or of another tenant is 404, and changes nothing', async () => {
     const other = await newTenant()
     const otherTemplate = await other.create('/notifications/templates', EMAIL)
     await other.app('PUT', '/users/ada', { email: 'ada@b.example' })
@@ -143,7 +143,7 @@ describe('the link in an email (N3)', () => {
     expect((await post(path)).status).toBe(200)
   })
 
-  it('U8: of an erased user it is 200 and does nothing, also to the one who comes back under the same id', async () => {
+  it('[U8] of an erased user it is 200 and does nothing, also to the one who comes back under the same id', async () => {
     const path = await linkOf('ada')
     await tenant.admin('DELETE', '/users/ada')
     expect((await post(path)).status).toBe(200)
@@ -155,7 +155,7 @@ describe('the link in an email (N3)', () => {
     expect(await isSubscribed('ada')).toBe(false)
   })
 
-  it('N3: many at once are all 200, beside other changes, which stay', async () => {
+  it('[N3] many at once are all 200, beside other changes, which stay', async () => {
     const path = await linkOf('ada')
     const answers = await Promise.all([
       ...Array.from({ length: 5 }, () => open(path, { method: 'POST' }, newApp())),
@@ -168,7 +168,7 @@ describe('the link in an email (N3)', () => {
     })
   })
 
-  it('G2: is counted by address, and 429 beyond', async () => {
+  it('[G2] is counted by address, and 429 beyond', async () => {
     const path = await linkOf('ada')
     const keys: string[] = []
     const ADDRESS_LIMIT: Bindings['ADDRESS_LIMIT'] = {

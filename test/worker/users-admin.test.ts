@@ -22,7 +22,7 @@ async function listed(tenant: TestTenant, query: Record<string, string> = {}): P
 }
 
 describe('GET /admin/v1/users', () => {
-  it('G7: serves users, oldest first, page by page', async () => {
+  it('[G7] serves users, oldest first, page by page', async () => {
     const tenant = await newTenant()
     expect(await listed(tenant)).toEqual([])
     await moveTo(NOON)
@@ -84,7 +84,7 @@ describe('GET /admin/v1/users', () => {
     }
   })
 
-  it('G2: says of a search what is wrong with it', async () => {
+  it('[G2] says of a search what is wrong with it', async () => {
     const tenant = await newTenant()
     const error = async (query: string) => at((await tenant.admin('GET', `/users?${query}`)).body, 'error')
     expect(await error('search=')).toBe('search: must not be empty.')
@@ -168,7 +168,7 @@ function beforePage(page: number, what: () => Promise<unknown>): D1Database {
 }
 
 describe('GET /admin/v1/users/{id}/export', () => {
-  it('U8: holds exactly what was done, and nothing of anybody else', async () => {
+  it('[U8] holds exactly what was done, and nothing of anybody else', async () => {
     await moveTo(NOON)
     const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
     const { tenant, metric, other, team, system, board } = setup
@@ -329,7 +329,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
     }
   })
 
-  it('U8: holds a long log whole, as of the moment at which it began', async () => {
+  it('[U8] holds a long log whole, as of the moment at which it began', async () => {
     const tenant = await newTenant()
     const metric = await tenant.metric('steps')
     await tenant.event('steps', 'ada', 1)
@@ -349,7 +349,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
   it.each([
     ['a part can’t be read', () => Promise.reject(new Error('Network connection lost.'))],
     ['the user is erased meanwhile', (tenant: TestTenant) => tenant.admin('DELETE', '/users/ada')],
-  ])('U8: breaks off where %s', async (_what, fault) => {
+  ])('[U8] breaks off where %s', async (_what, fault) => {
     const tenant = await newTenant()
     const metric = await tenant.metric('steps')
     await tenant.event('steps', 'ada', 1)
@@ -364,7 +364,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
     await expect(response.text()).rejects.toThrow()
   })
 
-  it('G2: refuses an application key, and does not find who is not there', async () => {
+  it('[G2] refuses an application key, and does not find who is not there', async () => {
     const tenant = await newTenant()
     expect((await exported(tenant, 'ada')).status).toBe(404)
     await tenant.app('PUT', '/users/ada', {})

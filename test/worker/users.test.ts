@@ -48,8 +48,8 @@ async function withPlan(): Promise<TestTenant> {
   return tenant
 }
 
-describe('the id of a user (U1)', () => {
-  it('U1: is any text, percent-decoded once in a path', async () => {
+describe('[U1] the id of a user', () => {
+  it('[U1] is any text, percent-decoded once in a path', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     for (const [n, id] of ODD.entries()) {
@@ -85,7 +85,7 @@ describe('the id of a user (U1)', () => {
     ).toMatchObject({ id: 'a/b', name: 'user 0' })
   })
 
-  it('U1: without control characters and unpaired surrogates, not . or .., 1–255 characters', async () => {
+  it('[U1] without control characters and unpaired surrogates, not . or .., 1–255 characters', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const before = await everything()
@@ -118,7 +118,7 @@ describe('the id of a user (U1)', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('U1: a path that is no UTF-8 once decoded names nobody: nothing is stored, and nobody is found', async () => {
+  it('[U1] a path that is no UTF-8 once decoded names nobody: nothing is stored, and nobody is found', async () => {
     const tenant = await newTenant()
     const before = await everything()
     for (const id of ['%FF', '%ED%A0%80', '%', '%2', '%zz', 'a%FFb']) {
@@ -130,7 +130,7 @@ describe('the id of a user (U1)', () => {
 })
 
 describe('the fields of a user', () => {
-  it('U1, seed 2.1: a user that is only named has the defaults', async () => {
+  it('[U1] a user that is only named has the defaults', async () => {
     const tenant = await newTenant()
     const began = Date.now()
     const made = await put(tenant, 'ada', {})
@@ -156,7 +156,7 @@ describe('the fields of a user', () => {
     expect((await tenant.app('GET', '/users/nobody')).status).toBe(404)
   })
 
-  it('U2: passed fields overwrite, absent ones stay, null clears tz and deviceTokens and is absent elsewhere', async () => {
+  it('[U2] passed fields overwrite, absent ones stay, null clears tz and deviceTokens and is absent elsewhere', async () => {
     const nulls = {
       email: null,
       name: null,
@@ -235,7 +235,7 @@ describe('the fields of a user', () => {
     }
   })
 
-  it('U1: email must look like an address, tz be an IANA zone, and all faults are named', async () => {
+  it('[U1] email must look like an address, tz be an IANA zone, and all faults are named', async () => {
     const tenant = await withPlan()
     await put(tenant, 'ada', {})
     const before = await everything()
@@ -305,7 +305,7 @@ describe('the fields of a user', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('U1: an empty email or tz counts as absent, and numbers and booleans are the text of an attribute', async () => {
+  it('[U1] an empty email or tz counts as absent, and numbers and booleans are the text of an attribute', async () => {
     const tenant = await withPlan()
     const first = { email: 'ada@example.com', tz: 'Europe/Paris' }
     const calls = {
@@ -349,7 +349,7 @@ describe('the fields of a user', () => {
     ])
   })
 
-  it('U1: the document says so', async () => {
+  it('[U1] the document says so', async () => {
     const { body } = await call(toApp, 'GET', '/v1/openapi.json')
     const schemas = at(body, 'components', 'schemas')
     for (const name of ['UpdatedUser', 'UpsertedUser']) {
@@ -364,7 +364,7 @@ describe('the fields of a user', () => {
     expect(at(ofEvent, 'additionalProperties', 'type')).toEqual(['string', 'number', 'boolean'])
   })
 
-  it('U1: every zone that the platform names works, and so do older names', async () => {
+  it('[U1] every zone that the platform names works, and so do older names', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const older = [
@@ -391,7 +391,7 @@ describe('the fields of a user', () => {
     }
   })
 
-  it('U1: tz is answered as it was given, letter case aside', async () => {
+  it('[U1] tz is answered as it was given, letter case aside', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const written = { 'europe/paris': 'Europe/Paris', 'ASIA/CALCUTTA': 'Asia/Calcutta', utc: 'UTC' }
@@ -408,7 +408,7 @@ describe('the fields of a user', () => {
     })
   })
 
-  it('U4: unknown attribute keys are 422, all of them named; so is a subscription without an address', async () => {
+  it('[U4] unknown attribute keys are 422, all of them named; so is a subscription without an address', async () => {
     const tenant = await withPlan()
     const before = await everything()
     const message = (keys: string) =>
@@ -438,7 +438,7 @@ describe('the fields of a user', () => {
     expect((await put(tenant, 'ada', { subscribeToEmails: true })).status).toBe(200)
   })
 
-  it('G3: a 422 names unknown attributes of user and event and the missing address together', async () => {
+  it('[G3] a 422 names unknown attributes of user and event and the missing address together', async () => {
     const tenant = await withPlan()
     const { status, body } = await tenant.event(
       'words',
@@ -452,7 +452,7 @@ describe('the fields of a user', () => {
 })
 
 describe('what changes of a user', () => {
-  it('U3: updated moves only with a real change; an upsert that changes nothing writes no row', async () => {
+  it('[U3] updated moves only with a real change; an upsert that changes nothing writes no row', async () => {
     const tenant = await withPlan()
     const fields = {
       email: 'a@b.c',
@@ -504,7 +504,7 @@ describe('what changes of a user', () => {
     expect(Date.parse((await get(tenant, 'ada')).updated)).toBeGreaterThan(Date.parse(last.updated))
   })
 
-  it('U2: what is stored of odd texts is what was answered', async () => {
+  it('[U2] what is stored of odd texts is what was answered', async () => {
     const tenant = await withPlan()
     for (const text of [
       '',
@@ -531,7 +531,7 @@ describe('what changes of a user', () => {
     }
   })
 
-  it('U2: what is stored of an odd address is what was answered', async () => {
+  it('[U2] what is stored of an odd address is what was answered', async () => {
     const tenant = await withPlan()
     for (const email of ['\ud800@b.c', 'a\u0000@b.c', '😀@b.c', "'; --@b.c".replace(' ', '')]) {
       const answer = await put(tenant, 'ada', { email })
@@ -543,7 +543,7 @@ describe('what changes of a user', () => {
     }
   })
 
-  it('U5: control is nobody at 0, everybody at 100, stable, and only of users made later', async () => {
+  it('[U5] control is nobody at 0, everybody at 100, stable, and only of users made later', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const ids = Array.from({ length: 12 }, (_, n) => `user-${n}`)
@@ -568,7 +568,7 @@ describe('what changes of a user', () => {
     expect((await put(tenant, 'later', {})).body).toMatchObject({ control: false })
   })
 
-  it('U5: control is a share of users, by a hash of tenant and user that does not depend on the way', async () => {
+  it('[U5] control is a share of users, by a hash of tenant and user that does not depend on the way', async () => {
     const tenant = await newTenant()
     await tenant.admin('PATCH', '/settings', { controlRatio: 30 })
     const ids = Array.from({ length: 100 }, (_, n) => `user-${n}`)
@@ -587,7 +587,7 @@ describe('what changes of a user', () => {
   })
 })
 
-describe('first sight of a user (U6)', () => {
+describe('[U6] first sight of a user', () => {
   const withWelcome = async () => {
     const tenant = await withPlan()
     const plan = String(at((await tenant.admin('GET', '/attributes')).body, 0, 'id'))
@@ -611,7 +611,7 @@ describe('first sight of a user (U6)', () => {
   const points = async (tenant: TestTenant, id: string) =>
     (await tenant.app('GET', `/users/${id}/points/xp`)).body
 
-  it('U6: fires user_creation triggers once, whichever call made the user', async () => {
+  it('[U6] fires user_creation triggers once, whichever call made the user', async () => {
     const tenant = await withWelcome()
     await put(tenant, 'put', { attributes: { plan: 'pro' } })
     await tenant.app('POST', '/users', { id: 'post' })
@@ -638,7 +638,7 @@ describe('first sight of a user (U6)', () => {
     }
   })
 
-  it('U6: once also in 20 parallel calls of every sort, through two apps', async () => {
+  it('[U6] once also in 20 parallel calls of every sort, through two apps', async () => {
     const tenant = await withWelcome()
     const other = tenant.through(newApp())
     const answers = await Promise.all(
@@ -660,7 +660,7 @@ describe('first sight of a user (U6)', () => {
     expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 7 })
   })
 
-  it('P7: blocking is for metric triggers; a user_creation trigger that takes points keeps nobody out', async () => {
+  it('[P7] blocking is for metric triggers; a user_creation trigger that takes points keeps nobody out', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.create('/points', {

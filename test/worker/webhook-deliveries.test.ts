@@ -28,7 +28,7 @@ const carrierTo = (hook: { url: string }, limit = 30, more: object = {}) => {
   return { attempt: (one: Letter) => carrier.attempt(one, instant(NOON)) }
 }
 
-describe('one attempt (W3, W4)', () => {
+describe('[W3, W4] one attempt', () => {
   it('posts the body as it is, signed in both ways, with the real time', async () => {
     const hook = new Hook()
     const body = '{"type": "streak.lost",  "name":"Zoë \\u2028"}'
@@ -112,14 +112,14 @@ describe('one attempt (W3, W4)', () => {
     }
   })
 
-  it('W1: what may not be called any more is refused, and not called', async () => {
+  it('[W1] what may not be called any more is refused, and not called', async () => {
     const hook = new Hook()
     const came = await carrierTo(hook, 5, { TEST_CLOCK: 'off' }).attempt(letter(NOON))
     expect(came).toMatchObject({ kind: 'refused', error: expect.stringContaining('public address') })
     expect(await hook.seen()).toEqual([])
   })
 
-  it('W1: what WEBHOOK_ALLOW names is called, by http too; without its port it names nothing', async () => {
+  it('[W1] what WEBHOOK_ALLOW names is called, by http too; without its port it names nothing', async () => {
     const hook = new Hook()
     const { host } = new URL(hook.url)
     const attempt = (WEBHOOK_ALLOW: string) =>
@@ -164,7 +164,7 @@ describe('one attempt (W3, W4)', () => {
   })
 })
 
-describe('the log (W4)', () => {
+describe('[W4] the log', () => {
   it('a sample of each type is sent, to webhooks that are not told of it too, and is what the contract has', async () => {
     const { tenant, hook, webhookId, ...setup } = await withHook({ events: ['streak.lost'] })
     const ids: unknown[] = []

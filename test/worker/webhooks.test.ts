@@ -38,8 +38,8 @@ beforeEach(() => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-describe('the resource (W1)', () => {
-  it('G7: is created, read, changed and deleted; the secret is shown by create alone', async () => {
+describe('[W1] the resource', () => {
+  it('[G7] is created, read, changed and deleted; the secret is shown by create alone', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/webhooks', [
       {
@@ -141,7 +141,7 @@ describe('the resource (W1)', () => {
     expect((await (await newTenant()).admin('POST', '/webhooks', [HOOK])).status).toBe(201)
   })
 
-  it('G3: events are known names, 1 or more; each one that is not is named', async () => {
+  it('[G3] events are known names, 1 or more; each one that is not is named', async () => {
     const tenant = await newTenant()
     const post = async (events: unknown) => tenant.admin('POST', '/webhooks', [{ ...HOOK, events }])
     for (const events of [
@@ -175,8 +175,8 @@ describe('the resource (W1)', () => {
   })
 })
 
-describe('targets (W1)', () => {
-  it('G3: every item whose URL is not allowed is named with the reason, beside all other faults', async () => {
+describe('[W1] targets', () => {
+  it('[G3] every item whose URL is not allowed is named with the reason, beside all other faults', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/webhooks', [
       HOOK,
@@ -233,7 +233,7 @@ describe('targets (W1)', () => {
     expect((await production.admin('POST', '/webhooks', [HOOK])).status).toBe(201)
   })
 
-  it('W1: what WEBHOOK_ALLOW names may be set, by http too, and nothing else that is private', async () => {
+  it('[W1] what WEBHOOK_ALLOW names may be set, by http too, and nothing else that is private', async () => {
     const tenant = await newTenant()
     const production = tenant.through(
       newApp({ TEST_CLOCK: 'off', WEBHOOK_ALLOW: 'nas.lan:8080,[fd00::1]:443' }),
@@ -271,7 +271,7 @@ describe('targets (W1)', () => {
   })
 })
 
-describe('secrets (W1)', () => {
+describe('[W1] secrets', () => {
   it('rotate-secret shows a new one, and the old one is gone at once', async () => {
     const tenant = await newTenant()
     const { secret: old, ...webhook } = await make(tenant, { status: 'inactive' })
@@ -351,7 +351,7 @@ describe('secrets (W1)', () => {
   })
 })
 
-describe('signatures (W3)', () => {
+describe('[W3] signatures', () => {
   it('the library runs here, and verifies; so does an HMAC of our own', async () => {
     const tenant = await newTenant()
     const { secret = '' } = await make(tenant)
@@ -388,7 +388,7 @@ describe('signatures (W3)', () => {
 })
 
 describe('whose they are', () => {
-  it("T3: another tenant's webhook is none", async () => {
+  it("[T3] another tenant's webhook is none", async () => {
     const [mine, theirs] = [await newTenant(), await newTenant()]
     const { id } = await make(theirs)
     const before = await rowsOf(theirs)
@@ -402,7 +402,7 @@ describe('whose they are', () => {
     expect(await rowsOf(theirs)).toEqual(before)
   })
 
-  it('G2, T2: they are for admin keys, and of a tenant', async () => {
+  it('[G2, T2] they are for admin keys, and of a tenant', async () => {
     const tenant = await newTenant()
     const { id } = await make(tenant)
     const key = await tenant.key('ada')

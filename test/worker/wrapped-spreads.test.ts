@@ -142,9 +142,9 @@ function random(seed: number) {
   }
 }
 
-describe('the spreads of a year (R2)', () => {
+describe('[R2] the spreads of a year', () => {
   it.each([1, 2, 3])(
-    'R2: they are what counting all users gives, in steps that are done once each (seed %i)',
+    '[R2] they are what counting all users gives, in steps that are done once each (seed %i)',
     async (seed) => {
       const any = random(seed)
       const doing = (subjects: readonly string[]): Doing => ({
@@ -165,7 +165,7 @@ describe('the spreads of a year (R2)', () => {
     },
   )
 
-  it('R2: nobody, or nobody in that year, leaves nothing but that it was built', async () => {
+  it('[R2] nobody, or nobody in that year, leaves nothing but that it was built', async () => {
     const tenant = await setup(0, [])
     expect(await build(tenant)).toBe(1)
     const { results } = await env.DB.prepare(
@@ -176,7 +176,7 @@ describe('the spreads of a year (R2)', () => {
     expect(results).toEqual([{ period: '2024 built', subject: '' }])
   })
 
-  it('R2: of very many different changes neighbours count as one, by which few users are out of place', async () => {
+  it('[R2] of very many different changes neighbours count as one, by which few users are out of place', async () => {
     const users = 12_000
     const events = Array.from({ length: users }, (_, user) => ({
       ...{ user, subject: 'm', at: Date.UTC(YEAR, 5, 1), utcOffset: 0 },

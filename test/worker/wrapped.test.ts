@@ -121,7 +121,7 @@ describe('a year', () => {
     await tenant.app('PATCH', '/users/ada', { tz: 'America/New_York' })
   })
 
-  it('R1: is told in full, by the local dates that were stored', async () => {
+  it('[R1] is told in full, by the local dates that were stored', async () => {
     const { body, status } = await tenant.app('GET', '/users/ada/wrapped')
     const { body: user } = await tenant.app('GET', '/users/ada')
     const place = async (key: string, rank: number, value: number) => {
@@ -213,7 +213,7 @@ describe('a year', () => {
     ])
   })
 
-  it('R2: places the user among the active once that is built, and again a day later', async () => {
+  it('[R2] places the user among the active once that is built, and again a day later', async () => {
     const places = async (user: string) => {
       const told = await wrapped(tenant, user, '?year=2036')
       const of = (...path: string[]) => at(told, ...path, 'percentileThisPeriod')
@@ -238,7 +238,7 @@ describe('a year', () => {
     expect((await places('neg')).at(-1)).toEqual([75, undefined, 75])
   })
 
-  it('R1: of a week that crosses the border of the year only the days inside count', async () => {
+  it('[R1] of a week that crosses the border of the year only the days inside count', async () => {
     const told = await wrapped(tenant, 'bob', '?year=2036')
     expect(told).toMatchObject({
       daysActive: 2,
@@ -262,7 +262,7 @@ describe('a year', () => {
     })
   })
 
-  it('R1: an empty year is 1 January, its week and its month, with nothing in them', async () => {
+  it('[R1] an empty year is 1 January, its week and its month, with nothing in them', async () => {
     expect(await wrapped(tenant, 'ada', '?year=2034')).toEqual({
       daysActive: 0,
       weeksActive: 0,
@@ -285,7 +285,7 @@ describe('a year', () => {
     expect(results).toEqual([{ year: '2035' }, { year: '2036' }])
   })
 
-  it('R1: a change to less than nothing is told with its sign', async () => {
+  it('[R1] a change to less than nothing is told with its sign', async () => {
     await event(tenant, 'words', 'low', 8)
     await event(tenant, 'words', 'low', -12.5)
     const told = await wrapped(tenant, 'low')
@@ -293,7 +293,7 @@ describe('a year', () => {
     expect(figures(at(told, 'entireYear', 'points', 'xp'))).toEqual([8, 8, 100])
   })
 
-  it('R1: refuses a year that is not, or not yet, and every other that is none', async () => {
+  it('[R1] refuses a year that is not, or not yet, and every other that is none', async () => {
     for (const year of ['2037', '0', '-1', '1.5', 'x', '', '99999', '2036&year=2036']) {
       const { status, body } = await tenant.app('GET', `/users/ada/wrapped?year=${year}`)
       expect([year, status]).toEqual([year, 422])
@@ -303,14 +303,14 @@ describe('a year', () => {
     expect(status).toBe(404)
   })
 
-  it("K3: a user's own key reads it, and another user's is refused", async () => {
+  it("[K3] a user's own key reads it, and another user's is refused", async () => {
     const [ada, bob] = [await tenant.key('ada'), await tenant.key('bob')]
     expect((await tenant.as(ada, 'GET', '/users/ada/wrapped')).status).toBe(200)
     expect((await tenant.as(bob, 'GET', '/users/ada/wrapped')).status).toBe(403)
     expect((await tenant.as(bob, 'GET', '/users/ada/wrapped?year=x')).status).toBe(403)
   })
 
-  it('R1: a leaderboard that cannot be reached is left out', async () => {
+  it('[R1] a leaderboard that cannot be reached is left out', async () => {
     const unreachable = (best: () => Promise<never>) => {
       const LEADERBOARD = new Proxy(env.LEADERBOARD, { get: () => () => ({ best }) })
       return tenant.through(newApp({ LEADERBOARD }))
@@ -322,7 +322,7 @@ describe('a year', () => {
     }
   })
 
-  it('G9: a deleted metric or system is told of no more, but its events were activity', async () => {
+  it('[G9] a deleted metric or system is told of no more, but its events were activity', async () => {
     const metric = await tenant.metric('gone')
     await event(tenant, 'gone', 'del', 1)
     await to(present + DAY)
@@ -333,7 +333,7 @@ describe('a year', () => {
     expect(Object.keys(Object(at(told, 'entireYear', 'metrics')))).toEqual(['steps'])
   })
 
-  it('R1: the present year is that of the user, wherever that is', async () => {
+  it('[R1] the present year is that of the user, wherever that is', async () => {
     await to('2036-12-31T10:30:00Z')
     await event(tenant, 'steps', { id: 'kir', tz: 'Pacific/Kiritimati' }, 1)
     const told = await wrapped(tenant, 'kir')
@@ -347,7 +347,7 @@ describe('a year', () => {
     expect((await tenant.app('GET', '/users/ada/wrapped?year=2037')).status).toBe(422)
   })
 
-  it('C1: what a test clock that was taken away has left is made anew', async () => {
+  it('[C1] what a test clock that was taken away has left is made anew', async () => {
     const due = "FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = '2036'"
     const built = "FROM change_spreads WHERE tenant_id = ?1 AND period = '2036 built'"
     await to(present + DAY / 24)
@@ -368,7 +368,7 @@ describe('a year', () => {
     expect(await run(`SELECT due_at ${due}`).first('due_at')).toBe(present + DAY)
   })
 
-  it('R2: a year that is over everywhere is built for the last time a day later', async () => {
+  it('[R2] a year that is over everywhere is built for the last time a day later', async () => {
     const due = async () => {
       const { results } = await env.DB.prepare(
         "SELECT subject FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' ORDER BY subject",
@@ -389,8 +389,8 @@ describe('a year', () => {
   })
 })
 
-describe('the best rank (R1)', () => {
-  it('R1: is that of all days of a period and of all runs that meet it; of equals, the earliest', async () => {
+describe('[R1] the best rank', () => {
+  it('[R1] is that of all days of a period and of all runs that meet it; of equals, the earliest', async () => {
     await to('2037-02-01T12:00:00Z')
     const tenant = await newTenant()
     const words = await tenant.metric('words')
