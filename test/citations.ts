@@ -6,6 +6,13 @@ const CODE = /(?<![\w%&$#.\\-])[A-Z][1-9]\d?(?![\w%-]|\.\d)/g
 /** Nothing but codes in parentheses or brackets, such as (P7) or [L7, L8]. */
 const LIST = /(?<=^|[\s'"`*])[([]([A-Z][1-9]\d?(?:, [A-Z][1-9]\d?)*)[)\]]/gm
 
+/** Codes in brackets at the beginning of a string, such as [L7, L8]: the name of a test, or of a case that tests are made from. */
+const NAME = /(?<=['"`])\[([A-Z][1-9]\d?(?:, [A-Z][1-9]\d?)*)\] (?=\S)/g
+
+/** A string that begins with codes and a colon, and the name of a test that holds codes in parentheses. */
+const COLON = /(?<=['"`])[A-Z][1-9]\d?(?:[–, ]+[A-Z][1-9]\d?)*: .*/g
+const PARENTHESES = /\b(?:it|test|describe)\b[^'"`\n]*['"`].*\([A-Z][1-9]\d?(?:, [A-Z][1-9]\d?)*\).*/g
+
 /** Looks like a code, and is the database. */
 const DATABASE = 'D1'
 
@@ -38,4 +45,14 @@ export function citedIn(
   const single = matches(CODE, prose).filter((code) => sections.has(code.charAt(0)))
   const listed = codesOf(matches(LIST, isMarkdown ? prose : text))
   return new Set([...single, ...listed].filter((code) => code !== DATABASE))
+}
+
+/** The codes that the names of tests in a program cite. */
+export function citedByTests(text: string): Set<string> {
+  return new Set(codesOf(matches(NAME, text)))
+}
+
+/** The names of tests that cite codes in another form than brackets at the beginning. */
+export function misnamed(text: string): string[] {
+  return [COLON, PARENTHESES].flatMap((pattern) => matches(pattern, text))
 }

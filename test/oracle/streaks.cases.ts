@@ -345,7 +345,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
   ...Object.fromEntries(
     // The first and the last date on which a streak of 4 can be restored to 5, which it was 90 days ago.
     [88, 89, 90, 91].map((days) => [
-      `S8: after ${days} days`,
+      `[S8] after ${days} days`,
       world(DAILY, habit(5), { ...noon, days, do: 'restore' }, { ...soon, do: 'restore' }, event),
     ]),
   ),

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { citedIn } from '../citations'
+import { citedByTests, citedIn, misnamed } from '../citations'
 
 const sections = new Set(['P', 'U', 'S', 'C', 'L'])
 const inProgram = (text: string) => [...citedIn(text, { isMarkdown: false, sections })].sort()
@@ -39,4 +39,29 @@ describe('a citation', () => {
 
 test('a link to a rule is a citation', () => {
   expect(inDocument('It is refused ([P7](rules.md#p7)).')).toEqual(['P7'])
+})
+
+describe('the name of a test', () => {
+  it('cites rules in brackets', () => {
+    const text = "it('[P7] refuses', f)\n  test.each(all)(`[L7, L8] %s`, f)\nlist['[S1]']\n// [C1] is none"
+    expect([...citedByTests(text)].sort()).toEqual(['L7', 'L8', 'P7'])
+    expect(misnamed(text)).toEqual([])
+  })
+
+  it.each([
+    "it('P7: refuses', f)",
+    "  'L7, L8: a case': 1,",
+    'describe.each(all)(`W2–W4: one`, f)',
+    "test('refuses (P7)', f)",
+    "  describe('boards (L1, L2), and more', f)",
+  ])('is reported if it cites them otherwise: %s', (line) => {
+    expect(misnamed(`const a = 1\n${line}\n`)).toHaveLength(1)
+  })
+
+  it.each(["const why = 'one clock (C1)'", "it('waits (at most 5 s)', f)", "it('ends at 12: noon', f)"])(
+    'is not reported otherwise: %s',
+    (line) => {
+      expect(misnamed(line)).toEqual([])
+    },
+  )
 })

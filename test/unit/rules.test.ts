@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
-import { citedIn } from '../citations'
+import { citedByTests, citedIn, misnamed } from '../citations'
 
 const root = join(import.meta.dirname, '..', '..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -56,4 +56,17 @@ test('every code that is cited is that of a rule', () => {
     return [...cited].filter((code) => !codes.includes(code)).map((code) => `${file} cites ${code}`)
   })
   expect(unknown).toEqual([])
+})
+
+describe('tests', () => {
+  const tests = files.filter((file) => file.startsWith('test/'))
+
+  it('cite every rule', () => {
+    const cited = new Set(tests.flatMap((file) => [...citedByTests(read(file))]))
+    expect(codes.filter((code) => !cited.has(code))).toEqual([])
+  })
+
+  it('cite rules in brackets at the beginning of their names', () => {
+    expect(tests.flatMap((file) => misnamed(read(file)).map((name) => `${file}: ${name}`))).toEqual([])
+  })
 })

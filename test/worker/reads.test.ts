@@ -385,7 +385,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     expect(sizes(await read('/leaderboards/board/groups'))).toContain('city:Bonn plan:pro 1')
   })
 
-  it('[O3] pages by the Link header, to the end, each group once', async () => {
+  it('[L6] pages by the Link header, to the end, each group once', async () => {
     await grouped(['city'])
     const names = Array.from({ length: 7 }, (_, n) => `"c ${n}é`)
     await score([...names, names[4] ?? ''].map((city) => ({ city })))
