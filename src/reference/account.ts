@@ -26,6 +26,11 @@ export const account: Chapter = {
         { ...note, description: `${NEEDS_TENANCY} ${note.description}` },
       ]),
     ),
+    admin_tenants_purge: {
+      description: `${NEEDS_TENANCY} Erases an archived tenant: its users, configuration, keys and everything else. It goes on in the background, also after a crash. The answer is 202 until all of it is gone, and 404 from then on. A tenant that is not archived is 422. What is erased can't be brought back.`,
+      parameters: { purge: 'Must be `true`.' },
+      example: { path: { id: NO_TENANT }, query: { purge: 'true' } },
+    },
     admin_settings_get: { description: 'The settings of the tenant.', example: {} },
     admin_settings_update: {
       description: 'Changes the passed settings of the tenant; the others stay.',
@@ -54,6 +59,7 @@ export const account: Chapter = {
         customerId: 'Your own identifier of the tenant, for the `Tenant-ID` header.',
         name: 'The display name.',
         status: '`active`, or `archived` once deleted.',
+        purging: '`true` while the tenant is being erased. Missing otherwise.',
         ...CREATED,
         ...UPDATED,
       },

@@ -113,6 +113,9 @@ export async function furnished(): Promise<Furnished> {
       crypto.randomUUID(),
       message,
     ),
+    env.DB.prepare(
+      `INSERT INTO day_sums VALUES (unhex(?1, '-'), 'events', (SELECT no FROM metrics WHERE id = ?2), 1, '[]')`,
+    ).bind(iid, metric),
     env.DB.prepare("INSERT INTO change_spreads VALUES (?1, '2020', '', '{}')").bind(tenant.id),
     env.DB.prepare('INSERT INTO notices VALUES (?1, 1, ?2, ?3, ?4, ?2)').bind(
       tenant.id,
