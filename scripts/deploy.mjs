@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { Complaint, inProject, report } from './lib/project.mjs'
-import { runWrangler } from './lib/wrangler.mjs'
+import { BUILD, runWrangler } from './lib/wrangler.mjs'
 
 /** An id of zeros in quotes, as wrangler.toml has it until the resource exists. */
 const PLACEHOLDER = /^[^#]*["'][0-]{16,}["']/
@@ -33,7 +33,7 @@ async function deploy() {
   demandResources()
   await step(
     'Building the Worker…',
-    ['deploy', '--dry-run', '--outdir', 'dist'],
+    ['deploy', ...BUILD, '--dry-run', '--outdir', 'dist'],
     'The build failed: nothing was changed.',
   )
   await step(
@@ -43,7 +43,7 @@ async function deploy() {
   )
   await step(
     'Deploying…',
-    ['deploy'],
+    ['deploy', ...BUILD],
     'The deployment failed. The migrations are applied already: try again.',
   )
   process.stdout.write('\nLaurel is deployed.\n')

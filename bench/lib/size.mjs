@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { nodeExecutable, toolScript } from '../../scripts/lib/project.mjs'
+import { BUILD } from '../../scripts/lib/wrangler.mjs'
 
 /**
  * Builds as `npm run deploy` does, and compresses what comes out.
@@ -15,7 +16,8 @@ import { nodeExecutable, toolScript } from '../../scripts/lib/project.mjs'
  * @returns {Promise<{ bytes: number; gzip: number }>}
  */
 export async function workerSize(folder) {
-  const args = [toolScript('wrangler', 'bin', 'wrangler.js'), 'deploy', '--dry-run', '--outdir', 'dist']
+  const wrangler = toolScript('wrangler', 'bin', 'wrangler.js')
+  const args = [wrangler, 'deploy', ...BUILD, '--dry-run', '--outdir', 'dist']
   await promisify(execFile)(nodeExecutable(), args, {
     cwd: folder,
     timeout: 60_000,

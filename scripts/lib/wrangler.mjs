@@ -11,6 +11,9 @@ import { Complaint, inProject, nodeExecutable, project, toolScript } from './pro
 /** Where D1, KV and the objects are kept between starts. */
 const STATE = '.wrangler/state'
 
+/** How the Worker is built for a deployment. Names are short there; here they stay as they are, for debugging. */
+export const BUILD = ['--minify']
+
 /** What each wrangler is told by its environment. */
 const QUIET = {
   WRANGLER_SEND_METRICS: 'false',
