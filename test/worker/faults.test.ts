@@ -373,16 +373,21 @@ describe.concurrent('[E3] a leader that never comes back', () => {
 })
 
 describe('[E3] one poisonous event among others', () => {
-  it('which D1 refuses: it alone is a 500, and its neighbours count once each', async () => {
+  it.each([
+    ['which D1 refuses: it alone is a 500', 500, 'D1_ERROR: CHECK constraint failed: SQLITE_CONSTRAINT'],
+    [
+      'whose user is longer than D1 holds: it alone is a 422',
+      422,
+      'D1_ERROR: string or blob too big: SQLITE_TOOBIG',
+    ],
+  ])('%s, and its neighbours count once each', async (_what, status, message) => {
     const setup = await withPoints()
     const { DB } = onWrites((batch) =>
-      batch.text.includes('poison')
-        ? Promise.reject(new Error('D1_ERROR: string or blob too big: SQLITE_TOOBIG'))
-        : batch.run(),
+      batch.text.includes('poison') ? Promise.reject(new Error(message)) : batch.run(),
     )
     const tenant = setup.tenant.through(newApp({ DB }))
     const answers = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
-    expect(statuses(answers)).toEqual([...Array(5).fill(201), 500, ...Array(4).fill(201)])
+    expect(statuses(answers)).toEqual([...Array(5).fill(201), status, ...Array(4).fill(201)])
     expect(totals(answers)).toEqual(oneTo(9))
     for (const answer of answers) if (answer.status === 500) isOpaque(answer)
     await holdsExactly(setup, answers)

@@ -119,7 +119,7 @@ describe('a leaderboard that can’t be reached', () => {
       { ...good, userIds: [] },
     ]
     const acks = await consume({ ...good, tenantId: crypto.randomUUID() }, ...gone)
-    expect(acks).toEqual(['m1', 'm2', 'm3'])
+    expect(acks).toEqual(['m0', 'm1', 'm2', 'm3'])
     expect(await agrees(setup)).toEqual(['ada 4'])
   })
 

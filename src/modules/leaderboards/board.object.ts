@@ -140,9 +140,9 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** A page of the groups of a run; null where the leaderboard was deleted. */
-  groups(request: z.input<typeof GroupsRequest>): z.input<typeof GroupsReply> | null {
-    if (this.#isDeleted) return null
+  async groups(request: z.input<typeof GroupsRequest>): Promise<z.input<typeof GroupsReply> | null> {
     const { definition, now, ...rest } = GroupsRequest.parse(request)
+    if (!(await this.#isThere(definition))) return null
     return readGroups(this.#at(definition, now), rest)
   }
 

@@ -154,12 +154,13 @@ export async function readPage(
   return parsePage(await db.rows(db.statement(PAGE[log], iid, id, ...after, seq, limit)))
 }
 
-// Nothing of a user who is gone, and nothing that a clock has made that went back since (C1).
+// Nothing of a user or tenant that is erased, and nothing that a clock has made that went back since (C1).
 const KEEP = eachLog(
   ({ log, table }) => `
   INSERT INTO day_sums (user_iid, log, no, through, days)
   SELECT ${bytesOf('?1')}, '${log}', ${numberOf(table, '?2')}, ?3, ?4
   WHERE EXISTS (SELECT 1 FROM users WHERE tenant_id = ?5 AND id = ?6 AND iid = ?1)
+    AND EXISTS (SELECT 1 FROM tenants WHERE id = ?5 AND status = 'active')
     AND coalesce((SELECT now FROM test_clock WHERE ?7), ?8) >= ?9
   ON CONFLICT DO UPDATE SET through = excluded.through, days = excluded.days`,
 )
