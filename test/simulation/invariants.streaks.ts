@@ -54,7 +54,8 @@ export async function streaksAre(
       const sent = bySender.get(event.attributes?.[world.ids.mark ?? ''] ?? '')
       if (sent === undefined) continue
       if (event.at === user.created) first = Math.min(first, sent.step)
-      const isEarly = sent.phase === 'moving' && event.at !== story.moments[sent.step]
+      // What is stored at a later moment than it was sent at, such as a batch, was stored while the clock moved there.
+      const isEarly = event.at !== story.moments[sent.step]
       const inRow = theirs.findIndex((one) => one.do === 'event' && one.mark === sent.mark)
       placed.push({
         happening: { at: event.at, do: 'event', metric: event.metric_id, value: event.value },
