@@ -27,7 +27,7 @@ const server = await createServer({
   server: { middlewareMode: true, ws: false, watch: null },
 })
 try {
-  const { applicationOperations, adminOperations } = await server.ssrLoadModule('/src/operations.ts')
+  const { applicationOperations, adminOperations } = await server.ssrLoadModule('/src/worker/operations.ts')
   const served = new Set([...applicationOperations, ...adminOperations].map(({ id }) => id))
   const missing = lines.filter((/** @type {string} */ line) => !served.has(line.split(' ')[0]))
   for (const line of missing) {

@@ -1,11 +1,11 @@
 /**
- * Holds every answer of the test suite to the wire contract: what the operations of src/operations.ts document, and nothing
+ * Holds every answer of the test suite to the wire contract: what the operations of src/worker/operations.ts document, and nothing
  * else. Operations that are added there are held to it without a change here.
  */
 import * as z from 'zod'
-import { refusals } from '../src/errors'
 import { type AnswerSpec, ErrorBody, type OperationSpec, refusalsOf } from '../src/http/operation'
-import { adminOperations, applicationOperations } from '../src/operations'
+import { refusals } from '../src/lib/errors'
+import { adminOperations, applicationOperations } from '../src/worker/operations'
 import { basesOf } from './walk'
 
 /** An answer, and the request that it answers. */

@@ -1,10 +1,10 @@
 /**
  * A walk through every operation of both interfaces: what is set up for it in a tenant, and how each operation is called there.
- * An operation that is added to src/operations.ts has to be added here too, or the tests that walk fail.
+ * An operation that is added to src/worker/operations.ts has to be added here too, or the tests that walk fail.
  */
 import * as z from 'zod'
 import type { OperationSpec } from '../src/http/operation'
-import { adminOperations, applicationOperations } from '../src/operations'
+import { adminOperations, applicationOperations } from '../src/worker/operations'
 
 /** All operations, in the order of the documents. */
 export const operations: readonly OperationSpec[] = [...applicationOperations, ...adminOperations]

@@ -69,7 +69,7 @@ async function documents(folder) {
   try {
     await build({
       absWorkingDir: folder,
-      entryPoints: ['src/reference/documents.ts'],
+      entryPoints: ['src/worker/documents.ts'],
       outfile: bundle,
       bundle: true,
       format: 'esm',

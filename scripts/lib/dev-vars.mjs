@@ -31,7 +31,7 @@ const OVERRIDABLE = [
   'FCM_URL',
 ]
 
-/** The fewest characters of ADMIN_API_KEY, as the Worker has it (src/env.ts). */
+/** The fewest characters of ADMIN_API_KEY, as the Worker has it (src/runtime/env.ts). */
 const ADMIN_KEY_MIN = 32
 
 const SWITCHES = ['MULTI_TENANCY', 'TEST_CLOCK', 'RATE_LIMITS', 'DEMO']

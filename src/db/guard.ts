@@ -1,5 +1,5 @@
-import type { Instant } from '../shared/clock'
-import { jsonRow, packed } from '../shared/packed'
+import type { Instant } from '../lib/clock'
+import { jsonRow, packed } from '../lib/packed'
 import type { TenantDatabase } from './database'
 
 /**

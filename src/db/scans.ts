@@ -1,5 +1,6 @@
-import { refusals } from '../errors'
-import { type Instant, systemNow, wait } from '../shared/clock'
+import type { Instant } from '../lib/clock'
+import { refusals } from '../lib/errors'
+import { systemNow, wait } from '../lib/system-clock'
 
 /** Users that one statement of a scan reads, at first and at most. While it runs, all tenants' statements wait. */
 const FIRST_PART = 2_500

@@ -1,9 +1,9 @@
 import { Hono, type Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type * as z from 'zod'
-import type { AccountScope, Context, Scope } from '../context'
-import type { Bindings } from '../env'
-import type { Claim } from './access'
+import type { Claim } from '../access/access.service'
+import type { AccountScope, Context, Scope } from '../runtime/context'
+import type { Bindings } from '../runtime/env'
 import { Streamed, StreamedList, streamOf } from './stream'
 
 /** A part of a request as it was sent, and what its schema made of it. */

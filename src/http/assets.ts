@@ -1,4 +1,4 @@
-import type { Bindings } from '../env'
+import type { Bindings } from '../runtime/env'
 
 /** One of the Worker's assets (`scripts/lib/assets.mjs`), by its name. Throws if it is missing, so that no cache keeps the failure. */
 export async function readAsset({ ASSETS }: Pick<Bindings, 'ASSETS'>, name: string): Promise<Response> {

@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { refusals } from '../errors'
-import { within } from '../shared/within'
+import { refusals } from '../lib/errors'
+import { within } from '../lib/timeout'
 import type { AppEnv } from './app'
 
 const MIB = 1_048_576

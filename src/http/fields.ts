@@ -1,9 +1,6 @@
 import * as z from 'zod'
-import { type CivilDate, isCivilDate } from '../shared/civil'
-import { isZone, spelledZone } from '../shared/zone'
-
-/** The largest whole number that typed clients read (G11). */
-export const INT32_MAX = 2_147_483_647
+import { type CivilDate, isCivilDate } from '../lib/civil'
+import { isZone, spelledZone } from '../lib/zone'
 
 const ATTRIBUTE_VALUE_MAX = 1_000
 /** As many as a tenant can configure. */

@@ -1,4 +1,4 @@
-import type { Bindings } from '../env'
+import type { Bindings } from '../runtime/env'
 import { rawPath } from './path'
 
 /** Whether a request came by the host on which `/v1/…` is the admin interface (G1). */

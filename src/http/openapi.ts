@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { INT32_MAX } from './fields'
+import { INT32_MAX } from '../lib/decimal'
 import { ErrorBody, type OperationSpec, refusalsOf } from './operation'
 
 type JsonSchema = z.core.JSONSchema.BaseSchema

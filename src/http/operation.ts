@@ -1,8 +1,6 @@
 import * as z from 'zod'
+import type { Entrance, Surface } from '../access/surface.types'
 import type { Streamed, StreamedList } from './stream'
-
-/** The interface that an operation belongs to (G1). */
-export type Surface = 'application' | 'admin'
 
 /** Headers by name, each with what it tells. */
 type HeaderSpecs = Readonly<Record<string, string>>
@@ -19,14 +17,10 @@ export type AnswerSpec = {
  * One operation of the wire contract: the one place from which its route, its validation, the type of its answers and
  * its entry in the OpenAPI document are made.
  */
-export type OperationSpec = {
+export type OperationSpec = Entrance & {
   /** The contract's operation id, such as `metrics_event`. */
   id: string
   surface: Surface
-  /** Whether it is for the whole account, and so takes no `Tenant-ID` (T2). */
-  account?: boolean
-  /** Whether it also serves archived tenants, whose users can still be exported and erased (U8). */
-  archived?: boolean
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Below the interface's base, with `{name}` for parameters. */
   path: string

@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { dayOf, isCivilDate } from '../shared/civil'
-import { isId } from '../shared/ids'
-import { DateField, INT32_MAX, rule } from './fields'
+import { dayOf, isCivilDate } from '../lib/civil'
+import { INT32_MAX } from '../lib/decimal'
+import { isId } from '../lib/ids'
+import { DateField, rule } from './fields'
 
 const IDS_MAX = 100
 const SUMMARY_DAYS_MAX = 400

@@ -1,4 +1,4 @@
-import type { DemoKind } from '../modules/demo/demo.examples'
+import type { DemoKind } from '../wire/example-kinds.types'
 
 /** What the documents say about an operation, besides what its declaration has. */
 export type OperationNotes = {
@@ -35,7 +35,7 @@ export type Chapter = {
   fields?: readonly FieldNotes[]
 }
 
-/** The id of something in the demo, which the Worker fills in when it serves the document (`src/modules/demo/demo.examples.ts`). */
+/** The id of something in the demo, which the Worker fills in when it serves the document (`src/worker/demo/demo.examples.ts`). */
 export const demo = (kind: DemoKind, name: string): string => `demo:${kind}:${name}`
 
 /** The date so many days after today, in UTC, filled in like an id. */

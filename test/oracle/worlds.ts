@@ -1,11 +1,5 @@
 import fc from 'fast-check'
-import type {
-  Boost,
-  Configuration,
-  Filter,
-  System,
-  Trigger,
-} from '../../src/modules/configuration/configuration'
+import type { Boost, Configuration, Filter, System, Trigger } from '../../src/config/configuration.types'
 import type { Entry, OracleBoost, OracleSystem, OracleTrigger, Wanted } from './points.oracle'
 
 /** A step of a random history: something that is asked of the service, or a change of what is configured. */

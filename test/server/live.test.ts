@@ -433,7 +433,7 @@ describe('every operation, over HTTP', () => {
     return { status: response.status, headers: response.headers, body: await response.json() }
   }
 
-  /** Calls an operation, which must answer as its entry in src/operations.ts says; test/server/setup.ts holds the body to it. */
+  /** Calls an operation, which must answer as its entry in src/worker/operations.ts says; test/server/setup.ts holds the body to it. */
   const calling = async (id: string, call: Parameters<typeof sendTo>[1] = {}) => {
     const spec = specOf(id)
     const told = await sendTo(spec, call, ask)

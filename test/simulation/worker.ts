@@ -1,7 +1,7 @@
 /** The Worker as it is deployed, but with faults before the bindings of its objects and handlers too. */
 import * as z from 'zod'
-import type { Bindings } from '../../src/env'
-import worker, * as real from '../../src/index'
+import type { Bindings } from '../../src/runtime/env'
+import worker, * as real from '../../src/worker/index'
 import { chaos, faulty } from './faults'
 
 export class Courier extends real.Courier {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { count, NEW_COUNTER } from '../../src/modules/metrics/metrics.rules'
-import { fromMicros, micros, multiply, type Rounding, toMicros } from '../../src/shared/decimal'
+import { count, NEW_COUNTER } from '../../src/engine/metrics.rules'
+import { fromMicros, micros, multiply, type Rounding, toMicros } from '../../src/lib/decimal'
 import { millionths } from '../oracle/points.oracle'
 
 /** The total after a value was added so many times, as it is served. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Counted, GroupSizes } from '../../src/modules/leaderboards/group-sizes'
-import { instant } from '../../src/shared/clock'
+import { type Counted, GroupSizes } from '../../src/boards/object/group-sizes.cache'
+import { instant } from '../../src/lib/clock'
 
 describe('how many users the groups of a run have', () => {
   const sizes = new GroupSizes()

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Member } from '../../src/modules/events/commit'
-import { type CommitMembers, Groups } from '../../src/modules/events/groups'
-import type { Settlement } from '../../src/modules/events/settlement'
-import type { Job } from '../../src/modules/events/tries'
-import { instant } from '../../src/shared/clock'
+import type { Job } from '../../src/commands/attempts.types'
+import type { Member } from '../../src/commands/commit.service'
+import { type CommitMembers, Groups } from '../../src/commands/groups.scheduler'
+import type { Settlement } from '../../src/commands/result.presenter'
+import { instant } from '../../src/lib/clock'
 
 /** How long a group may be silent before it is thought dead, and how often those who wait look (groups.ts). */
 const LEASE = 5_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Fact, Place } from '../../src/modules/leaderboards/news.messages'
-import { listenedOf } from '../../src/modules/leaderboards/news.messages'
+import type { Fact, Place } from '../../src/boards/notify/news.messages'
+import { listenedOf } from '../../src/boards/notify/news.messages'
 import {
   compared,
   flushAt,
@@ -10,10 +10,10 @@ import {
   rowsOf,
   toldOf,
   without,
-} from '../../src/modules/leaderboards/news.rules'
-import { latestRuns } from '../../src/modules/leaderboards/runs.rules'
-import { civilDate, dayOf } from '../../src/shared/civil'
-import { instant } from '../../src/shared/clock'
+} from '../../src/boards/notify/news.rules'
+import { latestRuns } from '../../src/engine/runs.rules'
+import { civilDate, dayOf } from '../../src/lib/civil'
+import { instant } from '../../src/lib/clock'
 
 const MINUTE = 60_000
 const place = (name: string, rank: number, value: number): Place => [name, `iid-${name}`, rank, value]

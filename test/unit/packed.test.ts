@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { firstPack, jsonBytes, packed, packsOf, utf8Bytes } from '../../src/shared/packed'
+import { firstPack, jsonBytes, packed, packsOf, utf8Bytes } from '../../src/lib/packed'
 
 describe('packs', () => {
   const packs = (...weights: number[]) => packsOf(weights, 10, (weight) => weight)

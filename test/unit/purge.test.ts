@@ -1,8 +1,8 @@
 import { getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
-import * as schema from '../../src/db/schema'
-import { PURGED_TABLES } from '../../src/modules/tenants/purge.repository'
+import { PURGED_TABLES } from '../../src/features/tenants/purge.repository'
+import * as schema from '../../src/worker/schema'
 
 /** Tables without anything of a tenant. */
 const OF_THE_ACCOUNT = ['test_clock']

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Deposed } from '../../src/modules/events/commit'
-import { type CommitGroup, UserQueues } from '../../src/modules/events/queue'
-import type { Settlement } from '../../src/modules/events/settlement'
-import type { Job } from '../../src/modules/events/tries'
-import { instant } from '../../src/shared/clock'
+import type { Job } from '../../src/commands/attempts.types'
+import { Deposed } from '../../src/commands/commit.service'
+import { type CommitGroup, UserQueues } from '../../src/commands/queue.scheduler'
+import type { Settlement } from '../../src/commands/result.presenter'
+import { instant } from '../../src/lib/clock'
 
 /** How long a group may take before its leader is thought dead, and how often the others look (queue.ts). */
 const LEASE = 5_000

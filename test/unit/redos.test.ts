@@ -8,11 +8,11 @@ import { stepCounter } from '../steps'
 const { stepsOf } = stepCounter()
 const { ConfigKey, DateField, Email, TimeZone, UserId, Uuid } = await import('../../src/http/fields')
 const { integerQuery, UserAttributesQuery } = await import('../../src/http/queries')
-const { splitKey } = await import('../../src/modules/keys/keys.rules')
-const { parseLiquid } = await import('../../src/modules/notifications/liquid')
-const { providerOf } = await import('../../src/modules/notifications/push/port')
-const { textOfHtml } = await import('../../src/modules/notifications/text')
-const { targetOf } = await import('../../src/modules/webhooks/targets.rules')
+const { splitKey } = await import('../../src/access/keys.rules')
+const { parseLiquid } = await import('../../src/features/notifications/templates/liquid.service')
+const { providerOf } = await import('../../src/features/notifications/channels/push/push.types')
+const { textOfHtml } = await import('../../src/features/notifications/templates/plain-text.rules')
+const { targetOf } = await import('../../src/lib/net/webhook-targets')
 
 const integer = integerQuery({ min: 0, max: 9, fallback: 0 })
 
@@ -68,7 +68,11 @@ describe('[G2] texts of callers', () => {
 const SOURCE = join(import.meta.dirname, '../../src')
 
 /** Files whose expressions read only our own text or the operator's, never a caller's. */
-const TRUSTED = ['env.ts', 'modules/notifications/email/cloudflare.ts', 'modules/streaks/marks.ts']
+const TRUSTED = [
+  'runtime/env.ts',
+  'features/notifications/channels/email/cloudflare.adapter.ts',
+  'engine/streaks/period-history.rules.ts',
+]
 
 /** A regular expression in TypeScript, with its source and its flags. What comes before tells it from a division. */
 const LITERAL =

@@ -8,8 +8,8 @@ import {
   isGivenUp,
   isOfAnotherTime,
   retryAt,
-} from '../../src/modules/couriers/retries.rules'
-import { instant } from '../../src/shared/clock'
+} from '../../src/delivery/retries.rules'
+import { instant } from '../../src/lib/clock'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { askedAtOnce } from '../../src/modules/leaderboards/asked.rules'
-import * as rules from '../../src/modules/leaderboards/runs.rules'
-import { civilDate, dayOf } from '../../src/shared/civil'
-import { instant, iso } from '../../src/shared/clock'
+import * as rules from '../../src/engine/runs.rules'
+import { askedAtOnce } from '../../src/features/leaderboards/asked.rules'
+import { civilDate, dayOf } from '../../src/lib/civil'
+import { instant, iso } from '../../src/lib/clock'
 
 const DAY = 86_400_000
 const day = (date: string) => dayOf(civilDate(date))

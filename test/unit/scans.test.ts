@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ScanTurns, SharedScans } from '../../src/db/scans'
-import { Refusal } from '../../src/errors'
+import { Refusal } from '../../src/lib/errors'
 
 /** How long a request waits, and how long one may be silent before it is taken for dead (scans.ts). */
 const PATIENCE = 10_000

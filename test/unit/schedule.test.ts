@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { addressed } from '../../src/modules/notifications/occasions'
+import { addressed } from '../../src/features/notifications/schedule/occasions.service'
 import {
   ABSENCES,
   absence,
-  momentOf,
   nextMoment,
-  noticeMoment,
   recapPeriod,
   slotsAt,
   type Timetable,
-} from '../../src/modules/notifications/schedule.rules'
-import type { Message } from '../../src/modules/outbox/outbox'
-import { civilDate, dayOf } from '../../src/shared/civil'
-import { instant } from '../../src/shared/clock'
-import { childId, isId, namedId, newId } from '../../src/shared/ids'
+} from '../../src/features/notifications/schedule/schedule.rules'
+import { civilDate, dayOf } from '../../src/lib/civil'
+import { instant } from '../../src/lib/clock'
+import { childId, isId, namedId } from '../../src/lib/ids'
+import { newId } from '../../src/lib/new-id'
+import { momentOf, noticeMoment } from '../../src/outbox/notifications.rules'
+import type { Message } from '../../src/outbox/outbox.messages'
 
 const at = (text: string) => instant(Date.parse(text))
 const day = (text: string) => dayOf(civilDate(text))

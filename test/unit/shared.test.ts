@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Boost, System } from '../../src/modules/configuration/configuration'
-import { boostSpan, boostStatus } from '../../src/modules/points/boosts.rules'
-import { ladder, levelOf } from '../../src/modules/points/points.rules'
-import { isInControlGroup } from '../../src/modules/users/users.rules'
-import { BoundedMap } from '../../src/shared/bounded'
-import { instant, iso } from '../../src/shared/clock'
-import { isId, newId } from '../../src/shared/ids'
+import type { Boost, System } from '../../src/config/configuration.types'
+import { boostSpan, boostStatus } from '../../src/engine/points/boosts.rules'
+import { ladder, levelOf } from '../../src/engine/points/points.rules'
+import { isInControlGroup } from '../../src/engine/profile.rules'
+import { BoundedMap } from '../../src/lib/bounded'
+import { instant, iso } from '../../src/lib/clock'
+import { isId } from '../../src/lib/ids'
+import { newId } from '../../src/lib/new-id'
 
 const moment = (text: string) => instant(Date.parse(text))
 

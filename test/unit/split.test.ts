@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { StoredMessages, storedMessages } from '../../src/modules/outbox/outbox'
-import { parcelsOf } from '../../src/modules/outbox/split.rules'
-import { instant } from '../../src/shared/clock'
+import { instant } from '../../src/lib/clock'
+import { StoredMessages, storedMessages } from '../../src/outbox/outbox.messages'
+import { parcelsOf } from '../../src/outbox/split.rules'
 
 const message = (id: string, length: number) => ({
   id,

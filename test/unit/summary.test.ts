@@ -1,14 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  addDays,
-  bucketStart,
-  type CivilDate,
-  civilDate,
-  civilDateOfDay,
-  dayOf,
-} from '../../src/shared/civil'
-import { type SummaryRange, summarise } from '../../src/shared/summary'
+import { type SummaryRange, summarise } from '../../src/lib/buckets'
+import { addDays, bucketStart, type CivilDate, civilDate, civilDateOfDay, dayOf } from '../../src/lib/civil'
 
 const range = (aggregation: SummaryRange['aggregation'], startDate: string, endDate: string) => ({
   aggregation,

@@ -18,47 +18,50 @@ type Tenantless<Module> = {
 type Exceptions<Module> = [Tenantless<Module>] extends [never] ? null : Record<Tenantless<Module>, string>
 
 type Modules = {
-  'modules/achievements/achievements.repository': typeof import('../../src/modules/achievements/achievements.repository')
-  'modules/achievements/backdate.repository': typeof import('../../src/modules/achievements/backdate.repository')
-  'modules/achievements/tallies.repository': typeof import('../../src/modules/achievements/tallies.repository')
-  'modules/attributes/attributes.repository': typeof import('../../src/modules/attributes/attributes.repository')
-  'modules/clock/clock.repository': typeof import('../../src/modules/clock/clock.repository')
-  'modules/configuration/configuration.repository': typeof import('../../src/modules/configuration/configuration.repository')
-  'modules/configuration/items.repository': typeof import('../../src/modules/configuration/items.repository')
-  'modules/events/events.repository': typeof import('../../src/modules/events/events.repository')
-  'modules/inbox/inbox.repository': typeof import('../../src/modules/inbox/inbox.repository')
-  'modules/keys/keys.repository': typeof import('../../src/modules/keys/keys.repository')
-  'modules/leaderboards/leaderboards.repository': typeof import('../../src/modules/leaderboards/leaderboards.repository')
-  'modules/leaderboards/recount.repository': typeof import('../../src/modules/leaderboards/recount.repository')
-  'modules/metrics/metrics.repository': typeof import('../../src/modules/metrics/metrics.repository')
-  'modules/notifications/notices.repository': typeof import('../../src/modules/notifications/notices.repository')
-  'modules/notifications/schedule.repository': typeof import('../../src/modules/notifications/schedule.repository')
-  'modules/notifications/templates.repository': typeof import('../../src/modules/notifications/templates.repository')
-  'modules/outbox/outbox.repository': typeof import('../../src/modules/outbox/outbox.repository')
-  'modules/outbox/points-told.repository': typeof import('../../src/modules/outbox/points-told.repository')
-  'modules/points/boosts.repository': typeof import('../../src/modules/points/boosts.repository')
-  'modules/points/boosts.told.repository': typeof import('../../src/modules/points/boosts.told.repository')
-  'modules/points/grants.repository': typeof import('../../src/modules/points/grants.repository')
-  'modules/points/nested.repository': typeof import('../../src/modules/points/nested.repository')
-  'modules/points/points.repository': typeof import('../../src/modules/points/points.repository')
-  'modules/points/summaries.repository': typeof import('../../src/modules/points/summaries.repository')
-  'modules/points/ticks.repository': typeof import('../../src/modules/points/ticks.repository')
-  'modules/streaks/rankings.repository': typeof import('../../src/modules/streaks/rankings.repository')
-  'modules/streaks/streaks.repository': typeof import('../../src/modules/streaks/streaks.repository')
-  'modules/summaries/day-sums.repository': typeof import('../../src/modules/summaries/day-sums.repository')
-  'modules/tenants/purge.repository': typeof import('../../src/modules/tenants/purge.repository')
-  'modules/tenants/tenants.repository': typeof import('../../src/modules/tenants/tenants.repository')
-  'modules/timekeeper/timekeeper.repository': typeof import('../../src/modules/timekeeper/timekeeper.repository')
-  'modules/users/changes.repository': typeof import('../../src/modules/users/changes.repository')
-  'modules/users/devices.repository': typeof import('../../src/modules/users/devices.repository')
-  'modules/users/erasure.repository': typeof import('../../src/modules/users/erasure.repository')
-  'modules/users/export.repository': typeof import('../../src/modules/users/export.repository')
-  'modules/users/pages.repository': typeof import('../../src/modules/users/pages.repository')
-  'modules/users/portions.repository': typeof import('../../src/modules/users/portions.repository')
-  'modules/users/users.repository': typeof import('../../src/modules/users/users.repository')
-  'modules/webhooks/webhooks.repository': typeof import('../../src/modules/webhooks/webhooks.repository')
-  'modules/wrapped/spreads.repository': typeof import('../../src/modules/wrapped/spreads.repository')
-  'modules/wrapped/wrapped.repository': typeof import('../../src/modules/wrapped/wrapped.repository')
+  'features/achievements/achievements.repository': typeof import('../../src/features/achievements/achievements.repository')
+  'features/achievements/backdate.repository': typeof import('../../src/features/achievements/backdate.repository')
+  'store/counters.repository': typeof import('../../src/store/counters.repository')
+  'features/attributes/attributes.repository': typeof import('../../src/features/attributes/attributes.repository')
+  'access/clock.repository': typeof import('../../src/access/clock.repository')
+  'config/configuration.repository': typeof import('../../src/config/configuration.repository')
+  'db/queries': typeof import('../../src/db/queries')
+  'store/events.repository': typeof import('../../src/store/events.repository')
+  'commands/batch/inbox.repository': typeof import('../../src/commands/batch/inbox.repository')
+  'access/keys.repository': typeof import('../../src/access/keys.repository')
+  'features/leaderboards/leaderboards.repository': typeof import('../../src/features/leaderboards/leaderboards.repository')
+  'boards/object/recount.repository': typeof import('../../src/boards/object/recount.repository')
+  'features/metrics/metrics.repository': typeof import('../../src/features/metrics/metrics.repository')
+  'outbox/pending-notifications.repository': typeof import('../../src/outbox/pending-notifications.repository')
+  'features/notifications/schedule/schedule.repository': typeof import('../../src/features/notifications/schedule/schedule.repository')
+  'features/notifications/templates/templates.repository': typeof import('../../src/features/notifications/templates/templates.repository')
+  'outbox/outbox.repository': typeof import('../../src/outbox/outbox.repository')
+  'outbox/points-notifications.repository': typeof import('../../src/outbox/points-notifications.repository')
+  'features/points/boosts/boosts.repository': typeof import('../../src/features/points/boosts/boosts.repository')
+  'features/points/boosts/boost-notifications.repository': typeof import('../../src/features/points/boosts/boost-notifications.repository')
+  'store/grants.repository': typeof import('../../src/store/grants.repository')
+  'features/points/nested.repository': typeof import('../../src/features/points/nested.repository')
+  'store/awards.repository': typeof import('../../src/store/awards.repository')
+  'features/points/summaries.repository': typeof import('../../src/features/points/summaries.repository')
+  'features/points/ticks/ticks.repository': typeof import('../../src/features/points/ticks/ticks.repository')
+  'features/streaks/rankings.repository': typeof import('../../src/features/streaks/rankings.repository')
+  'store/streaks.repository': typeof import('../../src/store/streaks.repository')
+  'features/summaries/day-sums.repository': typeof import('../../src/features/summaries/day-sums.repository')
+  'features/tenants/purge.repository': typeof import('../../src/features/tenants/purge.repository')
+  'access/tenants.repository': typeof import('../../src/access/tenants.repository')
+  'jobs/due-work.repository': typeof import('../../src/jobs/due-work.repository')
+  'store/changes.repository': typeof import('../../src/store/changes.repository')
+  'config/deletions.repository': typeof import('../../src/config/deletions.repository')
+  'features/notifications/unsubscribe/links.repository': typeof import('../../src/features/notifications/unsubscribe/links.repository')
+  'store/user-rows.repository': typeof import('../../src/store/user-rows.repository')
+  'store/devices.repository': typeof import('../../src/store/devices.repository')
+  'features/users/erasure/erasure.repository': typeof import('../../src/features/users/erasure/erasure.repository')
+  'features/users/export/export.repository': typeof import('../../src/features/users/export/export.repository')
+  'store/pages.repository': typeof import('../../src/store/pages.repository')
+  'store/portions.repository': typeof import('../../src/store/portions.repository')
+  'store/users.repository': typeof import('../../src/store/users.repository')
+  'features/webhooks/webhooks.repository': typeof import('../../src/features/webhooks/webhooks.repository')
+  'features/wrapped/spreads.repository': typeof import('../../src/features/wrapped/spreads.repository')
+  'features/wrapped/wrapped.repository': typeof import('../../src/features/wrapped/wrapped.repository')
   'db/guard': typeof import('../../src/db/guard')
 }
 
@@ -66,20 +69,20 @@ const ONE_CLOCK = 'there is one test clock, for all tenants (C1)'
 const TENANTS = 'what is told is which tenants there are (T1, T2)'
 
 const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
-  'modules/achievements/achievements.repository': null,
-  'modules/achievements/backdate.repository': null,
-  'modules/achievements/tallies.repository': null,
-  'modules/attributes/attributes.repository': null,
-  'modules/clock/clock.repository': {
+  'features/achievements/achievements.repository': null,
+  'features/achievements/backdate.repository': null,
+  'store/counters.repository': null,
+  'features/attributes/attributes.repository': null,
+  'access/clock.repository': {
     moveTestClock: ONE_CLOCK,
     readTestClock: ONE_CLOCK,
     removeTestClock: ONE_CLOCK,
   },
-  'modules/configuration/configuration.repository': null,
-  'modules/configuration/items.repository': null,
-  'modules/events/events.repository': null,
-  'modules/inbox/inbox.repository': null,
-  'modules/keys/keys.repository': {
+  'config/configuration.repository': null,
+  'db/queries': null,
+  'store/events.repository': null,
+  'commands/batch/inbox.repository': null,
+  'access/keys.repository': {
     findKeyRecord: 'a key tells the tenant, so it is looked up before there is one (K2)',
     insertKeys: 'admin keys are of no tenant; each row says whose it is (K4)',
     listKeys: 'an owner is a tenant by its database, or the account (K4)',
@@ -87,28 +90,28 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     deleteKeys: 'an owner is a tenant by its database, or the account (K4)',
     replaceKey: 'admin keys are of no tenant (K4)',
   },
-  'modules/leaderboards/leaderboards.repository': null,
-  'modules/leaderboards/recount.repository': null,
-  'modules/metrics/metrics.repository': null,
-  'modules/notifications/notices.repository': null,
-  'modules/notifications/schedule.repository': null,
-  'modules/notifications/templates.repository': null,
-  'modules/outbox/outbox.repository': null,
-  'modules/outbox/points-told.repository': { shortenQuiet: 'the clock is of all tenants' },
-  'modules/points/boosts.repository': null,
-  'modules/points/boosts.told.repository': null,
-  'modules/points/grants.repository': null,
-  'modules/points/nested.repository': null,
-  'modules/points/points.repository': null,
-  'modules/points/summaries.repository': null,
-  'modules/points/ticks.repository': {
+  'features/leaderboards/leaderboards.repository': null,
+  'boards/object/recount.repository': null,
+  'features/metrics/metrics.repository': null,
+  'outbox/pending-notifications.repository': null,
+  'features/notifications/schedule/schedule.repository': null,
+  'features/notifications/templates/templates.repository': null,
+  'outbox/outbox.repository': null,
+  'outbox/points-notifications.repository': { shortenQuiet: 'the clock is of all tenants' },
+  'features/points/boosts/boosts.repository': null,
+  'features/points/boosts/boost-notifications.repository': null,
+  'store/grants.repository': null,
+  'features/points/nested.repository': null,
+  'store/awards.repository': null,
+  'features/points/summaries.repository': null,
+  'features/points/ticks/ticks.repository': {
     restartTicks: "the clock that has gone back is all tenants' (C1)",
   },
-  'modules/streaks/rankings.repository': null,
-  'modules/streaks/streaks.repository': null,
-  'modules/summaries/day-sums.repository': { forgetDaySums: ONE_CLOCK },
-  'modules/tenants/purge.repository': null,
-  'modules/tenants/tenants.repository': {
+  'features/streaks/rankings.repository': null,
+  'store/streaks.repository': null,
+  'features/summaries/day-sums.repository': { forgetDaySums: ONE_CLOCK },
+  'features/tenants/purge.repository': null,
+  'access/tenants.repository': {
     standingStatement: TENANTS,
     findTenantId: TENANTS,
     findTenantIdOrArchived: TENANTS,
@@ -118,27 +121,33 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     updateTenants: TENANTS,
     archiveTenants: TENANTS,
   },
-  'modules/timekeeper/timekeeper.repository': {
+  'jobs/due-work.repository': {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers are to be woken (C2)',
     hasten: "the clock that has gone back is all tenants' (C1)",
   },
-  'modules/users/changes.repository': null,
-  'modules/users/devices.repository': null,
-  'modules/users/erasure.repository': null,
-  'modules/users/export.repository': null,
-  'modules/users/pages.repository': null,
-  'modules/users/portions.repository': null,
-  'modules/users/users.repository': null,
-  'modules/webhooks/webhooks.repository': null,
-  'modules/wrapped/spreads.repository': null,
-  'modules/wrapped/wrapped.repository': null,
+  'store/changes.repository': null,
+  'config/deletions.repository': null,
+  'features/notifications/unsubscribe/links.repository': {
+    linkSecretOf: 'a link says of which tenant it is',
+    linkedBy: 'a link says of which tenant it is',
+  },
+  'store/user-rows.repository': null,
+  'store/devices.repository': null,
+  'features/users/erasure/erasure.repository': null,
+  'features/users/export/export.repository': null,
+  'store/pages.repository': null,
+  'store/portions.repository': null,
+  'store/users.repository': null,
+  'features/webhooks/webhooks.repository': null,
+  'features/wrapped/spreads.repository': null,
+  'features/wrapped/wrapped.repository': null,
   'db/guard': null,
 }
 
 test('[T3] no repository function is called without a tenant, but for those that concern all of them', () => {
   const src = join(import.meta.dirname, '..', '..', 'src')
   const found = globSync('**/*.repository.ts', { cwd: src }).map((path) => path.replace(/\.ts$/, ''))
-  expect([...found, 'db/guard'].toSorted()).toEqual(Object.keys(exceptions).toSorted())
+  expect([...found, 'db/guard', 'db/queries'].toSorted()).toEqual(Object.keys(exceptions).toSorted())
 })
 
 test("a function that takes a database of the whole account is told from one that takes a tenant's", () => {

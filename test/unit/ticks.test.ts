@@ -1,10 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Boost, Configuration, Filter, Trigger } from '../../src/modules/configuration/configuration'
-import {
-  CreatePointsTriggerRequestItem as CreateItem,
-  PatchPointsTriggerRequestItem as PatchItem,
-} from '../../src/modules/points/points.admin.schemas'
+import type { Boost, Configuration, Filter, Trigger } from '../../src/config/configuration.types'
 import {
   endOfPass,
   granting,
@@ -12,10 +8,15 @@ import {
   type TickChange,
   type TickUser,
   ticksBetween,
-} from '../../src/modules/points/ticks.rules'
-import { triggerFrom, triggerPatched } from '../../src/modules/points/triggers.rules'
-import { type Instant, instant } from '../../src/shared/clock'
-import { isId, newId } from '../../src/shared/ids'
+} from '../../src/engine/points/ticks.rules'
+import {
+  CreatePointsTriggerRequestItem as CreateItem,
+  PatchPointsTriggerRequestItem as PatchItem,
+} from '../../src/features/points/points.admin.schemas'
+import { triggerFrom, triggerPatched } from '../../src/features/points/triggers/triggers.rules'
+import { type Instant, instant } from '../../src/lib/clock'
+import { isId } from '../../src/lib/ids'
+import { newId } from '../../src/lib/new-id'
 import {
   type ExpectedTick,
   expectedTicks,

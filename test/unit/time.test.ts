@@ -7,9 +7,9 @@ import {
   dayOf,
   isCivilDate,
   utcMidnight,
-} from '../../src/shared/civil'
-import { instant, iso, parseIso } from '../../src/shared/clock'
-import { civilDateAt, isZone, offsetMinutes, startOfDay } from '../../src/shared/zone'
+} from '../../src/lib/civil'
+import { instant, iso, parseIso } from '../../src/lib/clock'
+import { civilDateAt, isZone, offsetMinutes, startOfDay } from '../../src/lib/zone'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { Wakes } from '../../src/modules/outbox/wakes'
+import { Wakes } from '../../src/delivery/drain-debouncer.cache'
 
 afterEach(() => vi.useRealTimers())
 

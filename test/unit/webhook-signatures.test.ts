@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, it } from 'vitest'
-import { newSecret } from '../../src/modules/webhooks/secrets'
-import { signatureHeaders } from '../../src/modules/webhooks/signatures'
-import { instant } from '../../src/shared/clock'
+import { newSecret } from '../../src/features/webhooks/secrets.service'
+import { signatureHeaders } from '../../src/features/webhooks/signatures.service'
+import { instant } from '../../src/lib/clock'
 
 const BODIES = ['{"type":"streak.lost"}', '', '{"name":"Ädä 😀 \\u2028"}', 'x'.repeat(100_000)]
 

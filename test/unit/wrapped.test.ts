@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Count, merged, mostValues, spreadOf } from '../../src/modules/wrapped/spreads.rules'
+import { type Count, merged, mostValues, spreadOf } from '../../src/features/wrapped/spreads.rules'
 import {
   activityOf,
   type Days,
@@ -10,8 +10,8 @@ import {
   periodsIn,
   sumsIn,
   yearOf,
-} from '../../src/modules/wrapped/wrapped.rules'
-import { civilDate, civilDateOfDay, dayOf } from '../../src/shared/civil'
+} from '../../src/features/wrapped/wrapped.rules'
+import { civilDate, civilDateOfDay, dayOf } from '../../src/lib/civil'
 
 const day = (date: string) => dayOf(civilDate(date))
 const shown = ({ first, last }: Days) => `${civilDateOfDay(first)} ${civilDateOfDay(last)}`

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { variables } from '../../src/env'
 import type { OperationSpec } from '../../src/http/operation'
-import { adminOperations, applicationOperations } from '../../src/operations'
+import { variables } from '../../src/runtime/env'
+import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 const MIB = 1_048_576

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { sumsOf } from '../../src/modules/achievements/backdate.repository'
+import { sumsOf } from '../../src/features/achievements/backdate.repository'
 import { contextOf } from './contexts'
 import { at, everything, newTenant, type TestTenant } from './harness'
 

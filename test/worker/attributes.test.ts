@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { Commands, messageOf } from '../../src/modules/events/commands'
-import { instant } from '../../src/shared/clock'
+import { Commands, messageOf } from '../../src/commands/command.messages'
+import { instant } from '../../src/lib/clock'
 import { anotherUuid } from '../readable'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 

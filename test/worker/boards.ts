@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
-import type { Delivery, DeliveryReply } from '../../src/modules/leaderboards/board.messages'
-import type { Repair } from '../../src/modules/leaderboards/delivery.service'
+import type { Delivery, DeliveryReply } from '../../src/boards/board.messages'
+import type { Repair } from '../../src/boards/delivery.service'
 import { readable } from '../readable'
 import { ADMIN_KEY, type Answer, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
 

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import * as z from 'zod'
-import { boostStep } from '../../src/modules/points/boosts.told.service'
-import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
-import { instant } from '../../src/shared/clock'
+import { boostStep } from '../../src/features/points/boosts/boost-notifications.job'
+import { nextWork } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
@@ -74,7 +75,7 @@ it('[W6] a boost for all starts with its first day in the first zone, and finish
   })
   expect(finished?.body).toMatchObject({ boost: { ...common, status: 'finished' } })
   // Nothing is to come, so nothing is due.
-  expect((await nextWorkOf(contextOf(setup.tenant.id).db)).filter(({ kind }) => kind === 'boosts')).toEqual(
+  expect((await nextWork(contextOf(setup.tenant.id), JOBS)).filter(({ kind }) => kind === 'boosts')).toEqual(
     [],
   )
 })
@@ -172,7 +173,7 @@ it('[C2] a step that fails, is repeated, or is done six times at once, tells onc
   await setup.tenant.create(setup.path, boost('own', 1, null, { userId: 'ada' }))
   const context = (DB = env.DB) => contextOf(setup.tenant.id, DB)
   const work = async () => {
-    const found = (await nextWorkOf(context().db)).find(({ kind }) => kind === 'boosts')
+    const found = (await nextWork(context(), JOBS)).find(({ kind }) => kind === 'boosts')
     if (found === undefined) throw new Error('no boosts')
     return found
   }
@@ -182,7 +183,7 @@ it('[C2] a step that fails, is repeated, or is done six times at once, tells onc
     'lost',
   )
   for (let n = 0; n < 20; n += 1) {
-    const found = (await nextWorkOf(context().db)).find(({ kind }) => kind === 'boosts')
+    const found = (await nextWork(context(), JOBS)).find(({ kind }) => kind === 'boosts')
     if (found === undefined || found.dueAt > to) break
     await Promise.all(Array.from({ length: 6 }, () => boostStep(context(), found, to)))
   }

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
-import { newContext } from '../../src/app'
-import type { TenantContext } from '../../src/context'
-import { Instance } from '../../src/instance'
+import type { TenantContext } from '../../src/runtime/context'
+import { newContext } from '../../src/runtime/context'
+import { Instance } from '../../src/runtime/instance'
 
 /** What work of a tenant is handed that no request has asked for, of an isolate that remembers nothing. */
 export function contextOf(tenantId: string, DB: D1Database = env.DB): TenantContext {

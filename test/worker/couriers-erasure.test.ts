@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { CourierStore } from '../../src/modules/couriers/courier.store'
+import { CourierStore } from '../../src/delivery/queue.store'
 import { forgetTime, moveTo, NOON } from './boards'
 import { hand, letter, log, withHook } from './couriers'
 import { lettersOf } from './letters'

@@ -1,12 +1,13 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Courier } from '../../src/modules/couriers/courier.object'
-import { CourierStore } from '../../src/modules/couriers/courier.store'
-import { Pruning } from '../../src/modules/couriers/prune'
-import { afterFailure } from '../../src/modules/couriers/retries.rules'
-import { workOff } from '../../src/modules/timekeeper/work.service'
-import { instant } from '../../src/shared/clock'
+import { Pruning } from '../../src/delivery/prune.service'
+import { CourierStore } from '../../src/delivery/queue.store'
+import { afterFailure } from '../../src/delivery/retries.rules'
+import { workOff } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { JOBS } from '../../src/worker/jobs'
+import { Courier } from '../../src/worker/objects'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { contextOf } from './contexts'
 import { due, hand, letter, log, logged, MINUTE, withHook } from './couriers'
@@ -539,8 +540,8 @@ it('[C1] what is told in the end of a move has been carried when that has ended'
     },
   })
   const [from, to] = [instant(NOON - MINUTE), instant(NOON)]
-  const grace = { ticks: 0, finals: 0 }
-  await workOff(contextOf(tenant.id, DB), { from, to, steps: 20, mustAll: true, grace })
+  const grace = { first: 0, finals: 0 }
+  await workOff(JOBS, contextOf(tenant.id, DB), { from, to, steps: 20, mustAll: true, grace })
   expect(hasHappened).toBe(true)
   expect(await due(setup)).toEqual([])
   expect(await hook.ids()).toHaveLength(1)

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
-import type { Delivery, Destination, Letter } from '../../src/modules/couriers/courier.messages'
-import { carry, courierOf } from '../../src/modules/couriers/couriers.service'
-import { instant } from '../../src/shared/clock'
-import { newId } from '../../src/shared/ids'
+import type { Delivery, Destination, Letter } from '../../src/delivery/queue.messages'
+import { carry, courierOf } from '../../src/delivery/queue.service'
+import { instant } from '../../src/lib/clock'
+import { newId } from '../../src/lib/new-id'
 import { at, newTenant, type TestTenant } from './harness'
 import { Hook } from './receiver'
 

@@ -1,5 +1,5 @@
 import type { D1Migration } from '@cloudflare/vitest-plugin'
-import type { Bindings } from '../../src/env'
+import type { Bindings } from '../../src/runtime/env'
 
 declare global {
   namespace Cloudflare {
@@ -7,7 +7,7 @@ declare global {
       MIGRATIONS: D1Migration[]
     }
     interface GlobalProps {
-      mainModule: typeof import('../../src/index')
+      mainModule: typeof import('../../src/worker/index')
     }
   }
 }

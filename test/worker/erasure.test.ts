@@ -8,11 +8,12 @@ import {
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import type { Bindings } from '../../src/env'
-import worker from '../../src/index'
-import { workOff } from '../../src/modules/timekeeper/work.service'
-import { instant } from '../../src/shared/clock'
-import { hasTables } from '../../src/shared/tables'
+import { hasTables } from '../../src/db/object-tables'
+import { workOff } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import type { Bindings } from '../../src/runtime/env'
+import worker from '../../src/worker/index'
+import { JOBS } from '../../src/worker/jobs'
 import { bytes, number, numbered, readable } from '../readable'
 import {
   agrees,
@@ -417,11 +418,11 @@ describe('what was decided before the erasure is not stored after it', () => {
       }
       return run()
     })
-    await workOff(contextOf(tenant.id, DB), {
+    await workOff(JOBS, contextOf(tenant.id, DB), {
       to,
       steps: 20,
       mustAll: true,
-      grace: { ticks: 0, finals: 0 },
+      grace: { first: 0, finals: 0 },
     })
     expect(seen.writes).toBeGreaterThan(0)
     const row = env.DB.prepare('SELECT seq, points FROM users WHERE tenant_id = ?1')
@@ -524,7 +525,7 @@ describe('an erasure that breaks off', () => {
 
   it('[U8] at each of the writes of its steps, before and after', async () => {
     const { tenant, lame, ada, left, ...setup } = await someone()
-    const done = { to: instant(NOON), steps: 50, mustAll: true, grace: { ticks: 0, finals: 0 } }
+    const done = { to: instant(NOON), steps: 50, mustAll: true, grace: { first: 0, finals: 0 } }
     let writes = 0
     for (let broken = 0; broken <= writes; broken += 1) {
       for (const isStored of [false, true]) {
@@ -534,9 +535,9 @@ describe('an erasure that breaks off', () => {
           if (isStored) await run()
           throw lost()
         })
-        await workOff(contextOf(tenant.id, DB), done).catch(() => undefined)
+        await workOff(JOBS, contextOf(tenant.id, DB), done).catch(() => undefined)
         writes = Math.max(writes, seen.writes)
-        await workOff(contextOf(tenant.id), done)
+        await workOff(JOBS, contextOf(tenant.id), done)
         expect([broken, isStored, await left()]).toEqual([broken, isStored, []])
         await furnish({ tenant, ...setup }, ada.id)
       }
@@ -547,16 +548,18 @@ describe('an erasure that breaks off', () => {
   it('[U8] a leaderboard out of reach holds up nothing else, and is visited until it was reached', async () => {
     const { ada, left, lame, tenant, board } = await someone()
     await erase(lame({ TIMEKEEPER: unreached }), ada)
-    const work = { to: instant(NOON), steps: 50, grace: { ticks: 0, finals: 0 } }
+    const work = { to: instant(NOON), steps: 50, grace: { first: 0, finals: 0 } }
     const context = (times: number) => {
       const whole = contextOf(tenant.id)
       return { ...whole, env: { ...whole.env, LEADERBOARD: failing(times) } }
     }
-    await expect(workOff(context(9), { ...work, mustAll: true })).rejects.toThrow('Network connection lost')
+    await expect(workOff(JOBS, context(9), { ...work, mustAll: true })).rejects.toThrow(
+      'Network connection lost',
+    )
     const hidden = (await left()).filter((place) => !place.startsWith('board'))
     expect(hidden).toEqual(['due_work'])
     expect(await left()).toContain(`board ${board}`)
-    await workOff(context(3), { ...work, mustAll: false })
+    await workOff(JOBS, context(3), { ...work, mustAll: false })
     expect(await left()).toContain('due_work')
     await moveTo(NOON + 2 * 60_000)
     expect(await left()).toEqual([])

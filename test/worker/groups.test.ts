@@ -1,13 +1,14 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
+import { loadConfiguration } from '../../src/config/configuration.repository'
 import { unmoved } from '../../src/db/guard'
-import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
-import { keepNotices } from '../../src/modules/notifications/notices.repository'
-import { putParcels } from '../../src/modules/outbox/outbox.repository'
-import { keepRuns } from '../../src/modules/streaks/streaks.repository'
-import { parseStored, storeUsers, userOf, usersStatement } from '../../src/modules/users/users.repository'
-import { instant, systemNow } from '../../src/shared/clock'
+import { instant } from '../../src/lib/clock'
+import { systemNow } from '../../src/lib/system-clock'
+import { putParcels } from '../../src/outbox/outbox.repository'
+import { keepNotices } from '../../src/outbox/pending-notifications.repository'
+import { keepRuns } from '../../src/store/streaks.repository'
+import { parseStored, storeUsers, userOf, usersStatement } from '../../src/store/users.repository'
 import { readable } from '../readable'
 import { forgetTime, HOUR, moveTo, NOON } from './boards'
 import { contextOf } from './contexts'
@@ -260,8 +261,8 @@ describe('what a group writes', () => {
     const { db } = contextOf(tenant.id)
     const [read] = await db.batch([usersStatement(db, { ids: ['still', 'moved'] }, systemNow())])
     const users = (read?.results ?? []).map(userOf)
-    const { configurations } = contextOf(tenant.id).instance
-    const { version } = await loadConfiguration({ db, configurations })
+    const { instance } = contextOf(tenant.id)
+    const { version } = await loadConfiguration({ db, instance })
     await send(tenant, 'moved', 'meanwhile')
     const at = instant(0)
     const parcels = users.map(({ iid, id }) => ({ at, seq: 1, id, userIid: iid, messages: [] }))

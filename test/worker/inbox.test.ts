@@ -3,11 +3,12 @@ import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import type { TenantContext } from '../../src/context'
-import { inboxStep } from '../../src/modules/inbox/process.service'
-import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
-import { workOff } from '../../src/modules/timekeeper/work.service'
-import { instant, systemNow } from '../../src/shared/clock'
+import { inboxStep } from '../../src/commands/batch/process.service'
+import { nextWork, workOff } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { systemNow } from '../../src/lib/system-clock'
+import type { TenantContext } from '../../src/runtime/context'
+import { JOBS } from '../../src/worker/jobs'
 import { type Entry, type OracleSystem, recount } from '../oracle/points.oracle'
 import { PATIENCE } from '../patience'
 import { readable, readableTable } from '../readable'
@@ -75,7 +76,7 @@ const inboxOf = (tenant: TestTenant) =>
 
 /** Does one step of a tenant's inbox; how many users' changes it made. */
 async function step(tenant: TestTenant, context: TenantContext = contextOf(tenant.id)): Promise<number> {
-  const work = (await nextWorkOf(contextOf(tenant.id).db)).find(({ kind }) => kind === 'inbox')
+  const work = (await nextWork(contextOf(tenant.id), JOBS)).find(({ kind }) => kind === 'inbox')
   if (work === undefined) return -1
   return (await inboxStep(context, work, systemNow()))?.changes.length ?? 0
 }
@@ -532,11 +533,11 @@ describe('the price', () => {
       Array.from({ length: many }, (_, n) => event(`user ${n % 100}`, 1, { idempotencyKey: `${key} ${n}` }))
     const cost = async (id: string) => {
       const context = contextOf(tenant.id)
-      const due = await nextWorkOf(contextOf(tenant.id).db)
+      const due = await nextWork(contextOf(tenant.id), JOBS)
       expect(due.some(({ kind }) => kind === 'inbox')).toBe(true)
       while (at((await read(tenant, id)).body, 'status') !== 'done') {
         const to = instant(Date.now() + 1_000)
-        await workOff(context, { to, steps: 1, mustAll: true, grace: { ticks: DAY, finals: DAY } })
+        await workOff(JOBS, context, { to, steps: 1, mustAll: true, grace: { first: DAY, finals: DAY } })
       }
       return { ...context.cost, objectRows: Number(context.notes.objectRows) }
     }

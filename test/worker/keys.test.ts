@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { OperationSpec } from '../../src/http/operation'
-import { adminOperations, applicationOperations } from '../../src/operations'
+import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import { basesOf } from '../walk'
 import {
   ADMIN_KEY,

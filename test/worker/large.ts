@@ -1,8 +1,8 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { CourierStore } from '../../src/modules/couriers/courier.store'
-import { instant } from '../../src/shared/clock'
-import { newId } from '../../src/shared/ids'
+import { CourierStore } from '../../src/delivery/queue.store'
+import { instant } from '../../src/lib/clock'
+import { newId } from '../../src/lib/new-id'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
 /* The largest that the interfaces take of a user */

@@ -7,8 +7,8 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import worker from '../../src/index'
-import type { Repair } from '../../src/modules/leaderboards/delivery.service'
+import type { Repair } from '../../src/boards/delivery.service'
+import worker from '../../src/worker/index'
 import {
   agrees,
   arrive,

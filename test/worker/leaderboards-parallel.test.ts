@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { LeaderboardObject } from '../../src/index'
+import { LeaderboardObject } from '../../src/worker/index'
 import { readable } from '../readable'
 import { agrees, forgetTime, type Message, type Reply, type Setup, withBoard } from './boards'
 import { at, newApp } from './harness'

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { LeaderboardObject } from '../../src/index'
+import { LeaderboardObject } from '../../src/worker/index'
 import {
   agrees,
   DAY,

@@ -1,8 +1,8 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { Sql } from '../../src/modules/leaderboards/board.statements'
-import { BoardStore } from '../../src/modules/leaderboards/board.store'
+import { BoardStore } from '../../src/boards/object/board.store'
+import { Sql } from '../../src/boards/object/statements.store'
 
 /** What the platform takes as one text, in bytes; the run time of the tests takes any. */
 const LONGEST = 2_000_000

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Sql } from '../../src/modules/leaderboards/board.statements'
+import { Sql } from '../../src/boards/object/statements.store'
 import {
   ALL,
   deafenTimekeeper,

@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { hasTables } from '../../src/shared/tables'
+import { hasTables } from '../../src/db/object-tables'
 import type { TestTenant } from './harness'
 import { Hook } from './receiver'
 

@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { noticeStep } from '../../src/modules/notifications/notices.service'
-import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
-import { instant } from '../../src/shared/clock'
+import { noticeStep } from '../../src/features/notifications/schedule/completions.job'
+import { nextWork } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { JOBS } from '../../src/worker/jobs'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
@@ -32,7 +33,7 @@ async function achieved(users: Record<string, unknown>[] = [{ id: 'ada' }]): Pro
 
 async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> {
   const context = contextOf(tenant.id, DB)
-  const work = (await nextWorkOf(context.db)).find(({ kind }) => kind === 'notices')
+  const work = (await nextWork(context, JOBS)).find(({ kind }) => kind === 'notices')
   if (work === undefined) throw new Error('no notices')
   await noticeStep(context, work, instant(NOON + 30 * DAY))
 }
@@ -64,7 +65,7 @@ it('[N2] at 17:00 of each one’s day, at once until 21:00, else the next day', 
     achievement: { key: 'first', achievedAt: new Date(NOON).toISOString() },
   })
   expect(await left(tenant)).toBe(0)
-  expect((await nextWorkOf(contextOf(tenant.id).db)).filter(({ kind }) => kind === 'notices')).toEqual([])
+  expect((await nextWork(contextOf(tenant.id), JOBS)).filter(({ kind }) => kind === 'notices')).toEqual([])
 })
 
 it('done again, six at once, failed and with its answer lost: each is told once', async () => {

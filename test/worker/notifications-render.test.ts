@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { Configuration, Template } from '../../src/modules/configuration/configuration'
-import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
-import { parseLiquid, RenderFault, renderLiquid } from '../../src/modules/notifications/liquid'
-import type { Occasion } from '../../src/modules/notifications/notifications'
-import { compose } from '../../src/modules/notifications/render'
-import { textOfHtml } from '../../src/modules/notifications/text'
-import { parseUser, userStatement } from '../../src/modules/users/users.repository'
-import { civilDate } from '../../src/shared/civil'
-import { instant, systemNow } from '../../src/shared/clock'
+import { loadConfiguration } from '../../src/config/configuration.repository'
+import type { Configuration, Template } from '../../src/config/configuration.types'
+import type { Occasion } from '../../src/features/notifications/notifications.types'
+import {
+  parseLiquid,
+  RenderFault,
+  renderLiquid,
+} from '../../src/features/notifications/templates/liquid.service'
+import { textOfHtml } from '../../src/features/notifications/templates/plain-text.rules'
+import { compose } from '../../src/features/notifications/templates/render.service'
+import { civilDate } from '../../src/lib/civil'
+import { instant } from '../../src/lib/clock'
+import { systemNow } from '../../src/lib/system-clock'
+import { parseUser, userStatement } from '../../src/store/users.repository'
 import { contextOf } from './contexts'
 import { newTenant, type TestTenant } from './harness'
 
@@ -154,7 +159,7 @@ async function scene(prepare: (tenant: TestTenant) => Promise<unknown>) {
   const tenant = await newTenant()
   await prepare(tenant)
   const { db, instance } = contextOf(tenant.id)
-  const config = await loadConfiguration({ db, configurations: instance.configurations })
+  const config = await loadConfiguration({ db, instance })
   const [result] = await db.batch([userStatement(db, 'ada', systemNow())])
   const user = parseUser(result)
   if (user === null) throw new Error('ada is not there')

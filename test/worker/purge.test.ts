@@ -7,10 +7,11 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import worker from '../../src/index'
-import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
-import { definitionOf } from '../../src/modules/leaderboards/board.messages'
-import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
+import { definitionOf } from '../../src/boards/board.messages'
+import { loadConfiguration } from '../../src/config/configuration.repository'
+import { nextWork } from '../../src/jobs/run.service'
+import worker from '../../src/worker/index'
+import { JOBS } from '../../src/worker/jobs'
 import { anotherUuid, bytes, number, numbered } from '../readable'
 import { DAY, forgetTime, moveTo, NOON } from './boards'
 import { contextOf } from './contexts'
@@ -200,7 +201,7 @@ describe('a tenant that is erased in the middle of its work', () => {
     // Each has begun.
     await work(one.tenant.id, 3)
     await accepted(one)
-    expect((await nextWorkOf(contextOf(one.tenant.id).db)).map(({ kind }) => kind)).toEqual(['purge'])
+    expect((await nextWork(contextOf(one.tenant.id), JOBS)).map(({ kind }) => kind)).toEqual(['purge'])
     await isGone(one, names)
   })
 
@@ -208,7 +209,7 @@ describe('a tenant that is erased in the middle of its work', () => {
     const one = await furnished()
     const names = await namesOf(one)
     const { db, instance } = contextOf(one.tenant.id)
-    const config = await loadConfiguration({ db, configurations: instance.configurations })
+    const config = await loadConfiguration({ db, instance })
     const [board] = config.leaderboards
     if (board === undefined) throw new Error('no board')
     const definition = definitionOf(config, board)

@@ -2,10 +2,11 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
-import type { Bindings } from '../../src/env'
-import { PURGED_TABLES } from '../../src/modules/tenants/purge.repository'
-import { workOff } from '../../src/modules/timekeeper/work.service'
-import { instant } from '../../src/shared/clock'
+import { PURGED_TABLES } from '../../src/features/tenants/purge.repository'
+import { workOff } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import type { Bindings } from '../../src/runtime/env'
+import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, NOON, withBoard } from './boards'
 import { contextOf } from './contexts'
 import {
@@ -252,8 +253,8 @@ export async function accepted({ tenant }: Pick<Furnished, 'tenant'>): Promise<v
 /** Does what is due of a tenant, so many steps. */
 export const work = (id: string, steps: number, DB: D1Database = env.DB, more: Partial<Bindings> = {}) => {
   const context = contextOf(id, DB)
-  const when = { to: instant(NOON), mustAll: false, isSet: true, grace: { ticks: 0, finals: 0 } }
-  return workOff({ ...context, env: { ...context.env, ...more } }, { ...when, steps })
+  const when = { to: instant(NOON), mustAll: false, isSet: true, grace: { first: 0, finals: 0 } }
+  return workOff(JOBS, { ...context, env: { ...context.env, ...more } }, { ...when, steps })
 }
 
 /** Holds that a tenant is gone, once its work is done. */

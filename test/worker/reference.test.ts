@@ -6,8 +6,8 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { version } from '../../package.json'
-import worker from '../../src/index'
-import { IMPLICIT_TENANT_ID } from '../../src/modules/tenants/tenants.repository'
+import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.repository'
+import worker from '../../src/worker/index'
 import { ADMIN_KEY, at, call, newApp, type Send, toApp } from './harness'
 
 const PATHS = { '/v1': '/v1/openapi.json', '/admin/v1': '/admin/v1/openapi.json' } as const

@@ -1,7 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ScanTurns, SharedScans } from '../../src/db/scans'
-import { Instance } from '../../src/instance'
+import { summariesOf } from '../../src/features/points/summaries.repository'
+import { Instance } from '../../src/runtime/instance'
+import { scanTurnsOf } from '../../src/runtime/shared-scans'
 import { anotherUuid } from '../readable'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
@@ -55,7 +57,10 @@ async function fill(users: readonly Bare[], into = tenant, from = 0): Promise<vo
 function patient(): Instance {
   const long = 3_600_000
   const scanTurns = new ScanTurns(long, long)
-  return Object.assign(new Instance(), { scanTurns, summaries: new SharedScans(scanTurns, long) })
+  const instance = new Instance()
+  scanTurnsOf.put(instance, scanTurns)
+  summariesOf.put(instance, new SharedScans(scanTurns, long))
+  return instance
 }
 
 /** D1 that shows what reads users by ranges: how many statements at once, and how many rows each; and that can hold them back. */
@@ -262,7 +267,7 @@ describe('[P11] what reads all users of a tenant', () => {
 
   it('429 with Retry-After if too many wait', async () => {
     const instance = new Instance()
-    const turns = Array.from({ length: 102 }, () => instance.scanTurns.join(tenant.id))
+    const turns = Array.from({ length: 102 }, () => scanTurnsOf(instance).join(tenant.id))
     const own = tenant.through(newApp({}, instance))
     for (const path of ['/points/xp/summary', '/points/xp/level-summary', '/streaks/rankings']) {
       const { status, headers, body } = await own.app('GET', path)
@@ -292,7 +297,7 @@ describe('[P11] what reads all users of a tenant', () => {
     expect((await own.admin('GET', '/users')).status).toBe(200)
     const other = (await newTenant()).through(newApp({}, instance))
     expect((await other.app('GET', '/streaks/rankings')).status).toBe(200)
-    for (const turn of turns) instance.scanTurns.leave(turn)
+    for (const turn of turns) scanTurnsOf(instance).leave(turn)
     expect((await own.app('GET', '/points/xp/summary')).status).toBe(200)
     expect((await own.app('GET', '/users/ada/wrapped')).status).toBe(200)
     for (const path of lists.map(far)) expect((await own.admin('GET', path)).body).toEqual([])

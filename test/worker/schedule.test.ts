@@ -1,12 +1,14 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { candidatesAfter } from '../../src/modules/notifications/schedule.repository'
-import { scheduleStep } from '../../src/modules/notifications/schedule.service'
-import { drain } from '../../src/modules/outbox/drain.service'
-import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
-import { instant } from '../../src/shared/clock'
-import { canonicalZone } from '../../src/shared/zone'
+import { drain } from '../../src/delivery/drain.service'
+import { scheduleStep } from '../../src/features/notifications/schedule/schedule.job'
+import { candidatesAfter } from '../../src/features/notifications/schedule/schedule.repository'
+import type { DueWork } from '../../src/jobs/due-work.repository'
+import { nextWork } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { canonicalZone } from '../../src/lib/zone'
+import { JOBS } from '../../src/worker/jobs'
 import { anotherUuid } from '../readable'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
@@ -42,7 +44,7 @@ async function reminded(users: Record<string, unknown>[] = [{ id: 'ada' }]): Pro
 const TODAY = EVENING + DAY
 
 async function work(tenant: TestTenant): Promise<DueWork> {
-  const found = (await nextWorkOf(contextOf(tenant.id).db)).find(({ kind }) => kind === 'schedule')
+  const found = (await nextWork(contextOf(tenant.id), JOBS)).find(({ kind }) => kind === 'schedule')
   if (found === undefined) throw new Error('nothing is scheduled')
   return found
 }
@@ -53,7 +55,7 @@ const step = async (tenant: TestTenant, DB: D1Database = env.DB, to = TODAY) =>
 /** Steps until nothing is due by a moment. */
 async function allSteps(tenant: TestTenant, DB: D1Database = env.DB, to = TODAY): Promise<number> {
   for (let steps = 0; ; steps += 1) {
-    const [next] = (await nextWorkOf(contextOf(tenant.id).db)).filter(({ kind }) => kind === 'schedule')
+    const [next] = (await nextWork(contextOf(tenant.id), JOBS)).filter(({ kind }) => kind === 'schedule')
     if (next === undefined || next.dueAt > to) return steps
     await scheduleStep(contextOf(tenant.id, DB), next, instant(to), null)
   }

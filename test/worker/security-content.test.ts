@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { unsubscribeToken } from '../../src/modules/notifications/links'
-import { parseLiquid, renderLiquid } from '../../src/modules/notifications/liquid'
+import { parseLiquid, renderLiquid } from '../../src/features/notifications/templates/liquid.service'
+import { unsubscribeToken } from '../../src/features/notifications/unsubscribe/links.repository'
 import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 /** What an attacker would put into bodies, templates and links, by topic; `security.test.ts` has keys, hosts and targets. */

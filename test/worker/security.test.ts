@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { sameInConstantTime, sha256 } from '../../src/modules/keys/keys.rules'
+import { sameInConstantTime, sha256 } from '../../src/access/keys.rules'
 import { ADMIN_KEY, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 /** What an attacker would try, by topic; SECURITY.md says what holds. Other files of tests hold the plain cases. */

@@ -2,17 +2,17 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { presentConfiguration } from '../../src/modules/configuration/configuration.service'
-import { inboxStep } from '../../src/modules/inbox/process.service'
-import type { Fact } from '../../src/modules/leaderboards/news.messages'
-import { tellNews } from '../../src/modules/leaderboards/news.service'
-import { scheduleStep } from '../../src/modules/notifications/schedule.service'
-import { drain } from '../../src/modules/outbox/drain.service'
-import { boostStep } from '../../src/modules/points/boosts.told.service'
-import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
-import { workOff } from '../../src/modules/timekeeper/work.service'
-import { instant } from '../../src/shared/clock'
-import { newId } from '../../src/shared/ids'
+import type { Fact } from '../../src/boards/notify/news.messages'
+import { tellNews } from '../../src/boards/notify/news.service'
+import { inboxStep } from '../../src/commands/batch/process.service'
+import { presentConfiguration } from '../../src/config/configuration.service'
+import { drain } from '../../src/delivery/drain.service'
+import { scheduleStep } from '../../src/features/notifications/schedule/schedule.job'
+import { boostStep } from '../../src/features/points/boosts/boost-notifications.job'
+import { nextWork, workOff } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { newId } from '../../src/lib/new-id'
+import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { contextOf } from './contexts'
 import { faulty } from './faulty'
@@ -56,7 +56,7 @@ describe('what is told of a user as large as may be', () => {
       .bind(NOON + DAY + 8 * HOUR)
       .run()
     for (let steps = 0; steps < 30; steps += 1) {
-      const [work] = (await nextWorkOf(context.db)).filter(({ kind }) => kind === 'schedule')
+      const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'schedule')
       if (work === undefined || work.dueAt > NOON + DAY + 8 * HOUR) break
       await scheduleStep(context, work, instant(NOON + DAY + 8 * HOUR), null)
       told.push(await count(tenant, 'outbox'))
@@ -86,7 +86,7 @@ describe('what is told of a user as large as may be', () => {
       .bind(NOON + HOUR)
       .run()
     const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isSet: true }
-    await workOff(context, { ...moved, steps: 100, grace: { ticks: 0, finals: 0 } })
+    await workOff(JOBS, context, { ...moved, steps: 100, grace: { first: 0, finals: 0 } })
     const told = await lettersOf(webhook)
     const typesOf = (event: string) => told.filter((one) => one.event === event).length
     expect([typesOf('points.changed'), typesOf('points.level_changed')]).toEqual([10, 10])
@@ -115,7 +115,7 @@ describe('what is told of a user as large as may be', () => {
       .bind(NOON + 3 * DAY)
       .run()
     for (let steps = 0; steps < 30; steps += 1) {
-      const [work] = (await nextWorkOf(context.db)).filter(({ kind }) => kind === 'boosts')
+      const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'boosts')
       if (work === undefined || work.dueAt > NOON + 3 * DAY) break
       await boostStep(context, work, instant(NOON + 3 * DAY))
       told.push(await count(tenant, 'outbox'))
@@ -177,7 +177,7 @@ describe('work on many users as large as may be', () => {
     const to = instant(NOON + 2 * DAY)
     await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
     const moved = { to, from: instant(NOON), mustAll: true, isSet: true }
-    await workOff(contextOf(tenant.id, DB), { ...moved, steps: 1_000, grace: { ticks: 0, finals: 0 } })
+    await workOff(JOBS, contextOf(tenant.id, DB), { ...moved, steps: 1_000, grace: { first: 0, finals: 0 } })
     const { results } = await env.DB.prepare(
       `SELECT points ->> ?2 AS points, json_array_length(achievements) AS done, streak ->> '$.run' IS NULL AS lost,
          octet_length(attributes) AS bytes FROM users WHERE tenant_id = ?1`,
@@ -206,7 +206,7 @@ describe('work on many users as large as may be', () => {
     const context = contextOf(tenant.id, DB)
     let steps = 0
     for (; (await count(tenant, 'inbox')) > 0 && steps < 30; steps += 1) {
-      const [work] = (await nextWorkOf(context.db)).filter(({ kind }) => kind === 'inbox')
+      const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'inbox')
       if (work !== undefined) await inboxStep(context, work, instant(NOON))
     }
     const id = batch.headers.get('x-batch-id')

@@ -1,16 +1,16 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { presentConfiguration } from '../../src/modules/configuration/configuration.service'
-import { deliver } from '../../src/modules/leaderboards/delivery.service'
-import { noticeStep } from '../../src/modules/notifications/notices.service'
-import { activeBetween, gainsBetween } from '../../src/modules/notifications/schedule.repository'
-import { drain } from '../../src/modules/outbox/drain.service'
-import { nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
-import { workOff } from '../../src/modules/timekeeper/work.service'
-import { instant } from '../../src/shared/clock'
-import { micros } from '../../src/shared/decimal'
-import { newId } from '../../src/shared/ids'
+import { deliver } from '../../src/boards/delivery.service'
+import { presentConfiguration } from '../../src/config/configuration.service'
+import { drain } from '../../src/delivery/drain.service'
+import { noticeStep } from '../../src/features/notifications/schedule/completions.job'
+import { activeBetween, gainsBetween } from '../../src/features/notifications/schedule/schedule.repository'
+import { nextWork, workOff } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { micros } from '../../src/lib/decimal'
+import { newId } from '../../src/lib/new-id'
+import { JOBS } from '../../src/worker/jobs'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
 import { contextOf } from './contexts'
 import { at, newApp, newTenant, type TestTenant } from './harness'
@@ -96,7 +96,7 @@ describe('what is told of a user as large as may be', () => {
     expect(await count(tenant, 'notices')).toBe(9)
     const { DB, most } = measuredD1()
     const context = contextOf(tenant.id, DB)
-    const [work] = (await nextWorkOf(context.db)).filter(({ kind }) => kind === 'notices')
+    const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'notices')
     if (work === undefined) throw new Error('no notices')
     await noticeStep(context, work, instant(NOON + DAY))
     const left = await count(tenant, 'notices')
@@ -131,11 +131,11 @@ describe('work on many users as large as may be', () => {
     const waiting = Waiting.parse(at(exported.body, 'waitingEvents'))
     expect(waiting.map(({ value }) => value)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     expect(waiting[7]?.user).toEqual(user)
-    await workOff(contextOf(tenant.id, DB), {
+    await workOff(JOBS, contextOf(tenant.id, DB), {
       to: instant(NOON),
       steps: 50,
       mustAll: false,
-      grace: { ticks: 0, finals: 0 },
+      grace: { first: 0, finals: 0 },
       isSet: true,
     })
     expect([await count(tenant, 'inbox'), await count(tenant, 'parked_events')]).toEqual([0, 1])

@@ -1,10 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { backdateStep } from '../../src/modules/achievements/backdate.service'
-import { judgeStreaks } from '../../src/modules/streaks/deadlines.service'
-import { recountStep } from '../../src/modules/streaks/settings.service'
-import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
-import { instant } from '../../src/shared/clock'
+import { backdateStep } from '../../src/features/achievements/backdate.job'
+import { judgeStreaks } from '../../src/features/streaks/deadlines.job'
+import { recountStep } from '../../src/features/streaks/recount.job'
+import type { DueWork } from '../../src/jobs/due-work.repository'
+import { nextWork } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { JOBS } from '../../src/worker/jobs'
 import { anotherUuid, bytes, number, numbered, readable } from '../readable'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
@@ -190,7 +192,7 @@ describe('[S3] a midnight of many', () => {
 
 describe('[A4, S9, C2] walks over all users, done badly', () => {
   const workOf = async (tenant: TestTenant, kind: DueWork['kind']): Promise<DueWork | undefined> =>
-    (await nextWorkOf(contextOf(tenant.id).db)).find((work) => work.kind === kind)
+    (await nextWork(contextOf(tenant.id), JOBS)).find((work) => work.kind === kind)
 
   /** Users with a lesson each, and an achievement for it that is active, but of which nobody was told yet. */
   async function qualified(count: number, filters: object[] = []) {

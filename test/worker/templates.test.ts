@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { MOST_TEMPLATES } from '../../src/modules/configuration/configuration'
-import { loadConfiguration } from '../../src/modules/configuration/configuration.repository'
-import { templateFor, templatesFor } from '../../src/modules/notifications/templates.rules'
-import { parseUser, userStatement } from '../../src/modules/users/users.repository'
-import { systemNow } from '../../src/shared/clock'
+import { loadConfiguration } from '../../src/config/configuration.repository'
+import { MOST_TEMPLATES } from '../../src/config/configuration.types'
+import { templateFor, templatesFor } from '../../src/features/notifications/templates/templates.rules'
+import { systemNow } from '../../src/lib/system-clock'
+import { parseUser, userStatement } from '../../src/store/users.repository'
 import { contextOf } from './contexts'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
@@ -32,7 +32,7 @@ const preview = (id: string, userId: string, through = tenant) =>
   through.admin('POST', `${PATH}/${id}/preview`, { userId })
 const configOf = async () => {
   const { db, instance } = contextOf(tenant.id)
-  return loadConfiguration({ db, configurations: instance.configurations })
+  return loadConfiguration({ db, instance })
 }
 const userOf = async (id: string) => {
   const { db } = contextOf(tenant.id)

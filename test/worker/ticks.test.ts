@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { type TickStep, tickStep } from '../../src/modules/points/ticks.service'
-import { type DueWork, ticksOf } from '../../src/modules/timekeeper/timekeeper.repository'
-import { type Instant, instant } from '../../src/shared/clock'
+import { type TickStep, tickStep } from '../../src/features/points/ticks/ticks.job'
+import { type DueWork, workOf } from '../../src/jobs/due-work.repository'
+import { type Instant, instant } from '../../src/lib/clock'
 import { anotherUuid, readable } from '../readable'
 import { forgetTime, moveTo } from './boards'
 import { contextOf } from './contexts'
@@ -89,7 +89,7 @@ async function anchorOf(setup: Setup): Promise<number> {
 /* Steps, one by one */
 
 async function ticksDue({ tenant }: Pick<Setup, 'tenant'>): Promise<DueWork | undefined> {
-  return (await ticksOf(contextOf(tenant.id).db))[0]
+  return workOf(contextOf(tenant.id).db, 'ticks')
 }
 
 const now = () => instant(Date.now())

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
-import { type Message, StoredMessages } from '../../src/modules/outbox/outbox'
+import { type Message, StoredMessages } from '../../src/outbox/outbox.messages'
 import type { TestTenant } from './harness'
 
 /**

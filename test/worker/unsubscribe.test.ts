@@ -1,7 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Bindings } from '../../src/env'
-import { newLinkSecret, unsubscribeToken } from '../../src/modules/notifications/links'
+import {
+  newLinkSecret,
+  unsubscribeToken,
+} from '../../src/features/notifications/unsubscribe/links.repository'
+import type { Bindings } from '../../src/runtime/env'
 import { at, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: '{{ unsubscribeUrl }}' }

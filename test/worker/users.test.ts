@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { instant } from '../../src/shared/clock'
-import { canonicalZone, isZone, offsetMinutes, spelledZone } from '../../src/shared/zone'
+import { instant } from '../../src/lib/clock'
+import { canonicalZone, isZone, offsetMinutes, spelledZone } from '../../src/lib/zone'
 import {
   ADMIN_KEY,
   at,

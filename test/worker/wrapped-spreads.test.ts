@@ -1,8 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { type DueWork, nextWorkOf } from '../../src/modules/timekeeper/timekeeper.repository'
-import { spreadStep } from '../../src/modules/wrapped/spreads.service'
+import { spreadStep } from '../../src/features/wrapped/spreads.job'
+import type { DueWork } from '../../src/jobs/due-work.repository'
+import { nextWork } from '../../src/jobs/run.service'
+import { JOBS } from '../../src/worker/jobs'
 import { bytes, number } from '../readable'
 import { contextOf } from './contexts'
 import { newTenant } from './harness'
@@ -68,7 +70,7 @@ async function setup(
 /** Builds the spreads, each step several times; answers how many steps there were. */
 async function build(tenantId: string): Promise<number> {
   for (let steps = 0; ; steps += 1) {
-    const [work] = await nextWorkOf(contextOf(tenantId).db)
+    const [work] = await nextWork(contextOf(tenantId), JOBS)
     if (work === undefined) return steps
     const step = (one: DueWork) => spreadStep(contextOf(tenantId), one)
     await Promise.all([step(work), step(work)])

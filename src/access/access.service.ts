@@ -1,0 +1,167 @@
+import { Refusal, refusals } from '../lib/errors'
+import { systemNow } from '../lib/system-clock'
+import type { Access, AccountScope, Context, Scope, Tenant } from '../runtime/context'
+import { findKeyRecord } from './keys.repository'
+import { type KeyRecord, sameInConstantTime, sha256, splitKey } from './keys.rules'
+import { limit } from './limits.service'
+import type { Entrance, Surface } from './surface.types'
+import { tenantNamesOf } from './tenants.cache'
+import {
+  findTenantId,
+  findTenantIdOrArchived,
+  IMPLICIT_TENANT_ID,
+  isCalled,
+  parseStanding,
+  type Standing,
+  standingStatement,
+} from './tenants.repository'
+
+/** What a request's headers claim; D1 has not confirmed it yet (K2). */
+export type Claim = {
+  access: Access
+  /** The key's row that must exist; null for the key that comes from a variable (K4). */
+  prefix: string | null
+  /** The tenant that is meant, or why there is none. */
+  tenantId: string | Refusal
+  /** What it is called in the header; null where there is none. */
+  tenantName: string | null
+  /** The tenant that the key belongs to; null for an admin key. */
+  keyTenantId: string | null
+  /** Whether the tenant may be an archived one (U8). */
+  archived: boolean
+}
+
+/** Whose key a request came with. */
+type Bearer = Pick<Claim, 'access' | 'prefix' | 'keyTenantId'>
+
+/**
+ * Reads the key and, unless the whole account is meant, the tenant from the headers (K1, K4, T1, T2). Throws 429 where there
+ * were too many requests, else 401.
+ */
+export async function readClaim(
+  ctx: Context,
+  headers: Headers,
+  { account = false, archived = false }: Entrance = {},
+): Promise<Claim> {
+  const key = headers.get('x-api-key')
+  const bearer = key ? await bearerOf(ctx, key) : null
+  await limit(ctx, bearer, headers)
+  if (bearer === null) throw key ? refusals.keyInvalid() : refusals.keyMissing()
+  const { access, prefix, keyTenantId } = bearer
+  const isAnyTenant = account && ctx.variables.MULTI_TENANCY === 'on'
+  const tenantName = isAnyTenant ? null : headers.get('tenant-id') || null
+  const tenantId = isAnyTenant
+    ? IMPLICIT_TENANT_ID
+    : await tenantOf(ctx, { keyTenantId, tenantName, archived })
+  return { access, prefix, tenantId, tenantName, keyTenantId, archived }
+}
+
+/** Whom a key is of; null where there is no such key. */
+async function bearerOf(ctx: Context, key: string): Promise<Bearer | null> {
+  const first = ctx.variables.ADMIN_API_KEY
+  if (first !== undefined && sameInConstantTime(key, first)) {
+    return { access: { kind: 'admin' }, prefix: null, keyTenantId: null }
+  }
+  const parts = splitKey(key)
+  const record = parts && (await findKeyRecord(ctx, parts.prefix))
+  if (!record || !sameInConstantTime(await sha256(parts.body), record.hash)) return null
+  const access = accessBy(record)
+  return access && { access, prefix: parts.prefix, keyTenantId: record.tenantId }
+}
+
+/** For whom a key speaks: nobody where its record is neither an admin's nor of a user of a tenant (K3, K4). */
+function accessBy({ kind, tenantId, userId }: KeyRecord): Access | null {
+  if (kind === 'admin') return tenantId === null && userId === null ? { kind } : null
+  return tenantId === null || userId === null ? null : { kind, userId }
+}
+
+/** The tenant that a key and the `Tenant-ID` header name together (T1, T2). */
+async function tenantOf(
+  ctx: Context,
+  { keyTenantId, tenantName: name, archived }: Pick<Claim, 'keyTenantId' | 'tenantName' | 'archived'>,
+) {
+  if (ctx.variables.MULTI_TENANCY === 'off') {
+    if (keyTenantId !== null && keyTenantId !== IMPLICIT_TENANT_ID) throw refusals.keyInvalid()
+    return name === null ? IMPLICIT_TENANT_ID : refusals.tenantUnexpected()
+  }
+  if (name === null) return keyTenantId ?? refusals.tenantMissing()
+  // What is remembered may have been archived, and its name be another's: that would be found out by nobody.
+  if (archived) return (await findTenantIdOrArchived(ctx.db, name)) ?? refusals.tenantUnknown()
+  const tenantNames = tenantNamesOf(ctx.instance)
+  const known = tenantNames.get(name)
+  // What is remembered is confirmed before anything comes of it; a refusal would not be.
+  if (known !== undefined && (keyTenantId === null || keyTenantId === known)) return known
+  const tenantId = await findTenantId(ctx.db, name)
+  // An application key is told the same of every name but its own tenant's, so that it can't find out which names are taken.
+  if (tenantId === null) return keyTenantId === null ? refusals.tenantUnknown() : refusals.tenantOther()
+  tenantNames.set(name, tenantId)
+  return keyTenantId === null || keyTenantId === tenantId ? tenantId : refusals.tenantOther()
+}
+
+/** The claim as D1 confirms it. Throws, in G2's order, 401, 403 for the kind of key, and the tenant's errors. */
+export function confirm(ctx: Context, surface: Surface, claim: Claim, standing: Standing): Scope {
+  confirmKey(surface, claim, standing)
+  if (typeof claim.tenantId !== 'string') throw claim.tenantId
+  const { tenant } = standing
+  if (tenant === null || !isMeant(tenant, claim)) throw refusals.tenantUnknown()
+  return {
+    ...ctx,
+    db: ctx.db.of(tenant.id),
+    access: claim.access,
+    tenant,
+    now: standing.clock ?? systemNow(),
+  }
+}
+
+function confirmKey(surface: Surface, claim: Claim, standing: Standing): void {
+  if (claim.prefix !== null && !standing.keys.has(claim.prefix)) throw refusals.keyInvalid()
+  if (surface === 'admin' && claim.access.kind === 'application') throw refusals.adminKeyNeeded()
+}
+
+const isMeant = (tenant: Tenant, { tenantName }: Claim): boolean =>
+  tenantName === null || isCalled(tenant, tenantName)
+
+/** Confirms a claim by a round trip of its own. Throws as `confirm`. */
+export async function enter(ctx: Context, surface: Surface, claim: Claim): Promise<Scope> {
+  return byPresentName(ctx, claim, async (present) =>
+    confirm(ctx, surface, present, await standingOf(ctx, present)),
+  )
+}
+
+/**
+ * Does something under a claim. Where that ends in 404 and the name of the tenant has come to mean another one since it was looked up,
+ * it is done again for that one (T2).
+ */
+export async function byPresentName<T>(
+  ctx: Context,
+  claim: Claim,
+  work: (claim: Claim) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(claim)
+  } catch (error) {
+    const { tenantName } = claim
+    // A name that was no tenant's a moment ago was not remembered.
+    const mayBeStale = tenantName !== null && typeof claim.tenantId === 'string'
+    if (!mayBeStale || !(error instanceof Refusal) || error.status !== 404) throw error
+    tenantNamesOf(ctx.instance).delete(tenantName)
+    const tenantId = await tenantOf(ctx, claim)
+    if (tenantId === claim.tenantId) throw error
+    return work({ ...claim, tenantId })
+  }
+}
+
+/** Confirms a claim to the whole account, in which only the key counts, and that no tenant is named where there are none (T1). */
+export async function enterAccount(ctx: Context, surface: Surface, claim: Claim): Promise<AccountScope> {
+  const standing = await standingOf(ctx, claim)
+  confirmKey(surface, claim, standing)
+  if (typeof claim.tenantId !== 'string') throw claim.tenantId
+  return { ...ctx, access: claim.access, now: standing.clock ?? systemNow() }
+}
+
+async function standingOf(ctx: Context, claim: Claim): Promise<Standing> {
+  const tenantId = typeof claim.tenantId === 'string' ? claim.tenantId : IMPLICIT_TENANT_ID
+  const prefixes = claim.prefix === null ? [] : [claim.prefix]
+  const [result] = await ctx.db.batch([standingStatement(ctx.db, tenantId, prefixes, claim)])
+  return parseStanding(result)
+}

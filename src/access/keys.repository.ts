@@ -1,0 +1,196 @@
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
+import * as z from 'zod'
+import { AccountDatabase, noCost, type TenantDatabase } from '../db/database'
+import { among, groupsOf, ofTenant } from '../db/queries'
+import { type Instant, instant } from '../lib/clock'
+import type { Context } from '../runtime/context'
+import { keyCacheOf } from './keys.cache'
+import type { KeyRecord } from './keys.rules'
+import { apiKeys } from './keys.table'
+import { tenantActive } from './tenants.repository'
+
+const Stored = z.object({
+  id: z.string(),
+  kind: z.enum(['application', 'admin']),
+  tenantId: z.string().nullable(),
+  userId: z.string().nullable(),
+  hash: z.string(),
+})
+
+const BY_PREFIX = `
+  SELECT id, kind, tenant_id AS tenantId, user_id AS userId, hash FROM api_keys WHERE prefix = ?1`
+
+/** Seconds for which the edge may keep a record: long, since records never change. */
+const EDGE_TTL = 86_400
+
+const kvKey = (prefix: string) => `key:${prefix}`
+
+/** Where records are kept besides D1: this isolate's memory, and KV. */
+type Caches = Pick<Context, 'instance' | 'env' | 'waitUntil'>
+
+/**
+ * The record of a key by its prefix: from memory, else KV, else D1, each filling the one before. Whether the key still
+ * exists is for D1 to say, in the read that the request makes anyway (K2). KV out of reach only costs a round trip.
+ */
+export async function findKeyRecord(ctx: Context, prefix: string): Promise<KeyRecord | null> {
+  const remembered = keyCacheOf(ctx.instance).get(prefix)
+  if (remembered !== undefined) return remembered
+  const cached = await ctx.env.KEYS.get(kvKey(prefix), { type: 'json', cacheTtl: EDGE_TTL }).catch(() => null)
+  const fromKv = Stored.safeParse(cached)
+  if (fromKv.success) {
+    keyCacheOf(ctx.instance).set(prefix, fromKv.data)
+    return fromKv.data
+  }
+  const [row] = await ctx.db.rows(ctx.db.statement(BY_PREFIX, prefix))
+  if (row === undefined) return null
+  const record = Stored.parse(row)
+  rememberKey(ctx, prefix, record)
+  return record
+}
+
+const PRESENT = 'SELECT 1 FROM api_keys WHERE prefix = ?1'
+
+/**
+ * Puts a record where keys are looked up first. For a new key that is before anybody asks, since the edge remembers
+ * for a day that KV had nothing, too. If the key was deleted meanwhile, with its user or its tenant perhaps, the record is deleted again:
+ * whoever deletes a key deletes the row first and the record after it, so one of the two comes last.
+ */
+export function rememberKey(ctx: Caches, prefix: string, record: KeyRecord): void {
+  keyCacheOf(ctx.instance).set(prefix, record)
+  const { DB, KEYS } = ctx.env
+  const remember = async () => {
+    await KEYS.put(kvKey(prefix), JSON.stringify(record))
+    const db = new AccountDatabase(DB, noCost(), false)
+    const rows = await db.rows(db.statement(PRESENT, prefix))
+    if (rows.length === 0) await KEYS.delete(kvKey(prefix))
+  }
+  ctx.waitUntil(remember().catch(() => undefined))
+}
+
+/** Forgets deleted keys where they were only cached; D1 has refused them already (K2). */
+export function forgetKeys(ctx: Caches, prefixes: readonly string[]): void {
+  for (const prefix of prefixes) {
+    keyCacheOf(ctx.instance).delete(prefix)
+    ctx.waitUntil(ctx.env.KEYS.delete(kvKey(prefix)).catch(() => undefined))
+  }
+}
+
+/** Takes a key's record out of KV. Throws where KV is out of reach. */
+export function dropKeyRecord({ env }: Pick<Caches, 'env'>, prefix: string): Promise<void> {
+  return env.KEYS.delete(kvKey(prefix))
+}
+
+/** Whose keys are meant: the application keys of the tenant that the database is for, or the admin keys of the account (K3, K4). */
+export type KeyOwner = { kind: 'application'; db: TenantDatabase } | { kind: 'admin'; db: AccountDatabase }
+
+/** A key to store, all but its secret. */
+export type KeyRow = KeyRecord & { prefix: string; name: string | null; created: Instant }
+
+/** The columns that an insert fills. */
+const COLUMNS = 8
+
+const ownedBy = (owner: KeyOwner) =>
+  and(
+    eq(apiKeys.kind, owner.kind),
+    owner.kind === 'admin' ? isNull(apiKeys.tenantId) : eq(apiKeys.tenantId, owner.db.tenantId),
+  )
+
+/** The same where keys are asked for by id: the tenant's index would lead through all of them. */
+const ownedById = (owner: KeyOwner) =>
+  and(
+    eq(apiKeys.kind, owner.kind),
+    owner.kind === 'admin'
+      ? sql`+${apiKeys.tenantId} IS NULL`
+      : ofTenant(apiKeys.tenantId, owner.db.tenantId),
+  )
+
+/** Stores new keys, all or none. Throws a conflict if the tenant whose they are is not active any more. */
+export async function insertKeys(owner: KeyOwner, rows: readonly KeyRow[]): Promise<void> {
+  const { db } = owner
+  await db.batch([
+    ...(owner.kind === 'admin' ? [] : [tenantActive(owner.db)]),
+    ...groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(apiKeys).values(group))),
+  ])
+}
+
+const Created = z.number().transform(instant)
+
+const ListedRows = z.array(
+  z.object({
+    id: z.string(),
+    user_id: z.string().nullable(),
+    name: z.string().nullable(),
+    prefix: z.string(),
+    created: Created,
+  }),
+)
+
+/** Which keys: of one user if `userId` is given, and those after a number. */
+type Wanted = { userId?: string | undefined; after: number }
+
+const wanted = (owner: KeyOwner, { userId, after }: Wanted) =>
+  and(ownedBy(owner), userId === undefined ? undefined : eq(apiKeys.userId, userId), gt(apiKeys.no, after))
+
+/** A page of keys, oldest first (G7). */
+export async function listKeys(
+  owner: KeyOwner,
+  which: Wanted,
+  { limit, skip }: { limit: number; skip: number },
+): Promise<z.infer<typeof ListedRows>> {
+  const { db } = owner
+  const { id, prefix, name, created } = apiKeys
+  const query = db.orm
+    .select({ id, userId: apiKeys.userId, name, prefix, created })
+    .from(apiKeys)
+    .where(wanted(owner, which))
+    .orderBy(asc(apiKeys.no))
+    .limit(limit)
+    .offset(skip)
+  return ListedRows.parse(await db.rows(db.built(query)))
+}
+
+/** The number of the `nth` of these keys, from 1; null if there are fewer. */
+export async function nthKey(owner: KeyOwner, which: Wanted, nth: number): Promise<number | null> {
+  const { db } = owner
+  const query = db.orm
+    .select({ no: apiKeys.no })
+    .from(apiKeys)
+    .where(wanted(owner, which))
+    .orderBy(asc(apiKeys.no))
+    .limit(1)
+    .offset(nth - 1)
+  const [row] = await db.rows(db.built(query))
+  return row === undefined ? null : z.object({ no: z.number() }).parse(row).no
+}
+
+const DeletedRows = z.array(z.object({ id: z.string(), prefix: z.string() }))
+
+/** Deletes keys; answers those that there were. */
+export async function deleteKeys(
+  owner: KeyOwner,
+  ids: readonly string[],
+): Promise<z.infer<typeof DeletedRows>> {
+  const { db } = owner
+  const query = db.orm
+    .delete(apiKeys)
+    .where(and(among(apiKeys.id, ids), ownedById(owner)))
+    .returning({ id: apiKeys.id, prefix: apiKeys.prefix })
+  return DeletedRows.parse(await db.rows(db.built(query)))
+}
+
+const RotatedRow = z.object({ prefix: z.string(), name: z.string(), created: Created })
+
+/** Gives an admin key a new prefix and secret; answers what it was before, or null where there is none (K4). */
+export async function replaceKey(
+  db: AccountDatabase,
+  id: string,
+  { prefix, hash }: Pick<KeyRow, 'prefix' | 'hash'>,
+): Promise<z.infer<typeof RotatedRow> | null> {
+  const its = and(ownedBy({ kind: 'admin', db }), eq(apiKeys.id, id))
+  const { name, created } = apiKeys
+  const [before] = await db.batch([
+    db.built(db.orm.select({ prefix: apiKeys.prefix, name, created }).from(apiKeys).where(its)),
+    db.built(db.orm.update(apiKeys).set({ prefix, hash }).where(its)),
+  ])
+  return RotatedRow.nullable().parse(before?.results[0] ?? null)
+}

@@ -1,0 +1,32 @@
+import { refusals } from '../lib/errors'
+import { networkOf } from '../lib/net/addresses'
+import type { Access, Context } from '../runtime/context'
+
+/** The window of each limit in seconds, as wrangler.toml sets it: nobody has to wait longer. */
+const WINDOW = 10
+
+/**
+ * Counts a request against its limit: that of its key, or, if the key is unknown, that of the IPv4 address or IPv6 network (/64) that it
+ * comes from. Throws 429 if the limit is reached. Cloudflare counts at each of its places on its own. A limiter that fails stops nobody.
+ */
+export async function limit(
+  { env, variables }: Context,
+  bearer: { access: Access; prefix: string | null } | null,
+  headers: Headers,
+): Promise<void> {
+  if (variables.RATE_LIMITS === 'off') return
+  const [limiter, key] =
+    bearer === null
+      ? [env.ADDRESS_LIMIT, networkOf(headers.get('cf-connecting-ip') ?? '')]
+      : [bearer.access.kind === 'admin' ? env.ADMIN_LIMIT : env.APPLICATION_LIMIT, bearer.prefix ?? '']
+  if (!(await isWithin(limiter, key))) throw refusals.tooMany(WINDOW)
+}
+
+async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
+  try {
+    return (await limiter.limit({ key })).success
+  } catch (error) {
+    console.warn(JSON.stringify({ level: 'warn', error: `not counted: ${String(error)}` }))
+    return true
+  }
+}

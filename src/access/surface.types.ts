@@ -1,0 +1,10 @@
+/** The interface that an operation belongs to (G1). */
+export type Surface = 'application' | 'admin'
+
+/** What an operation says of who may enter. */
+export type Entrance = {
+  /** Whether it is for the whole account, and so takes no `Tenant-ID` (T2). */
+  account?: boolean
+  /** Whether it also serves archived tenants, whose users can still be exported and erased (U8). */
+  archived?: boolean
+}

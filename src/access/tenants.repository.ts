@@ -1,0 +1,201 @@
+import * as z from 'zod'
+import type { AccountDatabase, TenantDatabase } from '../db/database'
+import { type Instant, instant } from '../lib/clock'
+import type { Tenant } from '../runtime/context'
+
+/** The one tenant there is with multi-tenancy off (T1); the first migration makes it. */
+export const IMPLICIT_TENANT_ID = '00000000-0000-7000-8000-000000000000'
+
+/**
+ * With multi-tenancy on, the implicit tenant is one of them only where something was ever configured in it, or somebody is in it: what was there before
+ * the switch stays within reach, and a fresh account has none that nobody made.
+ */
+const IS_KNOWN = `(tenants.id <> '${IMPLICIT_TENANT_ID}' OR config_version > 0
+  OR EXISTS (SELECT 1 FROM users WHERE tenant_id = '${IMPLICIT_TENANT_ID}'))`
+
+/** Whether a tenant may be called so: by its UUID or by the customer's own identifier (T2). */
+export const isCalled = ({ id, customerId }: Tenant, name: string): boolean =>
+  name === customerId || name.toLowerCase() === id
+
+/** What one statement says of a request's standing: the tenant, the clock, and which of the keys still exist. */
+export type Standing = {
+  /** Null if there is no such tenant, or it is not active (see `standingStatement`). */
+  tenant: Tenant | null
+  /** The test clock's time where it is set (C1). */
+  clock: Instant | null
+  /** The prefixes, of those asked for, whose keys exist (K2). */
+  keys: ReadonlySet<string>
+}
+
+const STANDING = `
+  SELECT t.id, t.customer_id, t.config_version,
+    (SELECT now FROM test_clock WHERE ?3) AS clock,
+    (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k ON k.prefix = p.value) AS keys
+  FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND (t.status = 'active' OR (?4 AND t.status = 'archived'))`
+
+const StandingRow = z.object({
+  id: z.string().nullable(),
+  customer_id: z.string().nullable(),
+  config_version: z.number().nullable(),
+  clock: z.number().nullable(),
+  keys: z.string(),
+})
+const Prefixes = z.array(z.string())
+
+/**
+ * Reads a request's standing; part of a batch, so that the clock and the keys cost no round trip (K2, C1). The tenant must be active, or with
+ * `archived` may be archived (U8).
+ */
+export function standingStatement(
+  db: AccountDatabase,
+  tenantId: string,
+  prefixes: readonly string[],
+  { archived }: { archived: boolean } = { archived: false },
+): D1PreparedStatement {
+  return db.statement(STANDING, tenantId, JSON.stringify(prefixes), db.testClock ? 1 : 0, archived ? 1 : 0)
+}
+
+/** What `standingStatement` has read. */
+export function parseStanding(result: D1Result | undefined): Standing {
+  const row = StandingRow.parse(result?.results[0])
+  return {
+    tenant:
+      row.id === null || row.customer_id === null || row.config_version === null
+        ? null
+        : { id: row.id, customerId: row.customer_id, configVersion: row.config_version },
+    clock: row.clock === null ? null : instant(row.clock),
+    keys: new Set(Prefixes.parse(JSON.parse(row.keys))),
+  }
+}
+
+const ACTIVE = "SELECT 1 FROM tenants WHERE id = ?1 AND status = 'active'"
+
+/** Whether the tenant is there and active. */
+export async function isActive(db: TenantDatabase): Promise<boolean> {
+  return (await db.rows(db.statement(ACTIVE, db.tenantId))).length > 0
+}
+
+const ACTIVE_OR_CONFLICT = `SELECT CASE WHEN EXISTS (${ACTIVE}) THEN 1 ELSE json('conflict') END`
+
+/** A guard (see db/guard.ts): holds while the tenant is active, so that nothing is stored of one that is being erased. */
+export function tenantActive(db: TenantDatabase): D1PreparedStatement {
+  return db.statement(ACTIVE_OR_CONFLICT, db.tenantId)
+}
+
+const EXISTS = 'SELECT 1 FROM tenants WHERE id = ?1'
+
+/** Whether there is anything of the tenant, be it archived or being erased. */
+export async function exists(db: TenantDatabase): Promise<boolean> {
+  return (await db.rows(db.statement(EXISTS, db.tenantId))).length > 0
+}
+
+// A tenant's UUID goes before another's own identifier, should somebody have chosen the same.
+const NAMED = `
+  SELECT id FROM tenants WHERE (id = lower(?1) OR customer_id = ?1) AND status = 'active' AND ${IS_KNOWN}
+  ORDER BY id = lower(?1) DESC LIMIT 1`
+
+/** The id of the active tenant that is called so by its UUID or by the customer's own identifier (T2). */
+export async function findTenantId(db: AccountDatabase, reference: string): Promise<string | null> {
+  const [row] = await db.rows(db.statement(NAMED, reference))
+  return row === undefined ? null : z.object({ id: z.string() }).parse(row).id
+}
+
+const NAMED_OR_ARCHIVED = `
+  SELECT id, status FROM tenants WHERE (id = lower(?1) OR customer_id = ?1) AND status IN ('active', 'archived')
+    AND ${IS_KNOWN}
+  ORDER BY id = lower(?1) DESC, status = 'active' DESC LIMIT 2`
+
+/**
+ * The same, also of an archived tenant (U8), unless an active one is called so. Null if there is none, or if several archived tenants had the
+ * customer's identifier: they can be told apart by their UUIDs alone.
+ */
+export async function findTenantIdOrArchived(db: AccountDatabase, reference: string): Promise<string | null> {
+  const rows = await db.rows(db.statement(NAMED_OR_ARCHIVED, reference))
+  const [first, second] = z.array(z.object({ id: z.string(), status: z.string() })).parse(rows)
+  if (first === undefined) return null
+  const isSure = first.id === reference.toLowerCase() || first.status === 'active' || second === undefined
+  return isSure ? first.id : null
+}
+
+const COLUMNS = 'tenants.id, customer_id AS customerId, name, status, created, updated'
+const TenantRow = z.object({
+  id: z.string(),
+  customerId: z.string(),
+  name: z.string(),
+  status: z.enum(['active', 'archived', 'purging']),
+  created: z.number().transform(instant),
+  updated: z.number().transform(instant),
+})
+const TenantRows = z.array(TenantRow)
+
+/** A tenant as it is managed. */
+export type TenantRow = z.output<typeof TenantRow>
+
+const LIST = `SELECT ${COLUMNS} FROM tenants WHERE ${IS_KNOWN} ORDER BY tenants.rowid LIMIT ?1 OFFSET ?2`
+
+/** A page of all tenants, oldest first (G7). */
+export async function listTenants(
+  db: AccountDatabase,
+  { limit, skip }: { limit: number; skip: number },
+): Promise<TenantRow[]> {
+  return TenantRows.parse(await db.rows(db.statement(LIST, limit, skip)))
+}
+
+const FIND = `
+  SELECT ${COLUMNS} FROM json_each(?1) asked CROSS JOIN tenants ON tenants.id = asked.value AND ${IS_KNOWN}`
+
+/** Those of the tenants with these ids that there are, archived or not. */
+export async function findTenants(db: AccountDatabase, ids: readonly string[]): Promise<TenantRow[]> {
+  return TenantRows.parse(await db.rows(db.statement(FIND, JSON.stringify(ids))))
+}
+
+const INSERT = `
+  INSERT INTO tenants (id, customer_id, name, created, updated)
+  SELECT value ->> 0, value ->> 1, value ->> 2, ?2, ?2 FROM json_each(?1)
+  WHERE NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(value ->> 1))
+  ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`
+
+/** Stores those of the new tenants whose `customerId` is free. */
+export async function insertTenants(
+  db: AccountDatabase,
+  tenants: readonly Pick<TenantRow, 'id' | 'customerId' | 'name'>[],
+  now: Instant,
+): Promise<TenantRow[]> {
+  const rows = tenants.map(({ id, customerId, name }) => [id, customerId, name])
+  return TenantRows.parse(await db.rows(db.statement(INSERT, JSON.stringify(rows), now)))
+}
+
+const UPDATE = `
+  UPDATE OR IGNORE tenants SET customer_id = coalesce(?2, customer_id), name = coalesce(?3, name),
+    updated = CASE WHEN coalesce(?2, customer_id) = customer_id AND coalesce(?3, name) = name THEN updated ELSE ?4 END
+  WHERE id = ?1 AND status = 'active' AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(?2) AND t.id <> ?1)
+  RETURNING ${COLUMNS}`
+
+/** Changes active tenants one after another; null in the place of one who isn't, or whose new `customerId` is taken. */
+export async function updateTenants(
+  db: AccountDatabase,
+  changes: readonly { id: string; customerId?: string | undefined; name?: string | undefined }[],
+  now: Instant,
+): Promise<(TenantRow | null)[]> {
+  const results = await db.batch(
+    changes.map(({ id, customerId = null, name = null }) => db.statement(UPDATE, id, customerId, name, now)),
+  )
+  return results.map(({ results: [row] }) => (row === undefined ? null : TenantRow.parse(row)))
+}
+
+const ARCHIVE = `
+  UPDATE tenants SET status = 'archived', updated = ?2
+  WHERE id IN (SELECT value FROM json_each(?1)) AND status = 'active' AND id <> ?3 RETURNING id`
+
+/** Archives tenants; answers those who were active. */
+export async function archiveTenants(
+  db: AccountDatabase,
+  ids: readonly string[],
+  now: Instant,
+): Promise<string[]> {
+  const rows = await db.rows(db.statement(ARCHIVE, JSON.stringify(ids), now, IMPLICIT_TENANT_ID))
+  return z
+    .array(z.object({ id: z.string() }))
+    .parse(rows)
+    .map(({ id }) => id)
+}

@@ -1,0 +1,17 @@
+import type { Run } from '../../engine/runs.rules'
+import type { Definition } from '../board.messages'
+import type { BoardStore } from './board.store'
+import type { Progress } from './progress.types'
+import type { Rankings } from './rankings.model'
+
+/** What of a board others read: its definition, its scores and its rankings. */
+export type BoardView = {
+  readonly store: BoardStore
+  readonly rankings: Rankings
+  readonly definition: Definition
+  readonly progress: Progress
+  /** A score as it is served (L3, G11). */
+  readonly served: (score: number) => number
+  /** The run that holds a local day, in days since 1970-01-01. */
+  readonly runHolding: (day: number) => Run | null
+}

@@ -1,0 +1,238 @@
+import type * as z from 'zod'
+import { lastDayOf, nearestRun, type Run } from '../../engine/runs.rules'
+import { MICROS_PER_UNIT } from '../../lib/decimal'
+import { jsonBytes } from '../../lib/packed'
+import { LAST_DAY } from '../../lib/periods'
+import { compareText } from '../../lib/ranking'
+import { systemNow } from '../../lib/system-clock'
+import {
+  type BestReply,
+  type BestRequest,
+  type GroupsReply,
+  type GroupsRequest,
+  groupOf,
+  type HeldReply,
+  type HeldRequest,
+  type PageReply,
+  type PageRequest,
+  type PlaceReply,
+  type PlaceRequest,
+} from '../board.messages'
+import type { Board } from './board.model'
+import { MOST_DAYS } from './board.store'
+import type { GroupSize } from './group-sizes.cache'
+
+type Page = z.output<typeof PageReply>
+type Place = z.output<typeof PlaceReply>
+type Best = z.output<typeof BestReply>
+
+/** A page of the ranking of one run: of one group, or of all groups that match together (L6, L9). */
+export function readPage(
+  board: Board,
+  request: Pick<z.output<typeof PageRequest>, 'run' | 'group' | 'offset' | 'limit' | 'userId'>,
+): Page {
+  const { offset, limit, userId } = request
+  const ranked = board.isFinal(request.run) ? finals(board, request) : live(board, request)
+  const place = userId === null ? 0 : ranked.findIndex((one) => one.userId === userId)
+  if (place < 0) return []
+  const first = Math.max(0, place + offset)
+  return ranked.slice(first, first + limit).map((one, index) => ({
+    userId: one.userId,
+    iid: one.iid,
+    rank: one.rank ?? first + index + 1,
+    value: board.served(one.score),
+  }))
+}
+
+/** A page of the groups of one run: those with the most ranked users first, equals in order of their values. Nobody's while the board is hidden (S10). */
+export function readGroups(
+  board: Board,
+  { run, after, limit }: Pick<z.output<typeof GroupsRequest>, 'run' | 'after' | 'limit'>,
+): z.output<typeof GroupsReply> {
+  const { store, places, groupSizes } = board
+  const isFinal = board.isFinal(run)
+  const max = isFinal && places > 0 ? store.maxOf(run) : places
+  const sizes = groupSizes.of(run, systemNow(), () => store.groupSizes(run, max, isFinal))
+  const isAfter = ({ group, users }: GroupSize) =>
+    after === null || users < after.users || (users === after.users && compareText(group, after.group) > 0)
+  const first = sizes.findIndex(isAfter)
+  const groups = first < 0 ? [] : sizes.slice(first, first + limit)
+  return { groups, hasMore: first >= 0 && first + groups.length < sizes.length }
+}
+
+/** Someone who is ranked; without a rank where that is the place in the list. */
+type Ranked = { userId: string; iid: string; score: number; rank?: number }
+type Asked = Pick<z.output<typeof PageRequest>, 'run' | 'group'>
+
+function live(board: Board, { run, group }: Asked): readonly Ranked[] {
+  const whole = groupOf(group)
+  return whole === null
+    ? board.store.bestMatching(run, group, board.places)
+    : board.rankings.of(run, whole).entries
+}
+
+/** A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). Nobody while the board is hidden (S10). */
+function finals({ store, definition }: Board, { run, group }: Asked): Ranked[] {
+  if (definition.isHidden) return []
+  const whole = groupOf(group)
+  const entries =
+    whole === null ? store.finalsMatching(run, group, store.maxOf(run)) : store.finalGroup(run, whole)
+  return entries.flatMap(({ userId, iid, score }, index) =>
+    userId === null || iid === null ? [] : [{ userId, iid, score, rank: index + 1 }],
+  )
+}
+
+/** A user's place in one run, and the last days on which it had changed (L10). */
+export function readPlace(
+  board: Board,
+  {
+    run,
+    userId,
+    iid,
+    numEvents,
+  }: Pick<z.output<typeof PlaceRequest>, 'run' | 'userId' | 'iid' | 'numEvents'>,
+): Place {
+  const { store, progress } = board
+  const value = (score: number | null) => (score === null ? null : board.served(score))
+  const past = store.history(run, iid, numEvents).map(({ score, previousScore, ...rest }) => ({
+    ...rest,
+    value: value(score),
+    previousValue: value(previousScore),
+  }))
+  if (board.isFinal(run)) {
+    const end = board.definition.isHidden ? undefined : store.finalOf(run, iid)
+    return { rank: end?.rank ?? null, value: value(end?.score ?? null), history: past.reverse() }
+  }
+  const row = store.ofUser(userId, iid).find((one) => one.run === run) ?? null
+  const rank = board.rankings.rankOf(row)
+  const now = { rank, value: rank === null || row === null ? null : value(row.score) }
+  const last = store.standing(run, iid)
+  const before = { rank: last?.rank ?? null, value: value(last?.score ?? null) }
+  const isNews = now.rank !== before.rank || now.value !== before.value
+  const today =
+    isNews && progress.day !== null
+      ? [{ day: progress.day, ...now, previousRank: before.rank, previousValue: before.value }]
+      : []
+  return { ...now, history: newest([...past.reverse(), ...today], numEvents) }
+}
+
+const newest = <T>(list: readonly T[], count: number) => list.slice(Math.max(0, list.length - count))
+
+/** Where a user stood in a run at the end of a day, and from then on; a rank of null is none. */
+type Stand = { day: number; rank: number | null; score: number | null }
+
+/**
+ * A user's best rank at the end of any day of each period, over all runs that the period meets, and the value that belonged to it;
+ * of equals, the earliest (R1). What lies before the oldest day that is kept of a run isn't known any more (L10).
+ */
+export function readBest(
+  board: Board,
+  { periods, ...user }: Pick<z.output<typeof BestRequest>, 'userId' | 'iid' | 'today' | 'periods'>,
+): Best {
+  const from = Math.min(...periods.map(([first]) => first))
+  const to = Math.max(...periods.map(([, last]) => last))
+  const courses = coursesOf(board, user, runsBetween(board, from, to))
+  return periods.map(([first, last]) => {
+    let best: Best[number] = null
+    for (const stands of courses) {
+      // The rank that was brought into the period counts in it.
+      const brought = stands.findLast(({ day }) => day <= first)
+      const within = stands.filter((one) => one === brought || (one.day >= first && one.day <= last))
+      for (const { rank, score } of within) {
+        if (rank === null || score === null || rank >= (best?.rank ?? Number.POSITIVE_INFINITY)) continue
+        best = { rank, value: board.served(score) }
+      }
+    }
+    return best
+  })
+}
+
+/** The runs that meet these days, in order. */
+function runsBetween({ definition, runHolding }: Board, from: number, to: number): Run[] {
+  const runs: Run[] = []
+  let run = from > (lastDayOf(definition) ?? LAST_DAY) ? null : nearestRun(definition, from)
+  while (run !== null && run.start <= to) {
+    runs.push(run)
+    run = run.end === null ? null : runHolding(run.end + 1)
+  }
+  return runs
+}
+
+/**
+ * How a user stood in each of the runs, by days of that run: users are in it somewhat before and after its dates in UTC. A run that is over
+ * ends with a day on which the user stood nowhere.
+ */
+function coursesOf(
+  { store, rankings, progress, isFinal }: Board,
+  { userId, iid, today }: Pick<z.output<typeof BestRequest>, 'userId' | 'iid' | 'today'>,
+  runs: readonly Run[],
+): Stand[][] {
+  const history = Map.groupBy(
+    store.course(
+      runs.map(({ start }) => start),
+      iid,
+    ),
+    ({ run }) => run,
+  )
+  const live = new Map(store.ofUser(userId, iid).map((row) => [row.run, row]))
+  return runs.map(({ start, end }) => {
+    const past = history.get(start) ?? []
+    const stands: Stand[] = past.map(({ day, rank, score }) => ({ day, rank, score }))
+    const [first] = past
+    if (first !== undefined)
+      stands.unshift({ day: first.day - 1, rank: first.previousRank, score: first.previousScore })
+    const row = isFinal(start) ? undefined : live.get(start)
+    // How things stand now is of the user's today, also where that is yesterday in UTC.
+    if (row !== undefined && progress.day !== null)
+      stands.push({ day: Math.min(progress.day, today), rank: rankings.rankOf(row), score: row.score })
+    const kept = stands.map((one) => ({ ...one, day: Math.max(start, Math.min(one.day, end ?? one.day)) }))
+    return end === null ? kept : [...kept, { day: end + 1, rank: null, score: null }]
+  })
+}
+
+/** Bytes of what is held of a user that one call answers, and runs. */
+const MOST_HELD = 1_000_000
+const MOST_RUNS = 1_000
+
+/**
+ * What is held of a user: the score in each run, or where the final ranking has it, and the days on which the rank had changed (U8). Of the
+ * first runs after one, as many as one call has room for.
+ */
+export function readHeld(
+  board: Board,
+  { userId, iid, after }: z.output<typeof HeldRequest>,
+): z.output<typeof HeldReply> {
+  const all = board.store.runsOfUser(userId, iid, after ?? Number.MIN_SAFE_INTEGER)
+  const runs: HeldRuns = []
+  let bytes = 0
+  for (const run of all) {
+    if (bytes > MOST_HELD || runs.length === MOST_RUNS) return { runs, hasMore: true }
+    const held = heldIn(board, run, userId, iid)
+    runs.push(held)
+    bytes += jsonBytes(held)
+  }
+  return { runs, hasMore: false }
+}
+
+type HeldRuns = z.output<typeof HeldReply>['runs']
+
+function heldIn(board: Board, run: number, userId: string, iid: string): HeldRuns[number] {
+  const { store, rankings, isFinal, runHolding, definition } = board
+  const unit = definition.rankBy === 'metric' ? MICROS_PER_UNIT : 1
+  const exact = (score: number | null) => (score === null ? null : score / unit)
+  const final = store.finalOf(run, iid)
+  const row = store.ofUserIn(userId, iid, run) ?? null
+  return {
+    start: run,
+    end: runHolding(run)?.end ?? null,
+    isFinal: isFinal(run),
+    group: (final ?? row)?.group ?? null,
+    rank: final?.rank ?? (isFinal(run) ? null : rankings.rankOf(row)),
+    score: exact((final ?? row)?.score ?? null),
+    reached: (final ?? row)?.reached ?? 0,
+    history: store
+      .history(run, iid, MOST_DAYS)
+      .toReversed()
+      .map(({ day, rank, score }) => ({ day, rank, score: exact(score) })),
+  }
+}

@@ -1,0 +1,297 @@
+import { packed } from '../../lib/packed'
+import type { Entry } from '../../lib/ranking'
+import type { Row } from '../board.types'
+import type { Counted, GroupSize } from './group-sizes.cache'
+import type { Sql } from './statements.store'
+
+/** What a leaderboard's object keeps: docs/storage.md lists it. */
+const SCHEMA = [
+  `CREATE TABLE IF NOT EXISTS scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached INTEGER,
+     cursor INTEGER, grouped INTEGER, PRIMARY KEY (user_id, iid, run)) WITHOUT ROWID`,
+  `CREATE INDEX IF NOT EXISTS scores_by_rank ON scores (run, grp, score DESC, reached, user_id)
+     WHERE score > 0 AND grp IS NOT NULL`,
+  `CREATE TABLE IF NOT EXISTS finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score INTEGER,
+     reached INTEGER, PRIMARY KEY (run, grp, rank)) WITHOUT ROWID`,
+  'CREATE TABLE IF NOT EXISTS final_runs (run INTEGER PRIMARY KEY, max INTEGER)',
+  `CREATE TABLE IF NOT EXISTS standings (run INTEGER, iid TEXT, rank INTEGER, score INTEGER,
+     PRIMARY KEY (run, iid)) WITHOUT ROWID`,
+  `CREATE TABLE IF NOT EXISTS history (run INTEGER, iid TEXT, day INTEGER, rank INTEGER, score INTEGER,
+     previous_rank INTEGER, previous_score INTEGER, PRIMARY KEY (run, iid, day)) WITHOUT ROWID`,
+  'CREATE TABLE IF NOT EXISTS told (run INTEGER, grp TEXT, list TEXT, PRIMARY KEY (run, grp)) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
+  'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+] as const
+
+/** A place in a final ranking; without a user where that one was erased, so that the others keep theirs (U8). */
+export type FinalEntry = Pick<Entry, 'score' | 'reached'> & {
+  rank: number
+  userId: string | null
+  iid: string | null
+}
+
+/** Where a user stood when that was last written down. */
+export type Standing = { rank: number; score: number }
+
+/** Where a user stood at the end of a UTC day on which that had changed (L10). */
+export type HistoryEntry = {
+  day: number
+  rank: number | null
+  score: number | null
+  previousRank: number | null
+  previousScore: number | null
+}
+
+/** Days of a user's history in a run that are kept: no more can be asked for (L10). */
+export const MOST_DAYS = 100
+
+const COLUMNS = 'user_id AS userId, iid, run, grp AS "group", score, reached, cursor, grouped'
+const ENTRY = 'user_id AS userId, iid, score, reached'
+/** Whether a group has all asked values: ?2 is JSON of values by place, null where any will do. */
+const MATCHES = `NOT EXISTS (SELECT 1 FROM json_each(?2) asked
+  WHERE asked.value IS NOT NULL AND grp ->> asked.key IS NOT asked.value)`
+
+/** The most groups that are listed of a run, and the most characters that they have. */
+const MOST_GROUPS = 10_000
+const MOST_CHARACTERS = 4_000_000
+/** The largest groups of a run, from rows of ranked users; ?2 is how many are ranked in a group at most. */
+const sizesIn = (rows: string) => `
+  SELECT "group", users, read FROM (
+    SELECT "group", users, read, sum(length("group")) OVER (ORDER BY users DESC, "group") AS characters FROM (
+      SELECT grp AS "group", min(count(*), ?2) AS users, sum(count(*)) OVER () AS read FROM ${rows} GROUP BY grp
+      ORDER BY users DESC, grp LIMIT ${MOST_GROUPS}))
+  WHERE users > 0 AND characters <= ${MOST_CHARACTERS} ORDER BY users DESC, "group"`
+
+const SQL = {
+  sizes: sizesIn('scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL'),
+  // An erased user's place is empty.
+  finalSizes: sizesIn('finals WHERE run = ?1 AND grp IS NOT NULL AND iid IS NOT NULL'),
+  ofUser: `SELECT ${COLUMNS} FROM scores WHERE user_id = ?1 AND iid = ?2 ORDER BY run`,
+  put: `INSERT INTO scores (user_id, iid, run, grp, score, reached, cursor, grouped) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT DO UPDATE SET grp = ?4, score = ?5, reached = ?6, cursor = ?7, grouped = ?8`,
+  best: `SELECT ${ENTRY} FROM scores WHERE run = ?1 AND grp = ?2 AND score > 0 AND grp IS NOT NULL
+    ORDER BY score DESC, reached, user_id LIMIT ?3`,
+  bestMatching: `SELECT ${ENTRY} FROM scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL AND ${MATCHES}
+    ORDER BY score DESC, reached, user_id LIMIT ?3`,
+  after: 'SELECT DISTINCT user_id AS userId, iid FROM scores WHERE user_id > ?1',
+  between: 'SELECT DISTINCT user_id AS userId, iid FROM scores WHERE user_id > ?1 AND user_id <= ?2',
+  // From one group to the next by the index, whatever number of users they have.
+  groups: `WITH RECURSIVE groups(grp) AS (
+      SELECT min(grp) FROM scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL
+      UNION ALL SELECT (SELECT min(s.grp) FROM scores s WHERE s.run = ?1 AND s.grp > groups.grp AND s.score > 0
+        AND s.grp IS NOT NULL) FROM groups WHERE groups.grp IS NOT NULL)
+    SELECT grp AS "group" FROM groups WHERE grp IS NOT NULL`,
+  finalsOf: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp IS NOT NULL AND ${MATCHES}
+    ORDER BY score DESC, reached, user_id LIMIT ?3`,
+  finalGroup: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp = ?2 ORDER BY rank`,
+  finalOf: `SELECT rank, grp AS "group", ${ENTRY} FROM finals WHERE run = ?1 AND iid = ?2`,
+  ofUserIn: `SELECT ${COLUMNS} FROM scores WHERE user_id = ?1 AND iid = ?2 AND run = ?3`,
+  runsOfUser: `SELECT run FROM scores WHERE user_id = ?1 AND iid = ?2 AND run > ?3
+    UNION SELECT run FROM finals WHERE iid = ?2 AND run > ?3
+    UNION SELECT run FROM history WHERE iid = ?2 AND run > ?3 ORDER BY run`,
+  finish: `INSERT OR REPLACE INTO finals (run, grp, rank, user_id, iid, score, reached)
+    SELECT ?1, ?2, key + 1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?3)`,
+  rememberMax: 'INSERT OR REPLACE INTO final_runs (run, max) VALUES (?1, ?2)',
+  maxOf: 'SELECT max FROM final_runs WHERE run = ?1',
+  // Somebody is ranked there, or was at the last day's end; from one run to the next by the index.
+  openRuns: `WITH RECURSIVE ranked(run) AS (
+      SELECT min(run) FROM scores WHERE run >= ?1 AND score > 0 AND grp IS NOT NULL
+      UNION ALL SELECT (SELECT min(s.run) FROM scores s WHERE s.run > ranked.run AND s.score > 0 AND s.grp IS NOT NULL)
+        FROM ranked WHERE ranked.run IS NOT NULL),
+    stood(run) AS (
+      SELECT min(run) FROM standings WHERE run >= ?1
+      UNION ALL SELECT (SELECT min(s.run) FROM standings s WHERE s.run > stood.run) FROM stood WHERE stood.run IS NOT NULL)
+    SELECT run FROM ranked WHERE run IS NOT NULL UNION SELECT run FROM stood WHERE run IS NOT NULL ORDER BY run`,
+  standings: 'SELECT iid, rank, score FROM standings WHERE run = ?1',
+  record: `INSERT OR REPLACE INTO history (run, iid, day, rank, score, previous_rank, previous_score)
+    SELECT ?1, value ->> 0, ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?3)`,
+  stand: `INSERT INTO standings (run, iid, rank, score)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2) WHERE value ->> 1 IS NOT NULL
+    ON CONFLICT DO UPDATE SET rank = excluded.rank, score = excluded.score`,
+  leave: `DELETE FROM standings WHERE run = ?1
+    AND iid IN (SELECT value ->> 0 FROM json_each(?2) WHERE value ->> 1 IS NULL)`,
+  trim: `DELETE FROM history WHERE run = ?1 AND (iid, day) IN (
+    SELECT h.iid, h.day FROM json_each(?2) c CROSS JOIN history h ON h.run = ?1 AND h.iid = c.value ->> 0
+      AND h.day < (SELECT o.day FROM history o WHERE o.run = ?1 AND o.iid = c.value ->> 0
+        ORDER BY o.day DESC LIMIT 1 OFFSET ?3))`,
+  standing: 'SELECT rank, score FROM standings WHERE run = ?1 AND iid = ?2',
+  history: `SELECT day, rank, score, previous_rank AS previousRank, previous_score AS previousScore FROM history
+    WHERE run = ?1 AND iid = ?2 ORDER BY day DESC LIMIT ?3`,
+  course: `SELECT h.run, h.day, h.rank, h.score, h.previous_rank AS previousRank, h.previous_score AS previousScore
+    FROM json_each(?1) asked CROSS JOIN history h ON h.run = asked.value AND h.iid = ?2 ORDER BY h.run, h.day`,
+  unsettle: 'UPDATE scores SET cursor = -1',
+  dropScores: 'DELETE FROM scores WHERE run >= ?1',
+  dropStandings: 'DELETE FROM standings WHERE run >= ?1',
+  dropHistory: 'DELETE FROM history WHERE run >= ?1',
+  dropFinals: 'DELETE FROM finals WHERE run >= ?1',
+  dropFinished: 'DELETE FROM scores WHERE run < ?1',
+  dropFinishedStandings: 'DELETE FROM standings WHERE run <= ?1',
+  eraseScores: 'DELETE FROM scores WHERE user_id = ?1 AND iid = ?2',
+  eraseStandings: 'DELETE FROM standings WHERE iid = ?1',
+  eraseHistory: 'DELETE FROM history WHERE iid = ?1',
+  eraseFinals: 'UPDATE finals SET user_id = NULL, iid = NULL WHERE iid = ?1',
+  note: 'SELECT value FROM notes WHERE name = ?1',
+  setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
+} as const
+
+type NoteName = 'board' | 'progress' | 'news' | 'deleted'
+
+/** The tables of one leaderboard's object, but those of what it tells the outside (see news.store.ts). */
+export class BoardStore {
+  readonly sql: Sql
+
+  constructor(sql: Sql) {
+    this.sql = sql
+    for (const statement of SCHEMA) this.sql.run(statement)
+  }
+
+  /** A user's scores, by run. */
+  ofUser(userId: string, iid: string): Row[] {
+    return this.sql.rows<Row>(SQL.ofUser, userId, iid)
+  }
+
+  put({ userId, iid, run, group, score, reached, cursor, grouped }: Row): void {
+    this.sql.run(SQL.put, userId, iid, run, group, score, reached, cursor, grouped)
+  }
+
+  /** The best of a run and group, in L4's order. */
+  best(run: number, group: string, limit: number): Entry[] {
+    return this.sql.rows<Entry>(SQL.best, run, group, limit)
+  }
+
+  /** The best of all groups that match, in L4's order: values by place in the breakdown, null where any will do (L6). */
+  bestMatching(run: number, group: readonly (string | null)[], limit: number): Entry[] {
+    return this.sql.rows<Entry>(SQL.bestMatching, run, JSON.stringify(group), limit)
+  }
+
+  /** Everyone who has scores, by user id, after the first one and up to the last one; null: to the end. */
+  usersBetween(after: string, last: string | null): { userId: string; iid: string }[] {
+    return last === null ? this.sql.rows(SQL.after, after) : this.sql.rows(SQL.between, after, last)
+  }
+
+  /** The final ranking of a group, by rank. */
+  finalGroup(run: number, group: string): FinalEntry[] {
+    return this.sql.rows<FinalEntry>(SQL.finalGroup, run, group)
+  }
+
+  /** The final rankings of all groups that match, in L4's order. */
+  finalsMatching(run: number, group: readonly (string | null)[], limit: number): FinalEntry[] {
+    return this.sql.rows<FinalEntry>(SQL.finalsOf, run, JSON.stringify(group), limit)
+  }
+
+  /** Where a user ended in a final run. */
+  finalOf(run: number, iid: string): (FinalEntry & Pick<Row, 'group'>) | undefined {
+    return this.sql.rows<FinalEntry & Pick<Row, 'group'>>(SQL.finalOf, run, iid)[0]
+  }
+
+  /** The groups of a run in which somebody is ranked. */
+  groups(run: number): string[] {
+    return this.sql.rows<{ group: string }>(SQL.groups, run).map(({ group }) => group)
+  }
+
+  /** The groups of a run with how many users are ranked in each, at most `max`: the largest first, equals in order of their values. */
+  groupSizes(run: number, max: number, isFinal: boolean): Counted {
+    const rows = this.sql.rows<GroupSize & { read: number }>(isFinal ? SQL.finalSizes : SQL.sizes, run, max)
+    return { sizes: rows.map(({ group, users }) => ({ group, users })), read: rows[0]?.read ?? 0 }
+  }
+
+  /** Freezes the ranking of a run, and lets the scores of the runs before it go (L8). */
+  finish(run: number, max: number): void {
+    for (const group of this.groups(run)) {
+      const ranked = this.best(run, group, max).map((one) => [one.userId, one.iid, one.score, one.reached])
+      this.sql.run(SQL.finish, run, group, JSON.stringify(ranked))
+    }
+    this.sql.run(SQL.rememberMax, run, max)
+    this.sql.run(SQL.dropFinishedStandings, run)
+    this.sql.run(SQL.dropFinished, run)
+  }
+
+  /** The most participants of a run when it was made final (L8). */
+  maxOf(run: number): number {
+    return this.sql.rows<{ max: number }>(SQL.maxOf, run)[0]?.max ?? 0
+  }
+
+  /** The runs from this one on that somebody is ranked in, or was at the last day's end that was written down. */
+  openRuns(from: number): number[] {
+    return this.sql.rows<{ run: number }>(SQL.openRuns, from).map(({ run }) => run)
+  }
+
+  /** Writes down who stands elsewhere than at the end of the last day written down (L10); `served` makes a score the value that is served. */
+  snapshot(run: number, day: number, max: number, served: (score: number) => number): void {
+    const before = new Map(
+      this.sql.rows<Standing & { iid: string }>(SQL.standings, run).map(({ iid, ...rest }) => [iid, rest]),
+    )
+    const moved: [string, number | null, number | null, number | null, number | null][] = []
+    for (const group of this.groups(run)) {
+      for (const [index, { iid, score }] of this.best(run, group, max).entries()) {
+        const was = before.get(iid)
+        before.delete(iid)
+        if (was?.rank === index + 1 && served(was.score) === served(score)) continue
+        moved.push([iid, index + 1, score, was?.rank ?? null, was?.score ?? null])
+      }
+    }
+    for (const [iid, was] of before) moved.push([iid, null, null, was.rank, was.score])
+    // Of many groups, tens of thousands may have moved: more than one parameter takes.
+    for (const list of packed(moved.map((one) => JSON.stringify(one)))) {
+      this.sql.run(SQL.record, run, day, list)
+      this.sql.run(SQL.stand, run, list)
+      this.sql.run(SQL.leave, run, list)
+      this.sql.run(SQL.trim, run, list, MOST_DAYS - 1)
+    }
+  }
+
+  /** Where a user stood when that was last written down. */
+  standing(run: number, iid: string): Standing | undefined {
+    return this.sql.rows<Standing>(SQL.standing, run, iid)[0]
+  }
+
+  /** A user's last days on which rank or value had changed, newest first (L10). */
+  history(run: number, iid: string, limit: number): HistoryEntry[] {
+    return this.sql.rows<HistoryEntry>(SQL.history, run, iid, limit)
+  }
+
+  /** A user's history in these runs, by run and day. */
+  course(runs: readonly number[], iid: string): (HistoryEntry & { run: number })[] {
+    return this.sql.rows<HistoryEntry & { run: number }>(SQL.course, JSON.stringify(runs), iid)
+  }
+
+  /** A user's score in a run. */
+  ofUserIn(userId: string, iid: string, run: number): Row | undefined {
+    return this.sql.rows<Row>(SQL.ofUserIn, userId, iid, run)[0]
+  }
+
+  /** The runs after one of which anything is held of a user, in order. */
+  runsOfUser(userId: string, iid: string, after: number): number[] {
+    return this.sql.rows<{ run: number }>(SQL.runsOfUser, userId, iid, after).map(({ run }) => run)
+  }
+
+  /** Makes every user one to be counted again. */
+  unsettle(): void {
+    this.sql.run(SQL.unsettle)
+  }
+
+  /** Forgets the runs from this one on. */
+  forgetFrom(run: number): void {
+    for (const statement of [SQL.dropScores, SQL.dropStandings, SQL.dropHistory]) this.sql.run(statement, run)
+  }
+
+  /** Forgets the final rankings of the runs from this one on. */
+  forgetFinals(run: number): void {
+    this.sql.run(SQL.dropFinals, run)
+  }
+
+  /** Takes a user out of everything; in final rankings an empty place stays (U8). */
+  erase(userId: string, iid: string): void {
+    this.sql.run(SQL.eraseScores, userId, iid)
+    for (const statement of [SQL.eraseStandings, SQL.eraseHistory, SQL.eraseFinals])
+      this.sql.run(statement, iid)
+  }
+
+  note(name: NoteName): unknown {
+    const [row] = this.sql.rows<{ value: string }>(SQL.note, name)
+    return row === undefined ? null : JSON.parse(row.value)
+  }
+
+  setNote(name: NoteName, value: unknown): void {
+    this.sql.run(SQL.setNote, name, JSON.stringify(value))
+  }
+}

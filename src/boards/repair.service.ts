@@ -1,0 +1,27 @@
+import { readTestClock } from '../access/clock.repository'
+import { presentState } from '../config/configuration.service'
+import { systemNow } from '../lib/system-clock'
+import type { Context } from '../runtime/context'
+import { definitionOf } from './board.messages'
+import { boardObject, Repair } from './delivery.service'
+
+/**
+ * Has a leaderboard that could not be reached count the users anew whose changes it missed. Doing it twice does no harm, and where
+ * the queue gives up, the hourly comparison does it (L11, L12).
+ */
+export async function repair(context: Context, message: Message): Promise<void> {
+  try {
+    const { tenantId, leaderboardId, userIds } = Repair.parse(message.body)
+    // Of a tenant that is archived or gone nothing is repaired.
+    const { config } = await presentState({ ...context, db: context.db.of(tenantId) })
+    const board = config?.leaderboards.find(({ id }) => id === leaderboardId)
+    if (config !== null && board !== undefined) {
+      const now = (await readTestClock(context.db)) ?? systemNow()
+      await boardObject(context, board.id).recount({ definition: definitionOf(config, board), now, userIds })
+    }
+    message.ack()
+  } catch (error) {
+    console.warn(JSON.stringify({ level: 'warn', error: `not repaired: ${String(error)}` }))
+    message.retry()
+  }
+}

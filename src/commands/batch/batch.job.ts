@@ -1,0 +1,15 @@
+import { bulkStep } from '../../boards/bulk-step.service'
+import type { Job } from '../../jobs/job.types'
+import { inboxStep } from './process.service'
+
+declare module '../../jobs/due-kinds.types' {
+  interface DueKinds {
+    inbox: true
+  }
+}
+
+/** Events that wait in the inbox (E9). */
+export const batchJob: Job = {
+  kind: 'inbox',
+  run: (context, work, { until }) => bulkStep(context, 'inbox', () => inboxStep(context, work, until)),
+}

@@ -1,0 +1,166 @@
+import * as z from 'zod'
+import { tenantActive } from '../../access/tenants.repository'
+import type { TenantDatabase } from '../../db/database'
+import { type Instant, instant } from '../../lib/clock'
+import { Json, jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../lib/packed'
+import type { InboxRow, Progress } from './inbox.types'
+
+/** Most events to one row: what a step takes at once. */
+const EVENTS_A_ROW = 250
+/** Most rows to one step. */
+const ROWS_A_STEP = 20
+
+/** A set clock may have moved since the request read it: events are sent at the time at which they are stored (C1). */
+const NOW = 'coalesce((SELECT now FROM test_clock WHERE ?3), ?4)'
+const RECEIVE = `
+  INSERT INTO event_batches (tenant_id, id, created, accepted) VALUES (?1, ?2, ${NOW}, ?5)`
+const PUT = `
+  INSERT INTO inbox (tenant_id, batch_id, count, "offset", events) VALUES (?1, ?2, ?3, ?4, ?5)`
+const CALL = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'inbox', ?2, ${NOW}) ON CONFLICT DO NOTHING`
+
+/** Puts the events of a batch, each as JSON, into the inbox, and makes their processing due (E9). Raises a conflict unless the tenant is active. */
+export function receive(
+  db: TenantDatabase,
+  batchId: string,
+  events: readonly string[],
+  now: Instant,
+): D1PreparedStatement[] {
+  const rows: { offset: number; part: readonly string[] }[] = []
+  for (let from = 0; from < events.length; from += EVENTS_A_ROW) {
+    let offset = from
+    for (const part of packs(events.slice(from, from + EVENTS_A_ROW))) {
+      rows.push({ offset, part })
+      offset += part.length
+    }
+  }
+  const testClock = db.testClock ? 1 : 0
+  return [
+    tenantActive(db),
+    db.statement(RECEIVE, db.tenantId, batchId, testClock, now, events.length),
+    ...rows.map(({ offset, part }) =>
+      db.statement(PUT, db.tenantId, batchId, part.length, offset, listOf(part)),
+    ),
+    db.statement(CALL, db.tenantId, '', testClock, now),
+  ]
+}
+
+const BATCH = `
+  SELECT id, accepted, processed, dropped, parked FROM event_batches WHERE tenant_id = ?1 AND id = ?2`
+
+const BatchRow = z.object({
+  id: z.string(),
+  accepted: z.number(),
+  processed: z.number(),
+  dropped: z.number(),
+  parked: z.number(),
+})
+
+/** What has become of a batch so far (E9); null where there is none of this id. */
+export async function findBatch(db: TenantDatabase, id: string): Promise<z.infer<typeof BatchRow> | null> {
+  const [row] = await db.rows(db.statement(BATCH, db.tenantId, id))
+  return BatchRow.nullable().parse(row ?? null)
+}
+
+const FIRST_BATCH = 'SELECT id FROM event_batches WHERE tenant_id = ?1 ORDER BY id LIMIT 1'
+
+/** The id of the tenant's first batch; null if there is none. */
+export async function firstBatch(db: TenantDatabase): Promise<string | null> {
+  const rows = z
+    .array(z.object({ id: z.string() }))
+    .parse(await db.rows(db.statement(FIRST_BATCH, db.tenantId)))
+  return rows[0]?.id ?? null
+}
+
+// The long column is read only of the rows that are taken.
+const NEXT = `
+  WITH ahead AS MATERIALIZED (
+    SELECT no, sum(count - done) OVER (ORDER BY no) - (count - done) AS before,
+      sum(bytes) OVER (ORDER BY no) - bytes AS bytes_before
+    FROM (SELECT no, count, done, octet_length(events) AS bytes FROM inbox WHERE tenant_id = ?1
+      ORDER BY no LIMIT ${ROWS_A_STEP}))
+  SELECT i.no, i.seq, i.batch_id AS batchId, i.count, i."offset", i.done, i.events,
+    (SELECT b.created FROM event_batches b WHERE b.tenant_id = ?1 AND b.id = i.batch_id) AS sent
+  FROM ahead CROSS JOIN inbox i ON i.no = ahead.no
+  WHERE ahead.before < ?2 AND ahead.bytes_before < ${MOST_AT_ONCE} ORDER BY i.no`
+
+const InboxRowAnswer: z.ZodType<InboxRow> = z.object({
+  no: z.number(),
+  seq: z.number(),
+  batchId: z.string(),
+  count: z.number(),
+  offset: z.number(),
+  done: z.number(),
+  /** When its batch was sent. */
+  sent: z.number().transform(instant),
+  /** None where they can't be read, so that what can't be found there is put aside, and holds up nothing else. */
+  events: z.string().transform((text): readonly unknown[] => {
+    try {
+      return z.array(z.unknown()).parse(JSON.parse(text))
+    } catch {
+      return []
+    }
+  }),
+})
+
+/** Reads the oldest rows of the inbox: as many as hold a step's events, or fewer if they are long. Parsed by `parseInbox`. */
+export function inboxStatement(db: TenantDatabase): D1PreparedStatement {
+  return db.statement(NEXT, db.tenantId, EVENTS_A_ROW)
+}
+
+export const parseInbox = (result: D1Result | undefined): InboxRow[] =>
+  z.array(InboxRowAnswer).parse(result?.results)
+
+/** Most events to one step. */
+export const EVENTS_A_STEP = EVENTS_A_ROW
+
+const UNCHANGED = `
+  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM inbox
+    WHERE no = asked.value ->> 0 AND tenant_id = ?1 AND seq = asked.value ->> 1)) THEN json('conflict') ELSE 1 END`
+
+/** Holds while these rows of the inbox are as read (see db/guard.ts). */
+export function inboxUnchanged(
+  db: TenantDatabase,
+  rows: readonly Pick<InboxRow, 'no' | 'seq'>[],
+): D1PreparedStatement {
+  return db.statement(UNCHANGED, db.tenantId, JSON.stringify(rows.map(({ no, seq }) => [no, seq])))
+}
+
+const EMPTY = 'DELETE FROM inbox WHERE tenant_id = ?1 AND no IN (SELECT value FROM json_each(?2))'
+const ADVANCE = 'UPDATE inbox SET done = ?3, seq = seq + 1 WHERE tenant_id = ?1 AND no = ?2'
+const COUNT = `
+  WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS processed, value ->> 2 AS dropped,
+    value ->> 3 AS parked FROM json_each(?2))
+  UPDATE event_batches SET processed = event_batches.processed + asked.processed,
+    dropped = event_batches.dropped + asked.dropped, parked = event_batches.parked + asked.parked
+  FROM asked WHERE event_batches.tenant_id = ?1 AND event_batches.id = asked.id`
+const PARK = `
+  INSERT INTO parked_events (tenant_id, batch_id, position, event, reason)
+  SELECT ?1, value ->> 0, value ->> 1, value -> 2, value ->> 3 FROM json_each(?2)`
+const DONE = `
+  DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'inbox' AND subject = ''
+    AND NOT EXISTS (SELECT 1 FROM inbox WHERE tenant_id = ?1)`
+const NEXT_DUE = `
+  UPDATE due_work SET due_at = CASE WHEN ?3 THEN min(?2, (SELECT b.created FROM inbox i CROSS JOIN event_batches b
+      ON b.tenant_id = i.tenant_id AND b.id = i.batch_id WHERE i.tenant_id = ?1 ORDER BY i.no LIMIT 1)) ELSE ?2 END
+  WHERE tenant_id = ?1 AND kind = 'inbox' AND subject = '' AND EXISTS (SELECT 1 FROM inbox WHERE tenant_id = ?1)`
+
+/** Notes what was made of events. What is left is due again at that moment, under a set clock as of when it was sent. */
+export function advance(
+  db: TenantDatabase,
+  { finished, advanced, counts, parked }: Progress,
+  { again, isSet }: { again: Instant; isSet: boolean },
+): D1PreparedStatement[] {
+  const counted = [...counts].map(([id, count]) => [id, count.processed, count.dropped, count.parked])
+  const aside = parked.map(({ batchId, position, event, reason }) =>
+    jsonRow([batchId, position, new Json(event), reason]),
+  )
+  return [
+    ...(finished.length === 0 ? [] : [db.statement(EMPTY, db.tenantId, JSON.stringify(finished))]),
+    ...(advanced === null ? [] : [db.statement(ADVANCE, db.tenantId, advanced.no, advanced.done)]),
+    db.statement(COUNT, db.tenantId, JSON.stringify(counted)),
+    ...packed(aside).map((list) => db.statement(PARK, db.tenantId, list)),
+    db.statement(DONE, db.tenantId),
+    db.statement(NEXT_DUE, db.tenantId, again, isSet ? 1 : 0),
+  ]
+}

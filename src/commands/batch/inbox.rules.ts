@@ -1,0 +1,98 @@
+import type { Job, Outcome } from '../attempts.types'
+import type { InboxRow, Progress } from './inbox.types'
+
+/** An event that waits: where it stands, and what is to be done; null where its user was erased, a text where it can't be read. */
+export type Item = {
+  row: InboxRow
+  /** Its place in the batch, from 0. */
+  position: number
+  job: Job | string | null
+}
+
+/** The place of an event in the inbox that the database refuses by itself, and why. */
+export type Poison = { no: number; position: number; reason: string }
+
+/** Whether an event stands at that place. */
+export const isAt = (poison: Poison | null, { row, position }: Pick<Item, 'row' | 'position'>): boolean =>
+  poison !== null && poison.no === row.no && poison.position === position
+
+/** The next events of the inbox in the order sent, at most so many. */
+export function itemsOf(
+  rows: readonly InboxRow[],
+  most: number,
+  read: (event: unknown, place: Pick<Item, 'row' | 'position'>) => Item['job'],
+): Item[] {
+  const places = rows.flatMap((row) =>
+    Array.from({ length: row.count - row.done }, (_, nth) => ({ row, index: row.done + nth })),
+  )
+  return places.slice(0, most).map(({ row, index }) => {
+    const place = { row, position: row.offset + index }
+    return { ...place, job: read(row.events[index], place) }
+  })
+}
+
+/** An event's user, and what is to be done for them. */
+export type UserJob = { userId: string; job: Job; item: Item }
+
+/** The jobs among the items by user, each user's in the order sent (E9). */
+export function byUser(items: readonly Item[]): ReadonlyMap<string, UserJob[]> {
+  const users = new Map<string, UserJob[]>()
+  for (const item of items) {
+    const { job } = item
+    if (job === null || typeof job === 'string' || job.command.kind !== 'event') continue
+    const { userId } = job.command
+    const own = users.get(userId) ?? []
+    own.push({ userId, job, item })
+    users.set(userId, own)
+  }
+  return users
+}
+
+/** How an event of the inbox ended: recorded, left out, or put aside, and why where that is worth a log line. */
+export type End = { kind: 'processed' } | { kind: 'dropped' | 'parked'; reason: string | null }
+
+/** How an item ends whose job came to that. */
+export function endOf({ job }: Item, outcome: Outcome | undefined): End {
+  if (job === null) return { kind: 'dropped', reason: null }
+  if (typeof job === 'string') return { kind: 'parked', reason: job }
+  const decision = outcome?.decision
+  switch (decision?.kind) {
+    case 'changed':
+      return { kind: 'processed' }
+    // A repeat of an idempotency key (E9).
+    case 'replayed':
+      return { kind: 'dropped', reason: null }
+    case 'refused':
+      return { kind: 'dropped', reason: decision.refusal.message }
+    case 'failed':
+      return { kind: 'parked', reason: String(decision.error) }
+    default:
+      return { kind: 'parked', reason: 'It is no event.' }
+  }
+}
+
+/** What there is to note once these items have ended so. */
+export function progressOf(ends: ReadonlyMap<Item, End>): Progress {
+  const done = new Map<InboxRow, number>()
+  const counts = new Map<string, { processed: number; dropped: number; parked: number }>()
+  const parked: Progress['parked'][number][] = []
+  for (const [item, end] of ends) {
+    const { row, position } = item
+    done.set(row, (done.get(row) ?? row.done) + 1)
+    const count = counts.get(row.batchId) ?? { processed: 0, dropped: 0, parked: 0 }
+    count[end.kind] += 1
+    counts.set(row.batchId, count)
+    if (end.kind === 'parked') {
+      const event = JSON.stringify(row.events[position - row.offset] ?? null)
+      parked.push({ batchId: row.batchId, position, event, reason: end.reason ?? '' })
+    }
+  }
+  const rows = [...done].map(([{ no, count }, reached]) => ({ no, count, done: reached }))
+  const open = rows.find((row) => row.done < row.count)
+  return {
+    finished: rows.filter((row) => row.done === row.count).map(({ no }) => no),
+    advanced: open === undefined ? null : { no: open.no, done: open.done },
+    counts,
+    parked,
+  }
+}

@@ -1,0 +1,127 @@
+import * as z from 'zod'
+import { parseStanding, standingStatement } from '../../access/tenants.repository'
+import { configurationAt } from '../../config/configuration.repository'
+import { type Configuration, metricByKey } from '../../config/configuration.types'
+import type { TenantDatabase } from '../../db/database'
+import type { UserState } from '../../engine/state.types'
+import { isStale } from '../../engine/streaks/streaks.rules'
+import type { DueWork } from '../../jobs/due-work.repository'
+import { type Instant, instant } from '../../lib/clock'
+import { systemNow } from '../../lib/system-clock'
+import type { Tenant, TenantContext } from '../../runtime/context'
+import { parseUsedKeys, type UsedKey, usedKeysStatement } from '../../store/events.repository'
+import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/portions.repository'
+import { recountStreaks } from '../../store/streak-recount.service'
+import { userOf } from '../../store/users.repository'
+import { Commands } from '../command.messages'
+import { inboxStatement, parseInbox } from './inbox.repository'
+import { byUser, type Item, isAt, itemsOf, type Poison, type UserJob } from './inbox.rules'
+import type { InboxRow } from './inbox.types'
+
+/** What a step has read. */
+export type Found = {
+  tenant: Tenant
+  config: Configuration
+  clock: Instant | null
+  /** When its events happen. */
+  at: Instant
+  rows: readonly InboxRow[]
+  items: readonly Item[]
+  users: ReadonlyMap<string, readonly UserJob[]>
+} & FoundUsers
+
+/** Reads the next events of the inbox and their users, whose streaks are brought up to the present settings first. */
+export async function readWaiting(
+  context: TenantContext,
+  work: DueWork,
+  take: number,
+  poison: Poison | null,
+): Promise<Found> {
+  const { db } = context
+  for (;;) {
+    const [standing, waiting] = await db.batch([standingStatement(db, db.tenantId, []), inboxStatement(db)])
+    const { tenant, clock } = parseStanding(standing)
+    if (tenant === null) throw new Error('the tenant is gone')
+    const config = await configurationAt(context, tenant.configVersion)
+    // Under a set clock an event happens when it was sent, should the clock have been moved before its turn came (C1).
+    const at = clock === null ? systemNow() : instant(Math.min(work.dueAt, clock))
+    const rows = sentBy(at, clock, parseInbox(waiting))
+    const asked = itemsOf(rows, take, (event, place) =>
+      isAt(poison, place) ? (poison?.reason ?? '') : jobOf(event, at),
+    )
+    const { unread, ...found } = await readUsers(db, config, byUser(asked))
+    // What comes after the first event of somebody for whom there is no room is left to the next step.
+    const end = asked.findIndex(({ job }) => isOf(job, unread))
+    const items = end === -1 ? asked : asked.slice(0, end)
+    const users = byUser(items)
+    const stale = [...found.states.values()].filter(({ streak }) => isStale(streak, config.streaks))
+    if (stale.length === 0) return { tenant, config, clock, at, rows, items, users, ...found }
+    await recountStreaks(db, config, stale, at)
+  }
+}
+
+/** Whether a job is of one of these users. */
+const isOf = (job: Item['job'], userIds: ReadonlySet<string>): boolean =>
+  job !== null && typeof job !== 'string' && job.command.kind === 'event' && userIds.has(job.command.userId)
+
+/** The rows up to the first that was sent after a moment to which a set clock has since moved: those have a turn of their own (C1). */
+function sentBy(at: Instant, clock: Instant | null, rows: readonly InboxRow[]): readonly InboxRow[] {
+  if (clock === null) return rows
+  const later = rows.findIndex(({ sent }) => Math.min(sent, clock) > at)
+  return later === -1 ? rows : rows.slice(0, later)
+}
+
+/** What an event in the inbox asks for; null where its user was erased, the fault where it can't be read. */
+function jobOf(event: unknown, at: Instant): Item['job'] {
+  if (event === null) return null
+  const { data, error } = Commands.safeParse([event])
+  const [job] = data ?? []
+  return job === undefined ? String(error) : { ...job, arrived: at }
+}
+
+/** What a step has read of users, by their ids. */
+type FoundUsers = {
+  states: ReadonlyMap<string, UserState>
+  /** Those whose rows can't be read, and why: their events are put aside, and harm nobody else's. */
+  spoilt: ReadonlyMap<string, unknown>
+  usedKeys: ReadonlyMap<string, readonly UsedKey[]>
+}
+
+/**
+ * Reads the users whom events are of, in their order and as many as there is room for, and which of the events' idempotency keys they have
+ * used. Those for whom there is no room are `unread`.
+ */
+async function readUsers(
+  db: TenantDatabase,
+  config: Configuration,
+  users: ReadonlyMap<string, readonly UserJob[]>,
+): Promise<FoundUsers & { unread: ReadonlySet<string> }> {
+  const triples = [...users].flatMap(([userId, jobs]) =>
+    jobs.flatMap(({ job: { command } }): [string, string, string][] => {
+      if (command.kind !== 'event' || command.idempotencyKey === null) return []
+      const metric = metricByKey(config, command.metricKey)
+      return metric === undefined ? [] : [[userId, metric.id, command.idempotencyKey]]
+    }),
+  )
+  const ids = [...users.keys()]
+  const [found, used] = await db.batch([
+    portionStatement(db, { ids }),
+    ...(triples.length === 0 ? [] : [usedKeysStatement(db, triples)]),
+  ])
+  const portion = await portionOf(db, found?.results, { short: shortAmong(ids.length) })
+  const { rows, covered } = coveredBy(ids, portion)
+  const states = new Map<string, UserState>()
+  const spoilt = new Map<string, unknown>()
+  for (const row of rows) {
+    try {
+      const state = userOf(row)
+      states.set(state.id, state)
+    } catch (error) {
+      spoilt.set(WithId.parse(row).id, error)
+    }
+  }
+  const unread = new Set(ids.slice(covered))
+  return { states, spoilt, unread, usedKeys: Map.groupBy(parseUsedKeys(used), ({ userId }) => userId) }
+}
+
+const WithId = z.object({ id: z.string() })

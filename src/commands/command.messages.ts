@@ -1,0 +1,114 @@
+import * as z from 'zod'
+import type { Command } from '../engine/evaluate.rules'
+import type { Actor, ProfileChange } from '../engine/profile.rules'
+import { type Instant, instant } from '../lib/clock'
+import { fromMicros, toMicros } from '../lib/decimal'
+import { EventRequest } from '../wire/event.schemas'
+import { PreferencesChangeMessage } from '../wire/preferences.schemas'
+import { UpdatedUser, UpsertedUser } from '../wire/user.schemas'
+import type { Job } from './attempts.types'
+
+const moment = z.number().transform(instant)
+/** Messages wait in the inbox while another version is deployed: a field that is new needs a default. */
+const common = {
+  arrived: moment,
+  prefix: z.string().nullable(),
+  tenantName: z.string().nullable().default(null),
+  since: moment.nullable(),
+}
+
+/** Who asks for a change of a user (K7); only admins send what waits in the inbox. */
+const by = z.enum(['admin', 'user']).default('admin')
+
+/** Reads the jobs that another isolate has sent. */
+export const Commands = z.array(
+  z.discriminatedUnion('kind', [
+    z
+      .object({
+        kind: z.literal('event'),
+        ...common,
+        by,
+        eventId: z.string(),
+        metricKey: z.string(),
+        idempotencyKey: z.string().nullable(),
+        body: EventRequest,
+      })
+      .transform(({ body, ...rest }) => jobOf(eventCommand(body, rest), rest)),
+    z
+      .object({ kind: z.enum(['upsert', 'update']), ...common, by, body: UpdatedUser })
+      .transform(({ kind, body, by, ...rest }) => jobOf({ kind, user: body, by }, rest)),
+    z
+      .object({
+        kind: z.literal('completion'),
+        ...common,
+        by,
+        completionId: z.string(),
+        achievementKey: z.string(),
+        body: UpsertedUser,
+      })
+      .transform(({ kind, body: { id, ...user }, by, completionId, achievementKey, ...rest }) =>
+        jobOf({ kind, completionId, achievementKey, userId: id, user, by }, rest),
+      ),
+    z
+      .object({ kind: z.literal('preferences'), ...common, body: PreferencesChangeMessage })
+      .transform(({ kind, body, ...rest }) => jobOf({ kind, preferences: body }, rest)),
+  ]),
+)
+
+function jobOf(
+  command: Command,
+  {
+    arrived,
+    prefix,
+    tenantName,
+    since,
+  }: Pick<Job, 'arrived' | 'prefix' | 'tenantName'> & { since: Instant | null },
+): Job {
+  return { command, arrived, prefix, tenantName, tried: since === null ? null : { since, outcome: null } }
+}
+
+/** A job as JSON, as `Commands` reads it. */
+export function messageOf({ command, arrived, prefix, tenantName, tried }: Job) {
+  const common = { arrived, prefix, tenantName, since: tried?.since ?? null }
+  if (command.kind === 'preferences') return { ...common, kind: command.kind, body: command.preferences }
+  if (command.kind === 'completion') {
+    const { kind, completionId, achievementKey, userId, user, by } = command
+    return { ...common, kind, by, completionId, achievementKey, body: { id: userId, ...profileJson(user) } }
+  }
+  if (command.kind !== 'event')
+    return { ...common, kind: command.kind, by: command.by, body: profileJson(command.user) }
+  const { kind, eventId, metricKey, idempotencyKey, user, by, value, attributes } = command
+  const body = {
+    user: { id: command.userId, ...profileJson(user) },
+    value: fromMicros(value),
+    attributes: Object.fromEntries(attributes),
+  }
+  return { ...common, kind, by, eventId, metricKey, idempotencyKey, body }
+}
+
+function profileJson({ attributes, ...rest }: ProfileChange) {
+  return attributes === undefined ? rest : { ...rest, attributes: Object.fromEntries(attributes) }
+}
+
+/** The command that a valid event request comes to. */
+export function eventCommand(
+  { user: { id, ...user }, value, attributes }: z.output<typeof EventRequest>,
+  {
+    eventId,
+    metricKey,
+    idempotencyKey,
+    by,
+  }: { eventId: string; metricKey: string; idempotencyKey: string | null; by: Actor },
+): Command {
+  return {
+    kind: 'event',
+    eventId,
+    metricKey,
+    idempotencyKey,
+    userId: id,
+    user,
+    by,
+    value: toMicros(value),
+    attributes: attributes ?? new Map(),
+  }
+}

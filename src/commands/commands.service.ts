@@ -1,0 +1,283 @@
+import type * as z from 'zod'
+import type { Claim } from '../access/access.service'
+import { wakeOutbox } from '../delivery/drain-debouncer.cache'
+import type { Command } from '../engine/evaluate.rules'
+import type { PreferencesChange } from '../engine/preferences.rules'
+import type { Actor, ProfileChange } from '../engine/profile.rules'
+import { arm } from '../jobs/timekeeper.service'
+import { Refusal } from '../lib/errors'
+import { newId } from '../lib/new-id'
+import { listOf, MOST_VALUE, packsOf } from '../lib/packed'
+import { systemNow, wait } from '../lib/system-clock'
+import type { Access, Context, Scope } from '../runtime/context'
+import type { AchievementCompletionRequest } from '../wire/achievement.schemas'
+import type { EventRequest } from '../wire/event.schemas'
+import { isPlaceOf } from './attempts.service'
+import type { Job, Outcome } from './attempts.types'
+import { eventCommand, messageOf } from './command.messages'
+import {
+  Contention,
+  commit,
+  commitTogether,
+  Deposed,
+  type Line,
+  type Means,
+  type Member,
+} from './commit.service'
+import { groupsOf } from './groups.scheduler'
+import { queuesOf } from './queue.scheduler'
+import { LaneReply, type Settlement, settleAll, settleEach } from './result.presenter'
+
+/** How long a lane may take before others are let in, in seconds. */
+const LANE_PATIENCE = 10
+
+/** Bytes that one call of a lane takes or answers, far below the 32 MiB of the platform. */
+const MOST_IN_A_CALL = 8_000_000
+
+/** Conflicts between isolates after which a user's commands go through the user's lane. */
+const PATIENCE = 3
+
+/** Whose command it is, who asks for it (K7), and what D1 has yet to confirm: the key's row and the tenant's name (K2, T2). */
+export type Sender = Line & Pick<Job, 'prefix' | 'tenantName'> & { by: Actor }
+
+const actorOf = ({ kind }: Access): Actor => (kind === 'admin' ? 'admin' : 'user')
+
+/** The sender that a claim names, for a user. Throws the tenant's errors (T2). */
+export function senderOf(claim: Claim, userId: string): Sender {
+  if (typeof claim.tenantId !== 'string') throw claim.tenantId
+  const { tenantId, prefix, tenantName, access } = claim
+  return { tenantId, userId, prefix, tenantName, by: actorOf(access) }
+}
+
+const unconfirmed = ({ prefix, tenantName }: Sender) => ({ prefix, tenantName })
+
+/** The sender of a command for a user, in a scope that was entered, so that nothing is left to confirm. */
+export const ownSender = ({ tenant, access }: Scope, userId: string): Sender => ({
+  tenantId: tenant.id,
+  userId,
+  prefix: null,
+  tenantName: null,
+  by: actorOf(access),
+})
+
+/** Records an event of a user (E). */
+export function recordEvent(
+  ctx: Context,
+  sender: Sender,
+  input: {
+    metricKey: string
+    idempotencyKey: string | null
+    body: z.output<typeof EventRequest>
+  },
+): Promise<Settlement> {
+  const arrived = systemNow()
+  const beside = {
+    eventId: newId(arrived),
+    metricKey: input.metricKey,
+    idempotencyKey: input.idempotencyKey,
+    by: sender.by,
+  }
+  return submit(ctx, sender, {
+    command: eventCommand(input.body, beside),
+    arrived,
+    ...unconfirmed(sender),
+    tried: null,
+  })
+}
+
+/** Creates or updates a user (U2); `update` refuses with 404 where there is none. */
+export function changeUser(
+  ctx: Context,
+  sender: Sender,
+  input: { kind: 'upsert' | 'update'; change: ProfileChange },
+): Promise<Settlement> {
+  const arrived = systemNow()
+  const { kind } = input
+  return submit(ctx, sender, {
+    command: { kind, user: input.change, by: sender.by },
+    arrived,
+    ...unconfirmed(sender),
+    tried: null,
+  })
+}
+
+/** Completes an achievement of the trigger `api` for a user, who is made if unknown (A3). */
+export function completeAchievement(
+  ctx: Context,
+  sender: Sender,
+  input: { achievementKey: string; body: z.output<typeof AchievementCompletionRequest> },
+): Promise<Settlement> {
+  const arrived = systemNow()
+  const { id: userId, ...user } = input.body.user
+  const { achievementKey } = input
+  return submit(ctx, sender, {
+    command: {
+      kind: 'completion',
+      completionId: newId(arrived),
+      achievementKey,
+      userId,
+      user,
+      by: sender.by,
+    },
+    arrived,
+    ...unconfirmed(sender),
+    tried: null,
+  })
+}
+
+/** Changes what a user has set (U7). */
+export function changePreferences(
+  ctx: Context,
+  sender: Sender,
+  preferences: PreferencesChange,
+): Promise<Settlement> {
+  return submit(ctx, sender, {
+    command: { kind: 'preferences', preferences },
+    arrived: systemNow(),
+    ...unconfirmed(sender),
+    tried: null,
+  })
+}
+
+/** Puts a command in line with the user's others in this isolate, and waits for its end. */
+function submit(ctx: Context, line: Line, job: Job): Promise<Settlement> {
+  const { tenantId, userId } = line
+  return queuesOf(ctx.instance).submit(
+    JSON.stringify([tenantId, userId]),
+    job,
+    (jobs, mayWrite) => commitOrHandOver(ctx, { tenantId, userId }, jobs, mayWrite),
+    ctx.waitUntil,
+  )
+}
+
+async function commitOrHandOver(
+  ctx: Context,
+  line: Line,
+  jobs: readonly Job[],
+  mayWrite: () => boolean,
+): Promise<Settlement[]> {
+  const { tenantId, userId } = line
+  const means: Means = {
+    db: ctx.db.of(tenantId),
+    instance: ctx.instance,
+    hastened: () => ctx.waitUntil(arm(ctx, tenantId)),
+    newsworthy: () => wakeOutbox(ctx, tenantId),
+  }
+  const member = { userId, jobs, mayWrite }
+  const settled = await groupsOf(ctx.instance).submit(
+    tenantId,
+    member,
+    (members) => commitGroup(ctx, means, members),
+    ctx.waitUntil,
+  )
+  if (settled !== null) return settled
+  ctx.notes.alone = true
+  let conflicts = 0
+  const conflicted = () => {
+    conflicts += 1
+    ctx.notes.conflicts = conflicts
+  }
+  try {
+    const outcomes = await commit(means, member, { conflicted, patience: PATIENCE })
+    // Whoever leads tells the leaderboards before it hands on, so that a user's changes reach them in their order.
+    mayWrite()
+    const commands = jobs.map(({ command }) => command)
+    return await settleAll(ctx, commands, outcomes)
+  } catch (error) {
+    if (!(error instanceof Contention)) throw error
+    if (!mayWrite()) throw new Deposed()
+    ctx.notes.lane = true
+    return handOver(ctx, line, jobs, mayWrite)
+  }
+}
+
+/** Commits what several users wait for. Where that fails as a whole, each goes alone. */
+async function commitGroup(ctx: Context, means: Means, members: readonly Member[]) {
+  let outcomes: readonly (Outcome[] | null)[] = []
+  try {
+    outcomes = await commitTogether(means, members)
+  } catch (error) {
+    // A refusal is of the tenant, and each will be told.
+    if (!(error instanceof Refusal)) {
+      console.warn(JSON.stringify({ level: 'warn', requestId: ctx.requestId, together: String(error) }))
+    }
+    return members.map(() => null)
+  }
+  if (members.length > 1) ctx.notes.group = members.length
+  const done = members.flatMap(({ jobs }, index) => {
+    const own = outcomes[index]
+    return own ? [{ index, commands: jobs.map(({ command }) => command), outcomes: own }] : []
+  })
+  const ends = settleEach(ctx, done)
+  return members.map((_, index) => ends[done.findIndex((one) => one.index === index)] ?? null)
+}
+
+/** Sends commands through the user's lane. */
+async function handOver(
+  ctx: Context,
+  line: Line,
+  jobs: readonly Job[],
+  signOfLife: () => void,
+): Promise<Settlement[]> {
+  const lane = ctx.env.USER_LANE.getByName(JSON.stringify([line.tenantId, line.userId]))
+  const settlements: Settlement[] = []
+  // One call, unless the commands or their answers are very long.
+  const messages = jobs.map((job) => ({ text: JSON.stringify(messageOf(job)), answer: answerBytes(job) }))
+  for (const part of packsOf(messages, MOST_IN_A_CALL, ({ text, answer }) => 2 * text.length + answer)) {
+    const reply = await patiently(lane.commit(line, listOf(part.map(({ text }) => text))), signOfLife)
+    const { settlements: some, cost } = LaneReply.parse(JSON.parse(reply))
+    if (some.length < part.length) throw new Error('the lane left commands without an end')
+    settlements.push(...some)
+    ctx.cost.roundTrips += cost.roundTrips
+    ctx.cost.rowsRead += cost.rowsRead
+    ctx.cost.rowsWritten += cost.rowsWritten
+  }
+  // Where the lane only found that ours had counted all along, it is ours to tell the leaderboards, and the end is ours.
+  const own = jobs.flatMap(({ command, tried }, index) => {
+    const outcome = tried?.outcome ?? null
+    return outcome !== null && isOwn(command, outcome, settlements[index])
+      ? [{ index, command, outcome }]
+      : []
+  })
+  const commands = own.map(({ command }) => command)
+  const ends = await settleAll(
+    ctx,
+    commands,
+    own.map(({ outcome }) => outcome),
+  )
+  return jobs.map((_, index) => {
+    const end = ends[own.findIndex((one) => one.index === index)] ?? settlements[index]
+    if (end === undefined) throw new Error('the lane left commands without an end')
+    return end
+  })
+}
+
+/** How many bytes the answer to a command takes at most: that to a change of a user is the user. */
+const answerBytes = ({ command }: Job): number =>
+  command.kind === 'upsert' || command.kind === 'update' ? MOST_VALUE : 100_000
+
+/** Whether what the lane has found of a command is what a try here came to. */
+function isOwn(command: Command, outcome: Outcome, settlement: Settlement | undefined): boolean {
+  if (settlement?.kind === 'lost') return isPlaceOf(outcome, settlement)
+  // The lane's own completions come with what they earned.
+  return (
+    command.kind === 'completion' &&
+    settlement?.kind === 'completion' &&
+    settlement.body.completionId === command.completionId &&
+    Object.keys(settlement.body.points).length === 0 &&
+    outcome.decision.kind === 'changed'
+  )
+}
+
+/** Waits for the lane, and for some seconds shows that it does. */
+async function patiently<T>(work: Promise<T>, signOfLife: () => void): Promise<T> {
+  const done = work.then(
+    () => true,
+    () => true,
+  )
+  for (let second = 0; second < LANE_PATIENCE; second += 1) {
+    if (await Promise.race([done, wait(1_000).then(() => false)])) break
+    signOfLife()
+  }
+  return work
+}

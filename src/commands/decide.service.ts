@@ -1,0 +1,122 @@
+import { isCalled } from '../access/tenants.repository'
+import type { Configuration } from '../config/configuration.types'
+import type { TenantDatabase } from '../db/database'
+import type { Unmoved } from '../db/guard'
+import type { Change } from '../engine/change.rules'
+import { type Decision, evaluate } from '../engine/evaluate.rules'
+import type { UserState } from '../engine/state.types'
+import { type Instant, instant } from '../lib/clock'
+import { type Refusal, refusals } from '../lib/errors'
+import { newId } from '../lib/new-id'
+import { systemNow } from '../lib/system-clock'
+import type { Tenant } from '../runtime/context'
+import { bookAwards } from '../store/awards.repository'
+import { tally, USERS } from '../store/counters.repository'
+import { logEvents, type Recorded, type UsedKey, useKeys } from '../store/events.repository'
+import { keepRuns } from '../store/streaks.repository'
+import { outcomeOfTry } from './attempts.service'
+import type { Job, Outcome } from './attempts.types'
+
+/** By how much an event may be older than its commit, in milliseconds: well below the grace of ticks and of final runs. */
+const MOST_LATE = 5_000
+
+/** What a commit has read of one user, as of one moment. */
+export type Found = {
+  config: Configuration
+  tenant: Tenant
+  state: UserState | null
+  /** Keys that exist, of those that the jobs came with. */
+  keys: ReadonlySet<string>
+  clock: Instant | null
+  usedKeys: readonly UsedKey[]
+  /** Events of commands that were tried before and that are in the log, by id. */
+  recorded: ReadonlyMap<string, Recorded>
+}
+
+/** What commands of one user come to: what becomes of each, in their order, and what there is to store. */
+export type Decided = {
+  outcomes: Outcome[]
+  changes: readonly Change[]
+  newlyUsed: readonly UsedKey[]
+}
+
+/** Lets each command of a user act on what the ones before it have made. */
+export function decide(
+  userId: string,
+  jobs: readonly Job[],
+  { config, tenant, state: found, keys, clock, usedKeys, recorded }: Found,
+): Decided {
+  const used = new Map(usedKeys.map(({ metricId, key, eventId }) => [`${metricId} ${key}`, eventId]))
+  const newlyUsed: UsedKey[] = []
+  const changes: Change[] = []
+  let state = found
+  const outcomes = jobs.map((job): Outcome => {
+    const known = outcomeOfTry({ config, state: found, recorded, clock }, job)
+    if (known !== null) return known
+    if (job.prefix !== null && !keys.has(job.prefix)) return refused(refusals.keyInvalid())
+    if (job.tenantName !== null && !isCalled(tenant, job.tenantName)) return refused(refusals.tenantUnknown())
+    const decision = attempt(() =>
+      evaluate(config, state, job.command, {
+        userId,
+        now: clock ?? notBefore(job.arrived),
+        newId,
+        usedKey: (metricId, key) => used.get(`${metricId} ${key}`),
+      }),
+    )
+    if (decision.kind === 'refused') return { decision, config: null }
+    if (decision.kind === 'failed') return { decision, config: null }
+    if (decision.kind === 'changed') {
+      const { change } = decision
+      state = change.after
+      changes.push(change)
+      if (change.event !== null && job.command.kind === 'event' && job.command.idempotencyKey !== null) {
+        const { metricId, id } = change.event
+        used.set(`${metricId} ${job.command.idempotencyKey}`, id)
+        newlyUsed.push({ metricId, key: job.command.idempotencyKey, eventId: id })
+      }
+    }
+    return { decision, config }
+  })
+  return { outcomes, changes, newlyUsed }
+}
+
+/**
+ * When a command that arrived then happens, in real time: by how much that may be before it is stored is bounded, so that after a
+ * while a day is over for good (L8).
+ */
+function notBefore(arrived: Instant): Instant {
+  return instant(Math.max(arrived, systemNow() - MOST_LATE))
+}
+
+function attempt(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {
+  try {
+    return decideOne()
+  } catch (error) {
+    return { kind: 'failed', error }
+  }
+}
+
+const refused = (refusal: Refusal): Outcome => ({ decision: { kind: 'refused', refusal }, config: null })
+
+/** What stores everything but the users themselves, of one user or of many: each kind of row in one statement, as far as its length allows. */
+export function recordStatements(
+  db: TenantDatabase,
+  decided: readonly Decided[],
+  among: Unmoved,
+): D1PreparedStatement[] {
+  const changes = decided.flatMap((one) => one.changes)
+  const names = changes.flatMap(({ before, after, completed }) =>
+    [...(before === null ? [USERS] : []), ...completed].map((name) => [after.iid, name] as const),
+  )
+  const newlyUsed = decided.flatMap((one) => {
+    const userIid = one.changes.at(-1)?.after.iid
+    return userIid === undefined ? [] : one.newlyUsed.map((key) => ({ ...key, userIid }))
+  })
+  return [
+    ...logEvents(db, changes, among),
+    ...bookAwards(db, changes, among),
+    ...keepRuns(db, changes, among),
+    ...tally(db, names, among),
+    ...useKeys(db, newlyUsed, among),
+  ]
+}

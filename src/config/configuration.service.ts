@@ -1,0 +1,97 @@
+import { parseStanding, standingStatement } from '../access/tenants.repository'
+import type { TenantDatabase } from '../db/database'
+import { configurationUnchanged, isConflict } from '../db/guard'
+import { arm } from '../jobs/timekeeper.service'
+import type { Instant } from '../lib/clock'
+import { refusals } from '../lib/errors'
+import type { Scope, TenantContext } from '../runtime/context'
+import { configurationAt } from './configuration.repository'
+import type { Configuration } from './configuration.types'
+
+/** What a change of the configuration comes to. */
+export type Decision<T> = {
+  /** What stores it. */
+  statements: readonly D1PreparedStatement[]
+  /** What is stored with it, but is no part of the configuration and so leaves its version alone. */
+  beside?: readonly D1PreparedStatement[]
+  /** What else must still be as the decision saw it: further guards. */
+  guards?: readonly D1PreparedStatement[]
+  /** What is answered. */
+  result: T
+}
+
+/** The tenant's present configuration, as of the version that the request's first read has seen. */
+export function configurationOf(scope: Scope): Promise<Configuration> {
+  return configurationAt(scope, scope.tenant.configVersion)
+}
+
+/** The tenant's present configuration, for work that no request has asked for: it costs a round trip to learn the version. */
+export async function presentConfiguration(context: TenantContext): Promise<Configuration> {
+  const { config } = await presentState(context)
+  if (config === null) throw new Error('the tenant is gone')
+  return config
+}
+
+/** The same with the test clock where it is set, in that round trip; without a configuration where the tenant is not active (T3, C1). */
+export async function presentState(
+  context: TenantContext,
+): Promise<{ config: Configuration | null; clock: Instant | null }> {
+  const { db } = context
+  const [result] = await db.batch([standingStatement(db, db.tenantId, [])])
+  const { tenant, clock } = parseStanding(result)
+  const config = tenant && (await configurationAt(context, tenant.configVersion))
+  return { config, clock }
+}
+
+const RAISE_VERSION =
+  'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'
+const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
+
+/** Raises the version of a tenant's configuration; part of the batch that changes it. A change by nobody's request has no name. */
+export function raiseVersion(db: TenantDatabase, change: string | null = null): D1PreparedStatement {
+  return db.statement(RAISE_VERSION, db.tenantId, change)
+}
+
+/** Tries that a change gets before it gives up; each failed one means that somebody else's change went through. */
+const TRIES = 50
+
+/**
+ * Changes the configuration: `decide` looks at the present one and returns the statements; they are stored only if no
+ * other change came in between, and raise the version, so that no event that was evaluated before can land after.
+ * On a conflict `decide` is asked again with the newer configuration. Where D1's answer is lost, the tenant's row tells whether
+ * the change was the last that went through. Throws 404 if the tenant is not active any more.
+ */
+export async function configure<T>(
+  scope: Scope,
+  decide: (config: Configuration) => Decision<T> | Promise<Decision<T>>,
+): Promise<T> {
+  const { db } = scope
+  let config = await configurationOf(scope)
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const { statements, beside = [], guards = [], result } = await decide(config)
+    if (statements.length + beside.length === 0) return result
+    const change = crypto.randomUUID()
+    try {
+      await db.batch([
+        configurationUnchanged(db, config.version),
+        ...guards,
+        ...statements,
+        ...beside,
+        ...(statements.length === 0 ? [] : [raiseVersion(db, change)]),
+      ])
+      // What stands beside may have fallen due at once, or have something to tell.
+      if (beside.length > 0) scope.waitUntil(arm(scope, db.tenantId))
+      return result
+    } catch (error) {
+      if (!isConflict(error)) {
+        const rows = await db.rows(db.statement(LAST_CHANGE, db.tenantId, change))
+        if (rows.length > 0) return result
+        throw error
+      }
+      const present = await presentState(scope)
+      if (present.config === null) throw refusals.tenantUnknown()
+      config = present.config
+    }
+  }
+  throw refusals.unprocessable('The configuration kept changing while this change was made. Send it again')
+}

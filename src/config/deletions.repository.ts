@@ -1,0 +1,20 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import { among } from '../db/queries'
+import type { Scope } from '../runtime/context'
+import { leaderboards } from './tables/leaderboards.table'
+
+/** Deletes the leaderboards with these ids, or those of these metrics or points systems (G9). */
+export function deleteBoards(
+  { db, tenant, now }: Scope,
+  by: 'id' | 'metricId' | 'systemId',
+  ids: readonly string[],
+): D1PreparedStatement[] {
+  if (ids.length === 0) return []
+  const query = db.orm
+    .update(leaderboards)
+    .set({ deleted: now })
+    .where(
+      and(eq(leaderboards.tenantId, tenant.id), isNull(leaderboards.deleted), among(leaderboards[by], ids)),
+    )
+  return [db.built(query)]
+}

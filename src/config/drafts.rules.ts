@@ -1,0 +1,156 @@
+import type { Instant } from '../lib/clock'
+import { refusals } from '../lib/errors'
+import type { Resource } from './configuration.types'
+
+/** What kept an item of an admin write from being done, or is worth knowing of it (G7). */
+export type Issue = {
+  id?: string | undefined
+  userId?: string | undefined
+  boostId?: string | undefined
+  index?: number | undefined
+  severity: 'error' | 'warning'
+  message: string
+}
+
+/** Fields that an admin write may leave out. */
+export type Optional<T> = { [K in keyof T]?: T[K] | undefined }
+/** Fields that it may leave out, or take away by null. */
+export type Clearable<T> = { [K in keyof T]?: T[K] | null | undefined }
+
+/** What an issue is about: `index` on create, `id` otherwise, and `boostId` beside it on boosts (G7). */
+type About = { index: number } | { id: string; boostId?: string }
+
+/** An item that was not done, and why: one sentence of what is wrong and one of how to mend it (G7). */
+export const issueOf = (about: About, message: string): Issue => ({ ...about, severity: 'error', message })
+
+/** The issue that nothing living has this id; `what` is its kind with the article, such as `a metric`. */
+export const unknownIssue = (id: string, what: string): Issue => issueOf({ id }, unknown(id, what))
+
+const unknown = (id: string, what: string) =>
+  `The id ${id} is not that of ${what}. Check it against the list.`
+
+/**
+ * Resources of one kind as an admin write changes them, item by item, so that each item sees what those before it did;
+ * at the end it tells what there is to store.
+ */
+export class Draft<R extends Resource> {
+  readonly #before: ReadonlyMap<string, R>
+  readonly #now: Map<string, R>
+
+  constructor(resources: readonly R[]) {
+    this.#before = new Map(resources.map((resource) => [resource.id, resource]))
+    this.#now = new Map(this.#before)
+  }
+
+  /** All that live, in order of creation. */
+  get list(): R[] {
+    return [...this.#now.values()]
+  }
+
+  find(id: string): R | undefined {
+    return this.#now.get(id)
+  }
+
+  /** Adds a resource, or puts it in the place of the one with its id. */
+  put(resource: R): void {
+    this.#now.set(resource.id, resource)
+  }
+
+  remove(id: string): void {
+    this.#now.delete(id)
+  }
+
+  /** Those that are new, in order of creation. */
+  get added(): R[] {
+    return this.list.filter(({ id }) => !this.#before.has(id))
+  }
+
+  /** Those that were there before and are no longer the same, as `revised` tells. */
+  get changed(): R[] {
+    return this.list.filter((one) => this.#before.has(one.id) && this.#before.get(one.id) !== one)
+  }
+
+  /** The ids of those that are gone. */
+  get removed(): string[] {
+    return [...this.#before.keys()].filter((id) => !this.#now.has(id))
+  }
+}
+
+/** Creates what each item asks for; `make` says what that is, or why it can't be, which becomes an issue (G7). */
+export function createEach<I, R extends Resource>(
+  draft: Draft<R>,
+  items: readonly I[],
+  make: (item: I) => R | string,
+): { created: R[]; issues: Issue[] } {
+  const issues: Issue[] = []
+  for (const [index, item] of items.entries()) {
+    const made = make(item)
+    if (typeof made === 'string') issues.push(issueOf({ index }, made))
+    else draft.put(made)
+  }
+  return { created: draft.added, issues }
+}
+
+/** What an issue about a resource names, besides the `id`. */
+type Also = (id: string) => { boostId?: string }
+
+/** Changes what each item names; `change` says what becomes of it, or why it can't be. `what` is the kind with its article, such as `a metric`. */
+export function updateEach<I extends { id: string }, R extends Resource>(
+  draft: Draft<R>,
+  items: readonly I[],
+  what: string,
+  change: (before: R, item: I) => R | string,
+  also: Also = () => ({}),
+): { updated: R[]; issues: Issue[] } {
+  const issues: Issue[] = []
+  const updated: R[] = []
+  for (const item of items) {
+    const about = { id: item.id, ...also(item.id) }
+    const before = draft.find(item.id)
+    const after = before === undefined ? unknown(item.id, what) : change(before, item)
+    if (typeof after === 'string') issues.push(issueOf(about, after))
+    else {
+      draft.put(after)
+      updated.push(after)
+    }
+  }
+  return { updated, issues }
+}
+
+/** Deletes what the ids name; `objection` says why one can't be deleted. */
+export function deleteEach<R extends Resource>(
+  draft: Draft<R>,
+  ids: readonly string[],
+  what: string,
+  objection: (id: string) => string | null = () => null,
+  also: Also = () => ({}),
+): { deleted: { id: string }[]; issues: Issue[] } {
+  const issues: Issue[] = []
+  const deleted: { id: string }[] = []
+  for (const id of ids) {
+    const why = draft.find(id) === undefined ? unknown(id, what) : objection(id)
+    if (why !== null) issues.push(issueOf({ id, ...also(id) }, why))
+    else {
+      draft.remove(id)
+      deleted.push({ id })
+    }
+  }
+  return { deleted, issues }
+}
+
+/** `after`, stamped as updated now; where no field really changed, `before` itself. */
+export function revised<R extends Resource>(before: R, after: R, now: Instant): R {
+  return JSON.stringify(before) === JSON.stringify(after) ? before : { ...after, updated: now }
+}
+
+/** The page of a list that the query asks for (G7). */
+export function page<T>(list: readonly T[], { limit, skip }: { limit: number; skip: number }): T[] {
+  return list.slice(skip, skip + limit)
+}
+
+/** The one with this id, in either case of letters. Throws 404, naming `what` as in `This metric`. */
+export function byId<R extends { id: string }>(list: readonly R[], id: string, what: string): R {
+  const found = list.find((one) => one.id === id.toLowerCase())
+  if (found === undefined) throw refusals.notFound(what)
+  return found
+}

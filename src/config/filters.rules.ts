@@ -1,0 +1,14 @@
+import type { Configuration, Filter } from './configuration.types'
+
+/** Why filters can't be configured, or null: one names no attribute of that type. */
+export function filterObjection(
+  config: Configuration,
+  type: 'user' | 'event',
+  filters: readonly Filter[],
+): string | null {
+  const isKnown = ({ attributeId }: Filter) =>
+    config.attributes.some((attribute) => attribute.id === attributeId && attribute.type === type)
+  const unknown = filters.find((filter) => !isKnown(filter))
+  if (unknown === undefined) return null
+  return `No ${type} attribute has the attributeId ${unknown.attributeId}. Take one from GET /attributes.`
+}

@@ -1,0 +1,25 @@
+import { configurationUnchanged, isConflict } from '../db/guard'
+import { type DueWork, workUnchanged } from '../jobs/due-work.repository'
+import type { TenantContext } from '../runtime/context'
+import { loadConfiguration, recentConfiguration } from './configuration.repository'
+import type { Configuration } from './configuration.types'
+
+/**
+ * Does one step of due work in one guarded batch of the statements that `decide` makes of the configuration. Where somebody else did the step,
+ * or the configuration moved, nothing happens: the work is still due, and is looked at anew.
+ */
+export async function guardedStep(
+  context: TenantContext,
+  work: DueWork,
+  decide: (config: Configuration) => Promise<readonly D1PreparedStatement[]>,
+): Promise<void> {
+  const { db } = context
+  const config = await recentConfiguration(context)
+  const statements = await decide(config)
+  try {
+    await db.batch([configurationUnchanged(db, config.version), workUnchanged(db, work), ...statements])
+  } catch (error) {
+    if (!isConflict(error)) throw error
+    await loadConfiguration(context)
+  }
+}

@@ -1,0 +1,85 @@
+import { parseStanding, standingStatement } from '../access/tenants.repository'
+import { configurationAt } from '../config/configuration.repository'
+import type { Cost } from '../db/database'
+import { arm } from '../jobs/timekeeper.service'
+import type { Instant } from '../lib/clock'
+import { systemNow } from '../lib/system-clock'
+import { Outgoing } from '../outbox/outbox.messages'
+import { nextParcels, type ParcelPlace, parcelsFrom, removeParcels } from '../outbox/outbox.repository'
+import { announcePoints } from '../outbox/points-notifications.repository'
+import type { Context, TenantContext } from '../runtime/context'
+import { handOver } from './dispatch.service'
+import { wakeOutbox } from './drain-debouncer.cache'
+import { flushPoints } from './points-notifications.service'
+
+/** Rounds of a drain before another one is asked for: D1 takes a thousand queries of one invocation. */
+const MOST_ROUNDS = 20
+
+/**
+ * Hands everything over to the couriers that a tenant has to tell (W2): the outbox, oldest first, and what is due of points. A row goes only
+ * after its couriers have it, and they know a message that they have already: wherever this stops, or however many do it at once, nothing is
+ * lost and nothing is told twice. `by` is a moment of the service's clock; null: by now. Unless it is to do all, it does a bounded part, and has
+ * the queue call for the rest. Answers whether something is due before the Timekeeper knew. Throws where a courier can't be reached, once all
+ * others have what is theirs.
+ */
+export async function drain(
+  context: TenantContext,
+  { by, mustAll }: { by: Instant | null; mustAll: boolean } = { by: null, mustAll: false },
+): Promise<boolean> {
+  const { db } = context
+  const before = { ...context.cost }
+  const unreachable = new Map<string, unknown>()
+  let handedOver = 0
+  let after: ParcelPlace | null = null
+  let isDrained = false
+  for (let round = 0; !isDrained && (mustAll || round < MOST_ROUNDS); round += 1) {
+    const [standing, rows] = await db.batch([standingStatement(db, db.tenantId, []), nextParcels(db, after)])
+    const { tenant, clock } = parseStanding(standing)
+    if (tenant === null) return false
+    const config = await configurationAt(context, tenant.configVersion)
+    const now = by ?? clock ?? systemNow()
+    const { parcels, last } = await parcelsFrom(db, rows)
+    const missed = await handOver(context, config, parcels, now, unreachable)
+    const done = parcels.filter((parcel) => !missed.includes(parcel))
+    if (done.length > 0) await db.batch(removeParcels(db, done))
+    handedOver += done.length
+    after = unreachable.size > 0 ? (last ?? after) : null
+    isDrained = last === null && !(await flushPoints(context, config, now))
+  }
+  if (!isDrained) wakeOutbox(context, db.tenantId)
+  const [announced] = await db.batch([announcePoints(db)])
+  if (handedOver > 0) console.log(drainLine(context, before, handedOver))
+  for (const [name, error] of unreachable) throw new Error(`the courier ${name} was not reached: ${error}`)
+  return (announced?.meta.changes ?? 0) > 0
+}
+
+/** The log line of a drain, as JSON: how many parcels it handed over, and what that cost in D1. Nothing of a user. */
+function drainLine({ db, cost }: TenantContext, before: Cost, parcels: number): string {
+  return JSON.stringify({
+    level: 'info',
+    work: 'outbox',
+    tenant: db.tenantId,
+    parcels,
+    d1: {
+      roundTrips: cost.roundTrips - before.roundTrips,
+      rowsRead: cost.rowsRead - before.rowsRead,
+      rowsWritten: cost.rowsWritten - before.rowsWritten,
+    },
+  })
+}
+
+/** Drains the outboxes of the tenants that messages of the queue name, each once; those that fail are brought again. */
+export async function drainAll(context: Context, messages: readonly Message[]): Promise<void> {
+  const byTenant = Map.groupBy(messages, ({ body }) => Outgoing.parse(body).tenantId)
+  await Promise.all(
+    [...byTenant].map(async ([tenantId, theirs]) => {
+      try {
+        if (await drain({ ...context, db: context.db.of(tenantId) })) await arm(context, tenantId)
+        for (const message of theirs) message.ack()
+      } catch (error) {
+        console.warn(JSON.stringify({ level: 'warn', tenantId, error: `not drained: ${String(error)}` }))
+        for (const message of theirs) message.retry()
+      }
+    }),
+  )
+}

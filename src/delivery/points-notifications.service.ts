@@ -1,0 +1,118 @@
+import * as z from 'zod'
+import type { Configuration } from '../config/configuration.types'
+import { configurationUnchanged, isConflict } from '../db/guard'
+import { levelOf } from '../engine/points/points.rules'
+import type { Instant } from '../lib/clock'
+import { childId } from '../lib/ids'
+import { newId } from '../lib/new-id'
+import { jsonBytes } from '../lib/packed'
+import { listens, type Parcel } from '../outbox/outbox.messages'
+import { putParcels } from '../outbox/outbox.repository'
+import {
+  awardsSince,
+  type DuePoints,
+  duePoints,
+  forgetPoints,
+  notePointsTold,
+  type ToldPoints,
+  untold,
+} from '../outbox/points-notifications.repository'
+import type { TenantContext } from '../runtime/context'
+import { StoredAwardRow, triggerForms } from '../store/awards.repository'
+import { coveredBy, portionOf, portionStatement, shortAmong } from '../store/portions.repository'
+import { userOf } from '../store/users.repository'
+import { levelAnswer, storedAwardAnswer, systemFields } from '../wire/presenters/points.presenter'
+import { userAnswer } from '../wire/presenters/user.presenter'
+
+/** Bytes of JSON that a message's awards take at most, so that with a user as long as may be it fits a row of D1. */
+const MOST_BYTES = 300_000
+
+/** The newest of these, oldest first, as many as a message holds: of somebody who got more at once, `added` still tells all of them. */
+function newest<T>(awards: readonly T[]): T[] {
+  let room = MOST_BYTES
+  const first = awards.findLastIndex((award) => {
+    room -= jsonBytes(award)
+    return room < 0
+  })
+  return awards.slice(first + 1)
+}
+
+const AwardRow = StoredAwardRow.extend({ nth: z.number() })
+const SeenRows = z.array(z.object({ iid: z.string(), seq: z.number() }))
+
+/**
+ * Puts into the outbox what is due to be told of users' points by a moment: of each user and system all that happened since the last time, by
+ * one guarded batch, so that whatever comes in between is told with it or afterwards (W5). Answers whether there was anything; to be called
+ * until there is not.
+ */
+export async function flushPoints(
+  context: TenantContext,
+  config: Configuration,
+  now: Instant,
+): Promise<boolean> {
+  const { db } = context
+  const all = await duePoints(db, now)
+  if (all.length === 0) return false
+  const ids = [...new Set(all.map(({ userId }) => userId))]
+  const [found, awardRows] = await db.batch([portionStatement(db, { ids }), awardsSince(db, all)])
+  const { rows, covered } = coveredBy(
+    ids,
+    await portionOf(db, found?.results, { short: shortAmong(ids.length) }),
+  )
+  const read = new Set(ids.slice(0, covered))
+  const users = new Map(rows.map(userOf).map((user) => [user.iid, user]))
+  // Users for whom there is no room, and those who have had more awards since the read of awards, are left to the next call.
+  const seen = new Map(SeenRows.parse(found?.results ?? []).map(({ iid, seq }) => [iid, seq]))
+  const isPresent = ({ userId, userIid }: DuePoints) =>
+    read.has(userId) && users.get(userIid)?.seq === seen.get(userIid)
+  const due = all.filter(isPresent)
+  const awards = z.array(AwardRow).parse(awardRows?.results ?? [])
+  const forms = await triggerForms(db, awards)
+  const gone: DuePoints[] = []
+  const noted: ToldPoints[] = []
+  const parcels: Parcel[] = []
+  for (const [nth, one] of all.entries()) {
+    if (!isPresent(one)) continue
+    const user = users.get(one.userIid)
+    const system = config.systems.find(({ id }) => id === one.systemId)
+    if (user === undefined || system === undefined) {
+      gone.push(one)
+      continue
+    }
+    const total = user.points.get(system.id) ?? 0
+    const own = awards.filter((award) => award.nth === nth)
+    const wasTold = own.length > 0 && listens(config, 'points.changed')
+    noted.push({ ...one, seq: user.seq, at: user.changed, total, wasTold })
+    if (!wasTold) continue
+    const [level, before] = [levelOf(system, total), levelOf(system, one.total)]
+    const points = {
+      ...systemFields(system),
+      total,
+      ...(level?.id !== before?.id && { level: level && levelAnswer(level) }),
+      added: total - one.total,
+      awards: newest(own.map((award) => storedAwardAnswer(award, forms))),
+    }
+    const id = newId(now)
+    const messages = [
+      {
+        id: childId(id, 0),
+        type: 'points.changed' as const,
+        body: { user: userAnswer(config, user), points },
+      },
+    ]
+    parcels.push({ at: now, seq: user.seq, id, userIid: user.iid, messages })
+  }
+  try {
+    await db.batch([
+      configurationUnchanged(db, config.version),
+      untold(db, due),
+      ...putParcels(db, parcels, null).statements,
+      ...(gone.length === 0 ? [] : [forgetPoints(db, gone)]),
+      notePointsTold(db, noted, now),
+    ])
+  } catch (error) {
+    // Somebody else has told of them, or the configuration has moved: what is due is looked at anew.
+    if (!isConflict(error)) throw error
+  }
+  return true
+}

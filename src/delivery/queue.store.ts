@@ -1,0 +1,328 @@
+import type { Instant } from '../lib/clock'
+import { timeOf } from '../lib/ids'
+import { MOST_AT_ONCE, utf8Bytes } from '../lib/packed'
+import type { Carried, Destination, EraseRequest, Letter, Place } from './queue.messages'
+import { HEALTHY, type Health } from './retries.rules'
+
+/**
+ * What a courier's object keeps: docs/storage.md lists it. The body comes last, so that reading a row for the rest of it doesn't touch the pages
+ * of a long one. A letter in the good case is in one index only; those that failed, or wait for another, are in a second one.
+ */
+const SCHEMA = [
+  `CREATE TABLE IF NOT EXISTS letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
+     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed INTEGER,
+     last_status INTEGER, last_error TEXT, body TEXT, PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
+  "CREATE INDEX IF NOT EXISTS letters_by_next ON letters (next_at) WHERE status = 'pending'",
+  `CREATE INDEX IF NOT EXISTS letters_by_subject ON letters (subject, at, seq, id)
+     WHERE status = 'pending' AND waits > 0`,
+  'CREATE TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY, at INTEGER, seq INTEGER) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+] as const
+
+/** What a pending letter waits for: its first turn, the one before it, or the time of its retry. */
+export const WAITS = { forNothing: 0, forAnother: 1, forTime: 2 } as const
+
+/** A pending letter, without its body. */
+export type Pending = Place & {
+  subject: string | null
+  attempts: number
+  tries: number
+  created: number
+  /** When it was last made pending: handed over, or to be sent again. */
+  since: number
+  nextAt: number
+  waits: number
+  /** 1 where an attempt began of which it must be known how it ended. */
+  claimed: number
+}
+
+/** A row of the log. */
+export type Row = Place & {
+  event: string
+  status: string
+  attempts: number
+  lastStatus: number | null
+  lastError: string | null
+  created: number
+  nextAt: number | null
+}
+
+/** A row of the log with what was carried. */
+type Whole = Row & { body: string }
+
+/** The most rows that one call answers, if they are short. */
+const MOST_ROWS = 1_000
+
+/** What came of an attempt: where the letter stands now. */
+export type Outcome = {
+  status: string
+  nextAt: Instant | null
+  lastStatus: number | null
+  lastError: string | null
+}
+
+const KEY = 'at = ?1 AND seq = ?2 AND id = ?3'
+const PENDING = 'at, seq, id, subject, attempts, tries, created, since, next_at AS nextAt, waits, claimed'
+const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError, created,
+  next_at AS nextAt`
+
+/** Settled letters, the oldest first. */
+const OUTDATED = "FROM letters WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2"
+const OLDEST = "FROM letters WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1"
+
+const SQL = {
+  name: 'INSERT INTO named (id, at, seq) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING',
+  named: 'SELECT at FROM named WHERE id = ?1',
+  unnameErased: 'DELETE FROM named WHERE id IN (SELECT id FROM letters WHERE subject = ?1)',
+  unnameOutdated: `DELETE FROM named WHERE id IN (SELECT id ${OUTDATED})`,
+  unnameOldest: `DELETE FROM named WHERE id IN (SELECT id ${OLDEST})`,
+  // What was never tried is due since it happened, so that of one user the earlier comes first.
+  add: `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, since, next_at, waits, claimed,
+      last_status, last_error, body)
+    VALUES (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, ?6, min(?1, ?6), 0, 0, NULL, NULL, ?7) ON CONFLICT DO NOTHING`,
+  due: `SELECT ${PENDING} FROM letters WHERE status = 'pending' AND next_at <= ?1
+    ORDER BY next_at, at, seq, id LIMIT ?2`,
+  first: "SELECT min(next_at) AS nextAt FROM letters WHERE status = 'pending'",
+  pending: `SELECT ${PENDING} FROM letters WHERE ${KEY} AND status = 'pending'`,
+  body: `SELECT subject, event, body FROM letters WHERE ${KEY}`,
+  before: `SELECT at FROM letters WHERE status = 'pending' AND waits > 0 AND subject = ?4
+      AND (at, seq, id) < (?1, ?2, ?3) AND at > ?5
+    ORDER BY at DESC, seq DESC, id DESC LIMIT 1`,
+  after: `SELECT ${PENDING} FROM letters WHERE status = 'pending' AND waits > 0 AND subject = ?4
+      AND (at, seq, id) > (?1, ?2, ?3)
+    ORDER BY at, seq, id LIMIT 1`,
+  wait: `UPDATE letters SET waits = ${WAITS.forAnother}, next_at = ?4 WHERE ${KEY} AND status = 'pending'`,
+  claim: `UPDATE letters SET claimed = 1 WHERE ${KEY} AND status = 'pending'`,
+  settle: `UPDATE letters SET status = ?4, next_at = ?5, last_status = ?6, last_error = ?7, waits = ?8, claimed = 0,
+      attempts = attempts + ?9, tries = tries + ?9
+    WHERE ${KEY} AND status = 'pending'`,
+  rewrite: `UPDATE letters SET body = ?4 WHERE ${KEY} AND status = 'pending'`,
+  renew: `UPDATE letters SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits = ${WAITS.forAnother}
+    WHERE ${KEY}`,
+  hasten: "UPDATE letters SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
+  list: `SELECT ${ROW} FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,
+  log: `SELECT ${ROW}, body FROM letters WHERE (at, seq, id) < (?1, ?2, ?3)
+    ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`,
+  moment: 'SELECT at FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT 1 OFFSET ?1',
+  one: `SELECT ${ROW} FROM letters WHERE at = ?1 AND id = ?2`,
+  held: `SELECT ${ROW}, body FROM letters WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
+    ORDER BY at, seq, id`,
+  erase: 'DELETE FROM letters WHERE subject = ?1',
+  // ?2 is ?1 as JSON has it, by which most letters are told apart without being parsed.
+  unrank: `UPDATE letters SET body = json_set(body, '$.leaderboard.rankings', json((
+      SELECT json_group_array(json(value) ORDER BY key) FROM json_each(body, '$.leaderboard.rankings')
+      WHERE value ->> '$.userId' <> ?1)))
+    WHERE event GLOB 'leaderboard.*' AND instr(body, '"userId":' || ?2) > 0
+      AND json_type(body, '$.leaderboard.rankings') = 'array'`,
+  // Entries of earlier versions quote what the other side has answered, which may name the user.
+  unquote: `UPDATE letters SET last_error = substr(last_error, 1, instr(last_error, ':') - 1)
+    WHERE event GLOB 'leaderboard.*' AND (last_error GLOB 'answered *: *' OR last_error GLOB 'no answer: *')`,
+  outdated: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
+  oldest: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OLDEST})`,
+  settled: "SELECT count(*) AS count FROM letters WHERE status <> 'pending'",
+  note: 'SELECT value FROM notes WHERE name = ?1',
+  setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
+} as const
+
+type Value = string | number | null
+type NoteName = 'destination' | 'health' | 'deleted' | 'counted'
+
+const keyOf = ({ at, seq, id }: Place) => [at, seq, id] as const
+
+/** The tables of one courier's object. Everything is synchronous: what happens without an await in between is one transaction. */
+export class CourierStore {
+  readonly #sql: SqlStorage
+  /** Rows written since this was made; an index entry is a row too. */
+  rowsWritten = 0
+  #isClosed = false
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql
+    for (const statement of SCHEMA) this.#run(statement)
+  }
+
+  /** Has all that is asked of it from now on do nothing: there is nothing any more, and nothing may come to be. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** The rows of a statement: what shape they have, the statements above say. */
+  #rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
+    if (this.#isClosed) return []
+    const cursor = this.#sql.exec<T>(statement, ...values)
+    const rows = cursor.toArray()
+    this.rowsWritten += cursor.rowsWritten
+    return rows
+  }
+
+  /** The first rows of a statement, until their bodies are as long as what one call answers; the rest is not read. */
+  #firstRows(statement: string, ...values: Value[]): { rows: Whole[]; hasMore: boolean } {
+    const rows: Whole[] = []
+    if (this.#isClosed) return { rows, hasMore: false }
+    let bytes = 0
+    for (const row of this.#sql.exec<Whole>(statement, ...values)) {
+      if (bytes >= MOST_AT_ONCE || rows.length === MOST_ROWS) return { rows, hasMore: true }
+      rows.push(row)
+      bytes += utf8Bytes(row.body)
+    }
+    return { rows, hasMore: false }
+  }
+
+  #run(statement: string, ...values: Value[]): number {
+    const before = this.rowsWritten
+    this.#rows(statement, ...values)
+    return this.rowsWritten - before
+  }
+
+  /** Keeps letters that it doesn't know yet. */
+  add(letters: readonly Letter[], now: Instant): void {
+    for (const { at, seq, id, subject, event, body, isNamed } of letters) {
+      if (isNamed && this.#run(SQL.name, id, at, seq) === 0) continue
+      this.#run(SQL.add, at, seq, id, subject, event, now, body)
+    }
+  }
+
+  /** Pending letters that may be tried by a moment, in the order in which they became due. */
+  due(by: Instant, limit: number): Pending[] {
+    return this.#rows<Pending>(SQL.due, by, limit)
+  }
+
+  /** When the next pending letter may be tried; null where none is pending. */
+  first(): number | null {
+    return this.#rows<{ nextAt: number | null }>(SQL.first)[0]?.nextAt ?? null
+  }
+
+  /** A letter that is still pending. */
+  pending(place: Place): Pending | undefined {
+    return this.#rows<Pending>(SQL.pending, ...keyOf(place))[0]
+  }
+
+  /** A letter whole; undefined where it was erased. */
+  letter(place: Place): Carried | undefined {
+    const [row] = this.#rows<{ subject: string | null; event: string; body: string }>(
+      SQL.body,
+      ...keyOf(place),
+    )
+    return row && { at: place.at, seq: place.seq, id: place.id, ...row }
+  }
+
+  /** Of what the last letter tells that is before this one, about the same user, later than `since`, and was tried or waits; null where there is none. */
+  before(letter: Place & { subject: string }, since: number): number | null {
+    return this.#rows<{ at: number }>(SQL.before, ...keyOf(letter), letter.subject, since)[0]?.at ?? null
+  }
+
+  /** Has a letter wait for one before it, until a moment at the longest. */
+  wait(place: Place, until: Instant): void {
+    this.#run(SQL.wait, ...keyOf(place), until)
+  }
+
+  /** Lets the letter go that waits for this one, which is settled. */
+  release(settled: Place & { subject: string }, now: Instant): void {
+    const [next] = this.#rows<Pending>(SQL.after, ...keyOf(settled), settled.subject)
+    if (next !== undefined && next.waits === WAITS.forAnother && next.nextAt > now) this.wait(next, now)
+  }
+
+  /** Notes that an attempt begins. */
+  claim(place: Place): void {
+    this.#run(SQL.claim, ...keyOf(place))
+  }
+
+  /** Notes what came of an attempt, or of none. */
+  settle(place: Place, outcome: Outcome, attempts: 0 | 1): void {
+    const { status, nextAt, lastStatus, lastError } = outcome
+    const waits = nextAt === null ? WAITS.forNothing : WAITS.forTime
+    this.#run(SQL.settle, ...keyOf(place), status, nextAt, lastStatus, lastError, waits, attempts)
+  }
+
+  /** Has another body be carried from now on. */
+  rewrite(place: Place, body: string): void {
+    this.#run(SQL.rewrite, ...keyOf(place), body)
+  }
+
+  /** Makes a letter pending as though it were new. */
+  renew(place: Place, now: Instant): void {
+    this.#run(SQL.renew, ...keyOf(place), now)
+  }
+
+  /** Has what is to be tried after a moment be tried now. */
+  hasten(beyond: Instant, now: Instant): void {
+    this.#run(SQL.hasten, now, beyond)
+  }
+
+  /** A page of the log, newest first. */
+  list(limit: number, skip: number): Row[] {
+    return this.#rows<Row>(SQL.list, limit, skip)
+  }
+
+  /** The same with the bodies, of the letters before one: as many as one call has room for. */
+  log({ limit, skip, before }: { limit: number; skip: number; before: Place | null }) {
+    const from = before === null ? ([Number.MAX_SAFE_INTEGER, 0, ''] as const) : keyOf(before)
+    return this.#firstRows(SQL.log, ...from, limit, skip)
+  }
+
+  /** When the letter happened that has so many newer ones; null if there is none. */
+  moment(skip: number): number | null {
+    return this.#rows<{ at: number }>(SQL.moment, skip)[0]?.at ?? null
+  }
+
+  /** The letter of an id: a named one, or one of which the id was made of its moment. */
+  find(id: string): Row | undefined {
+    const at = this.#rows<{ at: number }>(SQL.named, id)[0]?.at ?? timeOf(id)
+    return this.#rows<Row>(SQL.one, at, id)[0]
+  }
+
+  /** The next letters about a user, oldest first: as many as one call has room for. */
+  held(iid: string, after: Place | null) {
+    const from = after === null ? ([-1, -1, ''] as const) : keyOf(after)
+    return this.#firstRows(SQL.held, iid, ...from)
+  }
+
+  /** Forgets all letters about a user, and the user in what others tell of leaderboards (U8). */
+  erase({ iid, userId }: EraseRequest): void {
+    this.#run(SQL.unnameErased, iid)
+    this.#run(SQL.erase, iid)
+    this.#run(SQL.unrank, userId, JSON.stringify(userId))
+    this.#run(SQL.unquote)
+  }
+
+  /** Deletes settled letters of before a moment, so many at most; tells how many that were. */
+  dropBefore(at: Instant, most: number): number {
+    this.#run(SQL.unnameOutdated, at, most)
+    return this.#run(SQL.outdated, at, most)
+  }
+
+  /** Deletes the oldest settled letters; tells how many that were. */
+  dropOldest(count: number): number {
+    this.#run(SQL.unnameOldest, count)
+    return this.#run(SQL.oldest, count)
+  }
+
+  /** How many letters are settled. */
+  settled(): number {
+    return this.#rows<{ count: number }>(SQL.settled)[0]?.count ?? 0
+  }
+
+  /** Keeps where the letters go. */
+  remember(destination: Destination): void {
+    if (this.note('destination') === null) this.setNote('destination', destination)
+  }
+
+  get health(): Health {
+    // Nobody else writes it: its shape is what was put there.
+    const row = this.#rows<{ value: string }>(SQL.note, 'health')[0]
+    return row === undefined ? HEALTHY : JSON.parse(row.value)
+  }
+
+  set health(health: Health) {
+    this.setNote('health', health)
+  }
+
+  note(name: NoteName): unknown {
+    const row = this.#rows<{ value: string }>(SQL.note, name)[0]
+    return row === undefined ? null : JSON.parse(row.value)
+  }
+
+  setNote(name: NoteName, value: unknown): void {
+    this.#run(SQL.setNote, name, JSON.stringify(value))
+  }
+}

@@ -1,0 +1,212 @@
+import {
+  type Achievement,
+  achievementByKey,
+  type Configuration,
+  living,
+  type Metric,
+  metricByKey,
+} from '../config/configuration.types'
+import type { Instant } from '../lib/clock'
+import type { Micros } from '../lib/decimal'
+import { Refusal, refusals, refuse } from '../lib/errors'
+import { completionFaults } from './achievements.rules'
+import { type Change, happen } from './change.rules'
+import { addToMetric } from './metrics.rules'
+import { type PreferencesChange, withPreferences } from './preferences.rules'
+import {
+  type Actor,
+  applyProfile,
+  forbiddenAttributes,
+  type ProfileChange,
+  profileFaults,
+  resolveAttributes,
+  unknownAttributes,
+  withoutForbidden,
+} from './profile.rules'
+import type { Completion, UserState } from './state.types'
+
+/** Asks to record an event of a user (E). */
+export type EventCommand = {
+  kind: 'event'
+  /** The event's id, should it be recorded. */
+  eventId: string
+  metricKey: string
+  userId: string
+  user: ProfileChange
+  by: Actor
+  value: Micros
+  /** By key. */
+  attributes: ReadonlyMap<string, string>
+  idempotencyKey: string | null
+}
+
+/** Asks to create or update a user (U2): `update` refuses where there is none. */
+export type UserCommand = { kind: 'upsert' | 'update'; user: ProfileChange; by: Actor }
+
+/** Asks to complete an achievement of the trigger `api` (A3). */
+export type CompletionCommand = {
+  kind: 'completion'
+  /** The completion's id, should it be one. */
+  completionId: string
+  achievementKey: string
+  userId: string
+  user: ProfileChange
+  by: Actor
+}
+
+/** Asks to change what a user has set (U7); refuses where there is no such user. */
+export type PreferencesCommand = { kind: 'preferences'; preferences: PreferencesChange }
+
+export type Command = EventCommand | UserCommand | CompletionCommand | PreferencesCommand
+
+export type Decision =
+  /** It was refused, and nothing of it happens. */
+  | { kind: 'refused'; refusal: Refusal }
+  /** The idempotency key was used before: this is the event that it stands for (E4). */
+  | { kind: 'replayed'; eventId: string; metric: Metric; state: UserState; at: Instant }
+  | { kind: 'changed'; change: Change; metric: Metric | null }
+  /** The achievement was completed before, which is this (A3). */
+  | { kind: 'completed'; achievement: Achievement; completion: Completion; state: UserState }
+  /** Nothing of the user would change. */
+  | { kind: 'unchanged'; state: UserState }
+
+/** What `evaluate` may know and ask for besides the state: the moment, new ids, and the idempotency keys in use. */
+export type Given = {
+  userId: string
+  /** When the command arrived. */
+  now: Instant
+  newId: (at: Instant) => string
+  /** The event that a key of this user stands for on a metric, if it was used. */
+  usedKey: (metricId: string, key: string) => string | undefined
+}
+
+/** A pause between two isolates' clocks that counts as one moment: changes of a user never go back by less. */
+const SKEW = 60_000
+
+/**
+ * Decides what a command does to a user: pure, from the configuration, the user's state (null where there is none) and
+ * the moment. The order is E5's: user, metric total, streak, achievements, points in order of the triggers' creation.
+ */
+export function evaluate(
+  config: Configuration,
+  state: UserState | null,
+  command: Command,
+  given: Given,
+): Decision {
+  try {
+    if (command.kind === 'event') return evaluateEvent(config, state, command, given)
+    if (command.kind === 'completion') return evaluateCompletion(config, state, command, given)
+    if (command.kind === 'preferences') return evaluatePreferences(config, state, command, given)
+    return evaluateUser(config, state, command, given)
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return { kind: 'refused', refusal }
+    throw refusal
+  }
+}
+
+function evaluateUser(
+  config: Configuration,
+  state: UserState | null,
+  command: UserCommand,
+  given: Given,
+): Decision {
+  if (command.kind === 'update' && state === null) throw refusals.notFound('This user')
+  const forbidden = forbiddenAttributes(config, state, command.user, command.by)
+  if (forbidden.length > 0) throw refusals.adminAttributes(forbidden)
+  refuse(profileFaults(config, state, command.user, ''))
+  const at = momentOf(state, given)
+  const user = applyProfile(config, state, command.user, { ...given, at })
+  if (user === state) return { kind: 'unchanged', state }
+  const happening = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
+  return { kind: 'changed', change: happen(config, happening), metric: null }
+}
+
+function evaluateEvent(
+  config: Configuration,
+  state: UserState | null,
+  command: EventCommand,
+  given: Given,
+): Decision {
+  const metric = metricByKey(config, command.metricKey)
+  if (metric === undefined) throw refusals.notFound(`The metric ${JSON.stringify(command.metricKey)}`)
+  // A replay's body is still validated (E4).
+  refuse([
+    ...unknownAttributes(config, 'event', command.attributes),
+    ...profileFaults(config, state, command.user, 'user.'),
+  ])
+  const attributes = resolveAttributes(config, 'event', command.attributes)
+  const at = momentOf(state, given)
+  const first = command.idempotencyKey === null ? undefined : given.usedKey(metric.id, command.idempotencyKey)
+  if (first !== undefined && state !== null) {
+    return { kind: 'replayed', eventId: first, metric, state, at }
+  }
+
+  const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
+  const { before, after: total } = addToMetric(user, metric, command.value)
+  const metrics = living(new Map(user.metrics).set(metric.id, total), config.metrics)
+  const event = { metricId: metric.id, value: command.value, attributes, before, after: total }
+  const change = happen(config, {
+    before: state,
+    user: { ...user, metrics },
+    at,
+    id: command.eventId,
+    event,
+    isTried: ({ trigger }) => trigger !== 'api',
+  })
+  return { kind: 'changed', change, metric }
+}
+
+function evaluateCompletion(
+  config: Configuration,
+  state: UserState | null,
+  command: CompletionCommand,
+  given: Given,
+): Decision {
+  const { achievementKey, completionId: id } = command
+  const achievement = achievementByKey(config, achievementKey)
+  if (achievement === undefined || achievement.status === 'inactive') {
+    throw refusals.notFound(`The achievement ${JSON.stringify(achievementKey)}`)
+  }
+  refuse([...completionFaults(achievement, state), ...profileFaults(config, state, command.user, 'user.')])
+  const had = state?.achievements.get(achievement.id)
+  if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
+  const at = momentOf(state, given)
+  const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
+  const isTried = (one: Achievement) => one.id === achievement.id
+  const change = happen(config, { before: state, user, at, id, event: null, isTried })
+  if (!change.completed.includes(achievement.id)) {
+    throw refusals.unprocessable(
+      "The user's attributes do not meet this achievement's userAttributes. Change them first.",
+    )
+  }
+  return { kind: 'changed', change, metric: null }
+}
+
+function evaluatePreferences(
+  config: Configuration,
+  state: UserState | null,
+  command: PreferencesCommand,
+  given: Given,
+): Decision {
+  if (state === null) throw refusals.notFound('This user')
+  const at = momentOf(state, given)
+  const user = withPreferences(config, state, command.preferences)
+  if (user === state) return { kind: 'unchanged', state }
+  const happening = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
+  return { kind: 'changed', change: happen(config, happening), metric: null }
+}
+
+/** What of the user an event or a completion may change: the rest is left out, and the answer says so (K7). */
+const permitted = (
+  config: Configuration,
+  state: UserState | null,
+  { user, by }: EventCommand | CompletionCommand,
+): ProfileChange => withoutForbidden(config, state, user, by)
+
+/**
+ * The moment of a change: when its command arrived, but not before the user's last change, where another isolate's
+ * clock is a little ahead or its change was faster, so that the log's order by time is the order of `seq`.
+ */
+function momentOf(state: UserState | null, { now }: Given): Instant {
+  return state !== null && state.changed > now && state.changed - now < SKEW ? state.changed : now
+}

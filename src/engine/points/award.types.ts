@@ -1,0 +1,13 @@
+import type { Instant } from '../../lib/clock'
+import type { AwardRecord } from '../state.types'
+
+/** An award as the ledger has it. */
+export type StoredAward = {
+  id: string
+  at: Instant
+  awarded: number
+  total: number
+  triggerId: string
+  triggerVersion: number
+  boosts: AwardRecord['boosts'] | null
+}

@@ -1,0 +1,81 @@
+import { type Boost, meets, type System } from '../../config/configuration.types'
+import { addDays, type CivilDate, civilDate, utcMidnight } from '../../lib/civil'
+import { type Instant, instant } from '../../lib/clock'
+import { multiply, type Rounding } from '../../lib/decimal'
+import { civilDateAt, startOfDay } from '../../lib/zone'
+import type { AppliedBoost, LocalTime, Profile, UserState } from '../state.types'
+
+/** The `end` of a boost that has none, as stored. */
+export const OPEN_END = '9999-12-31'
+
+const HOUR = 3_600_000
+
+/** Points after boosts, and the boosts that made them. */
+export type Boosted = { points: number; boosts: readonly AppliedBoost[] }
+
+/** What of a user decides which boosts apply. */
+export type Boostable = Pick<UserState, 'boosts'> & { profile: Pick<Profile, 'attributes'> }
+
+/** Whether a boost applies on a local date (P5). */
+function covers(boost: Boost, date: CivilDate): boolean {
+  return boost.start <= date && date <= boost.end
+}
+
+/** The boosts of a system that apply to a user on a local date: everyone's, matching ones, the user's own (P5). */
+export function boostsFor(system: System, user: Boostable, date: CivilDate): Boost[] {
+  const forAll = system.boosts.filter((boost) => meets(boost.userAttributes, user.profile.attributes))
+  const own = user.boosts.filter((boost) => boost.systemId === system.id)
+  return [...forAll, ...own].filter((boost) => covers(boost, date))
+}
+
+/** A positive award after all boosts that apply, multiplied together and rounded once (P5). */
+export function boost(
+  system: System,
+  user: Boostable,
+  { at, utcOffset }: LocalTime,
+  points: number,
+): Boosted {
+  if (system.boosts.length === 0 && user.boosts.length === 0) return { points, boosts: [] }
+  const applying = boostsFor(system, user, civilDateAt(at, utcOffset))
+  if (applying.length === 0) return { points, boosts: [] }
+  const multipliers = applying.map(({ multiplier }) => multiplier)
+  return {
+    points: multiply(points, multipliers, agreedRounding(applying)),
+    boosts: applying.map((one) => ({ ...shown(one), status: 'active' as const })),
+  }
+}
+
+/** Down, unless all boosts that apply agree on another rounding (P5). */
+function agreedRounding(boosts: readonly Boost[]): Rounding {
+  const [first, ...others] = boosts.map(({ rounding }) => rounding)
+  return first !== undefined && others.every((rounding) => rounding === first) ? first : 'down'
+}
+
+/** The fields of a boost that the application interface shows. */
+export function shown(boost: Boost): Omit<AppliedBoost, 'status'> {
+  const { id, name, start, multiplier, rounding } = boost
+  return { id, name, start, end: boost.end === OPEN_END ? null : boost.end, multiplier, rounding }
+}
+
+/**
+ * A boost's status (P5): scheduled until its first day has begun somewhere on Earth, finished once its last is over
+ * everywhere; a user's own boost goes by the user's midnights.
+ */
+export function boostStatus(boost: Boost, now: Instant, zone: string | null): AppliedBoost['status'] {
+  const { begins, ends } = boostSpan(boost, zone)
+  if (now < begins) return 'scheduled'
+  return ends !== null && now >= ends ? 'finished' : 'active'
+}
+
+/** When a boost begins and ends, as moments (P5); a zone is given for a user's own boost. */
+export function boostSpan(boost: Boost, zone: string | null): { begins: Instant; ends: Instant | null } {
+  const start = civilDate(boost.start)
+  const after = boost.end === OPEN_END ? null : addDays(civilDate(boost.end), 1)
+  if (zone !== null) {
+    return { begins: startOfDay(start, zone), ends: after === null ? null : startOfDay(after, zone) }
+  }
+  return {
+    begins: instant(utcMidnight(start) - 14 * HOUR),
+    ends: after === null ? null : instant(utcMidnight(after) + 12 * HOUR),
+  }
+}

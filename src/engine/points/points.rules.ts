@@ -1,0 +1,166 @@
+import {
+  type Configuration,
+  type Level,
+  living,
+  meets,
+  type System,
+  type Trigger,
+} from '../../config/configuration.types'
+import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../../lib/decimal'
+import { refusals } from '../../lib/errors'
+import { childId } from '../../lib/ids'
+import { count, NEW_COUNTER } from '../metrics.rules'
+import type { AwardRecord, Counter, LocalTime, UserState } from '../state.types'
+import { type Boosted, boost } from './boosts.rules'
+
+/** What happened that triggers may fire on. */
+export type Occasion = {
+  local: LocalTime
+  /** The id of the change, of which its awards' ids are made. */
+  id: string
+  /** Whether this change made the user (U6). */
+  created: boolean
+  event: {
+    metricId: string
+    value: Micros
+    /** By attribute id. */
+    attributes: ReadonlyMap<string, string>
+    /** The user's counter of the metric before and after. */
+    before: Counter
+    after: Counter
+  } | null
+  /** The length to which this change extended the streak; null where it did not (P2). */
+  extendedTo: number | null
+  /** The ids of the achievements that it completed (P2). */
+  completed: readonly string[]
+}
+
+/** A user's running totals while the triggers of one change fire, one after another. */
+type Ledger = {
+  points: Map<string, number>
+  counters: Map<string, Counter>
+  awards: AwardRecord[]
+}
+
+/**
+ * Fires the triggers that a change sets off, in order of creation (E5), and books their awards. Throws 422 where a
+ * trigger blocks the event (P7).
+ */
+export function awardPoints(
+  config: Configuration,
+  user: UserState,
+  occasion: Occasion,
+): { after: UserState; awards: readonly AwardRecord[] } {
+  const ledger: Ledger = { points: new Map(user.points), counters: new Map(user.counters), awards: [] }
+  for (const system of config.systems) {
+    for (const trigger of system.triggers) {
+      if (trigger.status !== 'active') continue
+      const firings = countFirings(trigger, occasion, ledger)
+      if (firings > 0 && meets(trigger.userAttributes, user.profile.attributes)) {
+        const points = trigger.points * firings
+        const boosted = () => boost(system, user, occasion.local, points)
+        const id = (position: number) => childId(occasion.id, position)
+        award(system, trigger, points, { local: occasion.local, seq: user.seq, id, boosted }, ledger)
+      }
+    }
+  }
+  const points = living(ledger.points, config.systems)
+  const { counters, awards } = ledger
+  return { after: { ...user, points, counters }, awards }
+}
+
+/** How often a trigger fires (P1, P2, U6); it counts on its own where it has filters on event attributes. */
+function countFirings(trigger: Trigger, occasion: Occasion, ledger: Ledger): number {
+  const { event, created } = occasion
+  if (trigger.type === 'user_creation') return created ? 1 : 0
+  if (trigger.type === 'streak') {
+    return occasion.extendedTo !== null && occasion.extendedTo % (trigger.streakLength ?? 1) === 0 ? 1 : 0
+  }
+  if (trigger.type === 'achievement') return occasion.completed.includes(trigger.achievementId ?? '') ? 1 : 0
+  if (trigger.type !== 'metric' || event === null || trigger.metricId !== event.metricId) return 0
+  const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
+  if (trigger.eventAttributes.length === 0) return crossings(event.before, event.after, threshold)
+  if (!meets(trigger.eventAttributes, event.attributes)) return 0
+  const before = ledger.counters.get(trigger.counterId) ?? NEW_COUNTER
+  const after = count(before, event.value)
+  ledger.counters.set(trigger.counterId, after)
+  return crossings(before, after, threshold)
+}
+
+/** How many multiples of the threshold the highest total has passed (P1). */
+function crossings(before: Counter, after: Counter, threshold: number): number {
+  return Math.floor(after.highest / threshold) - Math.floor(before.highest / threshold)
+}
+
+/** What an award is made from, besides its points; what costs something is asked for only where it is needed. */
+export type Making = {
+  /** When and where it counts. */
+  local: LocalTime
+  /** The user's `seq` with the change that it is part of. */
+  seq: number
+  /** Its id, by its place in that change. */
+  id: (position: number) => string
+  /** Its points after the boosts that apply, where they are positive (P5). */
+  boosted: () => Boosted
+}
+
+/**
+ * Books one award: boosts and rounding, cap, floor (P6); nothing where it comes to 0. Throws 422 where the trigger blocks the
+ * event (P7).
+ */
+export function award(
+  system: System,
+  trigger: Trigger,
+  points: number,
+  making: Making,
+  ledger: Pick<Ledger, 'points' | 'awards'>,
+): void {
+  const total = ledger.points.get(system.id) ?? 0
+  if (trigger.type === 'metric' && trigger.blockIfOutOfPoints && total + points < 0) {
+    throw refusals.unprocessable(
+      `This event would take ${-points} points from ${system.name}, and the user has ${total}. Send it once there are enough.`,
+    )
+  }
+  const boosted: Boosted = points > 0 ? making.boosted() : { points, boosts: [] }
+  const next = bound(system, total, total + boosted.points)
+  if (next === total) return
+  const position = ledger.awards.length
+  ledger.points.set(system.id, next)
+  ledger.awards.push({
+    ...making.local,
+    id: making.id(position),
+    systemId: system.id,
+    seq: making.seq,
+    position,
+    awarded: next - total,
+    total: next,
+    triggerId: trigger.id,
+    triggerVersion: trigger.version,
+    boosts: boosted.boosts,
+  })
+}
+
+/** Whether points have nowhere to go: up at the cap, or down at 0 (P6). */
+export function isExhausted(system: System, total: number, points: number): boolean {
+  return bound(system, total, total + points) === total
+}
+
+/** A new total within the cap and the floor; a cap that was lowered takes nothing away (P6, G11). */
+function bound(system: System, total: number, next: number): number {
+  const cap = Math.min(system.maxPoints ?? INT32_MAX, INT32_MAX)
+  return next > total ? Math.max(total, Math.min(next, cap)) : Math.max(0, next)
+}
+
+/** A system's levels by points, ascending. */
+export function ladder(system: System): Level[] {
+  return system.levels.toSorted((a, b) => a.points - b.points)
+}
+
+/** The level of a total: the highest that it reaches, null where it reaches none (P9). */
+export function levelOf(system: System, total: number): Level | null {
+  let reached: Level | null = null
+  for (const level of system.levels) {
+    if (level.points <= total && (reached === null || level.points > reached.points)) reached = level
+  }
+  return reached
+}

@@ -1,0 +1,79 @@
+import { type Configuration, metricByKey } from '../config/configuration.types'
+import type { Preferences } from '../config/preferences.types'
+import type { Micros } from '../lib/decimal'
+import { type Fault, Refusal, refuse } from '../lib/errors'
+import type { UserState } from './state.types'
+
+/** What a call sets: absent fields stay, each notification type and each field of the streak on its own (U7). */
+export type PreferencesChange = {
+  notifications?: Preferences['notifications'] | undefined
+  streak?:
+    | {
+        enabled?: boolean | undefined
+        evaluationMode?: 'ALL' | 'AND' | 'OR' | undefined
+        metrics?: readonly { key: string; threshold: Micros }[] | undefined
+      }
+    | undefined
+}
+
+/**
+ * The user after a call has set preferences; the very same object where nothing changes (U7). Throws 403 for what only personalisation
+ * allows while it is off, 422 for metrics that don't count.
+ */
+export function withPreferences(
+  config: Configuration,
+  user: UserState,
+  { notifications, streak }: PreferencesChange,
+): UserState {
+  const { preferences } = user
+  const own = streak === undefined ? {} : streakChange(config, streak)
+  const next: Preferences = {
+    notifications: { ...preferences.notifications, ...notifications },
+    streak: { ...preferences.streak, ...own },
+  }
+  if (JSON.stringify(next) === JSON.stringify(preferences)) return user
+  return { ...user, preferences: next }
+}
+
+type StreakChange = NonNullable<PreferencesChange['streak']>
+
+function streakChange(config: Configuration, change: StreakChange): Partial<Preferences['streak']> {
+  const { enabled, evaluationMode, metrics } = change
+  refuse(streakFaults(config, { evaluationMode, metrics: metrics?.map(({ key }) => key) }))
+  const found = metrics?.flatMap(({ key, threshold }) => {
+    const metric = metricByKey(config, key)
+    return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
+  })
+  return {
+    ...(enabled !== undefined && { enabled }),
+    ...(evaluationMode !== undefined && { evaluationMode }),
+    ...(found !== undefined && { metrics: found }),
+  }
+}
+
+/**
+ * The metrics among these, by their keys, that streaks don't count; undefined keys are passed over. Throws 403 for what only personalisation
+ * allows while it is off (U7).
+ */
+export function streakFaults(
+  config: Configuration,
+  {
+    evaluationMode,
+    metrics,
+  }: { evaluationMode?: unknown; metrics?: readonly (string | undefined)[] | undefined },
+): Fault[] {
+  if (!config.streaks.personalisation && (evaluationMode !== undefined || metrics !== undefined)) {
+    throw new Refusal(
+      403,
+      "Streaks can't be personalised: leave out metrics and evaluationMode, or switch personalisation on in the streak settings.",
+    )
+  }
+  const counting = new Set(config.streaks.metrics.map(({ metricId }) => metricId))
+  const isAny = !config.metrics.some(({ id }) => counting.has(id))
+  return (metrics ?? []).flatMap((key, index) => {
+    const metric = key === undefined ? undefined : metricByKey(config, key)
+    if (key === undefined || (metric !== undefined && (isAny || counting.has(metric.id)))) return []
+    const message = `${JSON.stringify(key)} is not a metric that streaks count. Take one of the streak settings' metrics`
+    return [{ path: `streak.metrics.${index}.key`, message }]
+  })
+}

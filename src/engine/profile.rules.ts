@@ -1,0 +1,210 @@
+import { type Attribute, attributeByKey, type Configuration, living } from '../config/configuration.types'
+import { NO_PREFERENCES } from '../config/preferences.types'
+import type { Instant } from '../lib/clock'
+import type { Fault } from '../lib/errors'
+import type { Profile, UserState } from './state.types'
+import { NO_STREAK } from './streaks/streak-state.types'
+
+/** The fields that a call passes of a user: undefined ones stay, null clears (U2). */
+export type ProfileChange = {
+  email?: string | undefined
+  name?: string | undefined
+  tz?: string | null | undefined
+  subscribeToEmails?: boolean | undefined
+  deviceTokens?: readonly string[] | null | undefined
+  /** By key; null removes one. */
+  attributes?: ReadonlyMap<string, string | null> | undefined
+}
+
+/** What of a user's fields may be wrong although their shapes are right; the values of attributes don't matter. */
+export type ProfileCheck = Pick<ProfileChange, 'email' | 'subscribeToEmails'> & {
+  attributes?: ReadonlyMap<string, unknown> | undefined
+}
+/** Who asks for a change of a user: an admin key, or the user's own key (K7). */
+export type Actor = 'admin' | 'user'
+
+const NOBODY: Profile = {
+  email: null,
+  name: null,
+  tz: null,
+  subscribeToEmails: true,
+  deviceTokens: null,
+  attributes: new Map(),
+}
+
+/** The values of configured attributes by attribute id, from values by key. */
+export function resolveAttributes<V>(
+  config: Configuration,
+  type: Attribute['type'],
+  values: ReadonlyMap<string, V>,
+): ReadonlyMap<string, V> {
+  const resolved = new Map<string, V>()
+  for (const [key, value] of values) {
+    const attribute = attributeByKey(config, type, key)
+    if (attribute !== undefined) resolved.set(attribute.id, value)
+  }
+  return resolved
+}
+
+/** The keys among these that are no configured attribute of that type, as one fault (U4, E6). */
+export function unknownAttributes(
+  config: Configuration,
+  type: Attribute['type'],
+  values: ReadonlyMap<string, unknown> | undefined,
+): Fault[] {
+  const unknown = [...(values?.keys() ?? [])].filter((key) => attributeByKey(config, type, key) === undefined)
+  if (unknown.length === 0) return []
+  const message = `Invalid attribute keys: ${unknown.join(', ')}. Attribute keys must match those configured for ${type}s`
+  return [{ path: '', message }]
+}
+
+/** A subscription of a user of whom no email address is known, as a fault; `at` is where the profile is in the body, such as `user.` (U4). */
+export const subscriptionFault = (at: string): Fault => ({
+  path: `${at}subscribeToEmails`,
+  message: 'this user has no email address to subscribe. Pass email too, or leave this out',
+})
+
+/**
+ * What is wrong with the fields that a call passes of a user, besides their shapes: unknown attributes, and a subscription without an address
+ * (U4). `state` is null if there is no such user.
+ */
+export function profileFaults(
+  config: Configuration,
+  state: UserState | null,
+  passed: ProfileCheck,
+  at: string,
+): Fault[] {
+  const email = passed.email ?? state?.profile.email ?? null
+  return [
+    ...unknownAttributes(config, 'user', passed.attributes),
+    ...(passed.subscribeToEmails === true && email === null ? [subscriptionFault(at)] : []),
+  ]
+}
+
+/**
+ * The keys of the passed user attributes that the actor may not change (K7): those that only admins may set, and that the call would
+ * give another value than the stored one. Null is the value of an attribute that the user does not have.
+ */
+export function forbiddenAttributes(
+  config: Configuration,
+  state: UserState | null,
+  { attributes = new Map() }: ProfileChange,
+  by: Actor,
+): string[] {
+  if (by === 'admin') return []
+  return [...attributes].flatMap(([key, value]) => {
+    const attribute = attributeByKey(config, 'user', key)
+    if (attribute?.writableBy !== 'admin') return []
+    const stored = state?.profile.attributes.get(attribute.id) ?? null
+    return value === stored ? [] : [key]
+  })
+}
+
+/** What a call passes of a user, without what the actor may not change (K7). */
+export function withoutForbidden(
+  config: Configuration,
+  state: UserState | null,
+  passed: ProfileChange,
+  by: Actor,
+): ProfileChange {
+  const forbidden = new Set(forbiddenAttributes(config, state, passed, by))
+  if (forbidden.size === 0) return passed
+  const attributes = new Map([...(passed.attributes ?? [])].filter(([key]) => !forbidden.has(key)))
+  return { ...passed, attributes }
+}
+
+/**
+ * The user after a call has passed these fields, which are without faults: a new one where there was none (U6), the very same object where
+ * nothing would change (U3).
+ */
+export function applyProfile(
+  config: Configuration,
+  state: UserState | null,
+  passed: ProfileChange,
+  { userId, at, newId }: { userId: string; at: Instant; newId: (at: Instant) => string },
+): UserState {
+  const given = passed.attributes ?? new Map<string, string | null>()
+  const attributes = resolveAttributes(config, 'user', given)
+  const profile = merge(state?.profile ?? NOBODY, passed, attributes, config.attributes)
+  if (state !== null) return sameProfile(state.profile, profile) ? state : { ...state, profile, updated: at }
+  return {
+    id: userId,
+    iid: newId(at),
+    seq: 0,
+    changed: at,
+    profile,
+    control: isInControlGroup(config.tenantId, userId, config.settings.controlRatio),
+    created: at,
+    updated: at,
+    metrics: new Map(),
+    points: new Map(),
+    counters: new Map(),
+    touched: new Map(),
+    streak: NO_STREAK,
+    achievements: new Map(),
+    preferences: NO_PREFERENCES,
+    activeDay: null,
+    boosts: [],
+  }
+}
+
+function merge(
+  profile: Profile,
+  passed: ProfileChange,
+  attributes: ReadonlyMap<string, string | null>,
+  configured: Configuration['attributes'],
+): Profile {
+  return {
+    email: passed.email ?? profile.email,
+    name: passed.name ?? profile.name,
+    tz: passed.tz === undefined ? profile.tz : passed.tz,
+    subscribeToEmails: passed.subscribeToEmails ?? profile.subscribeToEmails,
+    deviceTokens: passed.deviceTokens === undefined ? profile.deviceTokens : passed.deviceTokens,
+    attributes:
+      attributes.size === 0
+        ? profile.attributes
+        : living(mergeAttributes(profile.attributes, attributes), configured),
+  }
+}
+
+function mergeAttributes(
+  present: ReadonlyMap<string, string>,
+  passed: ReadonlyMap<string, string | null>,
+): ReadonlyMap<string, string> {
+  const merged = new Map(present)
+  for (const [key, value] of passed) {
+    if (value === null) merged.delete(key)
+    else merged.set(key, value)
+  }
+  return merged
+}
+
+function sameProfile(a: Profile, b: Profile): boolean {
+  return (
+    a.email === b.email &&
+    a.name === b.name &&
+    a.tz === b.tz &&
+    a.subscribeToEmails === b.subscribeToEmails &&
+    sameList(a.deviceTokens, b.deviceTokens) &&
+    a.attributes.size === b.attributes.size &&
+    [...a.attributes].every(([key, value]) => b.attributes.get(key) === value)
+  )
+}
+
+function sameList(a: readonly string[] | null, b: readonly string[] | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}
+
+/**
+ * Whether a user belongs to the control group (U5): a stable hash of tenant and user, as a share of 100, below the
+ * ratio. FNV-1a with a final mix, so that ids that differ little are spread evenly.
+ */
+export function isInControlGroup(tenantId: string, userId: string, ratio: number): boolean {
+  let hash = 0x811c9dc5
+  for (const byte of new TextEncoder().encode(`${tenantId}\n${userId}`))
+    hash = Math.imul(hash ^ byte, 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * 100 < ratio
+}

@@ -1,0 +1,101 @@
+import { type Aggregation, civilDateOfDay, dayOf, isCivilDate } from '../../lib/civil'
+import type { Instant } from '../../lib/clock'
+import { nextPeriod, periodStart, periodsBefore } from '../../lib/periods'
+import { longestSince } from './history.rules'
+import { joined, untilOpen } from './journeys.rules'
+import { marked, restoredBeforeLast } from './period-history.rules'
+import type { LiveRun, Pause, StreakRun, StreakState } from './streak-state.types'
+import type { Terms } from './streaks.rules'
+
+/** The days in which the longest streak is looked for, today included, where it is daily (S8). */
+const RESTORED_DAYS = 90
+
+/** A settled streak with one freeze more, also if a journey is undone; null where its user has as many as there may be (S7, S11). */
+export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freezes'>): StreakState | null {
+  if (freezes === null || streak.freezes >= freezes.max) return null
+  const { max } = freezes
+  const journeys = streak.journeys.map((journey) =>
+    journey.freezes >= max ? journey : { ...journey, freezes: journey.freezes + 1 },
+  )
+  return { ...streak, freezes: streak.freezes + 1, journeys }
+}
+
+/** A settled streak with a pause (S7). */
+export function withPause(streak: StreakState, pause: Pause): StreakState {
+  return { ...streak, pauses: [...streak.pauses, pause] }
+}
+
+/** A settled streak without a pause after the last day that is over: what is over by then does not change, even if its user comes back to it (S7, S11). */
+export function withoutPause(streak: StreakState, id: string, last: number): StreakState {
+  const pauses = streak.pauses.flatMap((pause) => {
+    if (pause.id !== id) return [pause]
+    const end = Math.min(pause.end, last)
+    return end < pause.start ? [] : [{ ...pause, end }]
+  })
+  return { ...streak, pauses }
+}
+
+/** Up to which day a pause counts that is deleted today: the last one of the periods that are over (S7). */
+export const lastDayOver = (today: number, { frequency }: Pick<Terms, 'frequency'>): number =>
+  periodStart(today, frequency) - 1
+
+/** The first day of the time in which the longest streak is looked for (S8). */
+export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequency'>): number {
+  if (frequency === 'daily') return today - RESTORED_DAYS + 1
+  const year = Number(civilDateOfDay(today).slice(0, 4)) - (frequency === 'monthly' ? 1 : 0)
+  const first = `${String(year).padStart(4, '0')}-01-01`
+  return isCivilDate(first) ? dayOf(first) : today
+}
+
+/**
+ * A settled streak restored, at a moment, to the longest length of late; null where that is not greater than the present one (S8). What the periods
+ * before were stays as it was; where the streak was lost, the previous one counts as satisfied.
+ */
+export function restored(
+  streak: StreakState,
+  terms: Pick<Terms, 'frequency' | 'epoch'>,
+  { at, today }: { at: Instant; today: number },
+  past: readonly StreakRun[],
+): StreakState | null {
+  const { frequency } = terms
+  const runs = streak.run === null ? past : [...past, streak.run]
+  const longest = longestSince(runs, restorableSince(today, terms), frequency)
+  const gained = longest - (streak.run?.length ?? 0)
+  if (gained <= 0) return null
+  // What is satisfied of periods to come stays so (S11).
+  const { known: run, ahead } =
+    streak.run === null ? { known: null, ahead: [] } : untilOpen(streak.run, frequency)
+  const current = periodStart(today, frequency)
+  const started = periodsBefore(run?.started ?? current, gained, frequency)
+  const previous = periodsBefore(current, 1, frequency)
+  // The length is another one from the current period on, which the streak may know already.
+  const marks =
+    run === null
+      ? restoredBeforeLast('1e', gained - 1)
+      : run.last >= current
+        ? restoredBeforeLast(run.marks, gained, periodsFrom(current, run.last, frequency))
+        : marked(run.marks, 'r', gained)
+  const alive: LiveRun = {
+    started,
+    first: run?.first ?? previous,
+    last: run?.last ?? previous,
+    marks,
+    length: (run?.length ?? 0) + gained,
+    extended: streak.run?.extended ?? null,
+    restored: at,
+  }
+  const joining = { open: current, extended: alive.extended, frequency }
+  // What was before a journey is not to come back in its place.
+  return {
+    ...streak,
+    ...{ frequency, epoch: terms.epoch, missed: null, journeys: [] },
+    run: joined(alive, ahead, joining),
+  }
+}
+
+/** How many periods there are from one to another, both included. */
+function periodsFrom(first: number, last: number, frequency: Aggregation): number {
+  let count = 1
+  for (let start = first; start < last; start = nextPeriod(start, frequency)) count += 1
+  return count
+}

@@ -1,0 +1,74 @@
+import type { Aggregation } from '../../lib/civil'
+import { nextPeriod, periodEnd, periodStart, periodsBefore } from '../../lib/periods'
+import { type Mark, parseMarks } from './period-history.rules'
+import type { StreakRun, StreakState } from './streak-state.types'
+
+/** One period of a streak: first and last day (since 1970-01-01), what it was, and the length at its end. */
+export type Period = { start: number; end: number; mark: Mark; length: number }
+
+/** The periods that a streak holds, oldest first. */
+export function periodsOf(run: Pick<StreakRun, 'first' | 'marks'>, frequency: Aggregation): Period[] {
+  const periods: Period[] = []
+  let start = run.first
+  let length = 0
+  for (const [count, mark] of parseMarks(run.marks)) {
+    if (mark === 'r') {
+      length += count
+      continue
+    }
+    for (let n = 0; n < count; n += 1) {
+      if (mark === 'e') length += 1
+      periods.push({ start, end: periodEnd(start, frequency), mark, length })
+      start = nextPeriod(start, frequency)
+    }
+  }
+  return periods
+}
+
+/** A period of a streak's history as served (S6). */
+export type HistoryPeriod = { start: number; end: number; length: number; mark: Mark | null }
+
+/**
+ * The last so many periods up to the one that holds a day, oldest first, with the length at that time (S6): what is over, and the
+ * present streak, which still has its length in the current period.
+ */
+export function historyOf(
+  runs: readonly StreakRun[],
+  presentLength: number,
+  frequency: Aggregation,
+  today: number,
+  count: number,
+): HistoryPeriod[] {
+  const known = new Map<number, Period>()
+  for (const run of runs) for (const period of periodsOf(run, frequency)) known.set(period.start, period)
+  const current = periodStart(today, frequency)
+  const history: HistoryPeriod[] = []
+  for (let n = count - 1; n >= 0; n -= 1) {
+    const start = n === 0 ? current : periodsBefore(current, n, frequency)
+    const period = known.get(start)
+    const length = n === 0 ? presentLength : (period?.length ?? 0)
+    history.push({ start, end: periodEnd(start, frequency), length, mark: period?.mark ?? null })
+  }
+  return history
+}
+
+/** The longest length that any period had which ended on a day or later; 0 where there is none. */
+export function longestSince(runs: readonly StreakRun[], day: number, frequency: Aggregation): number {
+  const lengths = runs
+    .flatMap((run) => periodsOf(run, frequency))
+    .filter(({ end }) => end >= day)
+    .map(({ length }) => length)
+  return lengths.reduce((most, length) => Math.max(most, length), 0)
+}
+
+/** The length that a user's streak had on a day, from the present one and the newest that is over and began by then. */
+export function lengthOn({ frequency, run }: StreakState, past: StreakRun | null, day: number): number {
+  if (frequency === null || frequency === 'unknown') return 0
+  if (run !== null && run.last <= day) return run.length
+  const held = run !== null && run.first <= day ? run : past
+  if (held === null) return 0
+  // It was lost with the end of the period after its last one.
+  const lost = nextPeriod(nextPeriod(held.last, frequency), frequency)
+  const period = periodsOf(held, frequency).findLast(({ start }) => start <= day)
+  return day < lost ? (period?.length ?? 0) : 0
+}

@@ -1,0 +1,148 @@
+import type { Aggregation } from '../../lib/civil'
+import { type Instant, instant } from '../../lib/clock'
+import { nextPeriod, periodStart } from '../../lib/periods'
+import { periodsOf } from './history.rules'
+import { marked, parseMarks } from './period-history.rules'
+import type { Journey, Jump, LiveRun, StreakState } from './streak-state.types'
+
+/** The most changes of date by a change of zone that are remembered. */
+const MOST_JUMPS = 100
+/** In so many days in a row travel spares at most one (S11). */
+const SPARED_ONCE_IN = 7
+/** A date is over everywhere when it is in UTC-12, the last zone on Earth. */
+const LAST_OFFSET = -12 * 3_600_000
+const DAY = 86_400_000
+
+/** How many days before the local date somebody may come back to by a change of zone: zones are at most 26 hours apart. */
+export const DAYS_BACK = 2
+
+/** Whether every zone has left a day behind at a moment. */
+const isOverEverywhere = (day: number, at: number): boolean => Math.floor((at + LAST_OFFSET) / DAY) > day
+
+/** When the end of a day was skipped by a change of zone to a later date; null if it was not, or if the user has come back to it. */
+export function skippedAt(jumps: readonly Jump[], day: number): number | null {
+  const last = jumps.findLast(([, from, to]) => (from < to ? from <= day && day < to : to <= day))
+  return last === undefined || last[2] < last[1] ? null : last[0]
+}
+
+/** Whether travel may spare a day that was skipped: a day of a daily streak, if none of the six before was spared (S4, S11). */
+export const maySpare = (day: number, spared: number | null, frequency: Aggregation): boolean =>
+  // No journey skips every date of a week or month: two in a row can't be skipped without a moment in between.
+  frequency === 'daily' && (spared === null || day - spared >= SPARED_ONCE_IN)
+
+/** A streak up to its first open period, null if there is nothing before that, and the satisfied periods after it, by first day. */
+export function untilOpen(
+  run: LiveRun,
+  frequency: Aggregation,
+): { known: LiveRun | null; open: number | null; ahead: number[] } {
+  const periods = run.marks.includes('o') ? periodsOf(run, frequency) : []
+  const index = periods.findIndex(({ mark }) => mark === 'o')
+  const open = periods[index]
+  if (open === undefined) return { known: run, open: null, ahead: [] }
+  const ahead = periods.flatMap(({ mark, start }, n) => (n > index && mark === 'e' ? [start] : []))
+  const last = periods[index - 1]
+  if (last === undefined) return { known: null, open: open.start, ahead }
+  const parts = parseMarks(run.marks)
+  const before = parts.slice(
+    0,
+    parts.findIndex(([, mark]) => mark === 'o'),
+  )
+  const marks = before.map(([count, mark]) => `${count}${mark}`).join('')
+  const known = { ...run, last: last.start, marks, length: run.length - ahead.length }
+  return { known, open: open.start, ahead }
+}
+
+/**
+ * A streak with later periods that are satisfied, by first day in order; those between are open. Where there is none before, they are
+ * open from `open` on.
+ */
+export function joined(
+  run: LiveRun | null,
+  ahead: readonly number[],
+  { open, extended, frequency }: { open: number; extended: Instant | null; frequency: Aggregation },
+): LiveRun | null {
+  let result = run
+  for (const start of ahead) {
+    const first = result === null ? Math.min(open, start) : nextPeriod(result.last, frequency)
+    const before = result ?? { started: start, first, last: start, marks: '', length: 0, extended }
+    let marks = before.marks
+    for (let period = first; period < start; period = nextPeriod(period, frequency))
+      marks = marked(marks, 'o')
+    result = { ...before, last: start, marks: marked(marks, 'e'), length: before.length + 1, extended }
+  }
+  return result
+}
+
+/**
+ * A settled streak after its user has come by a change of zone, at a moment, from one date to another: to be settled in the new zone.
+ * What a journey to a later date skips is over (S4). If the user comes back before such a date is over everywhere, all is as it was
+ * before the journey, but for what the user did meanwhile (S11). `activeDay`: the day of the last event, or null.
+ */
+export function travelled(
+  streak: StreakState,
+  frequency: Aggregation,
+  [at, from, to]: Jump,
+  activeDay: number | null,
+): StreakState {
+  if (to === from) return streak
+  const jumps = remembered(streak.jumps, [at, from, to])
+  const journeys = streak.journeys.filter(({ until }) => !isOverEverywhere(until, at))
+  if (to > from) return { ...streak, jumps, journeys: [...journeys, begun(streak, [at, from, to])] }
+  const journey = journeys.find(({ until }) => to <= until)
+  if (journey === undefined) return { ...streak, jumps, journeys }
+  const earlier = journeys.slice(0, journeys.indexOf(journey))
+  const before = back(streak, journey, to, frequency)
+  if (to > journey.from) return { ...before, jumps, journeys: [...earlier, { ...journey, until: to - 1 }] }
+  // Nobody need know of a journey that was undone and on which nothing was done.
+  const isIdle = activeDay === null || activeDay <= journey.from
+  return {
+    ...before,
+    jumps: isIdle ? withoutJourney(streak.jumps, journey, [at, to]) : jumps,
+    journeys: earlier,
+  }
+}
+
+const remembered = (jumps: readonly Jump[], jump: Jump): Jump[] => [...jumps, jump].slice(-MOST_JUMPS)
+
+function withoutJourney(
+  jumps: readonly Jump[],
+  { since, from }: Journey,
+  [at, to]: [number, number],
+): Jump[] {
+  const before = jumps.filter((jump) => jump[0] < since)
+  return to === from ? before : remembered(before, [at, from, to])
+}
+
+function begun(streak: StreakState, [at, from, to]: Jump): Journey {
+  const { run, missed, spared, freezes, earned } = streak
+  return { since: instant(at), from, until: to - 1, run, missed, spared, freezes, earned, told: null }
+}
+
+/** The streak of before a journey, with the periods that were satisfied meanwhile. */
+function back(streak: StreakState, journey: Journey, to: number, frequency: Aggregation): StreakState {
+  const { run, missed, spared, freezes, earned } = journey
+  const periods = streak.run === null ? [] : periodsOf(streak.run, frequency)
+  const ahead = periods.filter(({ mark, start }) => mark === 'e' && (run === null || start > run.last))
+  const current = periodStart(to, frequency)
+  const joining = {
+    open: missed === null ? current : Math.max(current, nextPeriod(missed, frequency)),
+    extended: streak.run?.extended ?? null,
+    frequency,
+  }
+  const wasSpared = streak.spared !== null && streak.spared >= journey.from && ahead.length > 0
+  return {
+    ...streak,
+    ...{ missed, spared, freezes, earned },
+    lent: wasSpared ? streak.spared : streak.lent,
+    run: joined(
+      run,
+      ahead.map(({ start }) => start),
+      joining,
+    ),
+    told: latest(streak.told, journey.told),
+  }
+}
+
+/** The later one of two days; null for none. */
+export const latest = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.max(one, other)

@@ -1,0 +1,73 @@
+import type { Configuration } from '../../config/configuration.types'
+import { micros } from '../../lib/decimal'
+import type { UserState } from '../state.types'
+import { travelled } from './journeys.rules'
+import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
+import { dayIn, extended, scheduled, settled, termsOf } from './streaks.rules'
+
+/** An event as the log has it: its local day in days since 1970-01-01, its value in millionths. */
+export type LoggedEvent = { at: UserState['changed']; day: number; metricId: string; value: number }
+
+/** A streak that is counted anew, event by event. */
+export class Recount {
+  readonly #config: Configuration
+  readonly #user: UserState
+  /** Those that ended, by first day: one that a journey seemed to end may have gone on (S11). */
+  readonly #runs = new Map<number, StreakRun>()
+  #streak: StreakState
+  /** Those that are still to come. */
+  readonly #jumps: Jump[]
+
+  /** `pauses` are all that there ever were, as far as they count. */
+  constructor(config: Configuration, user: UserState, pauses: readonly Pause[]) {
+    this.#config = config
+    this.#user = user
+    this.#streak = { ...NO_STREAK, frequency: config.streaks.frequency, epoch: config.streaks.epoch, pauses }
+    this.#jumps = [...user.streak.jumps]
+  }
+
+  get #terms() {
+    // Freezes don't count (S9).
+    return { ...termsOf(this.#config, this.#user.preferences), freezes: null }
+  }
+
+  /** Counts an event; they come in order of time. */
+  add({ at, day, metricId, value }: LoggedEvent): void {
+    // The event comes first if it is on the day from which a change of zone at the same moment went away.
+    this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== day))
+    this.#settle(day)
+    this.#streak = extended(this.#streak, this.#terms, { at, day, metricId, value: micros(value) }).streak
+  }
+
+  /** Takes in the next changes of zone, as long as they were before. */
+  #travel(wasBefore: (jump: Jump) => boolean): void {
+    for (let jump = this.#jumps[0]; jump !== undefined && wasBefore(jump); jump = this.#jumps[0]) {
+      this.#jumps.shift()
+      this.#settle(jump[1])
+      this.#streak = travelled(this.#streak, this.#terms.frequency, jump, jump[1] + 1)
+      this.#settle(jump[2])
+    }
+  }
+
+  #settle(day: number): void {
+    const { streak, ended } = settled({ ...this.#user, streak: this.#streak }, this.#terms, day)
+    this.#streak = streak
+    for (const run of ended) this.#runs.set(run.first, run)
+  }
+
+  /** The streak as of a moment, with the freezes in hand, and all that ended before it. */
+  end(at: number): { streak: StreakState; runs: readonly StreakRun[] } {
+    const today = dayIn(this.#user.profile.tz, at)
+    this.#travel(() => true)
+    this.#settle(today)
+    const { freezes, born, earned, jumps, told, altered } = this.#user.streak
+    const journeys = this.#streak.journeys.map((journey) => {
+      const known = this.#user.streak.journeys.find(({ since }) => since === journey.since)
+      return { ...journey, freezes: known?.freezes ?? freezes, earned: known?.earned ?? earned }
+    })
+    const streak = { ...this.#streak, freezes, born, earned, jumps, journeys, told, altered }
+    if (streak.run !== null) this.#runs.delete(streak.run.first)
+    const terms = termsOf(this.#config, this.#user.preferences)
+    return { streak: scheduled(this.#user, streak, terms, today), runs: [...this.#runs.values()] }
+  }
+}

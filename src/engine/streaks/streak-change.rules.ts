@@ -1,0 +1,81 @@
+import type { Configuration } from '../../config/configuration.types'
+import type { Micros } from '../../lib/decimal'
+import type { LocalTime, UserState } from '../state.types'
+import { travelled } from './journeys.rules'
+import { NO_NOTICES, type StreakNotice } from './streak-events.types'
+import { NO_STREAK, type StreakRun } from './streak-state.types'
+import { anchored, dayIn, extended, isStale, lengthOf, scheduled, settled, termsOf } from './streaks.rules'
+
+/** What a change did to a user's streak. */
+export type StreakChange = {
+  /** Whether the event of this change extended it (S2). */
+  isExtended: boolean
+  /** By how much its length is another one, which is 0 while its user has switched it off. */
+  growth: number
+  /** Streaks that were lost on the way. */
+  ended: readonly StreakRun[]
+  /** What is to be told of it, in order (W6). */
+  notices: readonly StreakNotice[]
+}
+
+/** A change that leaves the streak alone. */
+const STREAK_AS_IT_WAS: StreakChange = { isExtended: false, growth: 0, ended: [], notices: NO_NOTICES }
+
+/**
+ * The streak's share of a change (E5): what was due by then is judged, a change of zone is taken in (S4, S11), and the event, if it is
+ * one, may extend it; in silence while streaks are off (S10). A new user gets the initial freezes (U6).
+ */
+export function changeStreak(
+  config: Configuration,
+  before: UserState | null,
+  user: UserState,
+  { at, utcOffset }: LocalTime,
+  event: { metricId: string; value: Micros } | null,
+): { user: UserState; change: StreakChange } {
+  const terms = termsOf(config, user.preferences)
+  const today = Math.floor((at + utcOffset * 60_000) / 86_400_000)
+  const known =
+    before === null
+      ? {
+          ...NO_STREAK,
+          frequency: terms.frequency,
+          epoch: terms.epoch,
+          born: today,
+          freezes: terms.freezes?.initial ?? 0,
+        }
+      : user.streak
+  if (isStale(known, terms)) return { user, change: STREAK_AS_IT_WAS }
+  const ended: StreakRun[] = []
+  const notices: StreakNotice[] = []
+  let streak = known
+  const settle = (tz: string | null, day: number) => {
+    const now = settled({ ...user, streak, profile: { tz } }, terms, day)
+    ended.push(...now.ended)
+    notices.push(...now.notices)
+    streak = now.streak
+  }
+  const hasMoved = before !== null && before.profile.tz !== user.profile.tz
+  if (hasMoved) {
+    const from = dayIn(before.profile.tz, at)
+    settle(before.profile.tz, from)
+    streak = anchored({ ...user, streak, profile: before.profile }, terms)
+    streak = travelled(streak, terms.frequency, [at, from, today], before.activeDay)
+  }
+  settle(user.profile.tz, today)
+  const grown = event === null ? null : extended(streak, terms, { at, day: today, ...event })
+  const isExtended = terms.isOn && grown?.isExtended === true
+  streak = grown?.streak ?? streak
+  if (isExtended) notices.push({ kind: streak.run?.length === 1 ? 'started' : 'extended' })
+  const isAsItWas = streak === known && !hasMoved && before?.preferences === user.preferences
+  if (!isAsItWas) streak = scheduled(user, streak, terms, today)
+  const growth = lengthOf({ ...user, streak }) - (before === null ? 0 : lengthOf(before))
+  const isSwitched = before !== null && isOff(before) !== isOff(user)
+  const isAltered = growth !== 0 && grown?.isExtended !== true && streak.run !== null
+  if (isAltered || isSwitched) streak = { ...streak, altered: at }
+  return {
+    user: streak === user.streak ? user : { ...user, streak },
+    change: { isExtended, growth, ended, notices },
+  }
+}
+
+const isOff = ({ preferences }: Pick<UserState, 'preferences'>) => preferences.streak.enabled === false

@@ -1,0 +1,356 @@
+import type { Configuration } from '../../config/configuration.types'
+import type { FreezeSettings, StreakSettings } from '../../config/streak-settings.types'
+import { type Aggregation, civilDateOfDay } from '../../lib/civil'
+import { type Instant, instant } from '../../lib/clock'
+import type { Micros } from '../../lib/decimal'
+import { LAST_DAY, nextPeriod, periodStart } from '../../lib/periods'
+import { offsetMinutes, startOfDay } from '../../lib/zone'
+import type { UserState } from '../state.types'
+import { DAYS_BACK, joined, latest, maySpare, skippedAt, untilOpen } from './journeys.rules'
+import { marked } from './period-history.rules'
+import { NO_NOTICES, type StreakNotice } from './streak-events.types'
+import type { LiveRun, Pause, PeriodSums, StreakRun, StreakState } from './streak-state.types'
+
+/** What of a user decides on the streak. */
+export type Streaker = Pick<UserState, 'created' | 'streak' | 'preferences'> & {
+  profile: { tz: string | null }
+}
+
+/** A streak after something happened, the runs that ended on the way, oldest first, and what is to be told of it. */
+export type Settled = { streak: StreakState; ended: readonly StreakRun[]; notices: readonly StreakNotice[] }
+
+/** How a user's streak is counted: the tenant's settings, with what the user may set differently (S1, U7). */
+export type Terms = {
+  /** Whether the user's streak is shown and told of: it is on for the tenant and for the user. It is counted in any case (S10). */
+  isOn: boolean
+  /** Whether the tenant's streaks are on, so that periods may be missed. */
+  isJudged: boolean
+  frequency: Aggregation
+  epoch: number
+  metrics: StreakSettings['metrics']
+  mode: 'ALL' | 'OR'
+  freezes: FreezeSettings | null
+  off: StreakSettings['off']
+}
+
+/** The terms of a user. Deleted metrics have no share (G9). */
+export function termsOf(
+  { streaks, metrics }: Pick<Configuration, 'streaks' | 'metrics'>,
+  { streak: own }: UserState['preferences'],
+): Terms {
+  const alive = (list: StreakSettings['metrics']) =>
+    list.filter(({ metricId }) => metrics.some(({ id }) => id === metricId))
+  const tenants = alive(streaks.metrics)
+  const isTheirs = ({ metricId }: { metricId: string }) =>
+    tenants.length === 0 || tenants.some((one) => one.metricId === metricId)
+  const owns = streaks.personalisation ? alive(own.metrics ?? []).filter(isTheirs) : []
+  const mode = (streaks.personalisation && own.evaluationMode) || streaks.evaluationMode
+  return {
+    isOn: streaks.enabled && own.enabled !== false,
+    isJudged: streaks.enabled,
+    frequency: streaks.frequency,
+    epoch: streaks.epoch,
+    metrics: owns.length > 0 ? owns : tenants,
+    mode: mode === 'OR' ? 'OR' : 'ALL',
+    freezes: streaks.freezes,
+    off: streaks.off,
+  }
+}
+
+/** Whether a streak is of another frequency than the tenant's, or of before a switch, so that only the log can tell it (S9). */
+export const isStale = (
+  { frequency, epoch }: StreakState,
+  terms: Pick<Terms, 'frequency' | 'epoch'>,
+): boolean => frequency !== null && (frequency !== terms.frequency || epoch !== terms.epoch)
+
+/** The local day of a moment in a user's zone, as days since 1970-01-01. */
+export const dayIn = (tz: string | null, at: number): number => {
+  const utcOffset = offsetMinutes(tz ?? 'UTC', instant(at))
+  return Math.floor((at + utcOffset * 60_000) / 86_400_000)
+}
+
+/** The first day of the first period that a run doesn't know of. */
+const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => nextPeriod(run.last, frequency)
+
+/** Whether a pause covers a day from `start` up to (not including) `end`. */
+const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
+  pauses.some((pause) => pause.start < end && pause.end >= start)
+
+/** Whether streaks were off when the period before a day ended: by itself, or skipped by a change of zone at a moment (S1). */
+function wasOff({ profile: { tz } }: Streaker, end: number, skipped: number | null, { off }: Terms): boolean {
+  if (skipped !== null) return off.some(({ from, to }) => from <= skipped && (to === null || skipped < to))
+  return off.some(({ from, to }) => end > dayIn(tz, from) && (to === null || end <= dayIn(tz, to)))
+}
+
+/** The length of a streak as its user has it: 0 while that is switched off (U7). The tenant's switch is not asked. */
+export const lengthOf = ({ streak, preferences }: Pick<UserState, 'streak' | 'preferences'>): number =>
+  preferences.streak.enabled === false ? 0 : (streak.run?.length ?? 0)
+
+/**
+ * A user's streak as it is on a local day: freezes earned, and each period that ended unsatisfied before that day judged in order
+ * (S3, S7). While the tenant's streaks are off nothing is missed, and freezes are earned all the same. Answers the very same streak
+ * where nothing came of it.
+ */
+export function settled(user: Streaker, terms: Terms, today: number): Settled {
+  const { streak } = user
+  const hand = new Hand(user, terms)
+  const judged = isStale(streak, terms) ? streak : judgedUntil(user, terms, today, hand)
+  hand.earnUntil(today)
+  const { freezes, earned } = hand
+  const isAsJudged = freezes === judged.freezes && earned === judged.earned
+  return {
+    streak: isAsJudged ? judged : { ...judged, freezes, earned },
+    ended: hand.ended,
+    // Whoever has switched streaks off hears nothing of them (U7).
+    notices: terms.isOn && hand.notices.length > 0 ? hand.notices : NO_NOTICES,
+  }
+}
+
+/** A streak with each period judged that was over before a day; those that a later satisfied one left open come in their order (S11). */
+function judgedUntil(user: Streaker, terms: Terms, today: number, hand: Hand): StreakState {
+  const { streak } = user
+  const { frequency } = terms
+  const isOver = (start: number) => nextPeriod(start, frequency) <= today
+  let { run, missed, spared } = streak
+  let ahead: readonly number[] = []
+  const extended = run?.extended ?? null
+  const parts = run === null ? null : untilOpen(run, frequency)
+  if (parts !== null && parts.open !== null && isOver(parts.open)) {
+    run = parts.known
+    ahead = parts.ahead
+  }
+  for (;;) {
+    const [next] = ahead
+    if (run === null) {
+      run = joined(null, ahead.slice(0, 1), { open: periodStart(today, frequency), extended, frequency })
+      ahead = ahead.slice(1)
+      if (run === null) break
+      continue
+    }
+    const start = afterRun(run, terms)
+    if (next === start || !isOver(start)) {
+      if (next === undefined) break
+      run = joined(run, [next], { open: start, extended, frequency })
+      ahead = ahead.slice(1)
+      continue
+    }
+    const skipped = skippedAt(streak.jumps, nextPeriod(start, frequency) - 1)
+    hand.earnUntil(nextPeriod(start, frequency))
+    if (wasOff(user, nextPeriod(start, frequency), skipped, terms)) run = kept(run, start, 's')
+    else if (isPaused(streak.pauses, start, nextPeriod(start, frequency))) run = kept(run, start, 'p')
+    else if (skipped !== null && maySpare(start, spared, frequency)) {
+      run = kept(run, start, 's')
+      spared = start
+    } else if (hand.consume(start)) run = kept(run, start, 'f')
+    else {
+      hand.lose(run, start)
+      if (start === streak.lent) spared = start
+      missed = start
+      run = null
+    }
+  }
+  return unchanged(streak, { ...streak, run, missed, spared, ...remaining(streak, terms, today, hand) })
+}
+
+/** What is still needed of pauses and journeys, since the user may come back to a date, and what was told on journeys. */
+function remaining(
+  { pauses, journeys, told }: StreakState,
+  { frequency, isOn }: Terms,
+  today: number,
+  hand: Hand,
+): Pick<StreakState, 'pauses' | 'journeys' | 'told'> {
+  const since = periodStart(today - DAYS_BACK, frequency)
+  const isNeeded = ({ until }: { until: number }) => until >= today - DAYS_BACK
+  const needed = journeys.every(isNeeded) ? journeys : journeys.filter(isNeeded)
+  const isNews = isOn && hand.told !== null && needed.length > 0
+  return {
+    pauses: pauses.every(({ end }) => end >= since) ? pauses : pauses.filter(({ end }) => end >= since),
+    journeys: isNews
+      ? needed.map((journey) => ({ ...journey, told: latest(journey.told, hand.told) }))
+      : needed,
+    told: told !== null && told < since ? null : told,
+  }
+}
+
+/** The streak of before, if nothing of it is another one. */
+function unchanged(before: StreakState, after: StreakState): StreakState {
+  const isSame =
+    after.run === before.run &&
+    after.missed === before.missed &&
+    after.pauses === before.pauses &&
+    after.journeys === before.journeys &&
+    after.told === before.told
+  return isSame ? before : after
+}
+
+const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
+  ...run,
+  last: start,
+  marks: marked(run.marks, mark),
+})
+
+/** Freezes in hand while midnights pass, and what comes of these. */
+class Hand {
+  freezes: number
+  earned: StreakState['earned']
+  /** What is to be told of these midnights. */
+  readonly notices: StreakNotice[] = []
+  /** The streaks that ended, oldest first. */
+  readonly ended: StreakRun[] = []
+  /** The last period that took a freeze or the streak. */
+  told: number | null = null
+  /** The last period of which that was told before: a journey has brought its user back to it (S11). */
+  readonly #toldBefore: number | null
+  readonly #settings: FreezeSettings | null
+  /** The day of the last earning, or the one from which the next is counted. */
+  #anchor = 0
+
+  get anchor(): number {
+    return this.#anchor
+  }
+
+  constructor({ streak, created, profile }: Streaker, { freezes: settings }: Terms) {
+    this.freezes = streak.freezes
+    this.earned = streak.earned
+    this.#toldBefore = streak.told
+    this.#settings = settings
+    if (settings === null || settings.autoEarnInterval === null) return
+    if (this.earned !== null && this.earned[1] === settings.since) {
+      this.#anchor = this.earned[0]
+      return
+    }
+    const since = dayIn(profile.tz, settings.since)
+    // Counted from the creation (S7); what would have been earned before freezes were earned so is not had.
+    const first = streak.born ?? dayIn(profile.tz, created)
+    const passed = Math.floor((Math.max(since, first) - first) / settings.autoEarnInterval)
+    this.#anchor = first + passed * settings.autoEarnInterval
+  }
+
+  /** Earns what is due up to the midnight with which a day begins (S7). */
+  earnUntil(day: number): void {
+    if (this.#settings === null || this.#settings.autoEarnInterval === null) return
+    const { autoEarnInterval: interval, autoEarnAmount: amount, max } = this.#settings
+    const times = Math.floor((day - this.#anchor) / interval)
+    if (times <= 0) return
+    this.#anchor += times * interval
+    this.earned = [this.#anchor, this.#settings.since]
+    const before = this.freezes
+    this.freezes = Math.max(before, Math.min(max, before + times * amount))
+    const gained = this.freezes - before
+    if (gained > 0) this.notices.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
+  }
+
+  /** The day with whose midnight the next freeze is earned; null where none will be. */
+  nextEarning(today: number): number | null {
+    if (this.#settings === null || this.#settings.autoEarnInterval === null) return null
+    const { autoEarnInterval: interval, max } = this.#settings
+    if (this.freezes >= max) return null
+    return this.#anchor + Math.max(1, Math.floor((today - this.#anchor) / interval) + 1) * interval
+  }
+
+  /** Takes a freeze for a period; false where there is none, or freezes are off. */
+  consume(period: number): boolean {
+    if (this.#settings === null || this.freezes === 0) return false
+    this.freezes -= 1
+    this.#tell(period, { kind: 'freeze_consumed', freezes: this.freezes })
+    return true
+  }
+
+  /** A streak ends with a period that is missed. */
+  lose({ started, first, last, marks, length }: StreakRun, period: number): void {
+    this.ended.push({ started, first, last, marks, length })
+    this.#tell(period, { kind: 'lost', length })
+  }
+
+  /** Each period is told of once (W6). */
+  #tell(period: number, notice: StreakNotice): void {
+    this.told = period
+    if (this.#toldBefore === null || period > this.#toldBefore) this.notices.push(notice)
+  }
+}
+
+/** A settled streak that remembers from which day of the present zone freezes are earned: for when its user leaves that zone (S7). */
+export function anchored(user: Streaker, terms: Terms): StreakState {
+  const { streak } = user
+  if (terms.freezes === null || terms.freezes.autoEarnInterval === null) return streak
+  return { ...streak, earned: [new Hand(user, terms).anchor, terms.freezes.since] }
+}
+
+/** The first day of the period at whose end the streak is lost or kept: the first that is not satisfied, nor covered by a pause (S5). */
+export function endangered({ run, pauses }: StreakState, terms: Terms, today: number): number {
+  const { frequency } = terms
+  const current = periodStart(today, frequency)
+  const open = run === null ? null : (untilOpen(run, frequency).open ?? afterRun(run, terms))
+  let start = open === null ? current : Math.max(current, open)
+  let end = nextPeriod(start, frequency)
+  while (isPaused(pauses, start, end)) {
+    start = end
+    end = nextPeriod(start, frequency)
+  }
+  return start
+}
+
+/** A settled streak with the moment at which something will happen to it by itself: a period's end, or a freeze that is earned. */
+export function scheduled(user: Streaker, streak: StreakState, terms: Terms, today: number): StreakState {
+  const due = dueOf({ ...user, streak }, terms, today)
+  return due === streak.due ? streak : { ...streak, due }
+}
+
+function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
+  const { streak, profile } = user
+  const isAlive = terms.isJudged && streak.run !== null
+  const end = !isAlive ? null : nextPeriod(endangered(streak, terms, today), terms.frequency)
+  const earning = terms.freezes === null ? null : new Hand(user, terms).nextEarning(today)
+  const day = Math.min(end ?? Number.POSITIVE_INFINITY, earning ?? Number.POSITIVE_INFINITY)
+  return day > LAST_DAY ? null : startOfDay(civilDateOfDay(day), profile.tz ?? 'UTC')
+}
+
+/** An activity that may extend a streak. */
+export type Activity = { at: Instant; day: number; metricId: string; value: Micros }
+
+/** A settled streak after an event: extended if the event satisfies a period that wasn't (S2), whether streaks are on or off (S10). */
+export function extended(
+  streak: StreakState,
+  terms: Terms,
+  { at, day, metricId, value }: Activity,
+): { streak: StreakState; isExtended: boolean } {
+  const { frequency, epoch } = terms
+  const period = periodStart(day, frequency)
+  const { run } = streak
+  const parts = run === null ? null : untilOpen(run, frequency)
+  const isOpen =
+    parts !== null && parts.open !== null && period >= parts.open && !parts.ahead.includes(period)
+  const isClosed = !isOpen && period <= Math.max(run?.last ?? period - 1, streak.missed ?? period - 1)
+  if (value === 0 || isClosed) return { streak, isExtended: false }
+  const { own, others } = summed(streak.sums, period, {
+    metricId,
+    value,
+    since: periodStart(day - DAYS_BACK, frequency),
+  })
+  if (!isSatisfied(terms, new Map(own), value)) {
+    const sums = [...others, [period, own] as const].sort(([a], [b]) => a - b)
+    return { streak: { ...streak, frequency, epoch, sums }, isExtended: false }
+  }
+  const ahead = [period, ...(parts?.ahead ?? [])].sort((a, b) => a - b)
+  const grown = joined(parts?.known ?? null, ahead, { open: parts?.open ?? period, extended: at, frequency })
+  return { streak: { ...streak, frequency, epoch, run: grown, sums: others }, isExtended: true }
+}
+
+/** The sums of a period after an event, and those of others, from a day on: a traveller may come back to them. */
+function summed(
+  sums: StreakState['sums'],
+  period: number,
+  { metricId, value, since }: { metricId: string; value: number; since: number },
+): { own: PeriodSums[1]; others: PeriodSums[] } {
+  const own = new Map(sums.find(([start]) => start === period)?.[1])
+  own.set(metricId, (own.get(metricId) ?? 0) + value)
+  return { own: [...own], others: sums.filter(([start]) => start !== period && start >= since) }
+}
+
+/** Whether a period's sums are enough, after an event of so many millionths (S1, S2). */
+function isSatisfied({ metrics, mode }: Terms, sums: ReadonlyMap<string, number>, value: number): boolean {
+  if (metrics.length === 0) return value > 0
+  const isMet = ({ metricId, threshold }: { metricId: string; threshold: number }) =>
+    (sums.get(metricId) ?? 0) >= threshold
+  return mode === 'OR' ? metrics.some(isMet) : metrics.every(isMet)
+}

@@ -1,0 +1,91 @@
+import * as z from 'zod'
+import {
+  Badge,
+  ConfigKey,
+  createAnswer,
+  Description,
+  deleteAnswer,
+  items,
+  Name,
+  optional,
+  Uuid,
+  UuidAnswer,
+  updateAnswer,
+  wholeNumber,
+} from '../../http/fields'
+import { INT32_MAX } from '../../lib/decimal'
+import { Filters, FiltersAnswer } from '../../wire/attribute.schemas'
+
+/** What a total can be at most, and the least by which one changes (E1). */
+const MOST_TOTAL = 9_007_199_254
+const LEAST_TOTAL = 0.000_001
+const PREREQUISITES_MAX = 100
+
+const Status = z.enum(['inactive', 'active', 'locked'])
+const Trigger = z.enum(['metric', 'streak', 'api', 'achievement'])
+
+/** The fields that only some triggers have, and the filters (A2). */
+const conditions = {
+  metricId: optional(Uuid),
+  metricValue: optional(z.number().min(LEAST_TOTAL).max(MOST_TOTAL)),
+  streakLength: optional(wholeNumber(1, INT32_MAX)),
+  achievementIds: optional(z.array(Uuid).min(1).max(PREREQUISITES_MAX)),
+  userAttributes: Filters,
+  eventAttributes: Filters,
+}
+
+/** An achievement to configure; inactive unless said (A1). */
+export const CreateAchievementRequestItem = z
+  .object({
+    name: Name,
+    key: ConfigKey,
+    description: optional(Description),
+    badge: Badge.nullish(),
+    status: optional(Status),
+    trigger: Trigger,
+    ...conditions,
+  })
+  .meta({ id: 'CreateAchievementRequestItem' })
+
+/** A change to an achievement; its key is fixed, and null takes its badge or its filters away. */
+export const UpdateAchievementRequestItem = z
+  .object({
+    id: Uuid,
+    name: optional(Name),
+    description: optional(Description),
+    badge: Badge.nullish(),
+    status: optional(Status),
+    trigger: optional(Trigger),
+    ...conditions,
+  })
+  .meta({ id: 'UpdateAchievementRequestItem' })
+
+/** An achievement as the admin interface serves it: with the fields of its trigger. */
+export const AdminAchievement = z
+  .object({
+    id: UuidAnswer,
+    name: z.string(),
+    key: z.string(),
+    description: z.string(),
+    badge: z.object({ url: z.string() }).nullable(),
+    status: Status,
+    trigger: Trigger,
+    metricId: UuidAnswer.optional(),
+    metricValue: z.number().optional(),
+    streakLength: z.int32().optional(),
+    achievementIds: z.array(UuidAnswer).optional(),
+    userAttributes: FiltersAnswer,
+    eventAttributes: FiltersAnswer.optional(),
+  })
+  .meta({ id: 'AdminAchievement' })
+
+export const CreateAchievementsRequest = items(CreateAchievementRequestItem).meta({
+  id: 'CreateAchievementsRequest',
+})
+export const UpdateAchievementsRequest = items(UpdateAchievementRequestItem).meta({
+  id: 'UpdateAchievementsRequest',
+})
+export const ListAchievementsResponse = z.array(AdminAchievement).meta({ id: 'ListAchievementsResponse' })
+export const CreateAchievementsResponse = createAnswer('CreateAchievementsResponse', AdminAchievement)
+export const UpdateAchievementsResponse = updateAnswer('UpdateAchievementsResponse', AdminAchievement)
+export const DeleteAchievementsResponse = deleteAnswer('DeleteAchievementsResponse')

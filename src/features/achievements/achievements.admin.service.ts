@@ -1,0 +1,134 @@
+import type * as z from 'zod'
+import { configurationOf, configure } from '../../config/configuration.service'
+import type { Achievement, Configuration } from '../../config/configuration.types'
+import { byId, createEach, Draft, deleteEach, page, updateEach } from '../../config/drafts.rules'
+import { wake } from '../../jobs/timekeeper.service'
+import { newId } from '../../lib/new-id'
+import type { Scope } from '../../runtime/context'
+import { retitledByAchievement } from '../points/triggers/triggers.service'
+import type {
+  AdminAchievement,
+  CreateAchievementRequestItem,
+  UpdateAchievementRequestItem,
+} from './achievements.admin.schemas'
+import { storeAchievements } from './achievements.repository'
+import { achievementFrom, achievementPatched, beginsAnew } from './admin.rules'
+import { beginBackdating } from './backdate.job'
+import { achievementObjection, removalObjection } from './objections.rules'
+
+/** What issues call an achievement. */
+const WHAT = 'an achievement'
+
+/** An achievement as the admin interface serves it: with the fields of its trigger. */
+function adminAchievement(achievement: Achievement): z.infer<typeof AdminAchievement> {
+  const { id, name, key, description, badgeUrl, status, trigger } = achievement
+  const { metricId, metricValue, streakLength, achievementIds } = achievement
+  return {
+    id,
+    name,
+    key,
+    description,
+    badge: badgeUrl === null ? null : { url: badgeUrl },
+    status,
+    trigger,
+    ...(metricId !== null && { metricId }),
+    ...(metricValue !== null && { metricValue }),
+    ...(streakLength !== null && { streakLength }),
+    ...(trigger === 'achievement' && { achievementIds: [...achievementIds] }),
+    userAttributes: [...achievement.userAttributes],
+    ...(trigger === 'metric' && { eventAttributes: [...achievement.eventAttributes] }),
+  }
+}
+
+/** A page of the tenant's achievements, oldest first (G7). */
+export async function listAchievements(scope: Scope, query: { limit: number; skip: number }) {
+  const { achievements } = await configurationOf(scope)
+  return page(achievements, query).map(adminAchievement)
+}
+
+/** An achievement. Throws 404 where there is none of this id. */
+export async function findAchievement(scope: Scope, id: string) {
+  const { achievements } = await configurationOf(scope)
+  return adminAchievement(byId(achievements, id, 'This achievement'))
+}
+
+/** What an admin write works on. */
+type Work = {
+  config: Configuration
+  draft: Draft<Achievement>
+  /** The ids of those that users may qualify for by what they did before (A4). */
+  begun: Set<string>
+}
+
+/**
+ * Changes achievements as `change` does with the draft. The triggers of a renamed one are shown by its new name from then on (P10),
+ * and whoever qualifies already for one that begins anew gets it, from as soon as that is stored (A4).
+ */
+async function configureAchievements<T>(scope: Scope, change: (work: Work) => T): Promise<T> {
+  const { result, isBegun } = await configure(scope, (config) => {
+    const draft = new Draft(config.achievements)
+    const begun = new Set<string>()
+    const result = change({ config, draft, begun })
+    const renamed = draft.changed.filter(
+      ({ id, name }) => !config.achievements.some((one) => one.id === id && one.name === name),
+    )
+    const statements = [
+      ...storeAchievements(scope, draft),
+      ...renamed.flatMap((achievement) => retitledByAchievement(scope, config, achievement)),
+      ...(begun.size === 0 ? [] : beginBackdating(scope, [...begun])),
+    ]
+    return { statements, result: { result, isBegun: begun.size > 0 } }
+  })
+  if (isBegun) await wake(scope)
+  return result
+}
+
+/** The achievement that was made of the one before, unless there is an objection to it; notes whether it begins anew (A4). */
+function accepted(
+  { config, draft, begun }: Work,
+  before: Achievement | undefined,
+  made: Achievement | string,
+): Achievement | string {
+  if (typeof made === 'string') return made
+  const objection = achievementObjection({ ...config, achievements: draft.list }, made)
+  // What the product completes itself nobody has earned before.
+  if (objection === null && made.trigger !== 'api' && beginsAnew(before, made)) begun.add(made.id)
+  return objection ?? made
+}
+
+/** Creates achievements: each inactive, and then moved to the status that it asks for, or not at all (G7, A1). */
+export function createAchievements(
+  scope: Scope,
+  items: readonly z.output<typeof CreateAchievementRequestItem>[],
+) {
+  const { now } = scope
+  return configureAchievements(scope, (work) => {
+    const { created, issues } = createEach(work.draft, items, (item) =>
+      accepted(work, undefined, achievementFrom(newId(now), now, item)),
+    )
+    return { created: created.map(adminAchievement), issues }
+  })
+}
+
+/** Changes achievements, and moves them to another status (G7, A1). */
+export function updateAchievements(
+  scope: Scope,
+  items: readonly z.output<typeof UpdateAchievementRequestItem>[],
+) {
+  const { now } = scope
+  return configureAchievements(scope, (work) => {
+    const { updated, issues } = updateEach(work.draft, items, WHAT, (before, item) =>
+      accepted(work, before, achievementPatched(before, item, now, newId(now))),
+    )
+    return { updated: updated.map(adminAchievement), issues }
+  })
+}
+
+/** Deletes achievements; one that something active uses is an issue (G9). */
+export function deleteAchievements(scope: Scope, ids: readonly string[]) {
+  return configureAchievements(scope, ({ config, draft }) =>
+    deleteEach(draft, ids, WHAT, (id) =>
+      removalObjection({ systems: config.systems, achievements: draft.list }, id),
+    ),
+  )
+}

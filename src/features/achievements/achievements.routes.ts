@@ -1,0 +1,98 @@
+import * as z from 'zod'
+import { WARNING_HEADER } from '../../commands/result.presenter'
+import { completionFaults } from '../../engine/achievements.rules'
+import type { App } from '../../http/app'
+import { readable, UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { findUser, furtherUserFaults, stateOf } from '../../store/find-user.service'
+import {
+  AchievementCompletionRequest,
+  AchievementCompletionResponse,
+  AchievementsQuery,
+  AchievementsResponse,
+  UserAchievementsQuery,
+  UserAchievementsResponse,
+} from '../../wire/achievement.schemas'
+import { ReadableUser } from '../../wire/user.schemas'
+import { completeFor, findCompletable, listActive, listOfUser } from './achievements.service'
+
+export const achievementsAll = operation({
+  id: 'achievements_all',
+  surface: 'application',
+  method: 'get',
+  path: '/achievements',
+  summary: 'List the active achievements',
+  query: AchievementsQuery,
+  answers: { 200: { description: 'The achievements, in order of creation.', body: AchievementsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const achievementsComplete = operation({
+  id: 'achievements_complete',
+  surface: 'application',
+  method: 'post',
+  path: '/achievements/{key}/complete',
+  summary: 'Complete an achievement for a user, and learn what that came to',
+  params: z.object({ key: z.string() }),
+  body: AchievementCompletionRequest,
+  answers: {
+    201: {
+      description: 'It is completed; where it was before, this is the first completion, without points.',
+      body: AchievementCompletionResponse,
+      optionalHeaders: WARNING_HEADER,
+    },
+  },
+  refuses: [400, 403, 404, 413, 422],
+})
+
+export const usersAchievements = operation({
+  id: 'users_achievements',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/achievements',
+  summary: 'List the achievements that a user has completed',
+  params: z.object({ id: UserId }),
+  query: UserAchievementsQuery,
+  answers: {
+    200: {
+      description: 'Those completed, oldest first, then those ahead, in order of creation.',
+      body: UserAchievementsResponse,
+    },
+  },
+  refuses: [403, 404, 422],
+})
+
+/** A completion of the wrong shape, as far as it can be read (G3). */
+const ReadableCompletion = readable({ user: ReadableUser })
+
+const CompletionSubject = z.object({ user: z.object({ id: z.unknown() }) })
+
+/** Serves the achievements to users. */
+export function achievementRoutes(app: App): void {
+  mount(app, achievementsAll, {}, async (scope, { query }) =>
+    ok(await listActive(scope, query.userAttributes)),
+  )
+  mount(
+    app,
+    achievementsComplete,
+    {
+      subject: (json) => CompletionSubject.safeParse(json).data?.user.id,
+      find: (scope, param) => findCompletable(scope, param('key')),
+      check: async (scope, { json }, found) => {
+        const { user } = ReadableCompletion.parse(json)
+        const state =
+          found.status === 'locked' && user.id !== undefined ? await stateOf(scope, user.id) : null
+        return [...completionFaults(found, state), ...(await furtherUserFaults(scope, user, 'user.'))]
+      },
+    },
+    (scope, { body }, found) => completeFor(scope, found, body),
+  )
+  mount(
+    app,
+    usersAchievements,
+    { subject: (_json, param) => param('id'), find: (scope, param) => findUser(scope, param('id')) },
+    async (scope, { query }, user) =>
+      ok(await listOfUser(scope, user, { includeIncomplete: query.includeIncomplete !== undefined })),
+  )
+}

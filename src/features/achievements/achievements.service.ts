@@ -1,0 +1,103 @@
+import type * as z from 'zod'
+import { completeAchievement, ownSender } from '../../commands/commands.service'
+import { completionReply } from '../../commands/result.presenter'
+import { configurationOf } from '../../config/configuration.service'
+import {
+  type Achievement,
+  achievementByKey,
+  type Configuration,
+  meets,
+} from '../../config/configuration.types'
+import { resolveAttributes, unknownAttributes } from '../../engine/profile.rules'
+import type { UserState } from '../../engine/state.types'
+import { refusals, refuse } from '../../lib/errors'
+import type { Scope } from '../../runtime/context'
+import { readTallies, type Tallies, USERS } from '../../store/counters.repository'
+import type {
+  AchievementCompletionRequest,
+  AchievementsResponse,
+  UserAchievementsResponse,
+} from '../../wire/achievement.schemas'
+import { achievementAnswer, userAchievementAnswer } from '../../wire/presenters/achievement.presenter'
+
+/** The active achievements, or those of them whose user filters the attributes meet, in order of creation (A6). Throws 422 on unknown keys. */
+export async function listActive(
+  scope: Scope,
+  attributes: ReadonlyMap<string, string> | undefined,
+): Promise<z.input<typeof AchievementsResponse>> {
+  const config = await configurationOf(scope)
+  refuse(unknownAttributes(config, 'user', attributes))
+  const values = attributes && resolveAttributes(config, 'user', attributes)
+  const statsOf = statsFrom(await readTallies(scope.db))
+  return config.achievements
+    .filter((one) => isOpen(config, one) && (values === undefined || meets(one.userAttributes, values)))
+    .map((one) => ({ ...achievementAnswer(config, one), ...statsOf(one) }))
+}
+
+/** The achievements that a user has completed, and, if asked for, those that the user may yet complete (A6). `tallies` are read unless given. */
+export async function listOfUser(
+  scope: Scope,
+  user: UserState,
+  { includeIncomplete, tallies }: { includeIncomplete: boolean; tallies?: Tallies },
+): Promise<z.input<typeof UserAchievementsResponse>> {
+  const config = await configurationOf(scope)
+  const statsOf = statsFrom(tallies ?? (await readTallies(scope.db)))
+  const shown = includeIncomplete ? visibleTo(config, user) : completedBy(config, user)
+  return shown.map((one) => ({
+    ...userAchievementAnswer(config, one, user.achievements.get(one.id)),
+    ...statsOf(one),
+  }))
+}
+
+/** The achievements that a user sees: those completed, then the active ones whose user filters the user meets (A1, A6). */
+export function visibleTo(config: Configuration, user: UserState): Achievement[] {
+  const ahead = config.achievements.filter(
+    (one) =>
+      isOpen(config, one) &&
+      !user.achievements.has(one.id) &&
+      meets(one.userAttributes, user.profile.attributes),
+  )
+  return [...completedBy(config, user), ...ahead]
+}
+
+/** What a user has completed, in that order, and what was completed at once in order of creation; locked ones too (A1). */
+function completedBy({ achievements }: Configuration, user: UserState): Achievement[] {
+  const completedAt = ({ id }: Achievement) => user.achievements.get(id)?.at ?? 0
+  return achievements
+    .filter(({ id, status }) => status !== 'inactive' && user.achievements.has(id))
+    .toSorted((a, b) => completedAt(a) - completedAt(b))
+}
+
+/** Whether somebody may yet complete it: it is active, and so is the metric that it is about (A1, G9). */
+function isOpen({ metrics }: Configuration, { status, metricId }: Achievement): boolean {
+  return status === 'active' && (metricId === null || metrics.some(({ id }) => id === metricId))
+}
+
+/** Tells of each achievement how many users have completed it, and how many of a hundred users that is (A5). */
+function statsFrom(tallies: Tallies) {
+  const users = tallies.get(USERS) ?? 0
+  return ({ id }: Achievement) => {
+    const completions = tallies.get(id) ?? 0
+    return { completions, rarity: users === 0 ? 0 : Math.round((completions / users) * 10_000) / 100 }
+  }
+}
+
+/** The achievement with this key. Throws 404, also where it is inactive (A3). */
+export async function findCompletable(scope: Scope, key: string): Promise<Achievement> {
+  const achievement = achievementByKey(await configurationOf(scope), key)
+  if (achievement === undefined || achievement.status === 'inactive') {
+    throw refusals.notFound(`The achievement ${JSON.stringify(key)}`)
+  }
+  return achievement
+}
+
+/** Completes an achievement for a user, and answers the whole reply (A3, K7). Throws 422 if this call can't complete it. */
+export async function completeFor(
+  scope: Scope,
+  { key: achievementKey }: Achievement,
+  body: z.output<typeof AchievementCompletionRequest>,
+) {
+  // The key was confirmed when the request entered.
+  const sender = ownSender(scope, body.user.id)
+  return completionReply(await completeAchievement(scope, sender, { achievementKey, body }))
+}

@@ -1,0 +1,132 @@
+import type { Achievement } from '../../config/configuration.types'
+import { type Clearable, type Optional, revised } from '../../config/drafts.rules'
+import { countsItself } from '../../engine/achievements.rules'
+import type { Instant } from '../../lib/clock'
+
+type Always = Pick<Achievement, 'name' | 'key' | 'trigger'>
+type Sometimes = Optional<Pick<Achievement, 'description' | 'status'>> &
+  Clearable<
+    Pick<
+      Achievement,
+      'metricId' | 'metricValue' | 'streakLength' | 'achievementIds' | 'userAttributes' | 'eventAttributes'
+    >
+  > & { badge?: { url: string } | null | undefined }
+type CreateItem = Always & Sometimes
+type UpdateItem = Optional<Always> & Sometimes
+type Status = Achievement['status']
+
+/** The achievement that an item asks for, created inactive and then moved, or why that move is illegal (A1). */
+export function achievementFrom(id: string, now: Instant, item: CreateItem): Achievement | string {
+  const status = item.status ?? 'inactive'
+  const achievement = ofItsTrigger({
+    id,
+    created: now,
+    updated: now,
+    key: item.key,
+    name: item.name,
+    description: item.description ?? '',
+    badgeUrl: item.badge?.url ?? null,
+    status,
+    trigger: item.trigger,
+    metricId: item.metricId ?? null,
+    metricValue: item.metricValue ?? null,
+    streakLength: item.streakLength ?? null,
+    achievementIds: item.achievementIds ?? [],
+    userAttributes: item.userAttributes ?? [],
+    eventAttributes: item.eventAttributes ?? [],
+    counterId: id,
+    counted: false,
+  })
+  return moveObjection('inactive', status) ?? { ...achievement, counted: !countsItself(achievement) }
+}
+
+/**
+ * The achievement after a change and the move that it asks for: the very same object where nothing changes; or why one of them is
+ * illegal (A1). One that counts something else from now on counts under the new id (A2).
+ */
+export function achievementPatched(
+  before: Achievement,
+  item: UpdateItem,
+  now: Instant,
+  newCounterId: string,
+): Achievement | string {
+  const { status, trigger } = before
+  const next = patched(before, item)
+  if (next.trigger !== trigger && status !== 'inactive') {
+    return `The achievement is ${status}, which fixes its trigger, "${trigger}". Create another achievement instead.`
+  }
+  const counterId = countsTheSame(before, next) ? before.counterId : newCounterId
+  const isRecounted = beginsAnew(before, next) || counterId !== before.counterId
+  const counted = isRecounted ? !countsItself(next) : before.counted
+  return moveObjection(status, next.status) ?? revised(before, { ...next, counterId, counted }, now)
+}
+
+function patched(before: Achievement, item: UpdateItem): Achievement {
+  const { badge, userAttributes, eventAttributes } = item
+  return ofItsTrigger({
+    ...before,
+    name: item.name ?? before.name,
+    description: item.description ?? before.description,
+    badgeUrl: badge === undefined ? before.badgeUrl : (badge?.url ?? null),
+    status: item.status ?? before.status,
+    trigger: item.trigger ?? before.trigger,
+    metricId: item.metricId ?? before.metricId,
+    metricValue: item.metricValue ?? before.metricValue,
+    streakLength: item.streakLength ?? before.streakLength,
+    achievementIds: item.achievementIds ?? before.achievementIds,
+    userAttributes: userAttributes === undefined ? before.userAttributes : (userAttributes ?? []),
+    eventAttributes: eventAttributes === undefined ? before.eventAttributes : (eventAttributes ?? []),
+  })
+}
+
+/** Drops the fields that belong to other triggers. */
+function ofItsTrigger(achievement: Achievement): Achievement {
+  const { trigger } = achievement
+  const isMetric = trigger === 'metric'
+  return {
+    ...achievement,
+    metricId: isMetric ? achievement.metricId : null,
+    metricValue: isMetric ? achievement.metricValue : null,
+    streakLength: trigger === 'streak' ? achievement.streakLength : null,
+    achievementIds: trigger === 'achievement' ? achievement.achievementIds : [],
+    eventAttributes: isMetric ? achievement.eventAttributes : [],
+  }
+}
+
+function countsTheSame(before: Achievement, after: Achievement): boolean {
+  const basis = ({ metricId, eventAttributes }: Achievement) => JSON.stringify([metricId, eventAttributes])
+  return basis(before) === basis(after)
+}
+
+/** Whether an achievement asks for the same as it did before: the condition that completes it, and its filters. */
+export function asksTheSame(before: Achievement, after: Achievement): boolean {
+  const condition = (one: Achievement) =>
+    JSON.stringify([
+      one.trigger,
+      one.metricId,
+      one.metricValue,
+      one.streakLength,
+      one.achievementIds,
+      one.userAttributes,
+      one.eventAttributes,
+    ])
+  return condition(before) === condition(after)
+}
+
+/** Whether users may qualify for an achievement by what they did before: it becomes active, or asks for something else (A4). */
+export function beginsAnew(before: Achievement | undefined, after: Achievement): boolean {
+  if (after.status !== 'active') return false
+  return before?.status !== 'active' || !asksTheSame(before, after)
+}
+
+/** Why an achievement can't move from one status to another, or null (A1). */
+function moveObjection(from: Status, to: Status): string | null {
+  if (from === to) return null
+  if (to === 'inactive') {
+    return `The achievement is ${from} and can't become inactive again. Lock it, so that nobody new gets it, or delete it.`
+  }
+  if (from === 'inactive' && to === 'locked') {
+    return "An inactive achievement can't be locked, since nobody can have it. Make it active first."
+  }
+  return null
+}

@@ -1,0 +1,110 @@
+import { bulkStep } from '../../boards/bulk-step.service'
+import type { Achievement, Configuration } from '../../config/configuration.types'
+import type { TenantDatabase } from '../../db/database'
+import { countsItself } from '../../engine/achievements.rules'
+import type { BulkChange } from '../../engine/change.rules'
+import { happen } from '../../engine/change.rules'
+import { count, NEW_COUNTER } from '../../engine/metrics.rules'
+import type { UserState } from '../../engine/state.types'
+import { isStale } from '../../engine/streaks/streaks.rules'
+import { beginWalk, type DueWork } from '../../jobs/due-work.repository'
+import type { Job } from '../../jobs/job.types'
+import type { Instant } from '../../lib/clock'
+import { micros } from '../../lib/decimal'
+import { newId } from '../../lib/new-id'
+import type { Scope, TenantContext } from '../../runtime/context'
+import { recountChanges } from '../../store/streak-recount.service'
+import { type WalkStep, walkStep } from '../../store/walk.service'
+import { counted, sumsOf } from './backdate.repository'
+
+/**
+ * Has achievements that became active, or that ask for something else now, completed for all who qualify already (A4). Part of the batch
+ * that makes them so; the Timekeeper is to be woken after it.
+ */
+export function beginBackdating(
+  { db, now }: Pick<Scope, 'db' | 'now'>,
+  achievementIds: readonly string[],
+): D1PreparedStatement[] {
+  return achievementIds.map((id) => beginWalk(db, 'backdate', id, now))
+}
+
+/** Does one step of going through all users for an achievement: who qualifies has it then, with its points and composites (A4). */
+export function backdateStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
+  const { db } = context
+  const find = ({ achievements }: Configuration) => achievements.find(({ id }) => id === work.subject)
+  return walkStep(
+    context,
+    work,
+    async (config, users, now) => {
+      const achievement = find(config)
+      if (achievement === undefined || achievement.status === 'inactive') {
+        return { changes: [], visited: users.length }
+      }
+      // Whose streak is of another frequency is counted anew first, and visited by the next step (S9).
+      const firstStale = users.findIndex(({ streak }) => isStale(streak, config.streaks))
+      if (firstStale === 0)
+        return { changes: await recountChanges(db, config, users.slice(0, 1), now), visited: 0 }
+      const present = firstStale === -1 ? users : users.slice(0, firstStale)
+      const known = await withCounters(db, achievement, present)
+      const changes = present.flatMap((user, index) => {
+        const change = backdated(config, achievement, user, known[index] ?? user, now)
+        return change === null ? [] : [change]
+      })
+      return { changes, visited: present.length }
+    },
+    (config) => {
+      const achievement = find(config)
+      return achievement === undefined || achievement.counted ? [] : counted(db, achievement)
+    },
+  )
+}
+
+/**
+ * The users with what the log has of an achievement that counts on its own, where their counter doesn't know it yet (A2). Nothing is
+ * something to know, too: an event that comes before the walk is at its end must find the counter there.
+ */
+async function withCounters(
+  db: TenantDatabase,
+  achievement: Achievement,
+  users: readonly UserState[],
+): Promise<readonly UserState[]> {
+  if (!countsItself(achievement)) return users
+  const { counterId } = achievement
+  const asked = users.filter(({ counters }) => !counters.has(counterId))
+  const sums = await sumsOf(db, achievement, asked)
+  return users.map((user) => {
+    if (user.counters.has(counterId)) return user
+    const counter = count(NEW_COUNTER, sums.get(user.iid) ?? micros(0))
+    return { ...user, counters: new Map(user.counters).set(counterId, counter) }
+  })
+}
+
+function backdated(
+  config: Configuration,
+  { id }: Achievement,
+  before: UserState,
+  user: UserState,
+  now: Instant,
+): BulkChange | null {
+  const change = happen(config, {
+    before,
+    user,
+    at: now,
+    id: newId(now),
+    event: null,
+    isTried: (one) => one.id === id && one.trigger !== 'api',
+  })
+  return change.completed.length === 0 && user === before ? null : { ...change, before }
+}
+
+declare module '../../jobs/due-kinds.types' {
+  interface DueKinds {
+    backdate: true
+  }
+}
+
+/** Completions of an achievement, which is the subject, by the users who qualify already (A4). */
+export const backdateJob: Job = {
+  kind: 'backdate',
+  run: (context, work) => bulkStep(context, 'backdate', () => backdateStep(context, work)),
+}

@@ -1,0 +1,45 @@
+import * as z from 'zod'
+import { raiseVersion } from '../../config/configuration.service'
+import type { Achievement } from '../../config/configuration.types'
+import type { TenantDatabase } from '../../db/database'
+import { bytesOf, MOST_READ, numberOf } from '../../db/short-ids'
+import { type Micros, micros } from '../../lib/decimal'
+import { packsOf } from '../../lib/packed'
+
+// `total` counts in floats, where `sum` would fail beyond 64 bits: a part of the events may go as far as it likes (E1).
+const SUMS = `
+  SELECT asked.value ->> 0 AS iid, total(e.value) AS sum FROM json_each(?1) asked
+  CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
+    AND e.metric_no = ${numberOf('metrics', '?2')} AND e.seq <= asked.value ->> 1
+  WHERE NOT EXISTS (SELECT 1 FROM json_each(?3) f
+    WHERE (e.attributes ->> ('$."' || (f.value ->> 0) || '"')) IS NOT f.value ->> 1)
+  GROUP BY 1`
+
+const SumRows = z.array(z.object({ iid: z.string(), sum: z.number() }))
+
+/** The most that a counter holds, in millionths (E1). */
+const MOST = 9_007_199_254_000_000
+
+/** Sums of the events that an achievement counts, by our own ids of users; those that the users as read have counted (A2). */
+export async function sumsOf(
+  db: TenantDatabase,
+  { metricId, eventAttributes }: Pick<Achievement, 'metricId' | 'eventAttributes'>,
+  users: readonly { iid: string; seq: number }[],
+): Promise<ReadonlyMap<string, Micros>> {
+  const filters = JSON.stringify(
+    eventAttributes.map(({ attributeId, attributeValue }) => [attributeId, attributeValue]),
+  )
+  const rows: z.output<typeof SumRows> = []
+  for (const some of packsOf(users, MOST_READ, ({ seq }) => seq)) {
+    const asked = JSON.stringify(some.map(({ iid, seq }) => [iid, seq]))
+    rows.push(...SumRows.parse(await db.rows(db.statement(SUMS, asked, metricId, filters))))
+  }
+  return new Map(rows.map(({ iid, sum }) => [iid, micros(Math.max(-MOST, Math.min(sum, MOST)))]))
+}
+
+const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id = ?2 AND counter_id = ?3'
+
+/** Notes that all users' counters of an achievement have taken in the log, which is a change of the configuration (A4). */
+export function counted(db: TenantDatabase, { id, counterId }: Achievement): D1PreparedStatement[] {
+  return [db.statement(COUNTED, db.tenantId, id, counterId), raiseVersion(db)]
+}

@@ -1,0 +1,103 @@
+import { type Achievement, type Configuration, MOST_RESOURCES } from '../../config/configuration.types'
+import { filterObjection } from '../../config/filters.rules'
+import { asksTheSame, beginsAnew } from './admin.rules'
+
+/**
+ * Why an achievement can't stand in the configuration, of which it may be a part already, or null: its key is taken, there are too
+ * many, or something that it needs is missing or goes in a circle (G5, A1, A2).
+ */
+export function achievementObjection(config: Configuration, achievement: Achievement): string | null {
+  const before = config.achievements.find(({ id }) => id === achievement.id)
+  // One that asks for nothing new may refer to something that was deleted since (G9), until it is to be completed by it.
+  const isKnown = before !== undefined && asksTheSame(before, achievement) && !beginsAnew(before, achievement)
+  return (
+    roomObjection(config, before, achievement) ??
+    (isKnown ? null : (conditionObjection(config, achievement) ?? filtersObjection(config, achievement)))
+  )
+}
+
+function roomObjection(
+  { achievements }: Configuration,
+  before: Achievement | undefined,
+  { key }: Achievement,
+): string | null {
+  const others = achievements.filter((other) => other !== before)
+  if (others.some((other) => other.key === key)) {
+    return `The key "${key}" is taken by another achievement. Choose another key.`
+  }
+  if (others.length < MOST_RESOURCES) return null
+  return `There are ${MOST_RESOURCES} achievements, which is the most. Delete one first.`
+}
+
+/** What the trigger needs must be there (A2). */
+function conditionObjection(config: Configuration, achievement: Achievement): string | null {
+  const { trigger, metricId, metricValue, streakLength, achievementIds } = achievement
+  const missing = (field: string) => `An achievement of the trigger ${trigger} needs ${field}. Pass it too.`
+  switch (trigger) {
+    case 'api':
+      return null
+    case 'streak':
+      return streakLength === null ? missing('streakLength') : null
+    case 'metric':
+      if (metricId === null) return missing('metricId')
+      if (metricValue === null) return missing('metricValue')
+      if (config.metrics.some(({ id }) => id === metricId)) return null
+      return 'No metric has this metricId. Take one from GET /metrics.'
+    case 'achievement':
+      return achievementIds.length === 0 ? missing('achievementIds') : compositeObjection(config, achievement)
+  }
+}
+
+/** Prerequisites must be there, each once, and must not need the achievement itself (A1). */
+function compositeObjection(
+  { achievements }: Configuration,
+  { id: self, achievementIds }: Achievement,
+): string | null {
+  const present = new Map(achievements.map((one) => [one.id, one]))
+  const unknown = achievementIds.find((id) => id !== self && !present.has(id))
+  if (unknown !== undefined) {
+    return `achievementIds: no achievement has the id ${unknown}. Take those from GET /achievements.`
+  }
+  const again = achievementIds.find((id, index) => achievementIds.indexOf(id) !== index)
+  if (again !== undefined) {
+    return `achievementIds names ${again} more than once. Name each achievement once.`
+  }
+  const circular = achievementIds.find((id) => needs(present, id, self))
+  if (circular === undefined) return null
+  return `achievementIds: ${circular} itself needs this achievement, so that nobody could ever get them. Leave it out.`
+}
+
+/** Whether an achievement is the wanted one, or needs it, directly or by way of others. */
+function needs(achievements: ReadonlyMap<string, Achievement>, from: string, wanted: string): boolean {
+  const seen = new Set<string>()
+  const ahead = [from]
+  for (let id = ahead.pop(); id !== undefined; id = ahead.pop()) {
+    if (id === wanted) return true
+    if (seen.has(id)) continue
+    seen.add(id)
+    ahead.push(...(achievements.get(id)?.achievementIds ?? []))
+  }
+  return false
+}
+
+const filtersObjection = (config: Configuration, { userAttributes, eventAttributes }: Achievement) =>
+  filterObjection(config, 'user', userAttributes) ?? filterObjection(config, 'event', eventAttributes)
+
+/** Why an achievement can't be deleted, or null: something that is not inactive uses it (G9). */
+export function removalObjection(
+  { achievements, systems }: Pick<Configuration, 'achievements' | 'systems'>,
+  id: string,
+): string | null {
+  const used = (by: string) => `The achievement is used by ${by}. Change or delete that first.`
+  const composite = achievements.find(
+    ({ status, achievementIds }) => status !== 'inactive' && achievementIds.includes(id),
+  )
+  if (composite !== undefined) {
+    return used(`the achievement ${composite.key}, which is ${composite.status}`)
+  }
+  for (const { key, triggers } of systems) {
+    const trigger = triggers.find(({ status, achievementId }) => status === 'active' && achievementId === id)
+    if (trigger !== undefined) return used(`the active trigger ${trigger.id} of the points system ${key}`)
+  }
+  return null
+}

@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import type { App } from '../../http/app'
+import { mount } from '../../http/mount'
+import { createdSome, ok } from '../../http/operation'
+import { operationsOf, resourceOperations } from '../../http/resource'
+import * as schemas from '../../wire/attribute.schemas'
+import {
+  createAttributes,
+  deleteAttributes,
+  findAttribute,
+  listAttributes,
+  updateAttributes,
+} from './attributes.service'
+
+const operations = resourceOperations({
+  id: 'admin_attributes',
+  path: '/attributes',
+  one: 'an attribute',
+  many: 'attributes',
+  parents: z.object({}),
+  item: schemas.AdminAttribute,
+  list: schemas.ListAttributesResponse,
+  create: schemas.CreateAttributesRequest,
+  created: schemas.CreateAttributesResponse,
+  update: schemas.UpdateAttributesRequest,
+  updated: schemas.UpdateAttributesResponse,
+  deleted: schemas.DeleteAttributesResponse,
+})
+
+/** The operations of this module, in the order of the document. */
+export const attributeOperations = operationsOf(operations)
+
+/** Serves the management of attributes. */
+export function attributeRoutes(app: App): void {
+  mount(app, operations.list, {}, async (scope, { query }) => ok(await listAttributes(scope, query)))
+  mount(app, operations.create, {}, async (scope, { body }) =>
+    createdSome(await createAttributes(scope, body)),
+  )
+  mount(app, operations.update, {}, async (scope, { body }) => ok(await updateAttributes(scope, body)))
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteAttributes(scope, query.ids)))
+  mount(
+    app,
+    operations.get,
+    { find: (scope, param) => findAttribute(scope, param('id')) },
+    async (_scope, _input, found) => ok(found),
+  )
+}

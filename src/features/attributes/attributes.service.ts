@@ -1,0 +1,133 @@
+import type * as z from 'zod'
+import { configurationOf, configure } from '../../config/configuration.service'
+import {
+  type Attribute,
+  type Configuration,
+  type Filter,
+  MOST_ATTRIBUTES,
+} from '../../config/configuration.types'
+import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../../config/drafts.rules'
+import { boostStatus } from '../../engine/points/boosts.rules'
+import { statusOf } from '../../engine/runs.rules'
+import type { Instant } from '../../lib/clock'
+import { newId } from '../../lib/new-id'
+import type { Scope } from '../../runtime/context'
+import type {
+  AdminAttribute,
+  CreateAttributeRequestItem,
+  UpdateAttributeRequestItem,
+} from '../../wire/attribute.schemas'
+import { storeAttributes } from './attributes.repository'
+
+/** What issues call an attribute. */
+const WHAT = 'an attribute'
+
+/** An attribute as the admin interface serves it. */
+function attributeAnswer({ id, name, key, type, writableBy }: Attribute): z.infer<typeof AdminAttribute> {
+  return { id, name, key, type, ...(type === 'user' && { writableBy }) }
+}
+
+/** The issue that an item names who may set an event attribute (K7). */
+const NOT_OF_EVENTS =
+  'writableBy: only user attributes have it. Whoever sends an event sets its attributes. Leave it out.'
+
+/** A page of the tenant's attributes, oldest first (G7). */
+export async function listAttributes(scope: Scope, query: { limit: number; skip: number }) {
+  const { attributes } = await configurationOf(scope)
+  return page(attributes, query).map(attributeAnswer)
+}
+
+/** An attribute. Throws 404 where there is none of this id. */
+export async function findAttribute(scope: Scope, id: string) {
+  const { attributes } = await configurationOf(scope)
+  return attributeAnswer(byId(attributes, id, 'This attribute'))
+}
+
+/** Creates attributes. A key that its type already has is an issue (G5, G7), and so is `writableBy` on an event attribute (K7). */
+export function createAttributes(
+  scope: Scope,
+  items: readonly z.output<typeof CreateAttributeRequestItem>[],
+) {
+  const { now } = scope
+  return configure(scope, (config) => {
+    const draft = new Draft(config.attributes)
+    const { created, issues } = createEach(draft, items, ({ name, key, type, writableBy }) => {
+      if (type === 'event' && writableBy !== undefined) return NOT_OF_EVENTS
+      if (draft.list.some((other) => other.type === type && other.key === key)) {
+        return `The key "${key}" is taken by another ${type} attribute. Choose another key.`
+      }
+      if (draft.list.length >= MOST_ATTRIBUTES) {
+        return `There are ${MOST_ATTRIBUTES} attributes, which is the most. Delete one first.`
+      }
+      // The column's default is what attributes had before there was a choice: it is no default for new ones.
+      const who = writableBy ?? (type === 'user' ? 'admin' : 'user')
+      return { id: newId(now), created: now, updated: now, type, key, name, writableBy: who }
+    })
+    return {
+      statements: storeAttributes(scope, draft),
+      result: { created: created.map(attributeAnswer), issues },
+    }
+  })
+}
+
+/** Renames attributes, and changes who may set them on users (K7). Values that users have stay. */
+export function updateAttributes(
+  scope: Scope,
+  items: readonly z.output<typeof UpdateAttributeRequestItem>[],
+) {
+  return configure(scope, (config) => {
+    const draft = new Draft(config.attributes)
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, item) => {
+      if (before.type === 'event' && item.writableBy !== undefined) return NOT_OF_EVENTS
+      const { name = before.name, writableBy = before.writableBy } = item
+      return revised(before, { ...before, name, writableBy }, scope.now)
+    })
+    return {
+      statements: storeAttributes(scope, draft),
+      result: { updated: updated.map(attributeAnswer), issues },
+    }
+  })
+}
+
+/** Deletes attributes; one that something active, a locked achievement or a leaderboard that isn't finished uses is an issue (G9). */
+export function deleteAttributes(scope: Scope, ids: readonly string[]) {
+  return configure(scope, (config) => {
+    const draft = new Draft(config.attributes)
+    const used = attributesInUse(config, scope.now)
+    const result = deleteEach(draft, ids, WHAT, (id) => {
+      const user = used.get(id)
+      return user === undefined ? null : `The attribute is used by ${user}. Change or delete that first.`
+    })
+    return { statements: storeAttributes(scope, draft), result }
+  })
+}
+
+/** The attributes that are in use, by id, with one thing that uses it (G9). */
+function attributesInUse(config: Configuration, now: Instant): ReadonlyMap<string, string> {
+  const used = new Map<string, string>()
+  const mark = (filters: readonly Filter[], user: string) => {
+    for (const { attributeId } of filters) used.set(attributeId, user)
+  }
+  for (const { key, triggers, boosts } of config.systems) {
+    for (const { id, status, userAttributes, eventAttributes } of triggers) {
+      if (status !== 'active') continue
+      mark([...userAttributes, ...eventAttributes], `the active trigger ${id} of the points system ${key}`)
+    }
+    for (const boost of boosts) {
+      if (boostStatus(boost, now, null) === 'finished') continue
+      mark(boost.userAttributes, `the boost ${boost.id} of the points system ${key}, which is not finished`)
+    }
+  }
+  for (const board of config.leaderboards) {
+    if (statusOf(board, now) === 'finished') continue
+    for (const id of board.breakdown) used.set(id, `the leaderboard ${board.key}, which is not finished`)
+  }
+  for (const { key, status, userAttributes, eventAttributes } of config.achievements) {
+    if (status === 'inactive') continue
+    mark([...userAttributes, ...eventAttributes], `the achievement ${key}, which is ${status}`)
+  }
+  for (const { id, status, userAttributes } of config.templates) {
+    if (status === 'active') mark(userAttributes, `the active notification template ${id}`)
+  }
+  return used
+}

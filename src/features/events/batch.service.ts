@@ -1,0 +1,122 @@
+import type * as z from 'zod'
+import { findBatch, receive } from '../../commands/batch/inbox.repository'
+import { eventCommand, messageOf } from '../../commands/command.messages'
+import { configurationOf } from '../../config/configuration.service'
+import { isConflict } from '../../db/guard'
+import { type ProfileCheck, subscriptionFault, unknownAttributes } from '../../engine/profile.rules'
+import { arm } from '../../jobs/timekeeper.service'
+import { type Fault, refusals, refuse } from '../../lib/errors'
+import { newId } from '../../lib/new-id'
+import { systemNow, wait } from '../../lib/system-clock'
+import type { Scope } from '../../runtime/context'
+import { withEmail } from '../../store/users.repository'
+import { type BatchEventsRequest, EVENTS_MAX, type EventBatch, ReadableBatch } from './batch.schemas'
+
+/** How often D1 is asked to store a batch. */
+const TRIES = 3
+
+type Events = z.output<typeof BatchEventsRequest>
+
+/** What of an event may be wrong although its shape is right. */
+type EventCheck = {
+  user: ProfileCheck & { id?: string | undefined }
+  attributes?: ReadonlyMap<string, unknown> | undefined
+}
+
+const keyOf = (event: unknown, index: number) =>
+  typeof event === 'object' && event !== null && 'key' in event && typeof event.key === 'string'
+    ? [{ index, key: event.key }]
+    : []
+
+/** Throws 404 if events of a batch are of metrics that don't exist; names them by their index, from 0 (E9). */
+export async function requireMetrics(scope: Scope, json: unknown): Promise<void> {
+  // What is too long is refused by its length.
+  const events: unknown[] = Array.isArray(json) && json.length <= EVENTS_MAX ? json : []
+  const named = events.flatMap(keyOf)
+  if (named.length === 0) return
+  const { metrics } = await configurationOf(scope)
+  const known = new Set(metrics.map(({ key }) => key))
+  const unknown = named.filter(({ key }) => !known.has(key))
+  if (unknown.length === 0) return
+  throw refusals.noMetrics(unknown)
+}
+
+/**
+ * Accepts a batch of events as a whole, to be processed in the background (E9): answers its id and how many they are. Throws 422
+ * that names every fault of every event.
+ */
+export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: string; accepted: number }> {
+  const { db, now } = scope
+  refuse(await faultsOf(scope, events))
+  const id = newId(now)
+  const arrived = systemNow()
+  const messages = events.map(({ key: metricKey, idempotencyKey = null, ...body }) => {
+    const command = eventCommand(body, { eventId: newId(now), metricKey, idempotencyKey, by: 'admin' })
+    return JSON.stringify(messageOf({ command, arrived, prefix: null, tenantName: null, tried: null }))
+  })
+  await stored(scope, id, receive(db, id, messages, now))
+  scope.waitUntil(arm(scope, db.tenantId))
+  return { id, accepted: events.length }
+}
+
+/**
+ * Has D1 store a batch, once: where its answer is lost it is asked whether it has, and tried again where not. Should the lost one
+ * arrive late, the id of the batch keeps one of the two out. Throws 404 if the tenant was archived meanwhile.
+ */
+async function stored({ db }: Scope, id: string, statements: readonly D1PreparedStatement[]): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await db.batch(statements)
+      return
+    } catch (error) {
+      if (isConflict(error)) throw refusals.tenantUnknown()
+      if ((await findBatch(db, id)) !== null) return
+      if (tries === TRIES) throw error
+      await wait(20 * tries)
+    }
+  }
+}
+
+/** What else is wrong with a batch of the wrong shape, as far as it can be read (G3). */
+export async function furtherBatchFaults(scope: Scope, json: unknown): Promise<Fault[]> {
+  return faultsOf(scope, ReadableBatch.parse(json))
+}
+
+/** The faults of events that their shapes don't show: attributes that aren't configured, and subscriptions without an address (U4, E6). */
+async function faultsOf(scope: Scope, events: readonly EventCheck[]): Promise<Fault[]> {
+  const config = await configurationOf(scope)
+  const ofAttributes = events.flatMap(({ attributes, user }, index) =>
+    [
+      ...unknownAttributes(config, 'event', attributes),
+      ...unknownAttributes(config, 'user', user.attributes),
+    ].map(({ message }) => ({ path: String(index), message })),
+  )
+  return [...ofAttributes, ...(await subscriptionFaults(scope, events))]
+}
+
+/** The events that subscribe a user of whom no email address is known, not even by an event before them (U4). */
+async function subscriptionFaults({ db }: Scope, events: readonly EventCheck[]): Promise<Fault[]> {
+  const passed = new Set<string>()
+  const doubtful: { index: number; userId: string }[] = []
+  for (const [index, { user }] of events.entries()) {
+    // An id that can't be read is that of nobody who is known.
+    const { id = '', email } = user
+    if (email !== undefined) passed.add(id)
+    if (user.subscribeToEmails === true && email === undefined && !passed.has(id))
+      doubtful.push({ index, userId: id })
+  }
+  if (doubtful.length === 0) return []
+  const ids = [...new Set(doubtful.map(({ userId }) => userId))]
+  const known = await withEmail(db, ids)
+  return doubtful
+    .filter(({ userId }) => !known.has(userId))
+    .map(({ index }) => subscriptionFault(`${index}.user.`))
+}
+
+/** What has become of a batch (E9). Throws 404 where there is none of this id. */
+export async function readBatch({ db }: Scope, id: string): Promise<z.infer<typeof EventBatch>> {
+  const found = await findBatch(db, id.toLowerCase())
+  if (found === null) throw refusals.notFound('This batch of events')
+  const ended = found.processed + found.dropped + found.parked
+  return { ...found, status: ended < found.accepted ? 'pending' : 'done' }
+}

@@ -1,0 +1,92 @@
+import type { Context as HonoContext, MiddlewareHandler } from 'hono'
+import * as z from 'zod'
+import { byPresentName, enter, readClaim } from '../../access/access.service'
+import { recordEvent, senderOf } from '../../commands/commands.service'
+import { eventReply, WARNING_HEADER } from '../../commands/result.presenter'
+import { configurationOf } from '../../config/configuration.service'
+import { metricByKey } from '../../config/configuration.types'
+import { unknownAttributes } from '../../engine/profile.rules'
+import { type App, type AppEnv, answer } from '../../http/app'
+import { paramOf, routeOf, stages, validated } from '../../http/mount'
+import { operation } from '../../http/operation'
+import { type Fault, Refusal, refusals } from '../../lib/errors'
+import type { Scope } from '../../runtime/context'
+import { furtherUserFaults } from '../../store/find-user.service'
+import { EventHeaders, EventRequest, EventResponse, ReadableEvent } from '../../wire/event.schemas'
+
+export const metricsEvent = operation({
+  id: 'metrics_event',
+  surface: 'application',
+  method: 'post',
+  path: '/metrics/{key}/event',
+  summary: 'Record an event of a user, and learn everything that it changed',
+  params: z.object({ key: z.string() }),
+  headers: EventHeaders,
+  body: EventRequest,
+  answers: {
+    201: { description: 'The event was recorded.', body: EventResponse, optionalHeaders: WARNING_HEADER },
+    202: {
+      description: 'The idempotency key was used before; nothing changed.',
+      body: EventResponse,
+      optionalHeaders: WARNING_HEADER,
+    },
+  },
+  refuses: [400, 403, 404, 413, 422],
+})
+
+const handle = async (c: HonoContext<AppEnv>) => {
+  const { params, headers, body } = await validated(metricsEvent, c, ({ json }) => check(c, json))
+  const ctx = c.get('ctx')
+  const input = { metricKey: params.key, idempotencyKey: headers['idempotency-key'] ?? null, body }
+  const reply = await byPresentName(ctx, c.get('claim'), async (claim) => {
+    const settlement = await recordEvent(ctx, senderOf(claim, body.user.id), input)
+    c.set('confirmed', true)
+    return eventReply(settlement)
+  })
+  return answer(c, reply.status, reply.body, reply.headers)
+}
+
+/** The scope of an event that is refused, once its key is confirmed and its metric is known to exist (G2). */
+async function enterRefused(c: HonoContext<AppEnv>): Promise<Scope> {
+  c.set('confirmed', true)
+  const scope = await enter(c.get('ctx'), metricsEvent.surface, c.get('claim'))
+  const key = paramOf(c)('key')
+  if (metricByKey(await configurationOf(scope), key) === undefined) {
+    throw refusals.notFound(`The metric ${JSON.stringify(key)}`)
+  }
+  return scope
+}
+
+/** What else is wrong with an event whose shape is wrong (G3). */
+async function check(c: HonoContext<AppEnv>, json: unknown): Promise<Fault[]> {
+  const scope = await enterRefused(c)
+  const { user, attributes } = ReadableEvent.parse(json)
+  return [
+    ...unknownAttributes(await configurationOf(scope), 'event', attributes),
+    ...(await furtherUserFaults(scope, user, 'user.')),
+  ]
+}
+
+/**
+ * An event's key is confirmed by the read that the event makes anyway (K2), so that it costs two round trips. A request
+ * that is refused before that read pays for one of its own, so that 401, 403 and 404 come before 422 (G2).
+ */
+const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const ctx = c.get('ctx')
+  const claim = await readClaim(ctx, c.req.raw.headers)
+  c.set('claim', claim)
+  await next()
+  const refusal = c.error
+  if (!(refusal instanceof Refusal) || c.get('confirmed')) return
+  if (refusal.status === 422) await enterRefused(c)
+  else await enter(ctx, metricsEvent.surface, claim)
+}
+
+/** Serves the event operation. */
+export function eventRoutes(app: App): void {
+  const subject = (json: unknown) => EventSubject.safeParse(json).data?.user.id
+  const route = routeOf(metricsEvent)
+  app.on(['POST'], [route], claimed, ...stages(metricsEvent, { subject }, (c) => c.get('scope')), handle)
+}
+
+const EventSubject = z.object({ user: z.object({ id: z.unknown() }) })

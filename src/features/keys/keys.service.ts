@@ -1,0 +1,165 @@
+import type * as z from 'zod'
+import {
+  deleteKeys,
+  forgetKeys,
+  insertKeys,
+  type KeyOwner,
+  type KeyRow,
+  listKeys,
+  nthKey,
+  rememberKey,
+  replaceKey,
+} from '../../access/keys.repository'
+import { newKey, sha256 } from '../../access/keys.rules'
+import { unknownIssue } from '../../config/drafts.rules'
+import { isConflict } from '../../db/guard'
+import { iso } from '../../lib/clock'
+import { refusals } from '../../lib/errors'
+import { newId } from '../../lib/new-id'
+import type { AccountScope, Scope } from '../../runtime/context'
+import { startOfPage } from '../../runtime/pages'
+import type {
+  AdminKey,
+  ApplicationKey,
+  ApplicationKeyListQuery,
+  CreateAdminKeysRequest,
+  CreateApplicationKeysRequest,
+  CreatedAdminKey,
+} from './keys.schemas'
+
+const adminKeys = ({ db }: AccountScope): KeyOwner => ({ kind: 'admin', db })
+
+const applicationKeys = ({ db }: Scope): KeyOwner => ({ kind: 'application', db })
+
+/** A key as it is stored, and the key itself, which only its maker ever sees (K1). */
+type Made = { row: KeyRow; key: string }
+
+async function make(
+  scope: AccountScope,
+  about: Pick<KeyRow, 'kind' | 'tenantId' | 'userId' | 'name'>,
+): Promise<Made> {
+  const { prefix, body, key } = newKey(about.kind)
+  const row = { ...about, id: newId(scope.now), prefix, hash: await sha256(body), created: scope.now }
+  return { row, key }
+}
+
+async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]): Promise<void> {
+  const rows = made.map(({ row }) => row)
+  try {
+    await insertKeys(owner, rows)
+  } catch (error) {
+    throw isConflict(error) ? refusals.tenantUnknown() : error
+  }
+  for (const { prefix, id, kind, tenantId, userId, hash } of rows) {
+    rememberKey(scope, prefix, { id, kind, tenantId, userId, hash })
+  }
+}
+
+/** A page of the tenant's application keys, oldest first, without their secrets (G7). Throws 429 as any scan (P11). */
+export async function listApplicationKeys(
+  scope: Scope,
+  { userId, ...page }: z.output<typeof ApplicationKeyListQuery>,
+): Promise<z.infer<typeof ApplicationKey>[]> {
+  const owner = applicationKeys(scope)
+  const start = await startOfPage(
+    scope,
+    {
+      name: JSON.stringify(['keys', userId]),
+      beginning: [0],
+      skip: async (after, rows) => {
+        const no = await nthKey(owner, { userId, after: Number(after[0]) }, rows)
+        return no === null ? null : [no]
+      },
+    },
+    page,
+  )
+  if (start === null) return []
+  const [after = 0] = start.after
+  const rows = await listKeys(
+    owner,
+    { userId, after: Number(after) },
+    { limit: page.limit, skip: start.skip },
+  )
+  return rows.flatMap(({ id, user_id: userId, prefix, created }) =>
+    userId === null ? [] : [{ id, userId, prefix, created: iso(created) }],
+  )
+}
+
+/** Creates application keys, each for one user, who need not exist yet (K3). */
+export async function createApplicationKeys(
+  scope: Scope,
+  items: z.output<typeof CreateApplicationKeysRequest>,
+) {
+  const tenantId = scope.tenant.id
+  const made = await Promise.all(
+    items.map(async ({ userId }) => {
+      const about = { kind: 'application', tenantId, userId, name: null } as const
+      return { ...(await make(scope, about)), userId }
+    }),
+  )
+  await store(scope, applicationKeys(scope), made)
+  const created = made.map(({ row: { id, prefix }, key, userId }) => ({ id, userId, key, prefix }))
+  return { created, issues: [] }
+}
+
+/** Deletes application keys of the tenant; they are refused from the next request on (K2). */
+export function deleteApplicationKeys(scope: Scope, ids: readonly string[]) {
+  return remove(scope, applicationKeys(scope), ids, 'an application key')
+}
+
+/** A page of the admin keys, oldest first, without their secrets (K4, G7). */
+export async function listAdminKeys(
+  scope: AccountScope,
+  query: { limit: number; skip: number },
+): Promise<z.infer<typeof AdminKey>[]> {
+  const rows = await listKeys(adminKeys(scope), { after: 0 }, query)
+  return rows.map(({ id, name, prefix, created }) => ({
+    id,
+    name: name ?? '',
+    prefix,
+    created: iso(created),
+  }))
+}
+
+/** Creates admin keys (K4). */
+export async function createAdminKeys(scope: AccountScope, items: z.output<typeof CreateAdminKeysRequest>) {
+  const made = await Promise.all(
+    items.map(async ({ name }) => {
+      const about = { kind: 'admin', tenantId: null, userId: null, name } as const
+      return { ...(await make(scope, about)), name }
+    }),
+  )
+  await store(scope, adminKeys(scope), made)
+  const created = made.map(({ row, key, name }) => {
+    const { id, prefix } = row
+    return { id, name, prefix, key, created: iso(row.created) }
+  })
+  return { created, issues: [] }
+}
+
+/** Deletes admin keys; they are refused from the next request on (K2, K4). */
+export function deleteAdminKeys(scope: AccountScope, ids: readonly string[]) {
+  return remove(scope, adminKeys(scope), ids, 'an admin key')
+}
+
+/** Gives an admin key a new prefix and secret; the old ones are refused from the next request on. Throws 404 (K4). */
+export async function rotateAdminKey(
+  scope: AccountScope,
+  id: string,
+): Promise<z.infer<typeof CreatedAdminKey>> {
+  const { prefix, body, key } = newKey('admin')
+  const hash = await sha256(body)
+  const before = await replaceKey(scope.db, id, { prefix, hash })
+  if (before === null) throw refusals.notFound('This admin key')
+  forgetKeys(scope, [before.prefix])
+  rememberKey(scope, prefix, { id, kind: 'admin', tenantId: null, userId: null, hash })
+  return { id, name: before.name, prefix, key, created: iso(before.created) }
+}
+
+async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string[], what: string) {
+  const gone = new Map((await deleteKeys(owner, ids)).map(({ id, prefix }) => [id, prefix]))
+  forgetKeys(scope, [...gone.values()])
+  const issues = ids.filter((id) => !gone.has(id)).map((id) => unknownIssue(id, what))
+  const deleted = ids.filter((id) => gone.has(id)).map((id) => ({ id }))
+  return { deleted, issues }
+}

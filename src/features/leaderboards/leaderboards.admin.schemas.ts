@@ -1,0 +1,105 @@
+import * as z from 'zod'
+import {
+  ConfigKey,
+  createAnswer,
+  DateAnswer,
+  DateField,
+  Description,
+  deleteAnswer,
+  items,
+  Name,
+  optional,
+  Uuid,
+  UuidAnswer,
+  updateAnswer,
+  wholeNumber,
+} from '../../http/fields'
+import { INT32_MAX } from '../../lib/decimal'
+import { RankBy, RunUnit, TimeOfDay } from '../../wire/leaderboard.schemas'
+import { MOST_PARTICIPANTS } from './leaderboards.rules'
+
+const BREAKDOWN_MAX = 10
+
+const Status = z.enum(['inactive', 'active', 'scheduled', 'finished'])
+const MaxParticipants = wholeNumber(1, MOST_PARTICIPANTS)
+const RunInterval = wholeNumber(1, INT32_MAX)
+const Breakdown = z.array(Uuid).max(BREAKDOWN_MAX)
+
+/**
+ * A leaderboard to configure. Without a status it is created inactive, and becomes scheduled by itself where its start is in the
+ * future (L7); `maxParticipants: null` is the default of 1,000 (L2).
+ */
+export const CreateLeaderboardRequestItem = z
+  .object({
+    name: Name,
+    key: ConfigKey,
+    description: optional(Description),
+    status: optional(Status),
+    rankBy: RankBy,
+    metricId: optional(Uuid),
+    pointsSystemId: optional(Uuid),
+    maxParticipants: MaxParticipants.nullish(),
+    start: optional(DateField),
+    end: optional(DateField),
+    startTime: optional(TimeOfDay),
+    endTime: optional(TimeOfDay),
+    breakdownAttributes: optional(Breakdown),
+    runUnit: optional(RunUnit),
+    runInterval: optional(RunInterval),
+  })
+  .meta({ id: 'CreateLeaderboardRequestItem' })
+
+/** A change to a leaderboard; null takes its end, its window or its runs away, and its maximum back to 1,000. */
+export const UpdateLeaderboardRequestItem = z
+  .object({
+    id: Uuid,
+    name: optional(Name),
+    key: optional(ConfigKey),
+    description: optional(Description),
+    status: optional(Status),
+    rankBy: optional(RankBy),
+    metricId: optional(Uuid),
+    pointsSystemId: optional(Uuid),
+    maxParticipants: MaxParticipants.nullish(),
+    start: optional(DateField),
+    end: DateField.nullish(),
+    startTime: TimeOfDay.nullish(),
+    endTime: TimeOfDay.nullish(),
+    breakdownAttributes: optional(Breakdown),
+    runUnit: RunUnit.nullish(),
+    runInterval: optional(RunInterval),
+  })
+  .meta({ id: 'UpdateLeaderboardRequestItem' })
+
+/** A leaderboard as the admin interface serves it: what isn't there is left out (G10). */
+export const AdminLeaderboard = z
+  .object({
+    id: UuidAnswer,
+    name: z.string(),
+    key: z.string(),
+    description: z.string().optional(),
+    status: Status,
+    rankBy: RankBy,
+    metricId: UuidAnswer.optional(),
+    pointsSystemId: UuidAnswer.optional(),
+    maxParticipants: z.int32(),
+    start: DateAnswer,
+    end: DateAnswer.optional(),
+    startTime: TimeOfDay.optional(),
+    endTime: TimeOfDay.optional(),
+    breakdownAttributes: z.array(UuidAnswer),
+    runUnit: RunUnit.optional(),
+    runInterval: z.int32().optional(),
+  })
+  .meta({ id: 'AdminLeaderboard' })
+
+export const CreateLeaderboardsRequest = items(CreateLeaderboardRequestItem).meta({
+  id: 'CreateLeaderboardsRequest',
+})
+export const UpdateLeaderboardsRequest = items(UpdateLeaderboardRequestItem).meta({
+  id: 'UpdateLeaderboardsRequest',
+})
+export const ListLeaderboardsResponse = z.array(AdminLeaderboard).meta({ id: 'ListLeaderboardsResponse' })
+export const CreateLeaderboardsResponse = createAnswer('CreateLeaderboardsResponse', AdminLeaderboard)
+export const UpdateLeaderboardsResponse = updateAnswer('UpdateLeaderboardsResponse', AdminLeaderboard)
+export const DeleteLeaderboardsResponse = deleteAnswer('DeleteLeaderboardsResponse')

@@ -1,0 +1,120 @@
+import type * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import type { Leaderboard } from '../../config/configuration.types'
+import { byId, createEach, Draft, deleteEach, page, updateEach } from '../../config/drafts.rules'
+import { statusOf } from '../../engine/runs.rules'
+import type { Instant } from '../../lib/clock'
+import { newId } from '../../lib/new-id'
+import type { Scope } from '../../runtime/context'
+import type {
+  AdminLeaderboard,
+  CreateLeaderboardRequestItem,
+  UpdateLeaderboardRequestItem,
+} from './leaderboards.admin.schemas'
+import { storeLeaderboards } from './leaderboards.repository'
+import { leaderboardFrom, leaderboardPatched } from './leaderboards.rules'
+import { leaderboardObjection } from './objections.rules'
+import { configureWithUpkeep } from './upkeep.service'
+
+/** What issues call a leaderboard. */
+const WHAT = 'a leaderboard'
+
+/** A leaderboard as the admin interface serves it, with the status that it has by now (G10, L7). */
+function adminLeaderboard(board: Leaderboard, now: Instant): z.input<typeof AdminLeaderboard> {
+  const { description, metricId, systemId, end, startTime, endTime, runUnit, runInterval } = board
+  return {
+    id: board.id,
+    name: board.name,
+    key: board.key,
+    ...(description !== null && { description }),
+    status: statusOf(board, now),
+    rankBy: board.rankBy,
+    ...(metricId !== null && { metricId }),
+    ...(systemId !== null && { pointsSystemId: systemId }),
+    maxParticipants: board.maxParticipants,
+    start: board.start,
+    ...(end !== null && { end }),
+    ...(startTime !== null && { startTime }),
+    ...(endTime !== null && { endTime }),
+    breakdownAttributes: [...board.breakdown],
+    ...(runUnit !== null && { runUnit }),
+    ...(runInterval !== null && { runInterval }),
+  }
+}
+
+/** A page of the tenant's leaderboards, oldest first (G7). */
+export async function listLeaderboards(scope: Scope, query: { limit: number; skip: number }) {
+  const { leaderboards } = await configurationOf(scope)
+  return page(leaderboards, query).map((board) => adminLeaderboard(board, scope.now))
+}
+
+/** A leaderboard. Throws 404 where there is none of this id. */
+export async function findLeaderboard(scope: Scope, id: string) {
+  const { leaderboards } = await configurationOf(scope)
+  return adminLeaderboard(byId(leaderboards, id, 'This leaderboard'), scope.now)
+}
+
+/** Creates leaderboards: each inactive, and then moved to the status that it asks for, or not at all (G7, L7). */
+export function createLeaderboards(
+  scope: Scope,
+  items: readonly z.output<typeof CreateLeaderboardRequestItem>[],
+) {
+  const { now } = scope
+  return configureWithUpkeep(scope, (config) => {
+    const draft = new Draft(config.leaderboards)
+    const { created, issues } = createEach(draft, items, (item) => {
+      const board = leaderboardFrom(newId(now), now, item)
+      if (typeof board === 'string') return board
+      return leaderboardObjection({ ...config, leaderboards: draft.list }, board, now) ?? board
+    })
+    return {
+      statements: storeLeaderboards(scope, config.leaderboards, draft),
+      boards: concerned(config.leaderboards, draft),
+      result: { created: created.map((board) => adminLeaderboard(board, now)), issues },
+    }
+  })
+}
+
+/** Changes leaderboards, and moves them to another status (G7, L5, L7). */
+export function updateLeaderboards(
+  scope: Scope,
+  items: readonly z.output<typeof UpdateLeaderboardRequestItem>[],
+) {
+  const { now } = scope
+  return configureWithUpkeep(scope, (config) => {
+    const draft = new Draft(config.leaderboards)
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, item) => {
+      const board = leaderboardPatched(before, item, now)
+      if (typeof board === 'string') return board
+      return leaderboardObjection({ ...config, leaderboards: draft.list }, board, now) ?? board
+    })
+    return {
+      statements: storeLeaderboards(scope, config.leaderboards, draft),
+      boards: concerned(config.leaderboards, draft),
+      result: { updated: updated.map((board) => adminLeaderboard(board, now)), issues },
+    }
+  })
+}
+
+/** Deletes leaderboards (G9). */
+export function deleteLeaderboards(scope: Scope, ids: readonly string[]) {
+  return configureWithUpkeep(scope, (config) => {
+    const draft = new Draft(config.leaderboards)
+    const result = deleteEach(draft, ids, WHAT)
+    return {
+      statements: storeLeaderboards(scope, config.leaderboards, draft),
+      boards: concerned(config.leaderboards, draft),
+      result,
+    }
+  })
+}
+
+/** The ids of those whose scores a change concerns: all that it touches but those that were inactive and still are. */
+function concerned(before: readonly Leaderboard[], draft: Draft<Leaderboard>): string[] {
+  const idle = new Set(before.filter(({ status }) => status === 'inactive').map(({ id }) => id))
+  return [
+    ...draft.added.filter(({ status }) => status !== 'inactive').map(({ id }) => id),
+    ...draft.changed.filter(({ id, status }) => status !== 'inactive' || !idle.has(id)).map(({ id }) => id),
+    ...draft.removed,
+  ]
+}

@@ -1,0 +1,59 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Leaderboard } from '../../config/configuration.types'
+import { deleteBoards } from '../../config/deletions.repository'
+import type { Draft } from '../../config/drafts.rules'
+import { leaderboards } from '../../config/tables/leaderboards.table'
+import { among, groupsOf } from '../../db/queries'
+import type { Scope } from '../../runtime/context'
+
+/** The columns that an insert fills. */
+const COLUMNS = 20
+
+/** Stores what an admin write made of the tenant's leaderboards, which were `before`; a deleted one's row stays (G5). */
+export function storeLeaderboards(
+  scope: Scope,
+  before: readonly Leaderboard[],
+  draft: Draft<Leaderboard>,
+): D1PreparedStatement[] {
+  const { db, tenant } = scope
+  const inserts = groupsOf(draft.added, COLUMNS).map((group) =>
+    db.orm
+      .insert(leaderboards)
+      .values(group.map((board) => ({ ...columnsOf(board), id: board.id, tenantId: tenant.id }))),
+  )
+  const updates = draft.changed.map((board) =>
+    db.orm
+      .update(leaderboards)
+      .set(columnsOf(board))
+      .where(and(eq(leaderboards.tenantId, tenant.id), eq(leaderboards.id, board.id))),
+  )
+  return [
+    ...freeKeys(scope, before, draft.changed),
+    ...[...inserts, ...updates].map((query) => db.built(query)),
+    ...deleteBoards(scope, 'id', draft.removed),
+  ]
+}
+
+const columnsOf = ({ id: _id, ...board }: Leaderboard) => ({
+  ...board,
+  breakdown: JSON.stringify(board.breakdown),
+})
+
+/**
+ * Takes the keys away from those that get another one, since they are stored one after another and one may get the key that
+ * another had. What they have meanwhile is no key that anybody could choose.
+ */
+function freeKeys(
+  { db, tenant }: Scope,
+  before: readonly Leaderboard[],
+  changed: readonly Leaderboard[],
+): D1PreparedStatement[] {
+  const keys = new Map(before.map(({ id, key }) => [id, key]))
+  const rekeyed = changed.filter(({ id, key }) => keys.get(id) !== key).map(({ id }) => id)
+  if (rekeyed.length === 0) return []
+  const query = db.orm
+    .update(leaderboards)
+    .set({ key: sql`'~' || ${leaderboards.id}` })
+    .where(and(eq(leaderboards.tenantId, tenant.id), among(leaderboards.id, rekeyed)))
+  return [db.built(query)]
+}

@@ -1,0 +1,144 @@
+import * as z from 'zod'
+import type { App } from '../../http/app'
+import { NEXT_LINK } from '../../http/cursors'
+import { UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { findUser } from '../../store/find-user.service'
+import {
+  LeaderboardGroupsQuery,
+  LeaderboardGroupsResponse,
+  LeaderboardQuery,
+  LeaderboardResponseWithRankings,
+  LeaderboardsQuery,
+  LeaderboardsResponse,
+  UserLeaderboardQuery,
+  UserLeaderboardResponseWithHistory,
+  UserLeaderboardsQuery,
+  UserLeaderboardsResponse,
+} from '../../wire/leaderboard.schemas'
+import {
+  findLeaderboard,
+  furtherPageFaults,
+  listLeaderboards,
+  readGroups,
+  readLeaderboard,
+  readUserPlace,
+  readUserPlaces,
+} from './leaderboards.service'
+
+export const leaderboardsAll = operation({
+  id: 'leaderboards_all',
+  surface: 'application',
+  method: 'get',
+  path: '/leaderboards',
+  summary: 'List the active leaderboards',
+  query: LeaderboardsQuery,
+  answers: { 200: { description: 'The leaderboards, in order of creation.', body: LeaderboardsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const leaderboardsGet = operation({
+  id: 'leaderboards_get',
+  surface: 'application',
+  method: 'get',
+  path: '/leaderboards/{key}',
+  summary: 'Get a leaderboard with a page of its rankings',
+  params: z.object({ key: z.string() }),
+  query: LeaderboardQuery,
+  answers: { 200: { description: 'The page, best first.', body: LeaderboardResponseWithRankings } },
+  refuses: [403, 404, 422],
+})
+
+/** Not in the contract. */
+export const leaderboardsGroups = operation({
+  id: 'leaderboards_groups',
+  surface: 'application',
+  method: 'get',
+  path: '/leaderboards/{key}/groups',
+  summary: 'List the groups of a leaderboard with breakdown',
+  params: z.object({ key: z.string() }),
+  query: LeaderboardGroupsQuery,
+  answers: {
+    200: {
+      description:
+        'The groups of the run with ranked users, the largest first; equals in order of their values.',
+      body: LeaderboardGroupsResponse,
+      optionalHeaders: { Link: NEXT_LINK },
+    },
+  },
+  refuses: [403, 404, 422],
+})
+
+/** Not in the contract. */
+export const usersAllLeaderboards = operation({
+  id: 'users_all_leaderboards',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/leaderboards',
+  summary: "Get a user's place on each leaderboard",
+  params: z.object({ id: UserId }),
+  query: UserLeaderboardsQuery,
+  answers: {
+    200: {
+      description: 'The leaderboards, in order of creation; at most 100, the active ones first of all.',
+      body: UserLeaderboardsResponse,
+    },
+  },
+  refuses: [403, 404, 422],
+})
+
+export const usersLeaderboard = operation({
+  id: 'users_leaderboard',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/leaderboards/{key}',
+  summary: "Get a user's place on a leaderboard, and how it came about",
+  params: z.object({ id: UserId, key: z.string() }),
+  query: UserLeaderboardQuery,
+  answers: {
+    200: { description: 'The place; null where there is none.', body: UserLeaderboardResponseWithHistory },
+  },
+  refuses: [403, 404, 422],
+})
+
+/** Serves the leaderboards to users. */
+export function leaderboardRoutes(app: App): void {
+  mount(app, leaderboardsAll, {}, async (scope, { query }) => ok(await listLeaderboards(scope, query)))
+  mount(
+    app,
+    leaderboardsGet,
+    {
+      find: (scope, param) => findLeaderboard(scope, param('key')),
+      check: (scope, { query }, found) => furtherPageFaults(scope, found, query),
+    },
+    async (scope, { query }, found) => ok(await readLeaderboard(scope, found, query)),
+  )
+  mount(
+    app,
+    leaderboardsGroups,
+    { find: (scope, param) => findLeaderboard(scope, param('key')) },
+    async (scope, { query }, found) => {
+      const { groups, next } = await readGroups(scope, found, query)
+      return { ...ok(groups), ...(next !== null && { headers: { Link: next } }) }
+    },
+  )
+  mount(
+    app,
+    usersAllLeaderboards,
+    { subject: (_json, param) => param('id'), find: (scope, param) => findUser(scope, param('id')) },
+    async (scope, { query }, user) => ok(await readUserPlaces(scope, user, query)),
+  )
+  mount(
+    app,
+    usersLeaderboard,
+    {
+      subject: (_json, param) => param('id'),
+      find: async (scope, param) => ({
+        user: await findUser(scope, param('id')),
+        board: await findLeaderboard(scope, param('key')),
+      }),
+    },
+    async (scope, { query }, { user, board }) => ok(await readUserPlace(scope, board, user, query)),
+  )
+}

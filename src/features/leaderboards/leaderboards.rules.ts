@@ -1,0 +1,142 @@
+import type { Leaderboard } from '../../config/configuration.types'
+import { type Clearable, type Optional, revised } from '../../config/drafts.rules'
+import { dateOf, finalUntil, statusOf } from '../../engine/runs.rules'
+import { civilDate, dayOf } from '../../lib/civil'
+import type { Instant } from '../../lib/clock'
+import { moved, statusWanted, today } from './moves.rules'
+
+/** Users on a leaderboard at most, and unless said otherwise (L5). */
+export const MOST_PARTICIPANTS = 1_000
+
+type Always = Pick<Leaderboard, 'name' | 'key' | 'rankBy'>
+type Sometimes = Optional<Pick<Leaderboard, 'status' | 'start'>> & {
+  description?: string | undefined
+  metricId?: string | undefined
+  pointsSystemId?: string | undefined
+  maxParticipants?: number | null | undefined
+  breakdownAttributes?: readonly string[] | undefined
+  runInterval?: number | undefined
+}
+type Taken = Clearable<Pick<Leaderboard, 'end' | 'startTime' | 'endTime' | 'runUnit'>>
+type CreateItem = Always & Sometimes & Taken
+type UpdateItem = Optional<Always> & Sometimes & Taken
+type Status = Leaderboard['status']
+
+/** The leaderboard that an item asks for, created inactive and then moved, or why that move is illegal (L2, L7). */
+export function leaderboardFrom(id: string, now: Instant, item: CreateItem): Leaderboard | string {
+  const board = ofItsKind({
+    id,
+    created: now,
+    updated: now,
+    key: item.key,
+    name: item.name,
+    description: item.description || null,
+    status: 'inactive',
+    rankBy: item.rankBy,
+    metricId: item.metricId ?? null,
+    systemId: item.pointsSystemId ?? null,
+    maxParticipants: item.maxParticipants ?? MOST_PARTICIPANTS,
+    start: item.start ?? today(now),
+    end: item.end ?? null,
+    startTime: item.startTime ?? null,
+    endTime: item.endTime ?? null,
+    breakdown: item.breakdownAttributes ?? [],
+    runUnit: item.runUnit ?? null,
+    runInterval: item.runInterval ?? null,
+    finished: null,
+  })
+  return moved(board, 'inactive', statusWanted('inactive', item, now), now)
+}
+
+/**
+ * The leaderboard after a change and the move that it asks for: the very same object where nothing changes; or why one of them is
+ * illegal (L5, L7). What it has become by itself counts, not what it was set to.
+ */
+export function leaderboardPatched(board: Leaderboard, item: UpdateItem, now: Instant): Leaderboard | string {
+  const from = statusOf(board, now)
+  const to = statusWanted(from, item, now)
+  const next = patched(board, item)
+  const after = moved(next, from, to, now)
+  if (typeof after === 'string') return after
+  return (
+    freezeObjection(board, next, from, to) ??
+    endObjection(board, next, from, to, now) ??
+    revised(board, after, now)
+  )
+}
+
+function patched(board: Leaderboard, item: UpdateItem): Leaderboard {
+  const { maxParticipants } = item
+  const orNull = <T>(given: T | null | undefined, present: T | null): T | null =>
+    given === undefined ? present : given
+  return ofItsKind({
+    ...board,
+    key: item.key ?? board.key,
+    name: item.name ?? board.name,
+    // An empty one is none, which is how it is taken away.
+    description: item.description === undefined ? board.description : item.description || null,
+    rankBy: item.rankBy ?? board.rankBy,
+    metricId: item.metricId ?? board.metricId,
+    systemId: item.pointsSystemId ?? board.systemId,
+    maxParticipants:
+      maxParticipants === undefined ? board.maxParticipants : (maxParticipants ?? MOST_PARTICIPANTS),
+    start: item.start ?? board.start,
+    end: orNull(item.end, board.end),
+    startTime: orNull(item.startTime, board.startTime),
+    endTime: orNull(item.endTime, board.endTime),
+    breakdown: item.breakdownAttributes ?? board.breakdown,
+    runUnit: orNull(item.runUnit, board.runUnit),
+    runInterval: item.runUnit === null ? (item.runInterval ?? null) : (item.runInterval ?? board.runInterval),
+  })
+}
+
+/** Drops what belongs to another kind of ranking; a unit of runs without an interval means one of it. */
+function ofItsKind(board: Leaderboard): Leaderboard {
+  const { rankBy, runUnit, runInterval } = board
+  return {
+    ...board,
+    metricId: rankBy === 'metric' ? board.metricId : null,
+    systemId: rankBy === 'points' ? board.systemId : null,
+    runInterval: runUnit === null ? runInterval : (runInterval ?? 1),
+  }
+}
+
+/** What is frozen while a leaderboard is not inactive, and what besides once it is finished, with the names on the wire (L7). */
+const FROZEN = [
+  ['key', 'key'],
+  ['rankBy', 'rankBy'],
+  ['metricId', 'metricId'],
+  ['systemId', 'pointsSystemId'],
+  ['start', 'start'],
+  ['startTime', 'startTime'],
+  ['endTime', 'endTime'],
+  ['breakdown', 'breakdownAttributes'],
+  ['runUnit', 'runUnit'],
+  ['runInterval', 'runInterval'],
+] as const
+const FROZEN_AT_LAST = [...FROZEN, ['end', 'end'], ['maxParticipants', 'maxParticipants']] as const
+
+/** Why a change is illegal: it changes what is frozen on a leaderboard that is not inactive, nor becomes so by it; or null (L7). */
+function freezeObjection(before: Leaderboard, after: Leaderboard, from: Status, to: Status): string | null {
+  if (from === 'inactive' || to === 'inactive') return null
+  const frozen = from === 'finished' ? FROZEN_AT_LAST : FROZEN
+  const changed = frozen.filter(([field]) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
+  if (changed.length === 0) return null
+  const names = changed.map(([, name]) => name).join(', ')
+  const how = from === 'finished' ? 'Leave that out, or create another one.' : 'Make it inactive first.'
+  return `The leaderboard is ${from}, which freezes ${names}. ${how}`
+}
+
+/** Why the end of a leaderboard that is not inactive can't move so, or null: what is final stays as it is (L8). */
+function endObjection(
+  before: Leaderboard,
+  after: Leaderboard,
+  from: Status,
+  to: Status,
+  now: Instant,
+): string | null {
+  if (from === 'inactive' || to === 'inactive' || after.end === null || after.end === before.end) return null
+  const final = finalUntil(before, now)
+  if (final === null || dayOf(civilDate(after.end)) >= final) return null
+  return `The run until ${dateOf(final)} is final, so the leaderboard can't end before. Choose a later end, or make the leaderboard inactive first.`
+}

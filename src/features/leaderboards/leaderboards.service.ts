@@ -1,0 +1,276 @@
+import * as z from 'zod'
+import { definitionOf, GroupsReply, PageReply, PlaceReply } from '../../boards/board.messages'
+import { boardObject } from '../../boards/delivery.service'
+import type { LeaderboardObject } from '../../boards/object/board.object'
+import { configurationOf } from '../../config/configuration.service'
+import { type Configuration, type Leaderboard, leaderboardByKey } from '../../config/configuration.types'
+import { dateOf, localDay, nearestRun, type Run, runHolding, statusOf } from '../../engine/runs.rules'
+import type { UserState } from '../../engine/state.types'
+import { nextLink } from '../../http/cursors'
+import { type CivilDate, dayOf, utcMidnight } from '../../lib/civil'
+import { iso } from '../../lib/clock'
+import { type Fault, Refusal, refusals, refuse } from '../../lib/errors'
+import { within } from '../../lib/timeout'
+import { offsetMinutes } from '../../lib/zone'
+import type { Scope } from '../../runtime/context'
+import { namesOf } from '../../store/users.repository'
+import {
+  type GroupCursor,
+  type LeaderboardGroupsQuery,
+  type LeaderboardGroupsResponse,
+  type LeaderboardQuery,
+  type LeaderboardResponseWithRankings,
+  type LeaderboardsResponse,
+  ReadableLeaderboardQuery,
+  type UserLeaderboardQuery,
+  type UserLeaderboardResponseWithHistory,
+  type UserLeaderboardsQuery,
+  type UserLeaderboardsResponse,
+} from '../../wire/leaderboard.schemas'
+import { filtersAnswer } from '../../wire/presenters/attributes.presenter'
+import { leaderboardFields } from '../../wire/presenters/leaderboard.presenter'
+import { askedAtOnce } from './asked.rules'
+
+/** Calls of an object that are made before it counts as out of reach: each on a new stub, as the platform advises. */
+const TRIES = 3
+/** The page without a `limit` (L9). */
+const PAGE = 10
+/** How long an answer about many leaderboards waits for each of them, in milliseconds, before it leaves it out. */
+const PATIENCE = 3_000
+
+/** The leaderboards that users see (L7, L9). */
+export async function listLeaderboards(
+  scope: Scope,
+  { includeFinished }: { includeFinished: boolean },
+): Promise<z.infer<typeof LeaderboardsResponse>> {
+  const config = await configurationOf(scope)
+  return config.leaderboards.flatMap((board) => {
+    const status = statusOf(board, scope.now)
+    const isShown = status === 'active' || (status === 'finished' && includeFinished)
+    return isShown ? [leaderboardFields(config, board, scope.now)] : []
+  })
+}
+
+/** The leaderboard with this key. Throws 404, also where it is inactive or scheduled (L9). */
+export async function findLeaderboard(scope: Scope, key: string): Promise<Leaderboard> {
+  const board = leaderboardByKey(await configurationOf(scope), key)
+  const status = board && statusOf(board, scope.now)
+  if (board === undefined || (status !== 'active' && status !== 'finished')) {
+    throw refusals.notFound(`The leaderboard ${JSON.stringify(key)}`)
+  }
+  return board
+}
+
+/** A page of the ranking of a run (L2, L6, L9). Throws 404 for a date in no run, 422 for a group or page that can't be. */
+export async function readLeaderboard(
+  scope: Scope,
+  board: Leaderboard,
+  query: z.output<typeof LeaderboardQuery>,
+): Promise<z.infer<typeof LeaderboardResponseWithRankings>> {
+  const config = await configurationOf(scope)
+  const { maxParticipants } = board
+  const limit = query.limit ?? Math.min(PAGE, maxParticipants)
+  const run = runAsked(board, query.run, localDay(scope.now, 0))
+  const { group, faults } = groupAsked(config, board, query.userAttributes)
+  refuse([...limitFaults(board, limit), ...faults])
+  const page = await asked(scope, board, PageReply, (object) =>
+    object.page({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      run: run.start,
+      group,
+      offset: query.offset,
+      limit,
+      userId: query.userId ?? null,
+    }),
+  )
+  const names = await namesOf(
+    scope.db,
+    page.map(({ userId }) => userId),
+  )
+  return {
+    ...leaderboardFields(config, board, scope.now),
+    rankings: page.map(({ userId, iid, rank, value }) => ({
+      userId,
+      userName: names.get(iid) ?? null,
+      rank,
+      value,
+    })),
+  }
+}
+
+/** A page that is longer than a leaderboard can be, as a fault; undefined is no length (L9). */
+const limitFaults = ({ maxParticipants }: Leaderboard, limit: number | undefined): Fault[] =>
+  limit === undefined || limit <= maxParticipants
+    ? []
+    : [
+        {
+          path: 'limit',
+          message: `must be at most ${maxParticipants}, the most participants of this leaderboard`,
+        },
+      ]
+
+/** What else is wrong with a query of the wrong shape, as far as it can be read (G3, L6, L9). */
+export async function furtherPageFaults(scope: Scope, board: Leaderboard, query: unknown): Promise<Fault[]> {
+  const { limit, userAttributes } = ReadableLeaderboardQuery.parse(query)
+  if (userAttributes === null) return limitFaults(board, limit)
+  const { faults } = groupAsked(await configurationOf(scope), board, userAttributes)
+  return [...limitFaults(board, limit), ...faults]
+}
+
+/**
+ * A page of the groups of a run with ranked users, and the link to the next page; null on the last one. Throws 404 for a date in no run, 422
+ * without breakdown (L6).
+ */
+export async function readGroups(
+  scope: Scope,
+  board: Leaderboard,
+  { run: date, limit, after }: z.output<typeof LeaderboardGroupsQuery>,
+): Promise<{ groups: z.infer<typeof LeaderboardGroupsResponse>; next: string | null }> {
+  if (board.breakdown.length === 0) {
+    throw refusals.unprocessable(
+      'This leaderboard has no breakdown, so it has no groups. Read its rankings instead.',
+    )
+  }
+  const config = await configurationOf(scope)
+  const run = runAsked(board, date, localDay(scope.now, 0))
+  const { groups, hasMore } = await asked(scope, board, GroupsReply, (object) =>
+    object.groups({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      run: run.start,
+      after: after === undefined ? null : { users: after[0], group: after[1] },
+      limit,
+    }),
+  )
+  const last = groups.at(-1)
+  // The next page is of the same run, also after midnight.
+  const same = { run: dateOf(run.start), limit: String(limit) }
+  const cursor: z.input<typeof GroupCursor> | null = hasMore && last ? [last.users, last.group] : null
+  return {
+    groups: groups.map(({ group, users }) => ({ userAttributes: valuesOf(config, board, group), users })),
+    next: cursor && nextLink(scope, `/v1/leaderboards/${encodeURIComponent(board.key)}/groups`, same, cursor),
+  }
+}
+
+const GroupValues = z.array(z.string())
+
+/** The values of a group by the keys of the breakdown attributes; of a finished leaderboard, attributes may be gone. */
+function valuesOf(config: Configuration, { breakdown }: Leaderboard, group: string) {
+  const values = GroupValues.parse(JSON.parse(group))
+  return filtersAnswer(
+    config,
+    breakdown.map((attributeId, index) => ({ attributeId, attributeValue: values[index] ?? '' })),
+  )
+}
+
+/** A user's place on each leaderboard, in the run of the user's today (L10). One that can't be reached in time is left out. */
+export async function readUserPlaces(
+  scope: Scope,
+  user: UserState,
+  { includeFinished, numEvents }: z.output<typeof UserLeaderboardsQuery>,
+): Promise<z.infer<typeof UserLeaderboardsResponse>> {
+  const config = await configurationOf(scope)
+  const boards = askedAtOnce(config.leaderboards, scope.now, { includeFinished })
+  const places = await Promise.all(
+    boards.map(async (board) => {
+      const work = readUserPlace(scope, board, user, { numEvents })
+      try {
+        return [await within(PATIENCE, work)]
+      } catch (error) {
+        console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
+        work.catch(() => undefined)
+        return []
+      }
+    }),
+  )
+  return places.flat()
+}
+
+/** A user's place in a run, and how it came about (L10). Throws 404 for a date in no run. */
+export async function readUserPlace(
+  scope: Scope,
+  board: Leaderboard,
+  user: UserState,
+  query: z.output<typeof UserLeaderboardQuery>,
+): Promise<z.infer<typeof UserLeaderboardResponseWithHistory>> {
+  const config = await configurationOf(scope)
+  const today = localDay(scope.now, offsetMinutes(user.profile.tz ?? 'UTC', scope.now))
+  const run = runAsked(board, query.run, today)
+  const { rank, value, history } = await asked(scope, board, PlaceReply, (object) =>
+    object.place({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      run: run.start,
+      userId: user.id,
+      iid: user.iid,
+      numEvents: query.numEvents,
+    }),
+  )
+  return {
+    ...leaderboardFields(config, board, scope.now),
+    rank,
+    value,
+    history: history.map(({ day, ...rest }) => {
+      const date = dateOf(day)
+      return { date, timestamp: iso(utcMidnight(date)), ...rest }
+    }),
+  }
+}
+
+/** The run that holds the date, or, without one, the run of today: the first one before it, the last one after it (L2). */
+function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number): Run {
+  if (date === undefined) return nearestRun(board, Math.min(today, lastDayPlayed(board)))
+  const run = runHolding(board, dayOf(date))
+  if (run === null) throw refusals.noRun(date)
+  return run
+}
+
+/** The UTC day on which a leaderboard was finished by hand; without one, no limit. */
+const lastDayPlayed = ({ finished }: Leaderboard): number =>
+  finished === null ? Number.POSITIVE_INFINITY : localDay(finished, 0)
+
+/** The values that the group must have, in the order of the breakdown; null where any will do; and what is wrong with them (L6). */
+function groupAsked(
+  config: Configuration,
+  board: Leaderboard,
+  filters: ReadonlyMap<string, string> | undefined,
+): { group: (string | null)[]; faults: Fault[] } {
+  // Of a finished leaderboard an attribute may have been deleted: by that nobody can ask any more, and any value will do.
+  const places = board.breakdown.map((id) => config.attributes.find((one) => one.id === id)?.key)
+  const keys = places.filter((key) => key !== undefined)
+  const group = places.map((key) => filters?.get(key ?? '') ?? null)
+  const fault = (message: string) => ({ group, faults: [{ path: 'userAttributes', message }] })
+  if (keys.length === 0) {
+    return filters === undefined
+      ? { group, faults: [] }
+      : fault('this leaderboard has no breakdown, so leave them out')
+  }
+  if (filters === undefined) {
+    return fault(`must name a group of this leaderboard, which is broken down by ${keys.join(', ')}`)
+  }
+  const unknown = [...filters.keys()].filter((key) => !keys.includes(key))
+  if (unknown.length === 0) return { group, faults: [] }
+  return fault(
+    `must not name ${unknown.join(', ')}, since this leaderboard is broken down by ${keys.join(', ')} only`,
+  )
+}
+
+/** Asks the object of a leaderboard; once more, on a new stub, where it could not be reached. Throws 404 where it was deleted since. */
+export async function asked<S extends z.ZodType>(
+  scope: Scope,
+  board: Leaderboard,
+  reply: S,
+  ask: (object: DurableObjectStub<LeaderboardObject>) => Promise<unknown>,
+): Promise<z.output<S>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const answer = await ask(boardObject(scope, board.id))
+      // It was deleted since this request has read the configuration.
+      if (answer === null) throw refusals.notFound(`The leaderboard ${JSON.stringify(board.key)}`)
+      return reply.parse(answer)
+    } catch (error) {
+      if (tries === TRIES || error instanceof z.ZodError || error instanceof Refusal) throw error
+    }
+  }
+}

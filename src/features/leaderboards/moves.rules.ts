@@ -1,0 +1,75 @@
+import type { Leaderboard } from '../../config/configuration.types'
+import { beginsAt } from '../../engine/runs.rules'
+import { civilDate, dayOf } from '../../lib/civil'
+import type { Instant } from '../../lib/clock'
+import { civilDateAt } from '../../lib/zone'
+
+type Status = Leaderboard['status']
+
+/** Today's date in UTC, by which starts and ends are past or future (L7). */
+export const today = (now: Instant) => civilDateAt(now, 0)
+
+/**
+ * The status that a change moves a leaderboard to: the one it names, else scheduled where it sets a start in the future on an inactive
+ * one, else the one that it has (L7).
+ */
+export function statusWanted(
+  from: Status,
+  { status, start }: { status?: Status | undefined; start?: string | undefined },
+  now: Instant,
+): Status {
+  if (status !== undefined) return status
+  return from === 'inactive' && start !== undefined && start > today(now) ? 'scheduled' : from
+}
+
+/**
+ * The leaderboard after a move from the status that it has by now, or why the move is illegal (L7). A move to that status changes
+ * nothing. Finishing by hand is final at once, and the moment is kept.
+ */
+export function moved(board: Leaderboard, from: Status, to: Status, now: Instant): Leaderboard | string {
+  if (from === to) return board
+  const objection = moveObjection(board, from, to, now)
+  if (objection !== null) return objection
+  return { ...board, status: to, finished: to === 'finished' ? now : null }
+}
+
+/** Why a leaderboard can't move from one status to another, or null (L7). */
+function moveObjection(board: Leaderboard, from: Status, to: Status, now: Instant): string | null {
+  if (from === 'finished') {
+    return `The leaderboard is finished for good and can't become ${to}. Create another one instead.`
+  }
+  switch (to) {
+    case 'inactive':
+      return null
+    case 'active':
+      return from === 'scheduled' ? notYet(board) : activationObjection(board, now)
+    case 'scheduled':
+      return from === 'active' ? NOT_BACK : schedulingObjection(board, now)
+    case 'finished':
+      if (from === 'active') return null
+      return from === 'scheduled' ? NOT_BEGUN : finishingObjection(board, now)
+  }
+}
+
+const NOT_BACK =
+  "An active leaderboard can't become scheduled. Make it inactive first, and then set a start in the future."
+const NOT_BEGUN =
+  "A scheduled leaderboard can't be finished, since it has not begun. Make it inactive, or delete it."
+
+const notYet = ({ start }: Leaderboard) =>
+  `A scheduled leaderboard becomes active by itself when its start, ${start}, begins. Wait for that, or make it inactive and set an earlier start.`
+
+function activationObjection({ start }: Leaderboard, now: Instant): string | null {
+  if (now >= beginsAt({ start: dayOf(civilDate(start)) })) return null
+  return `The start, ${start}, is in the future, so the leaderboard can't be active yet. Make it scheduled, and it becomes active by itself.`
+}
+
+function schedulingObjection({ start }: Leaderboard, now: Instant): string | null {
+  if (start > today(now)) return null
+  return `The start, ${start}, is not in the future, so the leaderboard can't be scheduled. Make it active, or set a later start.`
+}
+
+function finishingObjection({ end }: Leaderboard, now: Instant): string | null {
+  if (end !== null && end < today(now)) return null
+  return 'An inactive leaderboard can be finished only when its end is past. Set an end before today, or make it active first.'
+}

@@ -1,0 +1,46 @@
+import { configure, type Decision } from '../../config/configuration.service'
+import type { Configuration } from '../../config/configuration.types'
+import type { TenantDatabase } from '../../db/database'
+import { makeDue } from '../../jobs/due-work.repository'
+import { wake } from '../../jobs/timekeeper.service'
+import type { Instant } from '../../lib/clock'
+import type { Scope } from '../../runtime/context'
+
+/** A change of the configuration, with the ids of the leaderboards whose scores have to follow it. */
+type BoardDecision<T> = Decision<T> & { boards: readonly string[] }
+
+/**
+ * Changes the configuration as `configure` does. The upkeep of leaderboards that the change concerns becomes due in the same batch, and
+ * is begun as soon as that is stored (L3, L7).
+ */
+export async function configureWithUpkeep<T>(
+  scope: Scope,
+  decide: (config: Configuration) => BoardDecision<T> | Promise<BoardDecision<T>>,
+): Promise<T> {
+  const { db, now } = scope
+  const { result, isDue } = await configure(scope, async (config) => {
+    const { boards, statements, ...decision } = await decide(config)
+    const due = boards.map((id) => makeDue(db, 'leaderboard', id, now))
+    return {
+      ...decision,
+      statements: [...statements, ...due],
+      result: { result: decision.result, isDue: due.length > 0 },
+    }
+  })
+  if (isDue) await wake(scope)
+  return result
+}
+
+/**
+ * Makes the upkeep of the boards that rank by streak due: part of the batch that switches the tenant's streaks on or off, so that they learn of
+ * it and tell what it changes (S10, W5).
+ */
+export function streakBoardsDue(
+  db: TenantDatabase,
+  { leaderboards }: Pick<Configuration, 'leaderboards'>,
+  now: Instant,
+): D1PreparedStatement[] {
+  return leaderboards
+    .filter(({ rankBy, status }) => rankBy === 'streak' && (status === 'active' || status === 'scheduled'))
+    .map(({ id }) => makeDue(db, 'leaderboard', id, now))
+}

@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import type { App } from '../../http/app'
+import { mount } from '../../http/mount'
+import { createdSome, ok } from '../../http/operation'
+import { operationsOf, resourceOperations } from '../../http/resource'
+import * as schemas from '../../wire/metric.schemas'
+import { createMetrics, deleteMetrics, findMetric, listMetrics, updateMetrics } from './metrics.service'
+
+const operations = resourceOperations({
+  id: 'admin_metrics',
+  path: '/metrics',
+  one: 'a metric',
+  many: 'metrics',
+  parents: z.object({}),
+  item: schemas.CreatedMetric,
+  list: schemas.ListMetricsResponse,
+  create: schemas.CreateMetricsRequest,
+  created: schemas.CreateMetricsResponse,
+  update: schemas.UpdateMetricsRequest,
+  updated: schemas.UpdateMetricsResponse,
+  deleted: schemas.DeleteMetricsResponse,
+})
+
+/** The operations of this module, in the order of the document. */
+export const metricOperations = operationsOf(operations)
+
+/** Serves the management of metrics. */
+export function metricRoutes(app: App): void {
+  mount(app, operations.list, {}, async (scope, { query }) => ok(await listMetrics(scope, query)))
+  mount(app, operations.create, {}, async (scope, { body }) => createdSome(await createMetrics(scope, body)))
+  mount(app, operations.update, {}, async (scope, { body }) => ok(await updateMetrics(scope, body)))
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteMetrics(scope, query.ids)))
+  mount(
+    app,
+    operations.get,
+    { find: (scope, param) => findMetric(scope, param('id')) },
+    async (_scope, _input, found) => ok(found),
+  )
+}

@@ -1,0 +1,97 @@
+import type * as z from 'zod'
+import { configurationOf, configure } from '../../config/configuration.service'
+import { type Metric, MOST_RESOURCES } from '../../config/configuration.types'
+import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../../config/drafts.rules'
+import { newId } from '../../lib/new-id'
+import type { Scope } from '../../runtime/context'
+import type {
+  CreatedMetric,
+  CreateMetricRequestItem,
+  UpdateMetricRequestItem,
+} from '../../wire/metric.schemas'
+import { configureWithUpkeep } from '../leaderboards/upkeep.service'
+import { retitledTriggers } from '../points/triggers/triggers.service'
+import { storeMetrics } from './metrics.repository'
+
+/** What issues call a metric. */
+const WHAT = 'a metric'
+
+/** A metric as the admin interface serves it. */
+function metricAnswer({ id, name, key, unitType, units }: Metric): z.infer<typeof CreatedMetric> {
+  return { id, name, key, unitType, units }
+}
+
+/** A page of the tenant's metrics, oldest first (G7). */
+export async function listMetrics(scope: Scope, query: { limit: number; skip: number }) {
+  const { metrics } = await configurationOf(scope)
+  return page(metrics, query).map(metricAnswer)
+}
+
+/** A metric. Throws 404 where there is none of this id. */
+export async function findMetric(scope: Scope, id: string) {
+  const { metrics } = await configurationOf(scope)
+  return metricAnswer(byId(metrics, id, 'This metric'))
+}
+
+/** Creates metrics; a key that another one has is an issue (G5, G7). */
+export function createMetrics(scope: Scope, items: readonly z.output<typeof CreateMetricRequestItem>[]) {
+  const { now } = scope
+  return configure(scope, (config) => {
+    const draft = new Draft(config.metrics)
+    const { created, issues } = createEach(draft, items, ({ name, key, unitType, units = '' }) => {
+      if (draft.list.some((other) => other.key === key)) {
+        return `The key "${key}" is taken by another metric. Choose another key.`
+      }
+      if (draft.list.length >= MOST_RESOURCES) {
+        return `There are ${MOST_RESOURCES} metrics, which is the most. Delete one first.`
+      }
+      return { id: newId(now), created: now, updated: now, key, name, unitType, units }
+    })
+    return {
+      statements: storeMetrics(scope, draft),
+      result: { created: created.map(metricAnswer), issues },
+    }
+  })
+}
+
+/** Changes metrics. The triggers of a renamed one are shown by its new name from then on (P10). */
+export function updateMetrics(scope: Scope, items: readonly z.output<typeof UpdateMetricRequestItem>[]) {
+  return configure(scope, (config) => {
+    const draft = new Draft(config.metrics)
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, change) =>
+      revised(before, changed(before, change), scope.now),
+    )
+    const renamed = draft.changed.filter(
+      ({ id, name }) => !config.metrics.some((metric) => metric.id === id && metric.name === name),
+    )
+    const statements = [
+      ...storeMetrics(scope, draft),
+      ...renamed.flatMap((metric) => retitledTriggers(scope, config, metric)),
+    ]
+    return { statements, result: { updated: updated.map(metricAnswer), issues } }
+  })
+}
+
+function changed(
+  metric: Metric,
+  { name, unitType, units }: Omit<z.output<typeof UpdateMetricRequestItem>, 'id'>,
+): Metric {
+  return {
+    ...metric,
+    name: name ?? metric.name,
+    unitType: unitType ?? metric.unitType,
+    units: units ?? metric.units,
+  }
+}
+
+/** Deletes metrics, with their triggers and leaderboards (G9). */
+export function deleteMetrics(scope: Scope, ids: readonly string[]) {
+  return configureWithUpkeep(scope, (config) => {
+    const draft = new Draft(config.metrics)
+    const result = deleteEach(draft, ids, WHAT)
+    const boards = config.leaderboards.filter(
+      ({ metricId }) => metricId !== null && draft.removed.includes(metricId),
+    )
+    return { statements: storeMetrics(scope, draft), boards: boards.map(({ id }) => id), result }
+  })
+}

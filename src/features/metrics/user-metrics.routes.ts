@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import type { App } from '../../http/app'
+import { UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { SummaryQuery } from '../../http/queries'
+import type { Scope } from '../../runtime/context'
+import { findUser } from '../../store/find-user.service'
+import { EventSummaryResponse, MetricResponse, MetricsResponse } from '../../wire/metric.schemas'
+import { allUserMetrics, findUserMetric, metricSummary, userMetricAnswer } from './user-metrics.service'
+
+const params = z.object({ id: UserId, key: z.string() })
+
+export const usersAllMetrics = operation({
+  id: 'users_all_metrics',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/metrics',
+  summary: "Get a user's totals in all metrics",
+  params: z.object({ id: UserId }),
+  answers: { 200: { description: 'Every metric, in order of creation.', body: MetricsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const usersSingleMetric = operation({
+  id: 'users_single_metric',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/metrics/{key}',
+  summary: "Get a user's total in a metric",
+  params,
+  answers: { 200: { description: 'The metric as it stands for the user.', body: MetricResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const usersMetricEventSummary = operation({
+  id: 'users_metric_event_summary',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/metrics/{key}/event-summary',
+  summary: "Get the changes of a user's metric by day, week or month",
+  params,
+  query: SummaryQuery,
+  answers: { 200: { description: 'The buckets, oldest first.', body: EventSummaryResponse } },
+  refuses: [403, 404, 422],
+})
+
+/** Serves what became of a user's events: totals and summaries by metric. */
+export function userMetricRoutes(app: App): void {
+  const subject = (_json: unknown, param: (name: string) => string) => param('id')
+  const find = (scope: Scope, param: (name: string) => string) =>
+    findUserMetric(scope, param('id'), param('key'))
+  mount(
+    app,
+    usersAllMetrics,
+    { subject, find: (scope, param) => findUser(scope, param('id')) },
+    async (scope, _input, user) => ok(await allUserMetrics(scope, user)),
+  )
+  mount(app, usersSingleMetric, { subject, find }, async (scope, _input, found) =>
+    ok(await userMetricAnswer(scope, found)),
+  )
+  mount(app, usersMetricEventSummary, { subject, find }, async (scope, { query }, found) =>
+    ok(await metricSummary(scope, found, query)),
+  )
+}

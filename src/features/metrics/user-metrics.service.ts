@@ -1,0 +1,79 @@
+import type * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import {
+  type Achievement,
+  type Configuration,
+  type Metric,
+  metricByKey,
+} from '../../config/configuration.types'
+import { NEW_COUNTER } from '../../engine/metrics.rules'
+import type { UserState } from '../../engine/state.types'
+import { type SummaryRange, summarise } from '../../lib/buckets'
+import { fromMicros, MICROS_PER_UNIT } from '../../lib/decimal'
+import { refusals } from '../../lib/errors'
+import type { Scope } from '../../runtime/context'
+import { findUser } from '../../store/find-user.service'
+import type { EventSummaryResponse, MetricResponse } from '../../wire/metric.schemas'
+import { userAchievementAnswer } from '../../wire/presenters/achievement.presenter'
+import { visibleTo } from '../achievements/achievements.service'
+import { readDaySums } from '../summaries/day-sums.service'
+
+/** A user and the metric that is asked about. */
+export type UserMetric = { user: UserState; metric: Metric }
+
+/** A user and one of the metrics by its key. Throws 404 where either does not exist. */
+export async function findUserMetric(scope: Scope, userId: string, key: string): Promise<UserMetric> {
+  const user = await findUser(scope, userId)
+  const metric = metricByKey(await configurationOf(scope), key)
+  if (metric === undefined) throw refusals.notFound(`The metric ${JSON.stringify(key)}`)
+  return { user, metric }
+}
+
+/** Every metric as it stands for a user, in order of creation, with 0 where it was never used (A6). */
+export async function allUserMetrics(scope: Scope, user: UserState) {
+  const config = await configurationOf(scope)
+  const achievements = visibleTo(config, user)
+  return config.metrics.map((metric) => answerOf(config, { user, metric }, achievements))
+}
+
+/** A metric as it stands for a user. */
+export async function userMetricAnswer(scope: Scope, found: UserMetric) {
+  const config = await configurationOf(scope)
+  return answerOf(config, found, visibleTo(config, found.user))
+}
+
+/** A metric as it stands for a user, with those of the visible achievements that it triggers (A6). */
+function answerOf(
+  config: Configuration,
+  { user, metric }: UserMetric,
+  visible: readonly Achievement[],
+): z.infer<typeof MetricResponse> {
+  const { id, key, name } = metric
+  return {
+    id,
+    key,
+    name,
+    status: 'active',
+    current: fromMicros(totalOf({ user, metric })),
+    achievements: visible
+      .filter(({ metricId }) => metricId === id)
+      .map((one) => userAchievementAnswer(config, one, user.achievements.get(one.id))),
+  }
+}
+
+/** The changes of a user's metric in buckets of local days, as they were stored (P12, E8). */
+export async function metricSummary(
+  scope: Scope,
+  { user, metric }: UserMetric,
+  range: SummaryRange,
+): Promise<z.infer<typeof EventSummaryResponse>> {
+  const sums = await readDaySums(scope, user, { log: 'events', id: metric.id }, range)
+  // A change may be beyond what Micros hold, from one end of E1's bounds to the other; nothing is added to it any more.
+  return summarise(sums.days, range, sums.total).map(({ date, total, change }) => ({
+    date,
+    total: total / MICROS_PER_UNIT,
+    change: change / MICROS_PER_UNIT,
+  }))
+}
+
+const totalOf = ({ user, metric }: UserMetric) => (user.metrics.get(metric.id) ?? NEW_COUNTER).total

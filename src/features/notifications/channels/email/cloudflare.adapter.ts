@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import type { EmailPort } from './email.types'
+
+/** Of these nothing was sent, and later it may be. */
+const LATER = ['E_RATE_LIMIT_EXCEEDED', 'E_DAILY_LIMIT_EXCEEDED']
+const ERROR_MAX = 300
+
+const Coded = z.object({ code: z.string() })
+
+/**
+ * Sends by Cloudflare's `send_email` binding. It takes no key to know an email by again, so that one whose end is unknown is given up
+ * rather than sent twice.
+ */
+export function cloudflareEmail(binding: SendEmail): EmailPort {
+  return {
+    mayRepeat: false,
+    async send({ from, to, subject, html, text, headers }) {
+      try {
+        await binding.send({ from: sender(from), to, subject, html, text, headers: { ...headers } })
+        return { kind: 'delivered', status: null }
+      } catch (error) {
+        const { data } = Coded.safeParse(error)
+        const said = error instanceof Error ? error.message : String(error)
+        const told = `${data === undefined ? '' : `${data.code}: `}${said}`.slice(0, ERROR_MAX)
+        const kind = LATER.includes(data?.code ?? '') ? 'failed' : 'refused'
+        return { kind, status: null, error: told }
+      }
+    },
+  }
+}
+
+/** `Ada <ada@example.com>`, or the address alone. */
+function sender(from: string): string | EmailAddress {
+  const named = /^\s*(?:"([^"]*)"|([^<]*?))\s*<([^<>]+)>\s*$/.exec(from)
+  const name = named?.[1] ?? named?.[2] ?? ''
+  return named === null ? from.trim() : name === '' ? (named[3] ?? '') : { name, email: named[3] ?? '' }
+}

@@ -1,0 +1,176 @@
+import type { Attempt, Carried, Carrier } from '../../../delivery/queue.messages'
+import type { UserState } from '../../../engine/state.types'
+import { dayIn } from '../../../engine/streaks/streaks.rules'
+import type { Instant } from '../../../lib/clock'
+import type { TenantContext } from '../../../runtime/context'
+import { removeDeviceTokens } from '../../../store/devices.repository'
+import type { Channel } from '../notifications.types'
+import { readUsers } from '../schedule/schedule.repository'
+import { textOfHtml } from '../templates/plain-text.rules'
+import { isReachable } from '../templates/templates.rules'
+import { cloudflareEmail } from './email/cloudflare.adapter'
+import type { EmailPort } from './email/email.types'
+import { resendEmail } from './email/resend.adapter'
+import { type Notification, notificationIn, type PushNotification } from './notification.messages'
+import { passesOf } from './push/access-tokens.cache'
+import { apnsPush } from './push/apns.adapter'
+import { expoPush } from './push/expo.adapter'
+import { fcmPush } from './push/fcm.adapter'
+import { type PushPort, type PushResult, providerOf } from './push/push.types'
+
+/** There is no provider (N4). */
+const UNSENT: Attempt = { kind: 'unsent', error: 'unsent: no provider' }
+const UNREAD: Attempt = { kind: 'failed', status: null, error: 'the user could not be read' }
+
+const UNWANTED = 'the user does not want this any more'
+const NO_DEVICE = 'the user has none of these devices any more'
+
+/** How a tenant's notifications are carried, by the providers that the deployment's variables name at present (N4). */
+export function notificationCarrier(context: TenantContext, channel: Channel): Carrier {
+  const email = channel === 'email' ? emailPort(context) : null
+  return {
+    // A push message that comes twice takes its own place on most devices, and else is seen twice; an email must not be.
+    mayRepeat: channel === 'push' || email?.mayRepeat === true,
+    async attempt(letter, now) {
+      const notification = notificationIn(letter)
+      const { fault, title, body, headers } = notification
+      if (fault !== undefined) return refused(fault)
+      const user = await presentUser(context, notification)
+      if (user === 'unread') return UNREAD
+      if (user === null) return refused('the user is gone')
+      const objection = objectionTo(notification, letter, user, now)
+      if (objection !== null) return refused(objection)
+      if (notification.channel === 'push') {
+        const tokens = notification.tokens.filter((token) => user.profile.deviceTokens?.includes(token))
+        return pushed(context, letter, { ...notification, tokens })
+      }
+      const from = context.variables.EMAIL_FROM
+      if (email === null || from === undefined) return UNSENT
+      const to = user.profile.email ?? notification.to
+      return email.send({
+        id: letter.id,
+        from,
+        to,
+        subject: title,
+        html: body,
+        text: textOfHtml(body),
+        headers,
+      })
+    },
+  }
+}
+
+const refused = (error: string): Attempt => ({ kind: 'refused', status: null, error })
+
+/**
+ * The user as they are now: much may have changed in the hours for which a letter is tried. Null where they were erased, whoever has their id
+ * now. Nothing was sent where that can't be known, so that even an email is tried again then.
+ */
+async function presentUser(
+  { db }: TenantContext,
+  { userId, iid }: Notification,
+): Promise<UserState | null | 'unread'> {
+  try {
+    const {
+      users: [user],
+    } = await readUsers(db, [userId])
+    return user?.iid === iid ? user : null
+  } catch (error) {
+    console.error(JSON.stringify({ level: 'error', tenant: db.tenantId, error: String(error) }))
+    return 'unread'
+  }
+}
+
+/** Why a letter is not sent to a user any more; null where it may be (N1, N2, U8). */
+function objectionTo(
+  notification: Notification,
+  { at }: Carried,
+  user: UserState,
+  now: Instant,
+): string | null {
+  const { type, channel } = notification
+  if (!isReachable(user, type, channel)) return UNWANTED
+  const { tz, deviceTokens } = user.profile
+  // On another day nothing can be done for the streak any more.
+  if (type === 'streak_reminder' && dayIn(tz, now) !== dayIn(tz, at)) return 'too late'
+  if (notification.channel === 'email') return null
+  return notification.tokens.some((token) => deviceTokens?.includes(token)) ? null : NO_DEVICE
+}
+
+function emailPort({ env, variables }: TenantContext): EmailPort | null {
+  const { RESEND_API_KEY: key, RESEND_URL: url } = variables
+  if (key !== undefined) return resendEmail({ key, url })
+  return env.EMAIL === undefined ? null : cloudflareEmail(env.EMAIL)
+}
+
+function pushPort(
+  { variables, instance }: TenantContext,
+  provider: ReturnType<typeof providerOf>,
+): PushPort | null {
+  const passes = passesOf(instance)
+  switch (provider) {
+    case 'expo': {
+      const { EXPO_ACCESS_TOKEN: accessToken, EXPO_URL: url } = variables
+      if (accessToken === undefined && url === undefined) return null
+      return expoPush({ url: url ?? 'https://exp.host', accessToken })
+    }
+    case 'apns': {
+      const { APNS_URL: url, APNS_KEY: key, APNS_KEY_ID: keyId } = variables
+      const { APNS_TEAM_ID: teamId, APNS_TOPIC: topic } = variables
+      if (key === undefined || keyId === undefined || teamId === undefined || topic === undefined) return null
+      return apnsPush({ url, key, keyId, teamId, topic }, passes)
+    }
+    case 'fcm': {
+      const { FCM_SERVICE_ACCOUNT: account, FCM_URL: url } = variables
+      return account === undefined ? null : fcmPush({ url, account }, passes)
+    }
+  }
+}
+
+/** What came of one device's message; null where its provider is not configured. */
+type Sent = { token: string; result: PushResult | null }
+
+/** Sends to all devices that a letter has yet to reach. Those of whom a provider says that they are gone are forgotten (N6). */
+async function pushed(
+  context: TenantContext,
+  { id }: Carried,
+  notification: PushNotification,
+): Promise<Attempt> {
+  const { title, body, tokens, userId, iid } = notification
+  const sent = await Promise.all(
+    (['expo', 'apns', 'fcm'] as const).map(async (provider): Promise<Sent[]> => {
+      const own = tokens.filter((token) => providerOf(token) === provider)
+      const port = own.length === 0 ? null : pushPort(context, provider)
+      const results = port === null ? [] : await port.send({ id, title, body }, own)
+      return own.map((token, index) => ({ token, result: results[index] ?? null }))
+    }),
+  )
+  const all = sent.flat()
+  const gone = all.filter(({ result }) => result?.kind === 'gone').map(({ token }) => token)
+  if (gone.length > 0) await removeDeviceTokens(context.db, { userId, iid }, gone)
+  return attemptOf(notification, all)
+}
+
+/** One device is enough for a letter to be delivered; it is carried on to those alone that may be reached later. */
+function attemptOf(notification: PushNotification, all: readonly Sent[]): Attempt {
+  const results = all.flatMap(({ result }) => result ?? [])
+  const taken = notification.taken + results.filter(({ kind }) => kind === 'taken').length
+  const failed = all.flatMap(({ token, result }) => (result?.kind === 'failed' ? [{ token, result }] : []))
+  const [first] = failed
+  if (first !== undefined) {
+    const waits = failed.flatMap(({ result }) => result.retryAfter ?? [])
+    const rest: PushNotification = { ...notification, tokens: failed.map(({ token }) => token), taken }
+    return {
+      kind: 'failed',
+      status: first.result.status,
+      error: first.result.error,
+      ...(waits.length > 0 && { retryAfter: Math.max(...waits) }),
+      body: JSON.stringify(rest),
+    }
+  }
+  if (taken > 0)
+    return { kind: 'delivered', status: results.find(({ kind }) => kind === 'taken')?.status ?? null }
+  const refused = results.find((result) => result.kind === 'refused' || result.kind === 'gone')
+  if (results.length < all.length || refused === undefined || !('error' in refused)) return UNSENT
+  return { kind: 'refused', status: refused.status, error: refused.error }
+}

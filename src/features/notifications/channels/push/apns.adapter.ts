@@ -1,0 +1,85 @@
+import { importPKCS8, SignJWT } from 'jose'
+import { v5 } from 'uuid'
+import * as z from 'zod'
+import { ask, type Reply, type Silence } from '../provider.client'
+import { entrance, inSeconds, type PassCache, seconds } from './access-tokens.cache'
+import type { Push, PushPort, PushResult } from './push.types'
+
+export type ApnsSettings = {
+  url: string
+  /** The text of the .p8 file. */
+  key: string
+  keyId: string
+  teamId: string
+  topic: string
+  patience?: number
+}
+
+/** Apple takes a token for an hour, and none that is younger than 20 minutes in the place of another. */
+const PASS_SECONDS = 50 * 60
+const GONE = ['BadDeviceToken', 'Unregistered', 'ExpiredToken']
+const EXPIRED = 'ExpiredProviderToken'
+
+const Refused = z.object({ reason: z.string().max(100) })
+
+/** Sends by Apple's push service, with a token that is kept for 50 minutes. */
+export function apnsPush(settings: ApnsSettings, passes: PassCache): PushPort {
+  const { url, key, keyId, teamId, topic, patience } = settings
+  const name = `apns ${url} ${teamId} ${keyId}`
+
+  const sign = async () => {
+    const signer = await importPKCS8(key.replaceAll('\\n', '\n'), 'ES256')
+    const jwt = new SignJWT().setProtectedHeader({ alg: 'ES256', kid: keyId })
+    const token = await jwt.setIssuer(teamId).setIssuedAt(seconds()).sign(signer)
+    return { token, until: inSeconds(PASS_SECONDS) }
+  }
+
+  const post = ({ id, title, body }: Push, device: string, pass: string) => {
+    const headers = {
+      authorization: `bearer ${pass}`,
+      'content-type': 'application/json',
+      'apns-topic': topic,
+      'apns-push-type': 'alert',
+      'apns-priority': '10',
+      'apns-id': v5(device, id),
+      // One that comes again takes the place of the first.
+      'apns-collapse-id': id,
+    }
+    const payload = { aps: { alert: { title, body }, sound: 'default' } }
+    return ask(`${url}/3/device/${device}`, { headers, body: JSON.stringify(payload) }, patience)
+  }
+
+  return {
+    send(push, tokens) {
+      const { pass, another } = entrance(passes, name, sign)
+      return Promise.all(
+        tokens.map(async (device): Promise<PushResult> => {
+          try {
+            const token = await pass()
+            const reply = await post(push, device, token)
+            const isExpired = 'status' in reply && reasonOf(reply) === EXPIRED
+            return resultOf(isExpired ? await post(push, device, await another(token)) : reply)
+          } catch {
+            // What jose says could quote the key.
+            return { kind: 'failed', status: null, error: 'APNS_KEY is not the text of a .p8 key' }
+          }
+        }),
+      )
+    },
+  }
+}
+
+const reasonOf = ({ json }: Reply): string => Refused.safeParse(json).data?.reason ?? ''
+
+function resultOf(reply: Reply | Silence): PushResult {
+  if ('error' in reply) return { kind: 'failed', status: null, ...reply }
+  const { status, retryAfter } = reply
+  if (status === 200) return { kind: 'taken', status }
+  const reason = reasonOf(reply)
+  const error = reason === '' ? `answered ${status}` : reason
+  if (status === 410 || (status === 400 && GONE.includes(reason))) return { kind: 'gone', status, error }
+  // 403 tells of the key, which may be mended.
+  const isFinal = status >= 400 && status < 500 && ![403, 408, 429].includes(status)
+  if (isFinal) return { kind: 'refused', status, error }
+  return { kind: 'failed', status, error, ...(retryAfter !== undefined && { retryAfter }) }
+}

@@ -1,0 +1,113 @@
+import type * as z from 'zod'
+import { LogReply, MomentReply, type Place } from '../../delivery/queue.messages'
+import { courierOf } from '../../delivery/queue.service'
+import { instant, iso } from '../../lib/clock'
+import type { Scope, TenantContext } from '../../runtime/context'
+import { notificationIn } from './channels/notification.messages'
+import type { NotificationLogEntry } from './notifications.schemas'
+import type { Channel } from './notifications.types'
+
+type Entry = z.infer<typeof NotificationLogEntry>
+
+/** A letter as its courier tells of it. */
+type Carried = z.output<typeof LogReply>['letters'][number]
+
+const CHANNELS = ['email', 'push'] as const
+
+const courier = (context: TenantContext, kind: Channel) =>
+  courierOf(context, { kind, tenantId: context.db.tenantId })
+
+/** The letters of a channel after the newest so many, newest first, at most so many; as many at a time as a call has room for. */
+async function* carried(context: TenantContext, channel: Channel, page: Page): AsyncGenerator<Carried> {
+  let { skip, limit } = page
+  let before: Place | null = null
+  for (;;) {
+    const request: { limit: number; skip: number; before: Place | null } = { limit, skip, before }
+    const { letters, hasMore } = LogReply.parse(await courier(context, channel).log(request))
+    yield* letters
+    if (!hasMore) return
+    limit -= letters.length
+    skip = 0
+    before = letters.at(-1)?.place ?? null
+  }
+}
+
+type Page = { limit: number; skip: number }
+
+/** A page of what users were told, by both channels, newest first (N4). Letters are read as they are needed, since a page may be long. */
+export async function* readLog(scope: Scope, { limit, skip }: Page): AsyncGenerator<Entry[]> {
+  const places = await placesAfter(scope, skip)
+  if (places === null) return
+  const [email, push] = CHANNELS.map((channel) => carried(scope, channel, { limit, skip: places[channel] }))
+  if (email === undefined || push === undefined) return
+  let [first, second] = [await next(email), await next(push)]
+  for (let left = limit; ; left -= 1) {
+    const isEmail = isAhead(first?.place.at, second?.place.at)
+    const letter = isEmail ? first : second
+    if (letter === null) return
+    yield [entryOf(letter)]
+    if (left === 1) return
+    if (isEmail) first = await next(email)
+    else second = await next(push)
+  }
+}
+
+async function next(letters: AsyncGenerator<Carried>): Promise<Carried | null> {
+  const { value, done } = await letters.next()
+  return done ? null : value
+}
+
+/**
+ * How many letters of each channel the newest so many are; null where there are no more. Of two lists in order, the first half of the
+ * one that is ahead there is passed over as a whole, so that few letters are read however many there are.
+ */
+async function placesAfter(scope: Scope, count: number): Promise<{ email: number; push: number } | null> {
+  const places = { email: 0, push: 0 }
+  const momentOf = async (channel: Channel, skip: number) =>
+    MomentReply.parse(await courier(scope, channel).moment({ skip }))
+  let step = Math.ceil(count / 2)
+  for (let left = count; left > 0; ) {
+    step = Math.min(step, Math.ceil(left / 2))
+    const [email, push] = await Promise.all([
+      momentOf('email', places.email + step - 1),
+      momentOf('push', places.push + step - 1),
+    ])
+    if (email === null && push === null) {
+      if (step === 1) return null
+      step = Math.floor(step / 2)
+      continue
+    }
+    places[isAhead(email, push) ? 'email' : 'push'] += step
+    left -= step
+  }
+  return places
+}
+
+/** Whether a letter by email of a moment comes before one by push; of the same moment, it does. Null or undefined: there is none. */
+const isAhead = (email: number | null | undefined, push: number | null | undefined): boolean =>
+  typeof email === 'number' && (typeof push !== 'number' || email >= push)
+
+function entryOf(letter: Carried): Entry {
+  const notification = notificationIn(letter)
+  const { userId, type, channel, title, body, headers, fault } = notification
+  const status = statusOf(letter.status)
+  // Some devices have it, although others could never be reached.
+  const isPartly = notification.channel === 'push' && notification.taken > 0 && status === 'failed'
+  return {
+    id: letter.id,
+    userId,
+    type,
+    channel,
+    status: isPartly ? 'sent' : status,
+    title,
+    body: fault === undefined ? body : `The template could not be rendered. ${fault}.`,
+    headers,
+    created: iso(instant(letter.place.at)),
+  }
+}
+
+function statusOf(status: string): Entry['status'] {
+  if (status === 'pending') return 'pending'
+  if (status === 'delivered') return 'sent'
+  return status.startsWith('unsent') ? 'unsent: no provider' : 'failed'
+}

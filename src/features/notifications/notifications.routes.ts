@@ -1,0 +1,84 @@
+import * as z from 'zod'
+import type { App } from '../../http/app'
+import { Uuid } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { createdSome, ok, operation } from '../../http/operation'
+import { operationsOf, resourceOperations } from '../../http/resource'
+import { listed } from '../../http/stream'
+import { readLog } from './log.service'
+import * as schemas from './notifications.schemas'
+import {
+  createTemplates,
+  deleteTemplates,
+  findTemplate,
+  getTemplate,
+  listTemplates,
+  previewTemplate,
+  updateTemplates,
+} from './templates/templates.service'
+
+const operations = resourceOperations({
+  id: 'admin_notification_templates',
+  path: '/notifications/templates',
+  one: 'a notification template',
+  many: 'notification templates',
+  parents: z.object({}),
+  item: schemas.AdminTemplate,
+  list: schemas.ListTemplatesResponse,
+  create: schemas.CreateTemplatesRequest,
+  created: schemas.CreateTemplatesResponse,
+  update: schemas.UpdateTemplatesRequest,
+  updated: schemas.UpdateTemplatesResponse,
+  deleted: schemas.DeleteTemplatesResponse,
+})
+
+const preview = operation({
+  id: 'admin_notification_templates_preview',
+  surface: 'admin',
+  method: 'post',
+  path: '/notifications/templates/{id}/preview',
+  summary: 'Render a notification template for a user, without sending anything',
+  params: z.object({ id: Uuid }),
+  body: schemas.PreviewTemplateRequest,
+  secret: true,
+  answers: { 200: { description: 'What the user would get.', body: schemas.PreviewTemplateResponse } },
+  refuses: [400, 403, 404, 413, 422],
+})
+
+const log = operation({
+  id: 'admin_notifications_log',
+  surface: 'admin',
+  method: 'get',
+  path: '/notifications/log',
+  summary: 'List what users were told by email and push, newest first',
+  query: schemas.LogQuery,
+  secret: true,
+  answers: { 200: { description: 'The page, newest first.', body: schemas.NotificationLogResponse } },
+  refuses: [403, 422],
+})
+
+/** The operations of this module, in the order of the document. */
+export const notificationOperations = [...operationsOf(operations), preview, log]
+
+/** Serves the management of what users are told (N3, N4). */
+export function notificationRoutes(app: App): void {
+  mount(app, operations.list, {}, async (scope, { query }) => ok(await listTemplates(scope, query)))
+  mount(app, operations.create, {}, async (scope, { body }) =>
+    createdSome(await createTemplates(scope, body)),
+  )
+  mount(app, operations.update, {}, async (scope, { body }) => ok(await updateTemplates(scope, body)))
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteTemplates(scope, query.ids)))
+  mount(
+    app,
+    operations.get,
+    { find: (scope, param) => getTemplate(scope, param('id')) },
+    async (_scope, _input, found) => ok(found),
+  )
+  mount(
+    app,
+    preview,
+    { find: (scope, param) => findTemplate(scope, param('id')) },
+    async (scope, { body }, found) => ok(await previewTemplate(scope, found, body)),
+  )
+  mount(app, log, {}, async (scope, { query }) => ok(await listed(readLog(scope, query))))
+}

@@ -1,0 +1,242 @@
+import type { Configuration } from '../../../config/configuration.types'
+import { guardedStep } from '../../../config/guarded-step.service'
+import { type DueWork, rescheduled } from '../../../jobs/due-work.repository'
+import type { Job } from '../../../jobs/job.types'
+import { type Instant, instant } from '../../../lib/clock'
+import { periodStart } from '../../../lib/periods'
+import { canonicalZone } from '../../../lib/zone'
+import { UTC } from '../../../outbox/notifications.rules'
+import { keepParcels } from '../../../outbox/outbox.repository'
+import type { TenantContext } from '../../../runtime/context'
+import { scheduledParcels } from './schedule.messages'
+import {
+  type Candidates,
+  candidatesAfter,
+  type Progress,
+  parseProgress,
+  readUsers,
+  storeProgress,
+  withZones,
+  zonesAfter,
+} from './schedule.repository'
+import {
+  ABSENCES,
+  isEmpty,
+  nextMoment,
+  recapPeriod,
+  type Slot,
+  slotsAt,
+  type Timetable,
+  timetableOf,
+} from './schedule.rules'
+
+/** Users of whom a step looks for zones, and at whom it looks at most; how many it tells something at most. */
+const ZONES_CHUNK = 10_000
+const MOST_LOOKED_AT = 10_000
+const FIRST_LOOK = 1_000
+const MOST_TOLD = 500
+const LEAST_TOLD = 10
+/** Characters of templates that a step fills in at most, so that all its letters have room in one isolate, several times over. */
+const MOST_WRITTEN = 4_000_000
+/** Moments for which a step looks for candidates at once, where there are few users. */
+const MOST_MOMENTS = 32
+
+const DAY = 86_400_000
+
+/** No zone is known yet, and no user was asked for theirs. */
+const LOOKING = { zones: [], aliases: [], found: '' }
+
+/** What a step stores. */
+type Stored = { statements: readonly D1PreparedStatement[] }
+
+/**
+ * Does one step of telling users what comes at a time of their day (N2): so many users at a moment that has come, in one guarded batch of
+ * outbox and progress. Where somebody else did the step, or the configuration moved, nothing happens. `until` is up to when work is done, `next`
+ * when other work is due that has its turn first, if any is by then.
+ */
+export function scheduleStep(
+  context: TenantContext,
+  work: DueWork,
+  until: Instant,
+  next: Instant | null,
+): Promise<void> {
+  const by = next === null ? until : instant(Math.min(until, next - 1))
+  return guardedStep(context, work, async (config) => {
+    const { statements } = await step(context, config, work, { until, by })
+    return statements
+  })
+}
+
+async function step(
+  context: TenantContext,
+  config: Configuration,
+  work: DueWork,
+  { until, by }: { until: Instant; by: Instant },
+): Promise<Stored> {
+  const { db } = context
+  const timetable = timetableOf(config)
+  if (isEmpty(timetable)) return { statements: [rescheduled(db, work, null)] }
+  const progress = parseProgress(work.progress)
+  if (progress === null || progress.through > until) {
+    // From here on new zones are noted, so none is missed among those that are looked for. Where the clock went back, all begins anew.
+    const begun = { ...LOOKING, looked: work.dueAt, through: work.dueAt, since: {}, pass: null }
+    return { statements: [storeProgress(db, begun, work.dueAt)] }
+  }
+  if (progress.found !== null) return findZones(context, progress, timetable, progress.found)
+  if (progress.pass === null) {
+    const at = momentAfter(timetable, progress)
+    if (at === null) return { statements: [rescheduled(db, work, null)] }
+    // What falls due before has its turn first.
+    if (at > work.dueAt) return { statements: [storeProgress(db, progress, at)] }
+    return begin(context, config, progress, at, by)
+  }
+  return goOn(context, config, { ...progress, pass: progress.pass })
+}
+
+/** Where something may be told: users without a zone are in UTC. */
+const zonesOf = ({ zones }: Progress) => [...new Set([UTC, ...zones])]
+/** All names that users have for the zones of these slots. */
+const namesOf = ({ aliases }: Progress, slots: readonly Slot[]) => {
+  const zones = new Set(slots.map(({ zone }) => zone))
+  return [...zones, ...aliases.filter((name) => zones.has(canonicalZone(name)))]
+}
+const momentAfter = (timetable: Timetable, progress: Progress) =>
+  nextMoment(timetable, zonesOf(progress), progress.through)
+
+async function findZones(
+  { db }: TenantContext,
+  progress: Progress,
+  timetable: Timetable,
+  after: string,
+): Promise<Stored> {
+  const { zones, last } = await zonesAfter(db, after, ZONES_CHUNK)
+  const known = [...progress.zones, ...progress.aliases, ...zones]
+  const next = { ...withZones(progress, known), found: last }
+  const dueAt = last === null ? (momentAfter(timetable, next) ?? next.through) : next.through
+  return { statements: [storeProgress(db, next, dueAt)] }
+}
+
+/** Users that were looked at for a moment: candidates, and the last of them, null at the end. */
+type Look = { at: Instant; slots: readonly Slot[]; ids: readonly string[]; last: string | null }
+
+/** Begins a pass: at the first moment that has come, and where all users are looked at in one go, at the first at which there are candidates. */
+async function begin(
+  context: TenantContext,
+  config: Configuration,
+  progress: Progress,
+  first: Instant,
+  by: Instant,
+): Promise<Stored> {
+  const timetable = timetableOf(config)
+  const zones = zonesOf(progress)
+  const moments = [first]
+  for (let at: Instant | null = first; moments.length < MOST_MOMENTS; moments.push(at)) {
+    at = nextMoment(timetable, zones, at)
+    if (at === null || at > by) break
+  }
+  const slots = moments.map((at) => slotsAt(timetable, zones, at, progress.since))
+  const questions = slots.map((some) => candidatesOf(timetable, some, namesOf(progress, some)))
+  const looks = await candidatesAfter(
+    context.db,
+    '',
+    { limit: FIRST_LOOK, most: mostTold(config) + 1 },
+    questions,
+  )
+  const found = looks.findIndex(({ ids, last }) => ids.length > 0 || last !== null)
+  const n = found === -1 ? moments.length - 1 : found
+  const [before, due] = [moments[n - 1], moments[n]]
+  if (found > 0 && before !== undefined && due !== undefined) {
+    // Nothing was to be told until then; that it is told in its turn, this ends here.
+    return { statements: [storeProgress(context.db, { ...progress, through: before }, due)] }
+  }
+  const at = moments[n] ?? first
+  const look = { at, slots: slots[n] ?? [], ids: looks[n]?.ids ?? [], last: looks[n]?.last ?? null }
+  return tell(context, config, { ...progress, pass: { at, after: '', size: FIRST_LOOK } }, look)
+}
+
+/** Goes on with a pass. */
+async function goOn(context: TenantContext, config: Configuration, progress: UnderWay): Promise<Stored> {
+  const { at, after, size } = progress.pass
+  const timetable = timetableOf(config)
+  const slots = slotsAt(timetable, zonesOf(progress), at, progress.since)
+  const [look] = await candidatesAfter(context.db, after, { limit: size, most: mostTold(config) + 1 }, [
+    candidatesOf(timetable, slots, namesOf(progress, slots)),
+  ])
+  return tell(context, config, progress, { at, slots, ids: look?.ids ?? [], last: look?.last ?? null })
+}
+
+type UnderWay = Progress & { pass: NonNullable<Progress['pass']> }
+
+/** Tells the users who were looked at what is due for them. */
+async function tell(
+  context: TenantContext,
+  config: Configuration,
+  progress: UnderWay,
+  { at, slots, ids, last }: Look,
+): Promise<Stored> {
+  const { db } = context
+  const { size } = progress.pass
+  const most = mostTold(config)
+  const { users, covered } = await readUsers(db, ids.slice(0, most))
+  const { parcels, told } = await scheduledParcels(context, config, slots, at, users)
+  // Whoever is left over, for lack of room or since there are too many, has their turn in the next step.
+  const lastTold = told < users.length ? users[told - 1]?.id : ids[covered - 1]
+  const isAll = told === users.length && covered === ids.length
+  const reached = isAll ? last : (lastTold ?? last)
+  const [next, dueAt] =
+    reached === null
+      ? ended(progress, timetableOf(config), at)
+      : [{ ...progress, pass: { at, after: reached, size: sizeAfter(size, ids.length, most) } }, at]
+  return { statements: [...keepParcels(db, parcels), storeProgress(db, next, dueAt)] }
+}
+
+/** The progress at the end of a pass, and when it goes on. Once a day the zones are looked for again, so that those go that nobody is in any more. */
+function ended(progress: Progress, timetable: Timetable, at: Instant): [Progress, Instant] {
+  const next = { ...progress, through: at, pass: null }
+  return at - progress.looked < DAY
+    ? [next, momentAfter(timetable, next) ?? at]
+    : [{ ...next, ...LOOKING, looked: at }, at]
+}
+
+/** How many users a step tells something at most: as many as letters of the longest active template are short of `MOST_WRITTEN`. */
+export function mostTold({ templates }: Pick<Configuration, 'templates'>): number {
+  const lengths = templates.map(({ status, title, body }) =>
+    status === 'active' ? title.length + body.length : 0,
+  )
+  const most = Math.floor(MOST_WRITTEN / Math.max(1, ...lengths))
+  return Math.min(MOST_TOLD, Math.max(LEAST_TOLD, most))
+}
+
+/** How many users to look at next, so that a step tells neither too many something nor looks at too few. */
+function sizeAfter(size: number, found: number, most: number): number {
+  if (found > most) return Math.max(most, Math.floor(size / 2))
+  return found * 4 < most ? Math.min(MOST_LOOKED_AT, size * 2) : size
+}
+
+function candidatesOf(timetable: Timetable, slots: readonly Slot[], zones: readonly string[]): Candidates {
+  const daysOf = (type: Slot['types'][number]) =>
+    slots.filter(({ types }) => types.includes(type)).map(({ day }) => day)
+  const { recap, streak_reminder: reminder } = timetable
+  const recaps = recap === null ? [] : daysOf('recap').map((day) => recapPeriod(day, recap).start)
+  const reminders =
+    reminder === null ? [] : daysOf('streak_reminder').map((day) => periodStart(day, reminder))
+  return {
+    zones,
+    activeDays: [...new Set(daysOf('reactivation'))].flatMap((day) => ABSENCES.map((days) => day - days)),
+    // A traveller's last event may have an earlier date than the one before it.
+    activeFrom: recaps.length === 0 ? null : Math.min(...recaps) - 1,
+    streakBefore: reminders.length === 0 ? null : Math.max(...reminders),
+  }
+}
+
+declare module '../../../jobs/due-kinds.types' {
+  interface DueKinds {
+    schedule: true
+  }
+}
+
+/** What users are told at times of their day (N2). */
+export const scheduleJob: Job = {
+  kind: 'schedule',
+  run: (context, work, { until, next }) => scheduleStep(context, work, until, next),
+}

@@ -1,0 +1,187 @@
+import { readTestClock } from '../../../access/clock.repository'
+import type { Configuration } from '../../../config/configuration.types'
+import type { UserState } from '../../../engine/state.types'
+import { dayIn } from '../../../engine/streaks/streaks.rules'
+import { civilDateOfDay } from '../../../lib/civil'
+import { type Instant, instant } from '../../../lib/clock'
+import { fromMicros, micros } from '../../../lib/decimal'
+import { MOST_AT_ONCE } from '../../../lib/packed'
+import { LAST_DAY } from '../../../lib/periods'
+import { systemNow } from '../../../lib/system-clock'
+import { canonicalZone } from '../../../lib/zone'
+import { UTC } from '../../../outbox/notifications.rules'
+import type { Addressed } from '../../../outbox/outbox.messages'
+import { bytesOfParcels } from '../../../outbox/outbox.repository'
+import type { TenantContext } from '../../../runtime/context'
+import { historyBegins, wholeStreakAnswer } from '../../../wire/presenters/streak.presenter'
+import type { RecapOccasion } from '../notifications.types'
+import type { Due, Occasion } from '../occasions.types'
+import { lettersOf } from '../templates/letters.service'
+import { templatesFor } from '../templates/templates.rules'
+import { isToldByWebhook } from './eligibility.rules'
+import { addressed, messagesOf } from './occasions.service'
+import { activeBetween, gainsBetween, streakPasts } from './schedule.repository'
+import { absence, isInDanger, recapPeriod, type Slot, timetableOf } from './schedule.rules'
+
+/** Periods of a streak's history that a reminder shows, as `GET /users/{id}/streak` does where nothing is said (S6). */
+const HISTORY = 7
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/**
+ * What there is to tell users at a moment, each in parcels of their own: the first so many (`told`) of them, as one batch has room for.
+ */
+export async function scheduledParcels(
+  context: TenantContext,
+  config: Configuration,
+  slots: readonly Slot[],
+  at: Instant,
+  users: readonly UserState[],
+): Promise<{ parcels: Addressed[]; told: number }> {
+  const occasions = await occasionsOf(context, config, slots, at, users)
+  const letters = lettersOf(context, config)
+  const parcels: Addressed[] = []
+  let bytes = 0
+  for (const [told, user] of users.entries()) {
+    if (bytes > MOST_AT_ONCE) return { parcels, told }
+    const dues = occasions.get(user.iid) ?? []
+    const messages = (await Promise.all(dues.map((due) => messagesOf(letters, config, user, due)))).flat()
+    const own = addressed(user, at, user.iid, messages)
+    parcels.push(...own)
+    bytes += bytesOfParcels(own)
+  }
+  return { parcels, told: users.length }
+}
+
+/** A user, and what comes at the moment in the user's zone. */
+type Placed = { user: UserState; slot: Slot }
+type Found = { placed: Placed; occasion: Occasion }
+
+/** What is due for users at a moment, by our own ids (N2). */
+async function occasionsOf(
+  context: TenantContext,
+  config: Configuration,
+  slots: readonly Slot[],
+  at: Instant,
+  users: readonly UserState[],
+): Promise<ReadonlyMap<string, Due[]>> {
+  const placed = users.flatMap((user) => {
+    const slot = slots.find(({ zone }) => zone === canonicalZone(user.profile.tz ?? UTC))
+    return slot === undefined ? [] : [{ user, slot }]
+  })
+  const having = (type: Slot['types'][number]) => placed.filter(({ slot }) => slot.types.includes(type))
+  const found = [
+    ...reactivations(having('reactivation')),
+    ...(await recaps(context, config, having('recap'))),
+    ...(await reminders(context, config, at, having('streak_reminder'))),
+  ]
+  const dues = found.map(({ placed: { user, slot }, occasion }) => {
+    // The same whatever the zone, so that somebody who comes to a date again is not told again.
+    const named = instant(Math.min(slot.day, LAST_DAY) * DAY + slot.hour * HOUR)
+    return { iid: user.iid, due: { occasion, at, name: civilDateOfDay(slot.day), named } }
+  })
+  const byUser = Map.groupBy(dues, ({ iid }) => iid)
+  return new Map([...byUser].map(([iid, list]) => [iid, list.map(({ due }) => due)]))
+}
+
+function reactivations(all: readonly Placed[]): Found[] {
+  return all.flatMap((placed) => {
+    const found = absence(placed.user.activeDay, placed.slot.day)
+    if (found === null) return []
+    const told = { messageNumber: found.number, daysSinceLastActive: found.days }
+    return [{ placed, occasion: { told: { type: 'reactivation', ...told } } }]
+  })
+}
+
+async function recaps(
+  { db }: TenantContext,
+  config: Configuration,
+  all: readonly Placed[],
+): Promise<Found[]> {
+  const rhythm = timetableOf(config).recap
+  const [first] = all
+  if ((rhythm !== 'weekly' && rhythm !== 'monthly') || first === undefined) return []
+  // Mondays and first days are of one date all over the world, at one moment.
+  const period = recapPeriod(first.slot.day, rhythm)
+  const isSure = ({ activeDay }: UserState) =>
+    activeDay !== null && activeDay >= period.start && activeDay <= period.end
+  const unsure = all.filter(({ user }) => !isSure(user) && (user.activeDay ?? 0) >= period.start - 1)
+  const active = await activeBetween(
+    db,
+    unsure.map(({ user }) => user),
+    period,
+  )
+  const had = all.filter(({ user }) => isSure(user) || active.has(user.iid))
+  const gains = await gainsOf(db, config, had, period)
+  const common = {
+    type: 'recap' as const,
+    frequency: rhythm,
+    periodStart: civilDateOfDay(period.start),
+    periodEnd: civilDateOfDay(period.end),
+  }
+  return had.map((placed) => {
+    const { metrics, points } = gains(placed.user)
+    return { placed, occasion: { told: { ...common, metrics, points } } }
+  })
+}
+
+type Gains = Pick<RecapOccasion, 'metrics' | 'points'>
+
+/** What users have gained in a period, and what they had at its end; nothing is asked for where no template shows it. */
+async function gainsOf(
+  db: TenantContext['db'],
+  config: Configuration,
+  placed: readonly Placed[],
+  period: { start: number; end: number },
+): Promise<(user: UserState) => Gains> {
+  const people = placed.map(({ user }) => user)
+  const isShown = people.some((user) => templatesFor(config, user, 'recap').length > 0)
+  const { metrics, systems } = config
+  const known = await gainsBetween(db, isShown ? people : [], period)
+  return ({ iid, metrics: counters, points }) => ({
+    metrics: metrics.flatMap(({ id }) => {
+      const { change = 0, later = 0 } = known.get(`${iid} ${id}`) ?? {}
+      const total = micros((counters.get(id)?.total ?? 0) - later)
+      return change === 0
+        ? []
+        : [{ metricId: id, change: fromMicros(micros(change)), total: fromMicros(total) }]
+    }),
+    points: systems.flatMap(({ id }) => {
+      const { change = 0, later = 0 } = known.get(`${iid} ${id}`) ?? {}
+      return change === 0 ? [] : [{ systemId: id, change, total: (points.get(id) ?? 0) - later }]
+    }),
+  })
+}
+
+async function reminders(
+  context: TenantContext,
+  config: Configuration,
+  at: Instant,
+  all: readonly Placed[],
+): Promise<Found[]> {
+  const inDanger = (await stillTheirDay(context, at, all)).filter(({ user }) => isInDanger(config, user, at))
+  const isShown = inDanger.some(({ user }) => isToldByWebhook(config, user, 'streak_reminder'))
+  const asked = inDanger.map(({ user }) => ({
+    iid: user.iid,
+    since: historyBegins(config, user, at, HISTORY),
+  }))
+  const { past, pauses } = await streakPasts(context.db, isShown ? asked : [])
+  return inDanger.map((placed) => {
+    const { user } = placed
+    const known = { past: past.get(user.iid) ?? [], pauses: pauses.get(user.iid) ?? [] }
+    const streak = wholeStreakAnswer(config, user, at, { historyPeriods: HISTORY, ...known })
+    return { placed, occasion: { told: { type: 'streak_reminder' }, streak } }
+  })
+}
+
+/** Those whose local date is not over: after an outage, nobody is reminded of what can't be mended any more (N2). */
+async function stillTheirDay(
+  { db }: TenantContext,
+  at: Instant,
+  placed: readonly Placed[],
+): Promise<readonly Placed[]> {
+  if (placed.length === 0) return placed
+  // Under a set clock nothing is late.
+  const present = (await readTestClock(db)) === null ? Math.max(systemNow(), at) : at
+  return placed.filter(({ user, slot }) => dayIn(user.profile.tz, present) === slot.day)
+}

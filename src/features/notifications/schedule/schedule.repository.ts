@@ -1,0 +1,237 @@
+import * as z from 'zod'
+import type { TenantDatabase } from '../../../db/database'
+import { bytesOf, LOGS, type Log, numberOf } from '../../../db/short-ids'
+import type { UserState } from '../../../engine/state.types'
+import type { Pause, StreakRun } from '../../../engine/streaks/streak-state.types'
+import { type Instant, instant } from '../../../lib/clock'
+import { packed } from '../../../lib/packed'
+import { canonicalZone, spelledZone } from '../../../lib/zone'
+import { coveredBy, portionOf, shortAmong, userColumns } from '../../../store/portions.repository'
+import { runsOfSeveral } from '../../../store/streaks.repository'
+import { userOf } from '../../../store/users.repository'
+
+const DAY = 86_400_000
+/** How far clocks are from UTC at most, in milliseconds. */
+const FURTHEST = 16 * 3_600_000
+
+const Moment = z.number().transform(instant)
+const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_reminder: z.number() }).partial()
+
+/**
+ * How far a tenant's schedule has got: all that was due `through` a moment is told. A pass tells what is due at one moment, user by user in
+ * order of their ids: those up to `after` have it; `size` is how many of them the next step looks at.
+ */
+const Progress = z.object({
+  /** The zones that the tenant's users are in, by their canonical names. The database adds a new one by a trigger (migration 0010). */
+  zones: z.array(z.string()),
+  /** The other names that users have for these zones. */
+  aliases: z.array(z.string()).default([]),
+  /** When the zones were last looked for, and up to which user by now; null once they are known. */
+  looked: Moment.default(instant(0)),
+  found: z.string().nullable(),
+  through: Moment,
+  /** From when on types are told that came otherwise before, in milliseconds. */
+  since: Since.default({}),
+  pass: z.object({ at: Moment, after: z.string(), size: z.number() }).nullable(),
+})
+/** See above. */
+export type Progress = z.output<typeof Progress>
+
+/** The progress as stored; null where the work has not begun. */
+export function parseProgress(text: string | null): Progress | null {
+  if (text === null) return null
+  const progress = Progress.parse(JSON.parse(text))
+  // The trigger knows no aliases: it adds whatever a user has.
+  return withZones(progress, [...progress.zones, ...progress.aliases])
+}
+
+/** IANA has some 600 names, so the bound leaves out none. */
+const MOST_ZONES = 600
+
+/** The progress with the zones of these names, and no others. */
+export function withZones(progress: Progress, names: readonly string[]): Progress {
+  const zones = new Set(names.map(canonicalZone))
+  const aliases = new Set(names.map(spelledZone).filter((name) => !zones.has(name)))
+  return { ...progress, zones: [...zones].slice(0, MOST_ZONES), aliases: [...aliases].slice(0, MOST_ZONES) }
+}
+
+const STORE = `
+  UPDATE due_work SET progress = ?2, due_at = ?3 WHERE tenant_id = ?1 AND kind = 'schedule' AND subject = ''`
+
+/** Stores how far the schedule has got, and when it goes on. */
+export function storeProgress(db: TenantDatabase, progress: Progress, dueAt: Instant): D1PreparedStatement {
+  return db.statement(STORE, db.tenantId, JSON.stringify(progress), dueAt)
+}
+
+const JOIN = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'schedule', '', ?2)
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, ?2), asked = asked + 1, progress = json_patch(progress, ?3)`
+
+/** Has the schedule tell some types from a moment on; part of the batch that stores why. */
+export function joinSchedule(
+  db: TenantDatabase,
+  types: readonly (keyof z.infer<typeof Since>)[],
+  from: Instant,
+): D1PreparedStatement {
+  const since = Object.fromEntries(types.map((type) => [type, from]))
+  return db.statement(JOIN, db.tenantId, from, JSON.stringify({ since }))
+}
+
+// Rows of earlier versions may have a zone in any letter case.
+const ZONES = `
+  SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz COLLATE NOCASE) FILTER (WHERE tz IS NOT NULL) AS zones
+  FROM (SELECT id, tz FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
+
+/** The names that the zones have of the next so many users in order of their ids; `last` is the last of them, null at the end. */
+export async function zonesAfter(
+  db: TenantDatabase,
+  after: string,
+  limit: number,
+): Promise<{ zones: string[]; last: string | null }> {
+  const [row] = await db.rows(db.statement(ZONES, db.tenantId, after, limit))
+  const { count, last, zones } = z
+    .object({ count: z.number(), last: z.string().nullable(), zones: z.string() })
+    .parse(row)
+  return { zones: z.array(z.string()).parse(JSON.parse(zones)), last: count < limit ? null : last }
+}
+
+/** Whom a pass concerns, as far as D1 can tell; nobody in the control group (N1). */
+export type Candidates = {
+  /** By every name that users have for them. */
+  zones: readonly string[]
+  /** Days of a last event that make somebody a candidate, and the first day from which on any does; null for none. */
+  activeDays: readonly number[]
+  activeFrom: number | null
+  /** The day before which a streak's last period begins, that makes somebody a candidate; null for none. */
+  streakBefore: number | null
+}
+
+// Ids of a few hundred characters are too much for one row, were all candidates of a page in it.
+const SCAN = `
+  SELECT * FROM (WITH page AS MATERIALIZED (
+    SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)
+  SELECT count(*) AS count, max(id) AS last, (SELECT json_group_array(id) FROM (
+    SELECT id FROM page WHERE control = 0 AND coalesce(tz, 'UTC') COLLATE NOCASE IN (SELECT value FROM json_each(?4))
+      AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7
+        OR (?7 IS NOT NULL AND instr(streak ->> '$.run.marks', 'o') > 0))
+    ORDER BY id LIMIT ?8)) AS ids
+  FROM page)`
+
+const ScanRow = z.object({ count: z.number(), last: z.string().nullable(), ids: z.string() })
+
+/**
+ * Of each of these questions the first `most` candidates among the next `limit` users, in order of their ids; `last` is the last that was
+ * looked at, null at the end.
+ */
+export async function candidatesAfter(
+  db: TenantDatabase,
+  after: string,
+  { limit, most }: { limit: number; most: number },
+  questions: readonly Candidates[],
+): Promise<{ ids: string[]; last: string | null }[]> {
+  const asked = questions.map(({ zones, activeDays, activeFrom, streakBefore }) => {
+    const lists = [JSON.stringify(zones), JSON.stringify(activeDays)]
+    return db.statement(SCAN, db.tenantId, after, limit, ...lists, activeFrom, streakBefore, most)
+  })
+  const results = await db.batch(asked)
+  return results.map(({ results: [row] }) => {
+    const { count, last, ids } = ScanRow.parse(row)
+    return { ids: z.array(z.string()).parse(JSON.parse(ids)), last: count < limit ? null : last }
+  })
+}
+
+const USERS = `
+  SELECT ${userColumns('?3')}, '[]' AS boosts FROM json_each(?2) asked
+  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+/**
+ * Reads users by the caller's ids, without their own boosts, in the order asked for and as many as there is room for; `covered` says how many
+ * of the ids that answers, from the first on.
+ */
+export async function readUsers(
+  db: TenantDatabase,
+  ids: readonly string[],
+): Promise<{ users: UserState[]; covered: number }> {
+  if (ids.length === 0) return { users: [], covered: 0 }
+  const short = shortAmong(ids.length)
+  const [found] = await db.batch([db.statement(USERS, db.tenantId, JSON.stringify(ids), short)])
+  const { rows, covered } = coveredBy(ids, await portionOf(db, found?.results, { short }))
+  return { users: rows.map(userOf), covered }
+}
+
+const ACTIVE = `
+  SELECT asked.value ->> 0 AS iid FROM json_each(?1) asked WHERE EXISTS (
+    SELECT 1 FROM json_each(asked.value -> 1) m CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
+      AND e.metric_no = ${numberOf('metrics', 'm.value')} AND e.at BETWEEN ?2 AND ?3
+    WHERE (e.at + e.utc_offset * 60000) / 86400000 BETWEEN ?4 AND ?5)`
+
+/** Those of these users, by our own ids, who have an event with a local date from the day `start` to `end`. */
+export async function activeBetween(
+  db: TenantDatabase,
+  users: readonly Pick<UserState, 'iid' | 'metrics'>[],
+  { start, end }: { start: number; end: number },
+): Promise<Set<string>> {
+  if (users.length === 0) return new Set()
+  const asked = users.map(({ iid, metrics }) => JSON.stringify([iid, [...metrics.keys()]]))
+  const [from, to] = [start * DAY - FURTHEST, (end + 1) * DAY + FURTHEST]
+  const results = await db.batch(
+    packed(asked).map((list) => db.statement(ACTIVE, list, from, to, start, end)),
+  )
+  const Rows = z.array(z.object({ iid: z.string() }))
+  return new Set(results.flatMap((result) => Rows.parse(result.results)).map(({ iid }) => iid))
+}
+
+// The dates of what is far from the period need not be looked at; all that came since is taken off the present total.
+const DATED = '(e.at + e.utc_offset * 60000) / 86400000'
+const gainsIn = ({ log, no, table, amount }: Log) => `
+  SELECT asked.value ->> 0 AS iid, of.value AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${amount} ELSE 0 END) AS change,
+    sum(CASE WHEN ${DATED} > ?4 THEN e.${amount} ELSE 0 END) AS later
+  FROM json_each(?1) asked CROSS JOIN json_each(asked.value -> 1) of CROSS JOIN ${log} e
+    ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.${no} = ${numberOf(table, 'of.value')} AND e.at >= ?2 GROUP BY 1, 2`
+const METRIC_GAINS = gainsIn(LOGS.events)
+const POINT_GAINS = gainsIn(LOGS.awards)
+
+/** What a total has gained in a period, and since then. */
+type Gain = { change: number; later: number }
+
+/** What users have gained from the day `start` to `end`, by `our own id of the user` and the id of the metric (millionths) or points system. */
+export async function gainsBetween(
+  db: TenantDatabase,
+  users: readonly Pick<UserState, 'iid' | 'metrics' | 'points'>[],
+  { start, end }: { start: number; end: number },
+): Promise<ReadonlyMap<string, Gain>> {
+  if (users.length === 0) return new Map()
+  const when = [start * DAY - FURTHEST, start, end]
+  const of = (sql: string, idsOf: (user: (typeof users)[number]) => Iterable<string>) =>
+    packed(users.map((user) => JSON.stringify([user.iid, [...idsOf(user)]]))).map((list) =>
+      db.statement(sql, list, ...when),
+    )
+  const results = await db.batch([
+    ...of(METRIC_GAINS, ({ metrics }) => metrics.keys()),
+    ...of(POINT_GAINS, ({ points }) => points.keys()),
+  ])
+  const Rows = z.array(z.object({ iid: z.string(), id: z.string(), change: z.number(), later: z.number() }))
+  return new Map(
+    results
+      .flatMap((result) => Rows.parse(result.results))
+      .map(({ iid, id, ...gain }) => [`${iid} ${id}`, gain]),
+  )
+}
+
+const PAUSES = `
+  SELECT p.user_iid AS userIid, p.id, p.start, p."end" FROM json_each(?1) asked
+  CROSS JOIN streak_pauses p ON p.user_iid = asked.value AND p."end" >= p.start AND p.deleted IS NULL
+  ORDER BY p.start, p.id`
+
+/** What is known of users' streaks beside their rows: those that are over and reach a day, each user's own, and pauses; by our own ids. */
+export async function streakPasts(
+  db: TenantDatabase,
+  asked: readonly { iid: string; since: number }[],
+): Promise<{ past: ReadonlyMap<string, StreakRun[]>; pauses: ReadonlyMap<string, Pause[]> }> {
+  if (asked.length === 0) return { past: new Map(), pauses: new Map() }
+  const past = await runsOfSeveral(db, asked)
+  const rows = z
+    .array(z.object({ userIid: z.string(), id: z.string(), start: z.number(), end: z.number() }))
+    .parse(await db.rows(db.statement(PAUSES, JSON.stringify(asked.map(({ iid }) => iid)))))
+  return { past, pauses: Map.groupBy(rows, ({ userIid }) => userIid) }
+}

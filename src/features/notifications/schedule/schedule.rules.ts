@@ -1,0 +1,132 @@
+import type { Configuration } from '../../../config/configuration.types'
+import type { UserState } from '../../../engine/state.types'
+import { dayIn, endangered, isStale, settled, termsOf } from '../../../engine/streaks/streaks.rules'
+import type { Aggregation } from '../../../lib/civil'
+import type { Instant } from '../../../lib/clock'
+import { LAST_DAY, nextPeriod, periodStart } from '../../../lib/periods'
+import { isWanted, momentOf } from '../../../outbox/notifications.rules'
+
+/** What users are told of at a time of their day. */
+export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const
+export type Scheduled = (typeof SCHEDULED)[number]
+
+/** How often each of them comes, where somebody wants it; null where nobody does (N5). */
+export type Timetable = Record<Scheduled, Aggregation | null>
+
+/** What is scheduled by a configuration, and how often (N2, N5). */
+export function timetableOf(config: Configuration): Timetable {
+  const { settings, streaks } = config
+  const recap = settings.recapFrequency === 'none' ? null : settings.recapFrequency
+  return {
+    recap: isWanted(config, 'recap') ? recap : null,
+    reactivation: isWanted(config, 'reactivation') ? 'daily' : null,
+    streak_reminder: isWanted(config, 'streak_reminder') && streaks.enabled ? streaks.frequency : null,
+  }
+}
+
+/** Whether nothing is to be told at any time. */
+export const isEmpty = (timetable: Timetable): boolean => SCHEDULED.every((type) => timetable[type] === null)
+
+/** The types that come as they did not before: nothing of them is told that was due by then. */
+export function newlyWanted(before: Timetable, after: Timetable): Scheduled[] {
+  return SCHEDULED.filter((type) => after[type] !== null && after[type] !== before[type])
+}
+
+const MORNING = 9
+const EVENING = 20
+
+/** The hour of the day at which a type comes (N2). */
+const hourOf = (type: Scheduled, rhythm: Aggregation) =>
+  type === 'streak_reminder' && rhythm === 'daily' ? EVENING : MORNING
+
+/** Days from the first of a period to the one on which a type comes: reminders on Fridays and the 25th, recaps on the first day (N2). */
+const LEAD = { daily: 0, weekly: 4, monthly: 24 } as const
+const leadOf = (type: Scheduled, rhythm: Aggregation) => (type === 'streak_reminder' ? LEAD[rhythm] : 0)
+
+/** The first day from `day` on, in days since 1970-01-01, on which a type comes. */
+function dayFrom(type: Scheduled, rhythm: Aggregation, day: number): number {
+  const start = periodStart(day, rhythm)
+  const lead = leadOf(type, rhythm)
+  return start + lead >= day ? start + lead : nextPeriod(start, rhythm) + lead
+}
+
+/** The first moment after another at which something is scheduled in one of these zones; null where nothing ever is. */
+export function nextMoment(timetable: Timetable, zones: readonly string[], after: Instant): Instant | null {
+  let next: Instant | null = null
+  for (const zone of zones) {
+    for (const type of SCHEDULED) {
+      const rhythm = timetable[type]
+      if (rhythm === null) continue
+      const at = nextIn(zone, type, rhythm, after)
+      if (at !== null && (next === null || at < next)) next = at
+    }
+  }
+  return next
+}
+
+function nextIn(zone: string, type: Scheduled, rhythm: Aggregation, after: Instant): Instant | null {
+  let day = dayIn(zone, after)
+  for (;;) {
+    day = dayFrom(type, rhythm, day)
+    if (day > LAST_DAY) return null
+    const at = momentOf(zone, day, hourOf(type, rhythm))
+    if (at > after) return at
+    day += 1
+  }
+}
+
+/** A zone in which something is scheduled at a moment: the local day, in days since 1970-01-01, the hour that clocks show, and what. */
+export type Slot = { zone: string; day: number; hour: number; types: readonly Scheduled[] }
+
+/** The zones in which something is scheduled at a moment. `since` says from when on a type is told, where it was not always. */
+export function slotsAt(
+  timetable: Timetable,
+  zones: readonly string[],
+  at: Instant,
+  since: { readonly [type in Scheduled]?: number | undefined } = {},
+): Slot[] {
+  return zones.flatMap((zone) => {
+    const day = dayIn(zone, at)
+    const types = SCHEDULED.filter((type) => {
+      const rhythm = timetable[type]
+      if (rhythm === null || at <= (since[type] ?? 0)) return false
+      return dayFrom(type, rhythm, day) === day && momentOf(zone, day, hourOf(type, rhythm)) === at
+    })
+    const [first] = types
+    const rhythm = first === undefined ? null : timetable[first]
+    if (first === undefined || rhythm === null) return []
+    return [{ zone, day, hour: hourOf(first, rhythm), types }]
+  })
+}
+
+/** Days without an event after which a user is written to, by the number of the message (N2). */
+export const ABSENCES = [3, 5, 7, 14, 30] as const
+
+/** The days of the week or month that has just ended when a day begins (N2). */
+export function recapPeriod(day: number, rhythm: Aggregation): { start: number; end: number } {
+  const end = periodStart(day, rhythm) - 1
+  return { start: periodStart(end, rhythm), end }
+}
+
+/** The number of the message that somebody gets on a day who was last active on another; null for none (N2). */
+export function absence(activeDay: number | null, day: number): { number: number; days: number } | null {
+  const index = activeDay === null ? -1 : ABSENCES.findIndex((days) => activeDay + days === day)
+  const days = ABSENCES[index]
+  return days === undefined ? null : { number: index + 1, days }
+}
+
+/**
+ * Whether a user's streak, as of a moment, will not outlast the current period unless it is extended (N2). A pause that covers a day of the
+ * period keeps it, so there is nothing to remind of; a freeze would be spent, so there is.
+ */
+export function isInDanger(
+  config: Configuration,
+  user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
+  at: Instant,
+): boolean {
+  const terms = termsOf(config, user.preferences)
+  if (!terms.isOn || isStale(user.streak, terms)) return false
+  const today = dayIn(user.profile.tz, at)
+  const { streak } = settled(user, terms, today)
+  return streak.run !== null && endangered(streak, terms, today) === periodStart(today, terms.frequency)
+}

@@ -1,0 +1,213 @@
+import type { Configuration, Template } from '../../../config/configuration.types'
+import type { UserState } from '../../../engine/state.types'
+import { type Instant, iso } from '../../../lib/clock'
+import { fromMicros } from '../../../lib/decimal'
+import type { TenantContext } from '../../../runtime/context'
+import { streakAnswer } from '../../../wire/presenters/streak.presenter'
+import type { Notification } from '../channels/notification.messages'
+import type { Occasion } from '../notifications.types'
+import { linkSecretOf, unsubscribeToken } from '../unsubscribe/links.repository'
+import { type Parsed, parseLiquid, RenderFault, renderLiquid } from './liquid.service'
+import { inLowerCase } from './plain-text.rules'
+
+/** The most characters of a subject, and the most bytes of a push message, of which a provider takes 4,096 in all. */
+const SUBJECT_MAX = 250
+const PUSH_TITLE_BYTES = 512
+const PUSH_BODY_BYTES = 2_800
+
+/** What a notification is made of. */
+export type Ingredients = {
+  config: Configuration
+  template: Template
+  user: UserState
+  occasion: Occasion
+  now: Instant
+}
+
+/** Makes notifications of one tenant, each as the courier is to carry it. */
+export type Compose = (ingredients: Ingredients) => Promise<Notification>
+
+/**
+ * What composes a tenant's notifications; it reads the secret of links once. One whose template can't be rendered comes out with its
+ * `fault`, for the log alone.
+ */
+export async function composer(context: TenantContext): Promise<Compose> {
+  const { db, variables } = context
+  const secret = (await linkSecretOf(db, db.tenantId)) ?? ''
+  return async (ingredients) => {
+    const { template, user } = ingredients
+    const token = await unsubscribeToken(secret, { tenantId: db.tenantId, iid: user.iid, userId: user.id })
+    const url = `${variables.PUBLIC_URL ?? template.origin}/unsubscribe/${token}`
+    return compose(ingredients, url)
+  }
+}
+
+/** A notification of an occasion to a user; `unsubscribeUrl` is where an email's link leads (N3). */
+export function compose(ingredients: Ingredients, unsubscribeUrl: string): Notification {
+  const { template, user } = ingredients
+  const { type, channel } = template
+  const common = { userId: user.id, iid: user.iid, type }
+  const rendered = renderedOrFault(ingredients, unsubscribeUrl)
+  if (channel === 'push') {
+    const tokens = [...new Set(user.profile.deviceTokens ?? [])]
+    return { ...common, channel, ...rendered, headers: {}, tokens, taken: 0 }
+  }
+  const headers = {
+    'List-Unsubscribe': `<${unsubscribeUrl}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  }
+  return { ...common, channel, ...rendered, headers, to: user.profile.email ?? '' }
+}
+
+function renderedOrFault(ingredients: Ingredients, unsubscribeUrl: string) {
+  try {
+    return rendered(ingredients, unsubscribeUrl)
+  } catch (error) {
+    if (!(error instanceof RenderFault)) throw error
+    return { title: '', body: '', fault: error.message }
+  }
+}
+
+/** What a template says. Throws a RenderFault that names the field at fault. */
+export function rendered(
+  { config, template, user, occasion, now }: Ingredients,
+  unsubscribeUrl: string,
+): { title: string; body: string } {
+  const { title, body } = parsedOf(template)
+  const isEmail = template.channel === 'email'
+  const variables = variablesOf({ config, user, occasion, now }, isEmail ? unsubscribeUrl : null)
+  const say = (field: string, text: Parsed) => {
+    try {
+      return renderLiquid(text, variables)
+    } catch (error) {
+      throw new RenderFault(`${field}: ${error instanceof Error ? error.message : error}`)
+    }
+  }
+  const line = oneLine(say(isEmail ? 'subject' : 'title', title))
+  const text = printable(say('body', body))
+  return isEmail
+    ? { title: cut(line, SUBJECT_MAX), body: withLink(text, unsubscribeUrl) }
+    : { title: cutToBytes(line, PUSH_TITLE_BYTES), body: cutToBytes(text.trim(), PUSH_BODY_BYTES) }
+}
+
+/** Templates are parsed once as long as their configuration is remembered. */
+const parsed = new WeakMap<Template, { title: Parsed; body: Parsed }>()
+
+function parsedOf(template: Template): { title: Parsed; body: Parsed } {
+  const known = parsed.get(template)
+  if (known !== undefined) return known
+  const title = parseLiquid('text', template.title)
+  const body = parseLiquid(template.channel === 'email' ? 'html' : 'text', template.body)
+  // Only a template that another version has stored could be at fault here.
+  if ('fault' in title) throw new RenderFault(title.fault)
+  if ('fault' in body) throw new RenderFault(body.fault)
+  parsed.set(template, { title, body })
+  return { title, body }
+}
+
+/** The variables of all templates, as the documentation lists them. */
+function variablesOf(
+  { config, user, occasion, now }: Omit<Ingredients, 'template'>,
+  unsubscribeUrl: string | null,
+): object {
+  const { profile } = user
+  const { length, frequency, expires, started } = streakAnswer(config, user, now)
+  const attributes = config.attributes.flatMap(({ id, key, type }) => {
+    const value = type === 'user' ? profile.attributes.get(id) : undefined
+    return value === undefined ? [] : [[key, value]]
+  })
+  return {
+    user: {
+      id: user.id,
+      name: profile.name,
+      email: profile.email,
+      tz: profile.tz ?? 'UTC',
+      attributes: Object.fromEntries(attributes),
+    },
+    streak: { length, frequency, expires, started },
+    points: Object.fromEntries(config.systems.map(({ id, key }) => [key, user.points.get(id) ?? 0])),
+    metrics: Object.fromEntries(
+      config.metrics.map(({ id, key }) => {
+        const counter = user.metrics.get(id)
+        return [key, counter === undefined ? 0 : fromMicros(counter.total)]
+      }),
+    ),
+    ...occasionVariables(config, occasion),
+    ...(unsubscribeUrl !== null && { unsubscribeUrl }),
+  }
+}
+
+function occasionVariables(config: Configuration, occasion: Occasion): object {
+  switch (occasion.type) {
+    case 'achievement_completed': {
+      const { achievementId, called } = occasion
+      const found = config.achievements.find(({ id }) => id === achievementId) ?? called
+      return {
+        achievement: {
+          id: achievementId,
+          key: found?.key,
+          name: found?.name,
+          description: found?.description,
+          badgeUrl: found?.badgeUrl,
+          achievedAt: iso(occasion.achievedAt),
+        },
+      }
+    }
+    case 'recap': {
+      const { periodStart, periodEnd, frequency } = occasion
+      const metrics = occasion.metrics.flatMap(({ metricId, change, total }) =>
+        config.metrics
+          .filter(({ id }) => id === metricId)
+          .map(({ key, name, units }) => ({ key, name, units, change, total })),
+      )
+      const points = occasion.points.flatMap(({ systemId, change, total }) =>
+        config.systems
+          .filter(({ id }) => id === systemId)
+          .map(({ key, name }) => ({ key, name, change, total })),
+      )
+      return { recap: { periodStart, periodEnd, frequency, metrics, points } }
+    }
+    case 'reactivation': {
+      const { messageNumber, daysSinceLastActive } = occasion
+      return { reactivation: { messageNumber, daysSinceLastActive } }
+    }
+    case 'streak_reminder':
+      return {}
+  }
+}
+
+/** An email always shows the link, whether its template does or not (N3). */
+function withLink(html: string, url: string): string {
+  if (html.includes(url)) return html
+  const footer = `<p style="font-size:12px;color:#666"><a href="${url}">Unsubscribe</a></p>`
+  const end = inLowerCase(html).lastIndexOf('</body>')
+  return end < 0 ? `${html}\n${footer}` : `${html.slice(0, end)}${footer}\n${html.slice(end)}`
+}
+
+/** A text of a single line: a subject is a header, in which a line break would begin another one. */
+const oneLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .replace(/ {2,}/g, ' ')
+    .trim()
+
+/** A text without control characters other than line breaks and tabs. */
+const printable = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\P{Cc}\n\t]/gu, '')
+
+/** The beginning of a text, of at most so many characters, none of them cut in two. */
+const cut = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`
+
+/** The beginning of a text that takes at most so many bytes as JSON. */
+function cutToBytes(text: string, bytes: number): string {
+  const size = (some: string) => new TextEncoder().encode(JSON.stringify(some)).byteLength
+  let kept = cut(text, bytes)
+  while (size(kept) > bytes)
+    kept = cut(kept, Math.min(kept.length - 2, Math.floor((kept.length * bytes) / size(kept))))
+  return kept
+}

@@ -1,0 +1,70 @@
+import type { Configuration } from '../../../config/configuration.types'
+import type { UserState } from '../../../engine/state.types'
+import { dayIn } from '../../../engine/streaks/streaks.rules'
+import type { Instant } from '../../../lib/clock'
+import { fromMicros } from '../../../lib/decimal'
+import { periodEnd, periodStart, periodsBefore } from '../../../lib/periods'
+import { dateOf } from '../../../wire/presenters/streak.presenter'
+import type { AchievementOccasion, NotificationType, Occasion, RecapOccasion } from '../notifications.types'
+
+/** An achievement for tenants who have none. */
+const INVENTED = {
+  key: 'first-steps',
+  name: 'First steps',
+  description: 'An example: you have configured no achievements.',
+  badgeUrl: null,
+}
+/** How much a metric or a points system has gained, for users who have nothing. */
+const GAIN = 5
+
+/** An occasion by which to look at a template: out of what a user has, or invented where that is nothing. */
+export function sampleOccasion(
+  config: Configuration,
+  user: UserState,
+  type: NotificationType,
+  now: Instant,
+): Occasion {
+  switch (type) {
+    case 'achievement_completed':
+      return achievement(config, user, now)
+    case 'recap':
+      return recap(config, user, now)
+    case 'reactivation': {
+      const since = user.activeDay === null ? 0 : dayIn(user.profile.tz, now) - user.activeDay
+      return { type, messageNumber: 1, daysSinceLastActive: since > 0 ? since : 3 }
+    }
+    case 'streak_reminder':
+      return { type }
+  }
+}
+
+/** The one that was completed last; else one that could be. */
+function achievement({ achievements }: Configuration, user: UserState, now: Instant): AchievementOccasion {
+  const type = 'achievement_completed'
+  const had = achievements.flatMap(({ id }) => {
+    const completion = user.achievements.get(id)
+    return completion === undefined ? [] : [{ id, at: completion.at }]
+  })
+  const [last] = had.sort((a, b) => b.at - a.at)
+  if (last !== undefined) return { type, achievementId: last.id, achievedAt: last.at }
+  const any = achievements.find(({ status }) => status === 'active') ?? achievements[0]
+  return { type, achievementId: any?.id ?? user.iid, achievedAt: now, called: INVENTED }
+}
+
+/** The period that ended last, in which all that the user has was gained. */
+function recap({ settings, metrics, systems }: Configuration, user: UserState, now: Instant): RecapOccasion {
+  const frequency = settings.recapFrequency === 'monthly' ? 'monthly' : 'weekly'
+  const start = periodsBefore(periodStart(dayIn(user.profile.tz, now), frequency), 1, frequency)
+  const gained = (total: number) => (total === 0 ? { change: GAIN, total: GAIN } : { change: total, total })
+  return {
+    type: 'recap',
+    periodStart: dateOf(start),
+    periodEnd: dateOf(periodEnd(start, frequency)),
+    frequency,
+    metrics: metrics.map(({ id }) => {
+      const counter = user.metrics.get(id)
+      return { metricId: id, ...gained(counter === undefined ? 0 : fromMicros(counter.total)) }
+    }),
+    points: systems.map(({ id }) => ({ systemId: id, ...gained(user.points.get(id) ?? 0) })),
+  }
+}

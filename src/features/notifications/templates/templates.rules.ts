@@ -1,0 +1,106 @@
+import { type Configuration, MOST_TEMPLATES, meets, type Template } from '../../../config/configuration.types'
+import { type Clearable, type Optional, revised } from '../../../config/drafts.rules'
+import { filterObjection } from '../../../config/filters.rules'
+import type { UserState } from '../../../engine/state.types'
+import type { Instant } from '../../../lib/clock'
+import type { Channel, NotificationType } from '../notifications.types'
+
+type Always = Pick<Template, 'type' | 'channel' | 'body' | 'status'>
+type Sometimes = Clearable<Pick<Template, 'userAttributes'>> & {
+  subject?: string | undefined
+  title?: string | undefined
+}
+type CreateItem = Always & Sometimes
+type UpdateItem = Optional<Always> & Sometimes
+
+/** The template that an item asks for. */
+export function templateFrom(id: string, now: Instant, origin: string, item: CreateItem): Template {
+  const { type, channel, body, status } = item
+  return {
+    id,
+    created: now,
+    updated: now,
+    type,
+    channel,
+    title: titleIn(item, channel) ?? '',
+    body,
+    userAttributes: item.userAttributes ?? [],
+    status,
+    origin,
+  }
+}
+
+/** The template after a change: the very same object where nothing changes. A new channel takes the title of the old one over. */
+export function templatePatched(before: Template, now: Instant, origin: string, item: UpdateItem): Template {
+  const { type = before.type, channel = before.channel, status = before.status, body = before.body } = item
+  const title = titleIn(item, channel) ?? before.title
+  const userAttributes =
+    item.userAttributes === undefined ? before.userAttributes : (item.userAttributes ?? [])
+  const after = revised(before, { ...before, type, channel, title, body, userAttributes, status }, now)
+  return after === before ? before : { ...after, origin }
+}
+
+/** The title as the channel calls it. */
+const titleIn = (item: { subject?: string | undefined; title?: string | undefined }, channel: Channel) =>
+  channel === 'email' ? item.subject : item.title
+
+/**
+ * Why a template can't stand in the configuration, of which it may be a part already, or null: there are too many, or a filter names
+ * no attribute (G9, G7).
+ */
+export function templateObjection(config: Configuration, template: Template): string | null {
+  const before = config.templates.find(({ id }) => id === template.id)
+  if (before === undefined && config.templates.length >= MOST_TEMPLATES) {
+    return `There are ${MOST_TEMPLATES} templates, which is the most. Delete one first.`
+  }
+  // One that filters by what was deleted since may be changed all the same, until it is to be sent (G9).
+  const isKnown =
+    before !== undefined &&
+    JSON.stringify(before.userAttributes) === JSON.stringify(template.userAttributes) &&
+    (before.status === 'active' || template.status !== 'active')
+  return isKnown ? null : filterObjection(config, 'user', template.userAttributes)
+}
+
+/** The template by which a user is told something: the first active one, in order of creation, whose filters the user meets. */
+export function templateFor(
+  { templates }: Pick<Configuration, 'templates'>,
+  user: Pick<UserState, 'profile'>,
+  type: NotificationType,
+  channel: Channel,
+): Template | undefined {
+  return templates.find(
+    (one) =>
+      one.status === 'active' &&
+      one.type === type &&
+      one.channel === channel &&
+      meets(one.userAttributes, user.profile.attributes),
+  )
+}
+
+/** What of a user decides on what is told (N1). */
+export type Addressee = Pick<UserState, 'profile' | 'control' | 'preferences'>
+
+/** By what a user is told something at present: the template of each channel that there is one of, and that the user wants and has (N1). */
+export function templatesFor(
+  config: Pick<Configuration, 'templates'>,
+  user: Addressee,
+  type: NotificationType,
+): Template[] {
+  return (['email', 'push'] as const).flatMap((channel) =>
+    isReachable(user, type, channel) ? (templateFor(config, user, type, channel) ?? []) : [],
+  )
+}
+
+/** Whether a user wants to be told of something by a channel, and can be (N1). */
+export function isReachable(user: Addressee, type: NotificationType, channel: Channel): boolean {
+  const { email, subscribeToEmails, deviceTokens } = user.profile
+  if (user.control || !isWanted(user, type, channel)) return false
+  return channel === 'email' ? email !== null && subscribeToEmails : (deviceTokens ?? []).length > 0
+}
+
+/** Whether the user's preference allows a channel for a type; without one, both are (U7, N1). */
+export const isWanted = (
+  { preferences }: Pick<UserState, 'preferences'>,
+  type: NotificationType,
+  channel: Channel,
+): boolean => preferences.notifications[type]?.includes(channel) ?? true

@@ -1,0 +1,127 @@
+import type * as z from 'zod'
+import { configurationOf, configure } from '../../../config/configuration.service'
+import type { Configuration, Template } from '../../../config/configuration.types'
+import { byId, createEach, Draft, deleteEach, page, updateEach } from '../../../config/drafts.rules'
+import { instant, iso } from '../../../lib/clock'
+import { refusals } from '../../../lib/errors'
+import { newId } from '../../../lib/new-id'
+import { systemNow } from '../../../lib/system-clock'
+import type { Scope } from '../../../runtime/context'
+import { parseUser, userStatement } from '../../../store/users.repository'
+import type {
+  AdminTemplate,
+  CreateTemplateRequestItem,
+  PreviewTemplateRequest,
+  PreviewTemplateResponse,
+  UpdateTemplateRequestItem,
+} from '../notifications.schemas'
+import { heedListeners } from '../schedule/listening.service'
+import { textOfHtml } from './plain-text.rules'
+import { composer } from './render.service'
+import { sampleOccasion } from './samples.builder'
+import { storeTemplates } from './templates.repository'
+import { templateFrom, templateObjection, templatePatched } from './templates.rules'
+
+/** What issues call a template. */
+const WHAT = 'a template'
+
+function templateAnswer(template: Template): z.infer<typeof AdminTemplate> {
+  const { id, type, channel, title, body, status, created, updated } = template
+  return {
+    id,
+    type,
+    channel,
+    ...titled(template.channel, title),
+    body,
+    userAttributes: [...template.userAttributes],
+    status,
+    created: iso(instant(created)),
+    updated: iso(instant(updated)),
+  }
+}
+
+/** The title as the channel calls it. */
+const titled = (channel: Template['channel'], title: string) =>
+  channel === 'email' ? { subject: title } : { title }
+
+/** A page of the tenant's templates, oldest first (G7). */
+export async function listTemplates(scope: Scope, query: { limit: number; skip: number }) {
+  const { templates } = await configurationOf(scope)
+  return page(templates, query).map(templateAnswer)
+}
+
+/** A template. Throws 404 where there is none of this id. */
+export async function findTemplate(scope: Scope, id: string): Promise<Template> {
+  const { templates } = await configurationOf(scope)
+  return byId(templates, id, 'This template')
+}
+
+/** A template as it is served. Throws 404. */
+export const getTemplate = async (scope: Scope, id: string) => templateAnswer(await findTemplate(scope, id))
+
+function configureTemplates<T>(
+  scope: Scope,
+  change: (config: Configuration, draft: Draft<Template>) => T,
+): Promise<T> {
+  return configure(scope, (config) => {
+    const draft = new Draft(config.templates)
+    const result = change(config, draft)
+    const heeded = heedListeners(scope.db, config, { ...config, templates: draft.list }, scope.now)
+    return { statements: storeTemplates(scope, draft), beside: heeded, result }
+  })
+}
+
+/** Creates templates (G7, N3). */
+export function createTemplates(scope: Scope, items: readonly z.output<typeof CreateTemplateRequestItem>[]) {
+  const { now, origin } = scope
+  return configureTemplates(scope, (config, draft) => {
+    const { created, issues } = createEach(draft, items, (item) => {
+      const made = templateFrom(newId(now), now, origin ?? '', item)
+      return templateObjection({ ...config, templates: draft.list }, made) ?? made
+    })
+    return { created: created.map(templateAnswer), issues }
+  })
+}
+
+/** Changes templates (G7, N3). */
+export function updateTemplates(scope: Scope, items: readonly z.output<typeof UpdateTemplateRequestItem>[]) {
+  const { now, origin } = scope
+  return configureTemplates(scope, (config, draft) => {
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, item) => {
+      const made = templatePatched(before, now, origin ?? before.origin, item)
+      return templateObjection({ ...config, templates: draft.list }, made) ?? made
+    })
+    return { updated: updated.map(templateAnswer), issues }
+  })
+}
+
+/** Deletes templates. */
+export function deleteTemplates(scope: Scope, ids: readonly string[]) {
+  return configureTemplates(scope, (_config, draft) => deleteEach(draft, ids, WHAT))
+}
+
+/**
+ * What a user would get by a template, of an occasion in the user's real state, or of an invented one. Throws 422 where there is no such
+ * user, or the template can't be rendered.
+ */
+export async function previewTemplate(
+  scope: Scope,
+  template: Template,
+  { userId }: z.output<typeof PreviewTemplateRequest>,
+): Promise<z.infer<typeof PreviewTemplateResponse>> {
+  const { db, now } = scope
+  const config = await configurationOf(scope)
+  const [result] = await db.batch([userStatement(db, userId, systemNow())])
+  const user = parseUser(result)
+  if (user === null) {
+    throw refusals.invalid([{ path: 'userId', message: 'must be the id of a user, and nobody has this one' }])
+  }
+  const occasion = sampleOccasion(config, user, template.type, now)
+  const compose = await composer(scope)
+  const { title, body, headers, fault } = await compose({ config, template, user, occasion, now })
+  if (fault !== undefined) throw refusals.unprocessable(`The template can't be rendered. ${fault}.`)
+  const { channel } = template
+  return channel === 'push'
+    ? { channel, title, body }
+    : { channel, subject: title, body, text: textOfHtml(body), headers }
+}

@@ -1,0 +1,21 @@
+import { changeUser } from '../../../commands/commands.service'
+import { Refusal } from '../../../lib/errors'
+import { systemNow } from '../../../lib/system-clock'
+import type { Context } from '../../../runtime/context'
+import { parseUser, userStatement } from '../../../store/users.repository'
+import type { Linked } from './links.repository'
+
+/** Sends a user no more emails; nothing changes where that is so already, or the user was erased since (N3, U8). */
+export async function unsubscribe(ctx: Context, { tenantId, iid, userId }: Linked): Promise<void> {
+  const db = ctx.db.of(tenantId)
+  const [result] = await db.batch([userStatement(db, userId, systemNow())])
+  const user = parseUser(result)
+  if (user?.iid !== iid || !user.profile.subscribeToEmails) return
+  try {
+    const sender = { tenantId, userId, prefix: null, tenantName: null, by: 'user' } as const
+    await changeUser(ctx, sender, { kind: 'update', change: { subscribeToEmails: false } })
+  } catch (error) {
+    const isErased = error instanceof Refusal && error.status === 404
+    if (!isErased) throw error
+  }
+}

@@ -1,0 +1,77 @@
+import type * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import type { Configuration } from '../../config/configuration.types'
+import type { UserState } from '../../engine/state.types'
+import { refusals } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
+import type { Scope } from '../../runtime/context'
+import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.repository'
+import { parseTallies, type Tallies, talliesStatement } from '../../store/counters.repository'
+import { parsePast, pastStatements, type StreakPast } from '../../store/streaks.repository'
+import { parseUser, userStatement } from '../../store/users.repository'
+import { userAnswer } from '../../wire/presenters/user.presenter'
+import { listOfUser } from '../achievements/achievements.service'
+import { readUserPlaces } from '../leaderboards/leaderboards.service'
+import { allUserMetrics } from '../metrics/user-metrics.service'
+import { awardsOfAll, pointsOfAll } from '../points/points.service'
+import { earliestHistory, streakOfUser } from '../streaks/streaks.service'
+import type { UserOverviewResponse } from './overview.schemas'
+
+/** How many awards, periods of the streak and entries of each history there are: what the single reads have unless said. */
+const AWARDS = 10
+const PERIODS = 7
+const EVENTS = 10
+
+/** A user with all that D1 has for the overview, as of one moment. */
+type Found = {
+  config: Configuration
+  user: UserState
+  tallies: Tallies
+  awards: AwardsOfEach
+  past: StreakPast
+}
+
+/** Reads all that D1 has of a user for the overview, in one round trip. Throws 404 if there is no such user. */
+export async function findOverview(scope: Scope, userId: string): Promise<Found> {
+  const { db, now } = scope
+  const config = await configurationOf(scope)
+  const [found, tallies, awards, forms, runs, pauses] = await db.batch([
+    userStatement(db, userId, systemNow()),
+    talliesStatement(db),
+    ...awardsOfEachStatements(db, userId, awardsOfAll(config, AWARDS)),
+    ...pastStatements(db, userId, earliestHistory(config, now, PERIODS)),
+  ])
+  const user = parseUser(found)
+  if (user === null) throw refusals.notFound('This user')
+  return {
+    config,
+    user,
+    tallies: parseTallies(tallies),
+    awards: parseAwardsOfEach([awards, forms]),
+    past: parsePast([runs, pauses]),
+  }
+}
+
+/**
+ * All of a user at once, each part as the read of that part alone has it. The leaderboards are asked at the same time, in one wave. A streak
+ * that is being counted by another frequency at the moment needs further reads (S9).
+ */
+export async function overviewAnswer(
+  scope: Scope,
+  { config, user, tallies, awards, past }: Found,
+): Promise<z.input<typeof UserOverviewResponse>> {
+  const [metrics, streak, achievements, leaderboards] = await Promise.all([
+    allUserMetrics(scope, user),
+    streakOfUser(scope, user, PERIODS, past),
+    listOfUser(scope, user, { includeIncomplete: false, tallies }),
+    readUserPlaces(scope, user, { includeFinished: false, numEvents: EVENTS }),
+  ])
+  return {
+    user: userAnswer(config, user),
+    metrics,
+    points: pointsOfAll(config, user, awards),
+    streak,
+    achievements,
+    leaderboards,
+  }
+}

@@ -1,0 +1,220 @@
+import type { Boost, Configuration, System } from '../../../config/configuration.types'
+import { guardedStep } from '../../../config/guarded-step.service'
+import { type DueWork, rescheduled } from '../../../jobs/due-work.repository'
+import type { Job } from '../../../jobs/job.types'
+import { civilDate, utcMidnight } from '../../../lib/civil'
+import { type Instant, instant } from '../../../lib/clock'
+import { firstPack, jsonBytes, MOST_AT_ONCE } from '../../../lib/packed'
+import { keepParcels } from '../../../outbox/outbox.repository'
+import type { Scope, TenantContext } from '../../../runtime/context'
+import {
+  type BoostProgress,
+  boostsUnchanged,
+  dateBeyond,
+  datesBetween,
+  expectBoosts,
+  noteTold,
+  ownBoosts,
+  parseProgress,
+  storeProgress,
+  toldOf,
+} from './boost-notifications.repository'
+import {
+  type BoostMoment,
+  boostParcels,
+  isTelling,
+  MOMENTS,
+  madeToHappen,
+  momentOf,
+  nextMoment,
+  toldBy,
+} from './boost-notifications.rules'
+
+/** Users' own boosts that a step looks at. */
+const CHUNK = 1_000
+/** How long before midnight in UTC a date begins in the first zone, in milliseconds. */
+const FIRST_ZONE = 14 * 3_600_000
+const DAY = 86_400_000
+
+/** A boost that is written: as it was, null where it is new, and the zone of the user whose own it is, else null. */
+export type BoostWrite = { before: Boost | null; after: Boost; zone: string | null }
+
+/** What a write of boosts has to store with it so that webhooks are told when they start and finish: at once where that is past (W6). */
+export function heedBoosts(
+  { db, now }: Pick<Scope, 'db' | 'now'>,
+  config: Configuration,
+  systems: readonly Pick<System, 'id' | 'key' | 'name'>[],
+  writes: readonly BoostWrite[],
+): D1PreparedStatement[] {
+  const noted = noteTold(
+    db,
+    writes.map(({ after, zone }) => ({ id: after.id, told: toldBy(after, now, zone) })),
+  )
+  if (!isTelling(config)) return noted
+  const parcels = writes.flatMap(({ before, after, zone }) => {
+    const system = systems.find(({ id }) => id === after.systemId)
+    if (system === undefined) return []
+    return madeToHappen(before, after, now, zone).flatMap((moment) =>
+      boostParcels(config, system, after, moment, now),
+    )
+  })
+  const next = nextMoment(
+    writes.map(({ after, zone }) => ({ boost: after, zone })),
+    now,
+  )
+  return [...noted, ...keepParcels(db, parcels), ...(next === null ? [] : [expectBoosts(db, next, now)])]
+}
+
+/**
+ * Does one step of telling webhooks that boosts have started or finished (W6), in one guarded batch of outbox, notes and progress. Where
+ * somebody else did the step, or a boost or the configuration moved, nothing happens. `until` is up to when work is done.
+ */
+export function boostStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+  return guardedStep(context, work, (config) => step(context, config, work, until))
+}
+
+async function step(
+  context: TenantContext,
+  config: Configuration,
+  work: DueWork,
+  until: Instant,
+): Promise<readonly D1PreparedStatement[]> {
+  const { db } = context
+  if (!isTelling(config)) return [rescheduled(db, work, null)]
+  const progress = parseProgress(work.progress)
+  if (progress === null || progress.through > until) {
+    // Nobody is told of what was before somebody listened, or before the clock went back.
+    return [storeProgress(db, { since: work.dueAt, through: work.dueAt, pass: null }, work.dueAt)]
+  }
+  if (progress.pass !== null) return pass(context, config, work, progress, progress.pass, [])
+  const to = instant(Math.max(work.dueAt, progress.through))
+  const { first } = datesBetween(progress.through, to)
+  const everyones = config.systems.flatMap(({ boosts }) => boosts)
+  const next = nextMoment(
+    everyones.map((boost) => ({ boost, zone: null })),
+    to,
+  )
+  const begun = { to, phase: 'started', after: [first, 0] satisfies [string, number], next } as const
+  const happened = await ofEveryone(db, everyones, progress.since, to)
+  const some = firstPack(happened, MOST_AT_ONCE, ({ boost }) => jsonBytes(boost))
+  // Those that are told now are found no more by the next step, which goes on with the others.
+  if (some.length < happened.length) return telling(db, config, some)
+  return pass(context, config, work, progress, { ...begun, after: [first, 0] }, happened)
+}
+
+/** What tells what happened to boosts, and notes it. */
+function telling(
+  db: TenantContext['db'],
+  config: Configuration,
+  happened: readonly Happened[],
+): D1PreparedStatement[] {
+  const moments = new Map(happened.map(({ boost, moment }) => [boost.id, moment]))
+  return [
+    boostsUnchanged(
+      db,
+      happened.map(({ boost }) => boost),
+    ),
+    ...keepParcels(
+      db,
+      happened.flatMap((one) => parcelsOf(config, one)),
+    ),
+    ...noteTold(
+      db,
+      [...moments].map(([id, told]) => ({ id, told })),
+    ),
+  ]
+}
+
+/** That something happened to a boost, at a moment. */
+type Happened = { boost: Boost; moment: BoostMoment; at: Instant }
+
+/** What happened, untold, to boosts that are no user's own: after `since` and up to a moment. */
+async function ofEveryone(
+  db: TenantContext['db'],
+  boosts: readonly Boost[],
+  since: Instant,
+  to: Instant,
+): Promise<Happened[]> {
+  const happened = boosts.flatMap((boost) =>
+    MOMENTS.flatMap((moment) => {
+      const at = momentOf(boost, null, moment)
+      return at === null || at <= since || at > to ? [] : [{ boost, moment, at }]
+    }),
+  )
+  const told = await toldOf(
+    db,
+    happened.map(({ boost }) => boost.id),
+  )
+  return happened.filter(({ boost, moment }) => isUntold(told.get(boost.id) ?? null, moment))
+}
+
+const isUntold = (told: BoostMoment | null, moment: BoostMoment) =>
+  moment === 'started' ? told === null : told !== 'finished'
+
+/** Tells what happened to the next of users' own boosts, and what else did. */
+async function pass(
+  { db }: TenantContext,
+  config: Configuration,
+  work: DueWork,
+  progress: BoostProgress,
+  { to, phase, after, next: seen }: NonNullable<BoostProgress['pass']>,
+  others: readonly Happened[],
+): Promise<readonly D1PreparedStatement[]> {
+  const { first, last } = datesBetween(progress.through, to)
+  const boosts = await ownBoosts(db, phase, after, last, CHUNK)
+  const happened: Happened[] = [...others]
+  let next = seen
+  for (const boost of boosts) {
+    const at = boost.zone === null ? null : momentOf(boost, boost.zone, phase)
+    if (at === null || at <= progress.since) continue
+    if (at <= to) happened.push({ boost, moment: phase, at })
+    else if (next === null || at < next) next = at
+  }
+  const final = boosts.at(-1)
+  const isEnd = final === undefined || boosts.length < CHUNK
+  const told = telling(db, config, happened)
+  if (!isEnd) {
+    const date = phase === 'started' ? final.start : final.end
+    return [
+      ...told,
+      storeProgress(db, { ...progress, pass: { to, phase, after: [date, final.no], next } }, work.dueAt),
+    ]
+  }
+  next = await soonest(db, phase, last, next)
+  if (phase === 'started') {
+    const ending = { to, phase: 'finished' as const, after: [first, 0] satisfies [string, number], next }
+    return [...told, storeProgress(db, { ...progress, pass: { ...ending, after: [first, 0] } }, work.dueAt)]
+  }
+  if (next === null) return [...told, rescheduled(db, work, null)]
+  return [...told, storeProgress(db, { ...progress, through: to, pass: null }, next)]
+}
+
+/** The moment found, or, if that is earlier, one by which nothing has happened yet to what stands beyond a date. */
+async function soonest(
+  db: TenantContext['db'],
+  phase: BoostMoment,
+  last: Parameters<typeof dateBeyond>[2],
+  found: Instant | null,
+): Promise<Instant | null> {
+  const date = await dateBeyond(db, phase, last)
+  if (date === null) return found
+  const earliest = utcMidnight(civilDate(date)) + (phase === 'started' ? 0 : DAY) - FIRST_ZONE
+  return instant(Math.min(earliest, found ?? earliest))
+}
+
+function parcelsOf(config: Configuration, { boost, moment, at }: Happened) {
+  const system = config.systems.find(({ id }) => id === boost.systemId)
+  return system === undefined ? [] : boostParcels(config, system, boost, moment, at)
+}
+
+declare module '../../../jobs/due-kinds.types' {
+  interface DueKinds {
+    boosts: true
+  }
+}
+
+/** Begins and ends of boosts, of which webhooks are told (W6). */
+export const boostsJob: Job = {
+  kind: 'boosts',
+  run: (context, work, { until }) => boostStep(context, work, until),
+}

@@ -1,0 +1,146 @@
+import * as z from 'zod'
+import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repository'
+import type { Boost } from '../../../config/configuration.types'
+import type { TenantDatabase } from '../../../db/database'
+import { OPEN_END } from '../../../engine/points/boosts.rules'
+import { addDays, type CivilDate } from '../../../lib/civil'
+import { type Instant, instant } from '../../../lib/clock'
+import { civilDateAt } from '../../../lib/zone'
+import type { BoostMoment } from './boost-notifications.rules'
+
+const Moment = z.number().transform(instant)
+
+/**
+ * How far boosts are told of: all that started or finished after `since`, when somebody began to listen, and up to `through`. A pass tells what
+ * did so up to its `to`, of users' own boosts in order of date and number: first those that start, then those that finish; those up to
+ * `after` are done, and `next` is the first moment to come that was seen.
+ */
+const Progress = z.object({
+  since: Moment,
+  through: Moment,
+  pass: z
+    .object({
+      to: Moment,
+      phase: z.enum(['started', 'finished']),
+      after: z.tuple([z.string(), z.number()]),
+      next: Moment.nullable(),
+    })
+    .nullable(),
+})
+/** See above. */
+export type BoostProgress = z.output<typeof Progress>
+
+/** The progress as stored; null where the work has not begun. */
+export function parseProgress(text: string | null): BoostProgress | null {
+  return text === null ? null : Progress.parse(JSON.parse(text))
+}
+
+const STORE = `
+  UPDATE due_work SET progress = ?2, due_at = ?3 WHERE tenant_id = ?1 AND kind = 'boosts' AND subject = ''`
+
+/** Stores how far boosts are told of, and when that goes on. */
+export function storeProgress(
+  db: TenantDatabase,
+  progress: BoostProgress,
+  dueAt: Instant,
+): D1PreparedStatement {
+  return db.statement(STORE, db.tenantId, JSON.stringify(progress), dueAt)
+}
+
+const EXPECT = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, 'boosts', '', ?2, ?3)
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
+
+/** Has boosts told of at a moment to come; part of the batch that stores what starts or finishes then. */
+export function expectBoosts(db: TenantDatabase, at: Instant, now: Instant): D1PreparedStatement {
+  return db.statement(EXPECT, db.tenantId, at, JSON.stringify({ since: now, through: now, pass: null }))
+}
+
+const NOTE = `
+  UPDATE points_boosts SET told = asked.value ->> 1 FROM json_each(?2) asked
+  WHERE points_boosts.id = asked.value ->> 0 AND points_boosts.tenant_id = ?1`
+
+/** Notes of boosts what has happened to them. */
+export function noteTold(
+  db: TenantDatabase,
+  told: readonly { id: string; told: BoostMoment | null }[],
+): D1PreparedStatement[] {
+  if (told.length === 0) return []
+  return [db.statement(NOTE, db.tenantId, JSON.stringify(told.map((one) => [one.id, one.told])))]
+}
+
+const TOLD = `
+  SELECT b.id, b.told FROM json_each(?2) asked CROSS JOIN points_boosts b ON b.id = asked.value AND +b.tenant_id = ?1`
+
+const told = z.enum(['started', 'finished']).nullable()
+
+/** What is noted of boosts by their ids. */
+export async function toldOf(
+  db: TenantDatabase,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, BoostMoment | null>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.rows(db.statement(TOLD, db.tenantId, JSON.stringify(ids)))
+  const Rows = z.array(z.object({ id: z.string(), told }))
+  return new Map(Rows.parse(rows).map((row) => [row.id, row.told]))
+}
+
+const UNCHANGED = `
+  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM points_boosts b
+    WHERE b.id = asked.value ->> 0 AND +b.tenant_id = ?1 AND b.updated = asked.value ->> 1 AND b.deleted IS NULL))
+    THEN json('conflict') ELSE 1 END`
+
+/** A guard (see db/guard.ts): holds while boosts are as they were read. */
+export function boostsUnchanged(db: TenantDatabase, boosts: readonly Boost[]): D1PreparedStatement {
+  return db.statement(UNCHANGED, db.tenantId, JSON.stringify(boosts.map(({ id, updated }) => [id, updated])))
+}
+
+// A user who is gone has no zone: such a boost goes with the rest of what is left.
+const own = (date: string, isOpen: string) => `
+  SELECT no, ${BOOST_COLUMNS}, told, (SELECT coalesce(u.tz, 'UTC') FROM users u WHERE u.tenant_id = ?1
+    AND u.id = points_boosts.user_id AND u.iid = points_boosts.user_iid) AS zone
+  FROM points_boosts WHERE tenant_id = ?1 AND user_iid IS NOT NULL AND deleted IS NULL AND ${date} BETWEEN ?2 AND ?4
+    AND (${date}, no) > (?2, ?3) AND ${isOpen} ORDER BY ${date}, no LIMIT ?5`
+const DATE = { started: 'start', finished: '"end"' } as const
+const OWN = {
+  started: own(DATE.started, 'told IS NULL'),
+  finished: own(DATE.finished, "told IS NOT 'finished'"),
+} as const
+
+const OwnRow = BoostRow.extend({ no: z.number(), told, zone: z.string().nullable() })
+/** A user's own boost, with the user's zone, null where the user is gone. */
+export type OwnBoost = z.output<typeof OwnRow>
+
+/** How many days a date of the calendar may be from the date in UTC at the moment when it begins or ends, and one for a user who has moved. */
+const MARGIN = 2
+
+/** The dates between which that stands what starts or finishes, in any zone, between two moments. */
+export function datesBetween(from: Instant, to: Instant): { first: CivilDate; last: CivilDate } {
+  return { first: addDays(civilDateAt(from, 0), -MARGIN), last: addDays(civilDateAt(to, 0), MARGIN) }
+}
+
+/** The next users' own boosts, of those that start or finish up to a date and of which that was not told, in order of date and number. */
+export async function ownBoosts(
+  db: TenantDatabase,
+  phase: BoostMoment,
+  [date, no]: readonly [string, number],
+  last: CivilDate,
+  limit: number,
+): Promise<OwnBoost[]> {
+  return z.array(OwnRow).parse(await db.rows(db.statement(OWN[phase], db.tenantId, date, no, last, limit)))
+}
+
+const beyond = (date: string) => `
+  SELECT min(${date}) AS date FROM points_boosts
+  WHERE tenant_id = ?1 AND user_iid IS NOT NULL AND deleted IS NULL AND ${date} > ?2 AND ${date} < '${OPEN_END}'`
+const BEYOND = { started: beyond(DATE.started), finished: beyond(DATE.finished) } as const
+
+/** The first date after another on which a user's own boost starts, or ends; null where none does. */
+export async function dateBeyond(
+  db: TenantDatabase,
+  phase: BoostMoment,
+  last: CivilDate,
+): Promise<string | null> {
+  const [row] = await db.rows(db.statement(BEYOND[phase], db.tenantId, last))
+  return z.object({ date: z.string().nullable() }).parse(row).date
+}

@@ -1,0 +1,81 @@
+import type { Boost, Configuration, System } from '../../../config/configuration.types'
+import { boostSpan, boostStatus, shown } from '../../../engine/points/boosts.rules'
+import { type Instant, instant, iso } from '../../../lib/clock'
+import { childId, namedId } from '../../../lib/ids'
+import type { Addressed } from '../../../outbox/outbox.messages'
+import { listens } from '../../../outbox/outbox.messages'
+
+/** What there is to tell of a boost, in order of time (W6). */
+export const MOMENTS = ['started', 'finished'] as const
+export type BoostMoment = (typeof MOMENTS)[number]
+
+const EVENTS = { started: 'points.boost_started', finished: 'points.boost_finished' } as const
+const STATUS = { started: 'active', finished: 'finished' } as const
+
+/** Whether somebody listens to when boosts start or finish (W6). */
+export const isTelling = (config: Pick<Configuration, 'webhooks'>): boolean =>
+  MOMENTS.some((moment) => listens(config, EVENTS[moment]))
+
+/** What has happened to a boost by a moment, as its row notes it; the zone is a user's own boost's, else null. */
+export function toldBy(boost: Boost, at: Instant, zone: string | null): BoostMoment | null {
+  const status = boostStatus(boost, at, zone)
+  return status === 'scheduled' ? null : status === 'active' ? 'started' : 'finished'
+}
+
+/** What a write has made happen to a boost at once, since it is past: what had not happened to it as it was; null is a new one. */
+export function madeToHappen(
+  before: Boost | null,
+  after: Boost,
+  now: Instant,
+  zone: string | null,
+): BoostMoment[] {
+  const rank = (told: BoostMoment | null) => (told === null ? 0 : MOMENTS.indexOf(told) + 1)
+  const was = before === null ? null : toldBy(before, now, zone)
+  return MOMENTS.slice(rank(was), Math.max(rank(was), rank(toldBy(after, now, zone))))
+}
+
+/** When a boost starts or finishes (P5); null where it never finishes. */
+export function momentOf(boost: Boost, zone: string | null, moment: BoostMoment): Instant | null {
+  const { begins, ends } = boostSpan(boost, zone)
+  return moment === 'started' ? begins : ends
+}
+
+/** The first moment after another at which something happens to one of these boosts; null where nothing ever does. */
+export function nextMoment(
+  boosts: readonly { boost: Boost; zone: string | null }[],
+  after: Instant,
+): Instant | null {
+  const moments = boosts.flatMap(({ boost, zone }) =>
+    MOMENTS.flatMap((moment) => {
+      const at = momentOf(boost, zone, moment)
+      return at === null || at <= after ? [] : [at]
+    }),
+  )
+  return moments.length === 0 ? null : instant(Math.min(...moments))
+}
+
+/** What is told of a boost that starts or finishes at a moment; empty where nobody listens to that. */
+export function boostParcels(
+  config: Pick<Configuration, 'webhooks'>,
+  system: Pick<System, 'id' | 'key' | 'name'>,
+  boost: Boost,
+  moment: BoostMoment,
+  at: Instant,
+): Addressed[] {
+  const type = EVENTS[moment]
+  if (!listens(config, type)) return []
+  const body = {
+    timestamp: iso(at),
+    boost: {
+      ...shown(boost),
+      status: STATUS[moment],
+      userId: boost.userId,
+      pointsSystemId: system.id,
+      pointsSystemKey: system.key,
+      pointsSystemName: system.name,
+    },
+  }
+  const id = namedId(at, `${boost.id} ${type}`)
+  const messages = [{ id: childId(id, 0), type, body }]
+  return [{ parcel: { at, seq: 0, id, userIid: boost.userIid, messages }, userId: boost.userId }]
+}

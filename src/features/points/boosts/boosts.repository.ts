@@ -1,0 +1,151 @@
+import { and, eq } from 'drizzle-orm'
+import * as z from 'zod'
+import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repository'
+import type { Boost } from '../../../config/configuration.types'
+import { pointsBoosts } from '../../../config/tables/points.table'
+import { bothUnchanged } from '../../../db/guard'
+import { groupsOf } from '../../../db/queries'
+import type { Scope } from '../../../runtime/context'
+import { startOfPage } from '../../../runtime/pages'
+import { deleteNested } from '../nested.repository'
+
+const AFTER =
+  'FROM points_boosts WHERE tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND no > ?3 ORDER BY no'
+const PAGE = `SELECT ${BOOST_COLUMNS} ${AFTER} LIMIT ?4 OFFSET ?5`
+const NTH = `SELECT no ${AFTER} LIMIT 1 OFFSET ?4 - 1`
+
+const SOME = `
+  SELECT ${BOOST_COLUMNS} FROM points_boosts
+  WHERE +tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND id IN (SELECT value FROM json_each(?3))`
+
+const PERSON_COLUMNS = `id, iid, seq, tz, (SELECT count(*) FROM points_boosts b
+  WHERE b.user_iid = users.iid AND b."end" >= date(?3 / 1000, 'unixepoch') AND b.deleted IS NULL) AS boosts`
+
+const PEOPLE = `
+  SELECT ${PERSON_COLUMNS} FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`
+
+const PEOPLE_OF_SOME = `
+  SELECT ${PERSON_COLUMNS} FROM users WHERE tenant_id = ?1 AND id IN (
+    SELECT user_id FROM points_boosts WHERE +tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2)))`
+
+const Person = z.object({
+  id: z.string(),
+  iid: z.string(),
+  seq: z.number(),
+  tz: z.string().nullable(),
+  boosts: z.number(),
+})
+
+/** A user whom a boost may be for: the zone whose midnights count (P5), and how many own boosts are not over. */
+export type Person = z.infer<typeof Person>
+
+const byId = (rows: readonly unknown[]) =>
+  new Map(
+    z
+      .array(Person)
+      .parse(rows)
+      .map((person) => [person.id, person]),
+  )
+
+/** A page of a system's boosts, users' own among them, oldest first (G7). Throws 429 as any scan (P11). */
+export async function boostPage(
+  scope: Scope,
+  systemId: string,
+  page: { limit: number; skip: number },
+): Promise<Boost[]> {
+  const { db, tenant } = scope
+  const start = await startOfPage(
+    scope,
+    {
+      name: `boosts ${systemId}`,
+      beginning: [0],
+      skip: async (after, rows) => {
+        const [row] = await db.rows(db.statement(NTH, tenant.id, systemId, ...after, rows))
+        return row === undefined ? null : [z.object({ no: z.number() }).parse(row).no]
+      },
+    },
+    page,
+  )
+  if (start === null) return []
+  const asked = [tenant.id, systemId, ...start.after, page.limit, start.skip]
+  return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, ...asked)))
+}
+
+/** The living boosts of a system with these ids, and the users whom some of them are for, as of one moment. */
+export async function boostsWithIds(
+  { db, tenant, now }: Scope,
+  systemId: string,
+  ids: readonly string[],
+): Promise<{ boosts: Boost[]; people: Map<string, Person> }> {
+  const asked = JSON.stringify(ids)
+  const [boosts, people] = await db.batch([
+    db.statement(SOME, tenant.id, systemId, asked),
+    db.statement(PEOPLE_OF_SOME, tenant.id, asked, now),
+  ])
+  return { boosts: z.array(BoostRow).parse(boosts?.results ?? []), people: byId(people?.results ?? []) }
+}
+
+/** Those of these users who exist, by the caller's ids. */
+export async function peopleWithIds(
+  { db, tenant, now }: Scope,
+  ids: readonly string[],
+): Promise<Map<string, Person>> {
+  if (ids.length === 0) return new Map()
+  return byId(await db.rows(db.statement(PEOPLE, tenant.id, JSON.stringify(ids), now)))
+}
+
+/** Holds while the users of own boosts are as they were read, and so their boosts are. */
+export function ownersUnchanged(
+  { db }: Scope,
+  version: number,
+  boosts: readonly Boost[],
+  people: ReadonlyMap<string, Person>,
+): D1PreparedStatement[] {
+  const owners = new Set(boosts.flatMap(({ userId }) => people.get(userId ?? '') ?? []))
+  return [...owners].map((owner) => bothUnchanged(db, version, owner.id, owner))
+}
+
+/** The columns that an insert fills. */
+const COLUMNS = 13
+
+/** Stores new boosts; a user's own also raises that user's `seq`. */
+export function insertBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
+  const { db, tenant } = scope
+  const rows = boosts.map((boost) => ({
+    ...boost,
+    userAttributes: JSON.stringify(boost.userAttributes),
+    tenantId: tenant.id,
+  }))
+  return [
+    ...groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(pointsBoosts).values(group))),
+    ...boosts.flatMap((boost) => userChanged(scope, boost)),
+  ]
+}
+
+/** Stores changes to boosts. */
+export function updateBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
+  return boosts.flatMap((boost) => {
+    const { name, start, end, multiplier, rounding, updated } = boost
+    const userAttributes = JSON.stringify(boost.userAttributes)
+    return change(scope, boost, { name, start, end, multiplier, rounding, updated, userAttributes })
+  })
+}
+
+/** Deletes boosts. */
+export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
+  const ids = boosts.map(({ id }) => id)
+  return [...deleteNested(scope, pointsBoosts, ids), ...boosts.flatMap((boost) => userChanged(scope, boost))]
+}
+
+function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$inferInsert>) {
+  const { db, tenant } = scope
+  const own = and(eq(pointsBoosts.tenantId, tenant.id), eq(pointsBoosts.id, boost.id))
+  return [db.built(db.orm.update(pointsBoosts).set(set).where(own)), ...userChanged(scope, boost)]
+}
+
+/** A user's own boost is a part of the user's state: every change to it raises `seq` in the same batch. */
+function userChanged({ db, tenant }: Scope, { userId, userIid }: Boost): D1PreparedStatement[] {
+  if (userIid === null) return []
+  const raise = 'UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3'
+  return [db.statement(raise, tenant.id, userId, userIid)]
+}

@@ -1,0 +1,195 @@
+import type * as z from 'zod'
+import { configure } from '../../../config/configuration.service'
+import { type Boost, type Configuration, MOST_OWN_BOOSTS, roomFor } from '../../../config/configuration.types'
+import { createEach, Draft, deleteEach, revised, updateEach } from '../../../config/drafts.rules'
+import { filterObjection } from '../../../config/filters.rules'
+import { OPEN_END } from '../../../engine/points/boosts.rules'
+import { refusals } from '../../../lib/errors'
+import { newId } from '../../../lib/new-id'
+import type { Scope } from '../../../runtime/context'
+import { adminBoost } from '../points.admin.presenter'
+import type { CreatePointsBoostRequestItem, PatchPointsBoostRequestItem } from '../points.admin.schemas'
+import { presentSystem } from '../systems.rules'
+import { type BoostWrite, heedBoosts } from './boost-notifications.job'
+import * as repository from './boosts.repository'
+import { boostPage, boostsWithIds, ownersUnchanged, type Person, peopleWithIds } from './boosts.repository'
+
+type CreateItem = z.output<typeof CreatePointsBoostRequestItem>
+type PatchItem = z.output<typeof PatchPointsBoostRequestItem>
+type People = ReadonlyMap<string, Person>
+
+/** What issues call a boost. */
+const WHAT = 'a boost of this points system'
+
+/** The users whom some new boosts are for. */
+export function peopleOf(scope: Scope, items: readonly CreateItem[]): Promise<Map<string, Person>> {
+  return peopleWithIds(
+    scope,
+    items.flatMap(({ userId }) => userId ?? []),
+  )
+}
+
+/** The boost that an item asks for, or why it can't be; `made` are those that the same request has made before it. */
+export function boostFrom(
+  scope: Scope,
+  config: Configuration,
+  people: People,
+  systemId: string,
+  item: CreateItem,
+  made: readonly Boost[],
+): Boost | string {
+  const person = item.userId == null ? null : people.get(item.userId)
+  if (person === undefined) return 'This user does not exist. Create the user first.'
+  const others =
+    person === null ? 0 : person.boosts + made.filter(({ userId }) => userId === person.id).length
+  if (others >= MOST_OWN_BOOSTS) {
+    return `This user has ${MOST_OWN_BOOSTS} own boosts that are not over, which is the most. Delete some first.`
+  }
+  const userAttributes = item.userAttributes ?? []
+  const boost: Boost = {
+    id: newId(scope.now),
+    created: scope.now,
+    updated: scope.now,
+    systemId,
+    userId: person?.id ?? null,
+    userIid: person?.iid ?? null,
+    name: item.name,
+    start: item.start,
+    end: item.end ?? OPEN_END,
+    multiplier: item.multiplier,
+    rounding: item.rounding,
+    userAttributes,
+  }
+  return filterObjection(config, 'user', userAttributes) ?? boost
+}
+
+/** The zone whose midnights count for a boost: the own user's, null for all others (P5). */
+export const zoneOf = (people: People, { userId }: Boost): string | null =>
+  userId === null ? null : (people.get(userId)?.tz ?? 'UTC')
+
+const peopleIn = (scope: Scope, boosts: readonly Boost[]) =>
+  peopleWithIds(
+    scope,
+    boosts.flatMap(({ userId }) => userId ?? []),
+  )
+
+/** A page of a system's boosts (G7). */
+export async function listBoosts(scope: Scope, systemId: string, query: { limit: number; skip: number }) {
+  const boosts = await boostPage(scope, systemId, query)
+  const people = await peopleIn(scope, boosts)
+  return boosts.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost)))
+}
+
+/** One boost. Throws 404. */
+export async function getBoost(scope: Scope, systemId: string, id: string) {
+  const { boosts, people } = await boostsWithIds(scope, systemId, [id])
+  const [boost] = boosts
+  if (boost === undefined) throw refusals.notFound('This boost')
+  return adminBoost(boost, scope.now, zoneOf(people, boost))
+}
+
+/** Creates boosts (G7, P5). */
+export async function createBoosts(scope: Scope, systemId: string, items: readonly CreateItem[]) {
+  return configure(scope, async (config) => {
+    const people = await peopleOf(scope, items)
+    const draft = new Draft(presentSystem(config, systemId).boosts)
+    const room = roomFor('boosts', config)
+    const { created, issues } = createEach(
+      draft,
+      items,
+      (item) => room(draft.added.length + 1) ?? boostFrom(scope, config, people, systemId, item, draft.added),
+    )
+    return {
+      ...stored(scope, draft.added, repository.insertBoosts, () =>
+        heedBoosts(scope, config, config.systems, newBoosts(people, draft.added)),
+      ),
+      // Somebody who was erased since gets none (U8).
+      guards: ownersUnchanged(scope, config.version, draft.added, people),
+      result: {
+        created: created.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
+        issues,
+      },
+    }
+  })
+}
+
+/** What issues about a boost name besides its `id` (G7). */
+const alsoBoost = (boostId: string) => ({ boostId })
+
+/** Changes boosts (G7, P5). */
+export async function updateBoosts(scope: Scope, systemId: string, items: readonly PatchItem[]) {
+  return configure(scope, async (config) => {
+    presentSystem(config, systemId)
+    const ids = items.map(({ id }) => id)
+    const { boosts, people } = await boostsWithIds(scope, systemId, ids)
+    const draft = new Draft(boosts)
+    const change = (boost: Boost, item: PatchItem) => {
+      const next = patched(boost, item, scope)
+      return patchObjection(config, next) ?? next
+    }
+    const { updated, issues } = updateEach(draft, items, WHAT, change, alsoBoost)
+    return {
+      ...stored(scope, draft.changed, repository.updateBoosts, () => {
+        const writes = draft.changed.map((after) => ({
+          before: boosts.find(({ id }) => id === after.id) ?? null,
+          after,
+          zone: zoneOf(people, after),
+        }))
+        return heedBoosts(scope, config, config.systems, writes)
+      }),
+      guards: ownersUnchanged(scope, config.version, draft.changed, people),
+      result: {
+        updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
+        issues,
+      },
+    }
+  })
+}
+
+function patched(boost: Boost, item: PatchItem, { now }: Scope): Boost {
+  const { name = boost.name, start = boost.start } = item
+  const { multiplier = boost.multiplier, rounding = boost.rounding } = item
+  const end = item.end === undefined ? boost.end : (item.end ?? OPEN_END)
+  const userAttributes =
+    item.userAttributes === undefined ? boost.userAttributes : (item.userAttributes ?? [])
+  return revised(boost, { ...boost, name, start, end, multiplier, rounding, userAttributes }, now)
+}
+
+function patchObjection(config: Configuration, boost: Boost): string | null {
+  if (boost.end < boost.start) return 'The end would be before the start. Change both together.'
+  if (boost.userId !== null && boost.userAttributes.length > 0) {
+    return "A user's own boost can have no userAttributes. Leave them out."
+  }
+  return filterObjection(config, 'user', boost.userAttributes)
+}
+
+/** Deletes boosts (G7). */
+export async function deleteBoosts(scope: Scope, systemId: string, ids: readonly string[]) {
+  return configure(scope, async (config) => {
+    presentSystem(config, systemId)
+    const { boosts, people } = await boostsWithIds(scope, systemId, ids)
+    const result = deleteEach(new Draft(boosts), ids, WHAT, () => null, alsoBoost)
+    const guards = ownersUnchanged(scope, config.version, boosts, people)
+    return { ...stored(scope, boosts, repository.deleteBoosts), guards, result }
+  })
+}
+
+/**
+ * The statements for boosts, in their order: a part of the configuration, unless all of them are users' own, which leave its
+ * version alone. `heed` answers what is stored after them, so that they are told of (W6).
+ */
+export function stored(
+  scope: Scope,
+  boosts: readonly Boost[],
+  store: (scope: Scope, boosts: readonly Boost[]) => D1PreparedStatement[],
+  heed: () => readonly D1PreparedStatement[] = () => [],
+) {
+  const statements = store(scope, boosts)
+  const heeded = boosts.length === 0 ? [] : heed()
+  const areOwn = boosts.every(({ userId }) => userId !== null)
+  return areOwn ? { statements: [], beside: [...statements, ...heeded] } : { statements, beside: heeded }
+}
+
+/** New boosts as `heedBoosts` takes them. */
+export const newBoosts = (people: People, boosts: readonly Boost[]): BoostWrite[] =>
+  boosts.map((after) => ({ before: null, after, zone: zoneOf(people, after) }))

@@ -1,0 +1,110 @@
+import { and, eq } from 'drizzle-orm'
+import type * as z from 'zod'
+import { configure } from '../../config/configuration.service'
+import { type Level, roomFor } from '../../config/configuration.types'
+import { createEach, Draft, deleteEach, revised, updateEach } from '../../config/drafts.rules'
+import { pointsLevels } from '../../config/tables/points.table'
+import { groupsOf } from '../../db/queries'
+import { newId } from '../../lib/new-id'
+import type { Scope } from '../../runtime/context'
+import { deleteNested } from './nested.repository'
+import { adminLevel } from './points.admin.presenter'
+import type { CreatePointsLevelRequestItem, PatchPointsLevelRequestItem } from './points.admin.schemas'
+import { presentSystem } from './systems.rules'
+
+type CreateItem = z.output<typeof CreatePointsLevelRequestItem>
+type PatchItem = z.output<typeof PatchPointsLevelRequestItem>
+
+/** What issues call a level. */
+const WHAT = 'a level of this points system'
+
+/** The level that an item asks for. */
+export function levelFrom(scope: Scope, systemId: string, item: CreateItem): Level {
+  return {
+    id: newId(scope.now),
+    created: scope.now,
+    updated: scope.now,
+    systemId,
+    key: item.key,
+    name: item.name,
+    description: item.description ?? '',
+    badgeUrl: item.badge?.url ?? null,
+    points: item.points,
+  }
+}
+
+/** Why a level can't stand among those of its system, or null (P9, G5). */
+export function levelObjection(level: Level, others: readonly Level[]): string | null {
+  for (const other of others) {
+    if (other.id === level.id) continue
+    if (other.key === level.key)
+      return `The key "${level.key}" is taken by another level. Choose another key.`
+    if (other.points === level.points) {
+      return `The level "${other.key}" has ${level.points} points already. Choose other points.`
+    }
+  }
+  return null
+}
+
+/** The columns that an insert fills. */
+const COLUMNS = 10
+
+/** Stores new levels. */
+export function insertLevels({ db, tenant }: Scope, levels: readonly Level[]): D1PreparedStatement[] {
+  const rows = levels.map((level) => ({ ...level, tenantId: tenant.id }))
+  return groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(pointsLevels).values(group)))
+}
+
+/** Creates levels (G7). */
+export function createLevels(scope: Scope, systemId: string, items: readonly CreateItem[]) {
+  return configure(scope, (config) => {
+    const draft = new Draft(presentSystem(config, systemId).levels)
+    const room = roomFor('levels', config)
+    const { created, issues } = createEach(draft, items, (item) => {
+      const level = levelFrom(scope, systemId, item)
+      return room(draft.added.length + 1) ?? levelObjection(level, draft.list) ?? level
+    })
+    return {
+      statements: insertLevels(scope, draft.added),
+      result: { created: created.map(adminLevel), issues },
+    }
+  })
+}
+
+/** Changes levels (G7). */
+export function updateLevels(scope: Scope, systemId: string, items: readonly PatchItem[]) {
+  return configure(scope, (config) => {
+    const draft = new Draft(presentSystem(config, systemId).levels)
+    const { updated, issues } = updateEach(draft, items, WHAT, (level, item) => {
+      const next = patched(level, item, scope)
+      return levelObjection(next, draft.list) ?? next
+    })
+    const statements = draft.changed.map((level) => updateLevel(scope, level))
+    return { statements, result: { updated: updated.map(adminLevel), issues } }
+  })
+}
+
+function patched(level: Level, item: PatchItem, { now }: Scope): Level {
+  const { name = level.name, points = level.points, description = level.description } = item
+  const badgeUrl = item.badge === undefined ? level.badgeUrl : (item.badge?.url ?? null)
+  return revised(level, { ...level, name, points, description, badgeUrl }, now)
+}
+
+function updateLevel({ db, tenant }: Scope, level: Level): D1PreparedStatement {
+  const { id, name, points, description, badgeUrl, updated } = level
+  return db.built(
+    db.orm
+      .update(pointsLevels)
+      .set({ name, points, description, badgeUrl, updated })
+      .where(and(eq(pointsLevels.tenantId, tenant.id), eq(pointsLevels.id, id))),
+  )
+}
+
+/** Deletes levels (G7). */
+export function deleteLevels(scope: Scope, systemId: string, ids: readonly string[]) {
+  return configure(scope, (config) => {
+    const draft = new Draft(presentSystem(config, systemId).levels)
+    const result = deleteEach(draft, ids, WHAT)
+    return { statements: deleteNested(scope, pointsLevels, draft.removed), result }
+  })
+}

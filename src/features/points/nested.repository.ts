@@ -1,0 +1,17 @@
+import { and, isNull } from 'drizzle-orm'
+import type { pointsBoosts, pointsLevels, pointsTriggers } from '../../config/tables/points.table'
+import { among, ofTenant } from '../../db/queries'
+import type { Scope } from '../../runtime/context'
+
+type Nested = typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts
+
+/** Deletes what belongs to points systems, by its ids; the rows stay (G5). No statement where there are no ids. */
+export function deleteNested(
+  { db, tenant, now }: Scope,
+  table: Nested,
+  ids: readonly string[],
+): D1PreparedStatement[] {
+  if (ids.length === 0) return []
+  const its = and(ofTenant(table.tenantId, tenant.id), among(table.id, ids), isNull(table.deleted))
+  return [db.built(db.orm.update(table).set({ deleted: now }).where(its))]
+}

@@ -1,0 +1,65 @@
+import type * as z from 'zod'
+import type { Boost, Level, System, Trigger } from '../../config/configuration.types'
+import { boostStatus, OPEN_END } from '../../engine/points/boosts.rules'
+import type { Instant } from '../../lib/clock'
+import type {
+  AdminPointsBoost,
+  AdminPointsLevel,
+  AdminPointsSystem,
+  AdminPointsTrigger,
+} from './points.admin.schemas'
+
+const badge = (url: string | null) => (url === null ? null : { url })
+
+/** A points system as the admin interface serves it. */
+export function adminSystem(system: System): z.infer<typeof AdminPointsSystem> {
+  const { id, name, key, description, badgeUrl, maxPoints } = system
+  return { id, name, key, description, status: 'active', badge: badge(badgeUrl), maxPoints }
+}
+
+/** A level as the admin interface serves it. */
+export function adminLevel(level: Level): z.infer<typeof AdminPointsLevel> {
+  const { id, name, key, points, description, badgeUrl } = level
+  return { id, name, key, points, description, badge: badge(badgeUrl) }
+}
+
+/** A trigger as the admin interface serves it: with the fields of its type. */
+export function adminTrigger(trigger: Trigger): z.infer<typeof AdminPointsTrigger> {
+  const { id, type, points, status, blockIfOutOfPoints } = trigger
+  const { metricId, metricThreshold, achievementId, streakLength, timeUnit, timeInterval } = trigger
+  return {
+    id,
+    type,
+    points,
+    status,
+    userAttributes: [...trigger.userAttributes],
+    ...(metricId !== null && { metricId }),
+    ...(metricThreshold !== null && { metricThreshold }),
+    ...(type === 'metric' && { eventAttributes: [...trigger.eventAttributes] }),
+    ...(achievementId !== null && { achievementId }),
+    ...(streakLength !== null && { streakLength }),
+    ...(timeUnit !== null && { timeUnit }),
+    ...(timeInterval !== null && { timeInterval }),
+    blockIfOutOfPoints,
+  }
+}
+
+/** A boost as the admin interface serves it; `zone` is the user's for a user's own boost, else null (P5). */
+export function adminBoost(
+  boost: Boost,
+  now: Instant,
+  zone: string | null,
+): z.infer<typeof AdminPointsBoost> {
+  const { id, name, start, end, multiplier, rounding, userId, userAttributes } = boost
+  return {
+    id,
+    name,
+    status: boostStatus(boost, now, zone),
+    start,
+    end: end === OPEN_END ? null : end,
+    multiplier,
+    rounding,
+    userId,
+    userAttributes: [...userAttributes],
+  }
+}

@@ -1,0 +1,292 @@
+import * as z from 'zod'
+import {
+  Badge,
+  ConfigKey,
+  createAnswer,
+  DateAnswer,
+  DateField,
+  Description,
+  defaulted,
+  deleteAnswer,
+  items,
+  Name,
+  optional,
+  rule,
+  UserId,
+  Uuid,
+  UuidAnswer,
+  updateAnswer,
+  wholeNumber,
+} from '../../http/fields'
+import { isCivilDate } from '../../lib/civil'
+import { INT32_MAX } from '../../lib/decimal'
+import { Filters, FiltersAnswer } from '../../wire/attribute.schemas'
+
+const POINTS_MAX = 1_000_000
+const NESTED_MAX = 100
+
+const isNot = (wrong: number) => (value: number) => value !== wrong
+
+const BadgeAnswer = z.object({ url: z.string() })
+const Positive = wholeNumber(1, INT32_MAX)
+
+/* Levels (P9) */
+
+const LevelPoints = wholeNumber(0, INT32_MAX)
+
+/** A level to configure. */
+export const CreatePointsLevelRequestItem = z
+  .object({
+    name: Name,
+    key: ConfigKey,
+    points: LevelPoints,
+    description: optional(Description),
+    badge: optional(Badge),
+  })
+  .meta({ id: 'CreatePointsLevelRequestItem' })
+
+/** A change to a level; its key is fixed, and a badge of null takes the badge away. */
+export const PatchPointsLevelRequestItem = z.object({
+  id: Uuid,
+  name: optional(Name),
+  points: optional(LevelPoints),
+  description: optional(Description),
+  badge: Badge.nullish(),
+})
+
+/** A level as the admin interface serves it. */
+export const AdminPointsLevel = z
+  .object({
+    id: UuidAnswer,
+    name: z.string(),
+    key: z.string(),
+    points: z.int32(),
+    description: z.string(),
+    badge: BadgeAnswer.nullable(),
+  })
+  .meta({ id: 'AdminPointsLevel' })
+
+export const CreatePointsLevelsRequest = items(CreatePointsLevelRequestItem).meta({
+  id: 'CreatePointsLevelsRequest',
+})
+export const PatchPointsLevelsRequest = items(PatchPointsLevelRequestItem).meta({
+  id: 'PatchPointsLevelsRequest',
+})
+export const ListPointsLevelsResponse = z.array(AdminPointsLevel).meta({ id: 'ListPointsLevelsResponse' })
+export const CreatePointsLevelsResponse = createAnswer('CreatePointsLevelsResponse', AdminPointsLevel)
+export const PatchPointsLevelsResponse = updateAnswer('PatchPointsLevelsResponse', AdminPointsLevel)
+export const DeletePointsLevelsResponse = deleteAnswer('DeletePointsLevelsResponse')
+
+/* Boosts (P5) */
+
+const Multiplier = z.number().gt(0).lt(100).refine(isNot(1), 'must not be 1, which changes nothing')
+const Rounding = z.enum(['down', 'up', 'nearest'])
+
+const isDate = (value: unknown): value is string => typeof value === 'string' && isCivilDate(value)
+const endsInOrder = ({ start, end }: { start?: unknown; end?: unknown }) =>
+  !isDate(start) || !isDate(end) || start <= end
+const endNotBeforeStart = rule('end', 'must not be before start')
+
+/** A boost to configure: for everyone, for one user, or for those with certain attributes. */
+export const CreatePointsBoostRequestItem = z
+  .object({
+    userId: UserId.nullish(),
+    name: Name,
+    start: DateField,
+    end: DateField.nullish(),
+    multiplier: Multiplier,
+    rounding: defaulted(Rounding, 'down'),
+    userAttributes: Filters,
+  })
+  .refine(endsInOrder, endNotBeforeStart)
+  .refine(
+    ({ userId, userAttributes }) => userId == null || !userAttributes?.length,
+    rule('userAttributes', 'must be left out where userId is given, and userId where they are'),
+  )
+  .meta({ id: 'CreatePointsBoostRequestItem' })
+
+/** A change to a boost; null takes its end or its filters away. */
+export const PatchPointsBoostRequestItem = z
+  .object({
+    id: Uuid,
+    name: optional(Name),
+    start: optional(DateField),
+    end: DateField.nullish(),
+    multiplier: optional(Multiplier),
+    rounding: optional(Rounding),
+    userAttributes: Filters,
+  })
+  .refine(endsInOrder, endNotBeforeStart)
+
+/** A boost as the admin interface serves it. */
+export const AdminPointsBoost = z
+  .object({
+    id: UuidAnswer,
+    name: z.string(),
+    status: z.enum(['active', 'scheduled', 'finished']),
+    start: DateAnswer,
+    end: DateAnswer.nullable(),
+    multiplier: z.number(),
+    rounding: Rounding,
+    userId: z.string().nullable(),
+    userAttributes: FiltersAnswer.optional(),
+  })
+  .meta({ id: 'AdminPointsBoost' })
+
+export const CreatePointsBoostsRequest = items(CreatePointsBoostRequestItem).meta({
+  id: 'CreatePointsBoostsRequest',
+})
+export const PatchPointsBoostsRequest = items(PatchPointsBoostRequestItem).meta({
+  id: 'PatchPointsBoostsRequest',
+})
+export const ListPointsBoostsResponse = z.array(AdminPointsBoost).meta({ id: 'ListPointsBoostsResponse' })
+export const CreatePointsBoostsResponse = createAnswer('CreatePointsBoostsResponse', AdminPointsBoost)
+export const PatchPointsBoostsResponse = updateAnswer('PatchPointsBoostsResponse', AdminPointsBoost)
+export const DeletePointsBoostsResponse = deleteAnswer('DeletePointsBoostsResponse')
+
+/* Triggers (P1–P4) */
+
+const TriggerType = z.enum(['metric', 'achievement', 'streak', 'time', 'user_creation'])
+const TriggerStatus = z.enum(['active', 'inactive'])
+const TriggerPoints = wholeNumber(-POINTS_MAX, POINTS_MAX).refine(isNot(0), 'must not be 0')
+const TimeUnit = z.enum(['hours', 'days'])
+
+/** The fields that only some types of trigger have. */
+const typedFields = {
+  metricId: optional(Uuid),
+  metricThreshold: optional(Positive),
+  eventAttributes: Filters,
+  achievementId: optional(Uuid),
+  streakLength: optional(Positive),
+  timeUnit: optional(TimeUnit),
+  timeInterval: optional(Positive),
+}
+
+/** Holds that a trigger of the type has the field. */
+const neededBy = (type: z.output<typeof TriggerType>, field: keyof typeof typedFields) =>
+  [
+    (trigger: Readonly<Record<string, unknown>>) => trigger.type !== type || trigger[field] !== undefined,
+    rule(field, `is needed by a trigger of type ${type}, and is missing`),
+  ] as const
+
+/** A trigger to configure; inactive unless said (P3). */
+export const CreatePointsTriggerRequestItem = z
+  .object({
+    type: TriggerType,
+    points: TriggerPoints,
+    status: defaulted(TriggerStatus, 'inactive'),
+    userAttributes: Filters,
+    ...typedFields,
+    blockIfOutOfPoints: defaulted(z.boolean(), false),
+  })
+  .refine(...neededBy('metric', 'metricId'))
+  .refine(...neededBy('metric', 'metricThreshold'))
+  .refine(...neededBy('achievement', 'achievementId'))
+  .refine(...neededBy('streak', 'streakLength'))
+  .refine(...neededBy('time', 'timeUnit'))
+  .refine(...neededBy('time', 'timeInterval'))
+  .meta({ id: 'CreatePointsTriggerRequestItem' })
+
+/** A change to a trigger; null takes its filters away. */
+export const PatchPointsTriggerRequestItem = z.object({
+  id: Uuid,
+  type: optional(TriggerType),
+  points: optional(TriggerPoints),
+  status: optional(TriggerStatus),
+  userAttributes: Filters,
+  ...typedFields,
+  blockIfOutOfPoints: optional(z.boolean()),
+})
+
+/** A trigger as the admin interface serves it. */
+export const AdminPointsTrigger = z
+  .object({
+    id: UuidAnswer,
+    type: TriggerType,
+    points: z.int32(),
+    status: TriggerStatus,
+    userAttributes: FiltersAnswer,
+    metricId: UuidAnswer.optional(),
+    metricThreshold: z.int32().optional(),
+    eventAttributes: FiltersAnswer.optional(),
+    achievementId: UuidAnswer.optional(),
+    streakLength: z.int32().optional(),
+    timeUnit: TimeUnit.optional(),
+    timeInterval: z.int32().optional(),
+    blockIfOutOfPoints: z.boolean(),
+  })
+  .meta({ id: 'AdminPointsTrigger' })
+
+export const CreatePointsTriggersRequest = items(CreatePointsTriggerRequestItem).meta({
+  id: 'CreatePointsTriggersRequest',
+})
+export const PatchPointsTriggersRequest = items(PatchPointsTriggerRequestItem).meta({
+  id: 'PatchPointsTriggersRequest',
+})
+export const ListPointsTriggersResponse = z
+  .array(AdminPointsTrigger)
+  .meta({ id: 'ListPointsTriggersResponse' })
+export const CreatePointsTriggersResponse = createAnswer('CreatePointsTriggersResponse', AdminPointsTrigger)
+export const PatchPointsTriggersResponse = updateAnswer('PatchPointsTriggersResponse', AdminPointsTrigger)
+export const DeletePointsTriggersResponse = deleteAnswer('DeletePointsTriggersResponse')
+
+/* Points systems */
+
+/** A points system to configure, with what belongs to it. */
+export const CreatePointsSystemRequestItem = z
+  .object({
+    name: Name,
+    key: ConfigKey,
+    description: optional(Description),
+    badge: Badge.nullish(),
+    maxPoints: Positive.nullish(),
+    levels: optional(z.array(CreatePointsLevelRequestItem).max(NESTED_MAX)),
+    boosts: optional(z.array(CreatePointsBoostRequestItem).max(NESTED_MAX)),
+    triggers: optional(z.array(CreatePointsTriggerRequestItem).max(NESTED_MAX)),
+  })
+  .meta({ id: 'CreatePointsSystemRequestItem' })
+
+/** A change to a points system; null takes its badge or its cap away. */
+export const UpdatePointsSystemRequestItem = z
+  .object({
+    id: Uuid,
+    name: optional(Name),
+    description: optional(Description),
+    badge: Badge.nullish(),
+    maxPoints: Positive.nullish(),
+  })
+  .meta({ id: 'UpdatePointsSystemRequestItem' })
+
+/** A points system as the admin interface serves it. */
+export const AdminPointsSystem = z
+  .object({
+    id: UuidAnswer,
+    name: z.string(),
+    key: z.string(),
+    description: z.string(),
+    status: z.enum(['active', 'archived']),
+    badge: BadgeAnswer.nullable(),
+    maxPoints: z.int32().nullable(),
+  })
+  .meta({ id: 'AdminPointsSystem' })
+
+/** A new points system, with what was created in it. */
+export const CreatedAdminPointsSystem = AdminPointsSystem.extend({
+  levels: z.array(AdminPointsLevel).optional(),
+  boosts: z.array(AdminPointsBoost).optional(),
+  triggers: z.array(AdminPointsTrigger).optional(),
+}).meta({ id: 'CreatedAdminPointsSystem' })
+
+export const CreatePointsSystemsRequest = items(CreatePointsSystemRequestItem).meta({
+  id: 'CreatePointsSystemsRequest',
+})
+export const UpdatePointsSystemsRequest = items(UpdatePointsSystemRequestItem).meta({
+  id: 'UpdatePointsSystemsRequest',
+})
+export const ListPointsSystemsResponse = z.array(AdminPointsSystem).meta({ id: 'ListPointsSystemsResponse' })
+export const CreatePointsSystemsResponse = createAnswer(
+  'CreatePointsSystemsResponse',
+  CreatedAdminPointsSystem,
+)
+export const UpdatePointsSystemsResponse = updateAnswer('UpdatePointsSystemsResponse', AdminPointsSystem)
+export const DeletePointsSystemsResponse = deleteAnswer('DeletePointsSystemsResponse')

@@ -1,0 +1,216 @@
+import * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import type { System } from '../../config/configuration.types'
+import { ladder } from '../../engine/points/points.rules'
+import type { App } from '../../http/app'
+import { UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { SummaryQuery } from '../../http/queries'
+import type { Scope } from '../../runtime/context'
+import { findUser } from '../../store/find-user.service'
+import { EventSummaryResponse } from '../../wire/metric.schemas'
+import {
+  AllUserPointsResponse,
+  AwardsQuery,
+  BoostsQuery,
+  GetUserPointsResponse,
+  PointsBoostsResponse,
+  PointsLevelSummaryResponse,
+  PointsLevelsResponse,
+  PointsSummaryQuery,
+  PointsSummaryResponse,
+  PointsSystemResponse,
+  PointsSystemsResponse,
+} from '../../wire/points.schemas'
+import { levelAnswer } from '../../wire/presenters/points.presenter'
+import {
+  allUserPoints,
+  levelFaults,
+  levelSummary,
+  pointsEventSummary,
+  pointsSummary,
+  systemAnswer,
+  systemBoosts,
+  systemsAnswer,
+  userBoosts,
+  userPoints,
+} from './points.service'
+import { systemNamed } from './systems.rules'
+
+const params = z.object({ key: z.string() })
+const userParams = z.object({ id: UserId, key: z.string() })
+const shared = { surface: 'application', method: 'get' } as const
+
+/** Not in the contract. */
+export const usersAllPoints = operation({
+  ...shared,
+  id: 'users_all_points',
+  path: '/users/{id}/points',
+  summary: "Get a user's points in all systems, with the newest awards in each",
+  params: z.object({ id: UserId }),
+  query: AwardsQuery,
+  answers: { 200: { description: 'Every system, in order of creation.', body: AllUserPointsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const usersPoints = operation({
+  ...shared,
+  id: 'users_points',
+  path: '/users/{id}/points/{key}',
+  summary: "Get a user's points in a system, with the newest awards",
+  params: userParams,
+  query: AwardsQuery,
+  answers: { 200: { description: 'The points.', body: GetUserPointsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const usersPointsBoosts = operation({
+  ...shared,
+  id: 'users_points_boosts',
+  path: '/users/{id}/points/{key}/boosts',
+  summary: "List the boosts that apply to a user on the user's local date",
+  params: userParams,
+  answers: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const usersPointsEventSummary = operation({
+  ...shared,
+  id: 'users_points_event_summary',
+  path: '/users/{id}/points/{key}/event-summary',
+  summary: "Sum up a user's points by day, week or month",
+  params: userParams,
+  query: SummaryQuery,
+  answers: { 200: { description: 'One item a bucket.', body: EventSummaryResponse } },
+  refuses: [403, 404, 422],
+})
+
+/** Not in the contract. */
+export const pointsAll = operation({
+  ...shared,
+  id: 'points_all',
+  path: '/points',
+  summary: 'List the points systems with their active triggers',
+  answers: { 200: { description: 'The systems, in order of creation.', body: PointsSystemsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const pointsSystem = operation({
+  ...shared,
+  id: 'points_system',
+  path: '/points/{key}',
+  summary: 'Get a points system with its active triggers',
+  params,
+  answers: { 200: { description: 'The points system.', body: PointsSystemResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const pointsLevels = operation({
+  ...shared,
+  id: 'points_levels',
+  path: '/points/{key}/levels',
+  summary: "List a points system's levels, by points",
+  params,
+  answers: { 200: { description: 'The levels.', body: PointsLevelsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const pointsBoosts = operation({
+  ...shared,
+  id: 'points_boosts',
+  path: '/points/{key}/boosts',
+  summary: "List a points system's boosts that are no single user's",
+  params,
+  query: BoostsQuery,
+  answers: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const pointsSummaryOperation = operation({
+  ...shared,
+  id: 'points_summary',
+  path: '/points/{key}/summary',
+  summary: 'Count users by how many points they have',
+  params,
+  query: PointsSummaryQuery,
+  answers: { 200: { description: '0–0 and ten equal ranges.', body: PointsSummaryResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const pointsLevelSummary = operation({
+  ...shared,
+  id: 'points_level_summary',
+  path: '/points/{key}/level-summary',
+  summary: 'Count users by level',
+  params,
+  query: PointsSummaryQuery,
+  answers: { 200: { description: 'One item a level.', body: PointsLevelSummaryResponse } },
+  refuses: [403, 404, 422],
+})
+
+/** The operations of this module, in the order of the document. */
+export const pointsOperations = [
+  usersAllPoints,
+  usersPoints,
+  usersPointsBoosts,
+  usersPointsEventSummary,
+  pointsAll,
+  pointsSystem,
+  pointsLevels,
+  pointsBoosts,
+  pointsSummaryOperation,
+  pointsLevelSummary,
+]
+
+type Param = (name: string) => string
+
+const findSystem = async (scope: Scope, param: Param) => {
+  const config = await configurationOf(scope)
+  return { config, system: systemNamed(config, param('key')) }
+}
+
+const findUserAndSystem = async (scope: Scope, param: Param) => {
+  const user = await findUser(scope, param('id'))
+  return { user, ...(await findSystem(scope, param)) }
+}
+
+const inPath = (_json: unknown, param: Param) => param('id')
+
+/** Serves what the application interface reads of points. */
+export function pointsRoutes(app: App): void {
+  const ofUser = { subject: inPath, find: findUserAndSystem }
+  const ofSystem = { find: findSystem }
+  mount(
+    app,
+    usersAllPoints,
+    { subject: inPath, find: (scope, param) => findUser(scope, param('id')) },
+    async (scope, { query }, user) => ok(await allUserPoints(scope, user, query.awards)),
+  )
+  mount(app, usersPoints, ofUser, async (scope, { query }, { user, system }) =>
+    ok(await userPoints(scope, system, user, query.awards)),
+  )
+  mount(app, usersPointsBoosts, ofUser, async (scope, _input, { user, system }) =>
+    ok(userBoosts(scope, system, user)),
+  )
+  mount(app, usersPointsEventSummary, ofUser, async (scope, { query }, { user, system }) =>
+    ok(await pointsEventSummary(scope, system, user, query)),
+  )
+  mount(app, pointsAll, {}, async (scope) => ok(systemsAnswer(await configurationOf(scope))))
+  mount(app, pointsSystem, ofSystem, async (_scope, _input, { config, system }) =>
+    ok(systemAnswer(config, system)),
+  )
+  mount(app, pointsLevels, ofSystem, async (_scope, _input, { system }) =>
+    ok(ladder(system).map(levelAnswer)),
+  )
+  mount(app, pointsBoosts, ofSystem, async (scope, { query }, { system }) =>
+    ok(systemBoosts(scope, system, query.includeFinished)),
+  )
+  mount(app, pointsSummaryOperation, ofSystem, async (scope, { query }, { config, system }) =>
+    ok(await pointsSummary(scope, config, system, query.userAttributes ?? new Map())),
+  )
+  const check = (_scope: Scope, _given: unknown, { system }: { system: System }) => levelFaults(system)
+  mount(app, pointsLevelSummary, { ...ofSystem, check }, async (scope, { query }, { config, system }) =>
+    ok(await levelSummary(scope, config, system, query.userAttributes ?? new Map())),
+  )
+}

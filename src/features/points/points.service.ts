@@ -1,0 +1,202 @@
+import type * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import { type Configuration, type Filter, meets, type System } from '../../config/configuration.types'
+import type { StoredAward } from '../../engine/points/award.types'
+import { boostStatus, boostsFor, shown } from '../../engine/points/boosts.rules'
+import { ladder, levelOf } from '../../engine/points/points.rules'
+import { resolveAttributes, unknownAttributes } from '../../engine/profile.rules'
+import type { UserState } from '../../engine/state.types'
+import { type SummaryRange, summarise } from '../../lib/buckets'
+import { INT32_MAX } from '../../lib/decimal'
+import { type Fault, refusals, refuse } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
+import { civilDateAt, offsetMinutes } from '../../lib/zone'
+import type { Scope } from '../../runtime/context'
+import {
+  type AwardsOfEach,
+  awardsOfEachStatements,
+  newestAwards,
+  parseAwardsOfEach,
+  triggerForms,
+} from '../../store/awards.repository'
+import { parseUser, userStatement } from '../../store/users.repository'
+import type {
+  GetUserPointsResponse,
+  ListedPointsSystemResponse,
+  PointsBoost,
+  PointsLevelSummaryResponse,
+  PointsRange,
+  PointsSystemResponse,
+} from '../../wire/points.schemas'
+import {
+  levelAnswer,
+  storedAwardAnswer,
+  systemFields,
+  triggerAnswer,
+} from '../../wire/presenters/points.presenter'
+import { readDaySums } from '../summaries/day-sums.service'
+import { countLevels, countRanges } from './summaries.repository'
+
+/** A user's total, level and newest awards in a system (P9, P10). */
+export async function userPoints(
+  scope: Scope,
+  system: System,
+  user: UserState,
+  limit: number,
+): Promise<z.input<typeof GetUserPointsResponse>> {
+  const awards = await newestAwards(scope.db, user, system.id, limit)
+  const forms = await triggerForms(scope.db, awards)
+  return pointsAnswer(system, user, awards, forms)
+}
+
+function pointsAnswer(
+  system: System,
+  user: Pick<UserState, 'points'>,
+  awards: readonly StoredAward[],
+  forms: AwardsOfEach['forms'],
+): z.input<typeof GetUserPointsResponse> {
+  const total = user.points.get(system.id) ?? 0
+  const level = levelOf(system, total)
+  return {
+    ...systemFields(system),
+    total,
+    level: level && levelAnswer(level),
+    awards: awards.map((award) => storedAwardAnswer(award, forms)),
+  }
+}
+
+/** The most awards of an answer about all systems. */
+const MOST_AWARDS = 1_000
+
+/** Which awards an answer about all systems has: so many of each system, fewer if there are so many systems that it would become too long. */
+export function awardsOfAll({ systems }: Pick<Configuration, 'systems'>, asked: number) {
+  const room = Math.floor(MOST_AWARDS / Math.max(1, systems.length))
+  return { systemIds: systems.map(({ id }) => id), limit: Math.max(1, Math.min(asked, room)) }
+}
+
+/** A user's total, level and newest awards in every system, in order of creation (P9, P10). */
+export async function allUserPoints(
+  scope: Scope,
+  { id }: UserState,
+  limit: number,
+): Promise<z.input<typeof GetUserPointsResponse>[]> {
+  const { db } = scope
+  const config = await configurationOf(scope)
+  // The user is read again, so that the totals and the awards are as of one moment.
+  const [found, ...results] = await db.batch([
+    userStatement(db, id, systemNow()),
+    ...awardsOfEachStatements(db, id, awardsOfAll(config, limit)),
+  ])
+  const user = parseUser(found)
+  if (user === null) throw refusals.notFound('This user')
+  return pointsOfAll(config, user, parseAwardsOfEach(results))
+}
+
+/** The same from what one batch has read of the user and the awards. */
+export function pointsOfAll(
+  { systems }: Configuration,
+  user: UserState,
+  { awards, forms }: AwardsOfEach,
+): z.input<typeof GetUserPointsResponse>[] {
+  return systems.map((system) => pointsAnswer(system, user, awards.get(system.id) ?? [], forms))
+}
+
+/** The boosts that apply to a user on the user's local date (P5). */
+export function userBoosts(scope: Scope, system: System, user: UserState): z.input<typeof PointsBoost>[] {
+  const zone = user.profile.tz ?? 'UTC'
+  const date = civilDateAt(scope.now, offsetMinutes(zone, scope.now))
+  return boostsFor(system, user, date).map((boost) => ({
+    ...shown(boost),
+    status: boostStatus(boost, scope.now, boost.userId === null ? null : zone),
+  }))
+}
+
+/** A system's boosts that are no user's own, those that are over only if asked for (P5). */
+export function systemBoosts(
+  scope: Scope,
+  system: System,
+  includeFinished: boolean,
+): z.input<typeof PointsBoost>[] {
+  return system.boosts
+    .map((boost) => ({ ...shown(boost), status: boostStatus(boost, scope.now, null) }))
+    .filter(({ status }) => includeFinished || status !== 'finished')
+}
+
+/** A system with its active triggers in order of creation (P13). */
+export function systemAnswer(config: Configuration, system: System): z.input<typeof PointsSystemResponse> {
+  const { key: _key, ...fields } = systemFields(system)
+  const active = system.triggers.filter(({ status }) => status === 'active')
+  return { ...fields, triggers: active.map((trigger) => triggerAnswer(config, trigger)) }
+}
+
+/** All systems with their active triggers, in order of creation (P13). */
+export function systemsAnswer(config: Configuration): z.input<typeof ListedPointsSystemResponse>[] {
+  return config.systems.map((system) => ({ key: system.key, ...systemAnswer(config, system) }))
+}
+
+/** How a user's points in a system went, by buckets of local days (P12). */
+export async function pointsEventSummary(scope: Scope, system: System, user: UserState, range: SummaryRange) {
+  const { days, total } = await readDaySums(scope, user, { log: 'awards', id: system.id }, range)
+  return summarise(days, range, total)
+}
+
+/** How many users have how many points: 0–0 and ten equal ranges (P11). */
+export async function pointsSummary(
+  scope: Scope,
+  config: Configuration,
+  system: System,
+  attributes: ReadonlyMap<string, string>,
+): Promise<z.input<typeof PointsRange>[]> {
+  const places = await countRanges(scope, system.id, await filtersFrom(scope, config, attributes))
+  const width = places[0]?.width ?? 1
+  const usersIn = (place: number) => places.find((one) => one.place === place)?.users ?? 0
+  return Array.from({ length: 11 }, (_, place) => ({
+    from: place === 0 ? 0 : Math.min((place - 1) * width + 1, INT32_MAX),
+    to: Math.min(place * width, INT32_MAX),
+    users: usersIn(place),
+  }))
+}
+
+/** How many users are at each level (P11). Throws 422 if the system has no levels, and what `filtersFrom` throws. */
+export async function levelSummary(
+  scope: Scope,
+  config: Configuration,
+  system: System,
+  attributes: ReadonlyMap<string, string>,
+): Promise<z.input<typeof PointsLevelSummaryResponse>> {
+  const filters = await filtersFrom(scope, config, attributes, levelFaults(system))
+  const levels = ladder(system)
+  const places = await countLevels(scope, system.id, filters, levels)
+  return levels.map((level, index) => ({
+    level: levelAnswer(level),
+    users: places.find(({ place }) => place === index)?.users ?? 0,
+  }))
+}
+
+/** Why a system has no level summary (P11). */
+export const levelFaults = ({ levels }: System): Fault[] =>
+  levels.length > 0 ? [] : [{ path: '', message: 'This points system has no levels. Create levels first' }]
+
+/**
+ * Filters by attribute id from values by key. Throws 403 for values that an application key's own user does not have: else a user could
+ * find out what others have, one value after another (P11). Throws 422 on unknown keys, and for `further` faults.
+ */
+async function filtersFrom(
+  scope: Scope,
+  config: Configuration,
+  attributes: ReadonlyMap<string, string>,
+  further: readonly Fault[] = [],
+): Promise<Filter[]> {
+  const values = resolveAttributes(config, 'user', attributes)
+  const filters = [...values].map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
+  if (filters.length > 0 && !(await areOwn(scope, filters))) throw refusals.otherValues()
+  refuse([...further, ...unknownAttributes(config, 'user', attributes)])
+  return filters
+}
+
+/** Whether the key may ask for these values: an admin key for any, an application key for those of its own user, if there is one. */
+async function areOwn({ db, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
+  if (access.kind === 'admin') return true
+  const [result] = await db.batch([userStatement(db, access.userId, systemNow())])
+  return meets(filters, parseUser(result)?.profile.attributes ?? new Map())
+}

@@ -1,0 +1,15 @@
+import { type Configuration, type System, systemByKey } from '../../config/configuration.types'
+import { byId } from '../../config/drafts.rules'
+import { refusals } from '../../lib/errors'
+
+/** The system with this id. Throws 404. */
+export function presentSystem(config: Configuration, id: string): System {
+  return byId(config.systems, id, 'This points system')
+}
+
+/** The system with this key. Throws 404. */
+export function systemNamed(config: Configuration, key: string): System {
+  const system = systemByKey(config, key)
+  if (system === undefined) throw refusals.notFound(`The points system ${JSON.stringify(key)}`)
+  return system
+}

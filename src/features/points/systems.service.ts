@@ -1,0 +1,235 @@
+import { and, eq, isNull, type SQL } from 'drizzle-orm'
+import type * as z from 'zod'
+import { configure } from '../../config/configuration.service'
+import {
+  type Boost,
+  type Configuration,
+  type Level,
+  MOST_RESOURCES,
+  roomFor,
+  type System,
+} from '../../config/configuration.types'
+import { deleteBoards } from '../../config/deletions.repository'
+import { createEach, Draft, deleteEach, revised, updateEach } from '../../config/drafts.rules'
+import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
+import { groupsOf } from '../../db/queries'
+import { isTicking } from '../../engine/points/ticks.rules'
+import { wake } from '../../jobs/timekeeper.service'
+import { newId } from '../../lib/new-id'
+import type { Scope } from '../../runtime/context'
+import { configureWithUpkeep } from '../leaderboards/upkeep.service'
+import { heedBoosts } from './boosts/boost-notifications.job'
+import { insertBoosts, ownersUnchanged, type Person } from './boosts/boosts.repository'
+import { boostFrom, newBoosts, peopleOf, stored, zoneOf } from './boosts/boosts.service'
+import { insertLevels, levelFrom, levelObjection } from './levels.service'
+import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.presenter'
+import type {
+  CreatedAdminPointsSystem,
+  CreatePointsSystemRequestItem,
+  UpdatePointsSystemRequestItem,
+} from './points.admin.schemas'
+import { settleTicks } from './ticks/schedule.service'
+import { triggerFrom, triggerObjection } from './triggers/triggers.rules'
+import { insertTriggers } from './triggers/triggers.service'
+
+type CreateItem = z.output<typeof CreatePointsSystemRequestItem>
+type UpdateItem = z.output<typeof UpdatePointsSystemRequestItem>
+
+/** What issues call a points system. */
+const WHAT = 'a points system'
+
+/** The system that an item asks for, with all that is nested in it, or why it can't be. */
+function systemFrom(
+  scope: Scope,
+  config: Configuration,
+  people: ReadonlyMap<string, Person>,
+  item: CreateItem,
+  made: readonly Boost[],
+): System | string {
+  const id = newId(scope.now)
+  const triggers = (item.triggers ?? []).map((one) => triggerFrom(newId(scope.now), scope.now, id, one))
+  const levels: Level[] = []
+  const boosts: Boost[] = []
+  for (const [index, trigger] of triggers.entries()) {
+    const objection = triggerObjection(config, trigger)
+    if (objection !== null) return `triggers.${index}: ${objection}`
+  }
+  for (const [index, one] of (item.levels ?? []).entries()) {
+    const level = levelFrom(scope, id, one)
+    const objection = levelObjection(level, levels)
+    if (objection !== null) return `levels.${index}: ${objection}`
+    levels.push(level)
+  }
+  for (const [index, one] of (item.boosts ?? []).entries()) {
+    const boost = boostFrom(scope, config, people, id, one, [...made, ...boosts])
+    if (typeof boost === 'string') return `boosts.${index}: ${boost}`
+    boosts.push(boost)
+  }
+  return {
+    id,
+    created: scope.now,
+    updated: scope.now,
+    key: item.key,
+    name: item.name,
+    description: item.description ?? '',
+    badgeUrl: item.badge?.url ?? null,
+    maxPoints: item.maxPoints ?? null,
+    levels,
+    triggers,
+    boosts,
+  }
+}
+
+/** Creates points systems with their levels, boosts and triggers: each whole or not at all (G7). */
+export async function createSystems(scope: Scope, items: readonly CreateItem[]) {
+  const result = await configure(scope, async (config) => {
+    const people = await peopleOf(
+      scope,
+      items.flatMap(({ boosts }) => boosts ?? []),
+    )
+    const draft = new Draft(config.systems)
+    const answers: z.input<typeof CreatedAdminPointsSystem>[] = []
+    const { issues } = createEach(draft, items, (item) => {
+      const made = draft.added.flatMap((one) => one.boosts)
+      const system = systemFrom(scope, config, people, item, made)
+      if (typeof system === 'string') return system
+      const objection = systemObjection(system, draft.list)
+      if (objection === null) answers.push(withNested(scope, people, system, item))
+      return objection ?? system
+    })
+    const added = draft.added.flatMap((system) => system.boosts)
+    const boosts = stored(scope, added, insertBoosts, () =>
+      heedBoosts(scope, config, draft.added, newBoosts(people, added)),
+    )
+    return {
+      statements: [...insertSystems(scope, config, draft.added), ...boosts.statements],
+      beside: boosts.beside,
+      // Somebody who was erased since gets none (U8).
+      guards: ownersUnchanged(scope, config.version, added, people),
+      result: { created: answers, issues },
+    }
+  })
+  const triggers = result.created.flatMap((system) => system.triggers ?? [])
+  if (triggers.some(isTicking)) await wake(scope)
+  return result
+}
+
+function withNested(
+  scope: Scope,
+  people: ReadonlyMap<string, Person>,
+  system: System,
+  item: CreateItem,
+): z.input<typeof CreatedAdminPointsSystem> {
+  return {
+    ...adminSystem(system),
+    ...(item.levels && { levels: system.levels.map(adminLevel) }),
+    ...(item.boosts && {
+      boosts: system.boosts.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
+    }),
+    ...(item.triggers && { triggers: system.triggers.map(adminTrigger) }),
+  }
+}
+
+/** Why a system can't stand beside the others, or null: its key is taken, or there are too many of something. */
+function systemObjection(system: System, others: readonly System[]): string | null {
+  if (others.some(({ key }) => key === system.key)) {
+    return `The key "${system.key}" is taken by another points system. Choose another key.`
+  }
+  const systems = [...others, system]
+  if (systems.length > MOST_RESOURCES) {
+    return `There are at most ${MOST_RESOURCES} points systems. Delete some first.`
+  }
+  const kinds = ['levels', 'triggers', 'boosts'] as const
+  return kinds.map((kind) => roomFor(kind, { systems })(0)).find((objection) => objection !== null) ?? null
+}
+
+/** The columns that an insert fills. */
+const COLUMNS = 10
+
+function insertSystems(
+  scope: Scope,
+  config: Configuration,
+  systems: readonly System[],
+): D1PreparedStatement[] {
+  const { db, tenant } = scope
+  const rows = systems.map(({ levels: _levels, triggers: _triggers, boosts: _boosts, ...columns }) => ({
+    ...columns,
+    tenantId: tenant.id,
+  }))
+  return [
+    ...groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(pointsSystems).values(group))),
+    ...insertLevels(
+      scope,
+      systems.flatMap(({ levels }) => levels),
+    ),
+    ...insertTriggers(
+      scope,
+      config,
+      systems.flatMap(({ triggers }) => triggers),
+    ),
+  ]
+}
+
+/** Changes points systems (G7). */
+export function updateSystems(scope: Scope, items: readonly UpdateItem[]) {
+  const { db, tenant } = scope
+  return configure(scope, (config) => {
+    const draft = new Draft(config.systems)
+    const { updated, issues } = updateEach(draft, items, WHAT, (system, item) => patched(system, item, scope))
+    const statements = draft.changed.map(({ id, name, description, badgeUrl, maxPoints, updated }) =>
+      db.built(
+        db.orm
+          .update(pointsSystems)
+          .set({ name, description, badgeUrl, maxPoints, updated })
+          .where(and(eq(pointsSystems.tenantId, tenant.id), eq(pointsSystems.id, id))),
+      ),
+    )
+    return { statements, result: { updated: updated.map(adminSystem), issues } }
+  })
+}
+
+function patched(system: System, item: UpdateItem, { now }: Scope): System {
+  const { name = system.name, description = system.description } = item
+  const badgeUrl = item.badge === undefined ? system.badgeUrl : (item.badge?.url ?? null)
+  const maxPoints = item.maxPoints === undefined ? system.maxPoints : item.maxPoints
+  return revised(system, { ...system, name, description, badgeUrl, maxPoints }, now)
+}
+
+/** Deletes points systems with their levels, boosts, triggers and leaderboards; what users earned stays in their history (G9). */
+export function deleteSystems(scope: Scope, ids: readonly string[]) {
+  return configureWithUpkeep(scope, async (config) => {
+    const draft = new Draft(config.systems)
+    const result = deleteEach(draft, ids, WHAT)
+    const removed = config.systems.filter(({ id }) => draft.find(id) === undefined)
+    const guards = await settleTicks(
+      scope,
+      removed.flatMap(({ triggers }) => triggers),
+    )
+    const boards = config.leaderboards.filter(
+      ({ systemId }) => systemId !== null && draft.removed.includes(systemId),
+    )
+    const statements = [
+      ...draft.removed.flatMap((id) => deleteSystem(scope, id)),
+      ...deleteBoards(scope, 'systemId', draft.removed),
+    ]
+    return { statements, boards: boards.map(({ id }) => id), guards, result }
+  })
+}
+
+function deleteSystem({ db, tenant, now }: Scope, id: string): D1PreparedStatement[] {
+  const set = { deleted: now }
+  const nested = (
+    table: typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts,
+  ): SQL | undefined => and(eq(table.tenantId, tenant.id), eq(table.systemId, id), isNull(table.deleted))
+  return [
+    db.built(
+      db.orm
+        .update(pointsSystems)
+        .set(set)
+        .where(and(eq(pointsSystems.tenantId, tenant.id), eq(pointsSystems.id, id))),
+    ),
+    db.built(db.orm.update(pointsLevels).set(set).where(nested(pointsLevels))),
+    db.built(db.orm.update(pointsTriggers).set(set).where(nested(pointsTriggers))),
+    db.built(db.orm.update(pointsBoosts).set(set).where(nested(pointsBoosts))),
+  ]
+}

@@ -1,0 +1,34 @@
+import type { Trigger } from '../../../config/configuration.types'
+import type { AccountDatabase } from '../../../db/database'
+import { earliest, isTicking } from '../../../engine/points/ticks.rules'
+import { makeDue } from '../../../jobs/due-work.repository'
+import { catchUpKind } from '../../../jobs/timekeeper.service'
+import { type Instant, instant } from '../../../lib/clock'
+import type { Scope } from '../../../runtime/context'
+import { betweenPasses, parseProgress, restartTicks, stillAhead, ticksRow } from './ticks.repository'
+
+/** What makes the ticks of triggers due whose first tick is a new one; part of the batch that stores the triggers (P4). */
+export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): D1PreparedStatement[] {
+  const first = earliest(triggers, 0)
+  if (first === null) return []
+  return [stillAhead(db, first), makeDue(db, 'ticks', '', first)]
+}
+
+/**
+ * Grants the ticks that are due by now, before one of these triggers is changed or deleted (P4): they were due while it was as it
+ * is. Answers guards for the change's batch, so that it does not come in the middle of a later pass.
+ */
+export async function settleTicks(
+  scope: Scope,
+  triggers: readonly Trigger[],
+): Promise<D1PreparedStatement[]> {
+  if (!triggers.some(isTicking)) return []
+  const { db, now } = scope
+  const { pass } = parseProgress((await ticksRow(db)).progress)
+  await catchUpKind(scope, 'ticks', instant(Math.max(now, pass?.to ?? now)))
+  return [betweenPasses(db)]
+}
+
+/** What has time triggers of all tenants begin anew whose ticks have run ahead of `now`: for when the clock went back (C1, P4). */
+export const restartTriggers = (db: AccountDatabase, now: Instant): D1PreparedStatement[] =>
+  restartTicks(db, now)

@@ -1,0 +1,169 @@
+import { bulkStep } from '../../../boards/bulk-step.service'
+import { configurationAt, recentConfiguration } from '../../../config/configuration.repository'
+import type { Configuration } from '../../../config/configuration.types'
+import type { TenantDatabase } from '../../../db/database'
+import { configurationUnchanged, isConflict } from '../../../db/guard'
+import {
+  endOfPass,
+  granting,
+  nextDue,
+  type Tick,
+  type TickChange,
+  type TickUser,
+  ticksBetween,
+} from '../../../engine/points/ticks.rules'
+import type { DueWork, TicksRow } from '../../../jobs/due-work.repository'
+import type { Job } from '../../../jobs/job.types'
+import { type Instant, instant } from '../../../lib/clock'
+import { newId } from '../../../lib/new-id'
+import type { TenantContext } from '../../../runtime/context'
+import { type Asked, readTickUsers, writeTicks } from '../../../store/grants.repository'
+import { newsOfTicks } from '../../../store/tick-entries.builder'
+import {
+  type Progress,
+  parseProgress,
+  parseRow,
+  progressUnchanged,
+  storeRow,
+  ticksRow,
+} from './ticks.repository'
+
+/** What a step came to: how the row of due work stands now, and the users that it has changed, under which configuration. */
+export type TickStep = TicksRow & { changes: readonly TickChange[]; config: Configuration }
+
+/** The most users of one step. */
+const MOST_USERS = 1_000
+/** The most awards of one step, boosts that stand in them counted too. */
+const MOST_AWARDS = 20_000
+
+/** The ticks that the next step grants, and whom it reads for that. */
+type Plan = { progress: Progress; pass: Progress['pass']; ticks: readonly Tick[]; asked: Asked }
+
+/** Users with what they are due, and how the row stands if all of them still are as read, or else. */
+type Chunk = { changes: readonly TickChange[]; done: TicksRow; open: TicksRow }
+
+/**
+ * Does one step of granting a tenant's ticks that are due by `to` (P4): a chunk of users gets all of a pass, in one guarded batch.
+ * To be called again with the row that it answers until nothing is due by `to`. Where somebody else did the step, or the
+ * configuration moved, nothing happens. Throws what D1 throws if nothing has happened then.
+ */
+export async function tickStep(context: TenantContext, work: DueWork, to: Instant): Promise<TickStep> {
+  const { db } = context
+  const progress = parseProgress(work.progress)
+  let config = await recentConfiguration(context)
+  for (;;) {
+    const plan = planOf(config, progress, to)
+    const { version, ...found } = await readTickUsers(db, plan.asked, plan.ticks[0]?.due ?? to)
+    if (version === config.version) {
+      const chunk = chunkOf(config, work, plan, found)
+      return { ...(await write(db, config, work, chunk, to)), config }
+    }
+    config = await configurationAt(context, version)
+  }
+}
+
+function planOf(config: Configuration, progress: Progress, to: Instant): Plan {
+  const end = progress.pass?.to ?? endOfPass(config, progress.through, to)
+  if (end === null) return { progress, pass: null, ticks: [], asked: { ids: [] } }
+  const pass = progress.pass ?? { to: end, after: null, skipped: [] }
+  const ticks = ticksBetween(config, progress.through, end)
+  const { after, skipped } = pass
+  if (ticks.length === 0 || skipped.length > 0) return { progress, pass, ticks, asked: { ids: skipped } }
+  const limit = Math.min(MOST_USERS, Math.ceil(MOST_AWARDS / ticks.length))
+  return { progress, pass, ticks, asked: { after, limit } }
+}
+
+function chunkOf(
+  config: Configuration,
+  work: DueWork,
+  { progress: { through }, pass, ticks, asked }: Plan,
+  { users, isAll }: { users: readonly TickUser[]; isAll: boolean },
+): Chunk {
+  const [first] = ticks
+  if (pass === null || first === undefined) {
+    const done = {
+      dueAt: nextDue(config, pass?.to ?? through),
+      progress: pass === null ? work.progress : stored({ through: pass.to, pass: null }),
+    }
+    return { changes: [], done, open: done }
+  }
+  const { changes, last } = granted(granting(config, ticks, newId), users, asked)
+  const after = 'ids' in asked ? pass.after : (last?.id ?? pass.after)
+  const open = { dueAt: first.due, progress: stored({ through, pass: { to: pass.to, after, skipped: [] } }) }
+  const isEnd = 'limit' in asked && isAll && last === users.at(-1)
+  if (!isEnd) return { changes, done: open, open }
+  // Where nothing is due any more, the next step finds that out, and takes the row away.
+  const dueAt = nextDue(config, pass.to) ?? first.due
+  return { changes, done: { dueAt, progress: stored({ through: pass.to, pass: null }) }, open }
+}
+
+const stored = (progress: Progress): string => JSON.stringify(progress)
+
+/** Grants to one user after another, until it is too much for one batch; those asked for by id have fitted one before. */
+function granted(
+  grant: (user: TickUser) => TickChange | null,
+  users: readonly TickUser[],
+  asked: Asked,
+): { changes: TickChange[]; last: TickUser | undefined } {
+  const changes: TickChange[] = []
+  let weight = 0
+  for (const user of users) {
+    const change = grant(user)
+    if (change === null) continue
+    changes.push(change)
+    for (const { boosts } of change.awards) weight += 1 + boosts.length
+    if (weight >= MOST_AWARDS && 'limit' in asked) return { changes, last: user }
+  }
+  return { changes, last: users.at(-1) }
+}
+
+/** Stores a chunk in one batch, and tells what of it was stored. */
+async function write(
+  db: TenantDatabase,
+  config: Configuration,
+  work: DueWork,
+  { changes, done, open }: Chunk,
+  to: Instant,
+): Promise<TicksRow & Pick<TickStep, 'changes'>> {
+  const isAsItWas = (row: TicksRow) => row.dueAt === work.dueAt && row.progress === work.progress
+  if (changes.length === 0 && isAsItWas(done)) return { ...done, changes }
+  try {
+    const [, , advanced] = await db.batch([
+      configurationUnchanged(db, config.version),
+      progressUnchanged(db, work.progress),
+      ...(changes.length === 0
+        ? [storeRow(db, done)]
+        : writeTicks(db, changes, to, { done, open }, await newsOfTicks(db, config, changes))),
+    ])
+    if (changes.length === 0) return { ...done, changes }
+    const row = parseRow(advanced?.results)
+    const skipped = new Set(parseProgress(row.progress).pass?.skipped)
+    return { ...row, changes: changes.filter(({ before }) => !skipped.has(before.id)) }
+  } catch (error) {
+    const row = await ticksRow(db)
+    if (!isConflict(error) && isAsItWas(row)) throw error
+    return { ...row, changes: [] }
+  }
+}
+
+declare module '../../../jobs/due-kinds.types' {
+  interface DueKinds {
+    ticks: true
+  }
+}
+
+/** Ticks of time triggers (P4). */
+export const ticksJob: Job = {
+  kind: 'ticks',
+  isFirst: true,
+  run: (context, work, { by }) => grantTicks(context, work, by),
+}
+
+/** Grants a chunk of ticks, and tells the leaderboards of it. */
+async function grantTicks(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+  await bulkStep(context, 'ticks', async () => {
+    const { changes, config } = await tickStep(context, work, until)
+    const at = changes.reduce((last, { awards }) => Math.max(last, ...awards.map((award) => award.at)), 0)
+    return { changes, config, at: instant(at) }
+  })
+}

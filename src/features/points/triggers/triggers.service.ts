@@ -1,0 +1,192 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type * as z from 'zod'
+import { configure } from '../../../config/configuration.service'
+import {
+  type Achievement,
+  type Configuration,
+  type Metric,
+  roomFor,
+  type Trigger,
+} from '../../../config/configuration.types'
+import { createEach, Draft, deleteEach, updateEach } from '../../../config/drafts.rules'
+import { pointsTriggers, triggerVersions } from '../../../config/tables/points.table'
+import { groupsOf } from '../../../db/queries'
+import { isTicking, nextTick } from '../../../engine/points/ticks.rules'
+import { wake } from '../../../jobs/timekeeper.service'
+import { newId } from '../../../lib/new-id'
+import type { Scope } from '../../../runtime/context'
+import { triggerAnswer } from '../../../wire/presenters/points.presenter'
+import { deleteNested } from '../nested.repository'
+import { adminTrigger } from '../points.admin.presenter'
+import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from '../points.admin.schemas'
+import { presentSystem } from '../systems.rules'
+import { scheduleTicks, settleTicks } from '../ticks/schedule.service'
+import { triggerFrom, triggerObjection, triggerPatched } from './triggers.rules'
+
+type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>
+type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
+
+/** What issues call a trigger. */
+const WHAT = 'a trigger of this points system'
+
+/** The columns that an insert of a trigger, and of one of its versions, fills. */
+const COLUMNS = { trigger: 20, version: 3 }
+
+/** Stores new triggers, how they are shown (P10), and when their ticks are due (P4). */
+export function insertTriggers(
+  scope: Scope,
+  config: Configuration,
+  triggers: readonly Trigger[],
+): D1PreparedStatement[] {
+  const { db, tenant } = scope
+  const rows = triggers.map((trigger) => ({ ...columnsOf(trigger), tenantId: tenant.id }))
+  return [
+    ...groupsOf(rows, COLUMNS.trigger).map((group) => db.built(db.orm.insert(pointsTriggers).values(group))),
+    ...rememberVersions(scope, config, triggers),
+    ...scheduleTicks(scope, triggers),
+  ]
+}
+
+const columnsOf = (trigger: Trigger) => ({
+  ...trigger,
+  userAttributes: JSON.stringify(trigger.userAttributes),
+  eventAttributes: JSON.stringify(trigger.eventAttributes),
+})
+
+function updateTrigger({ db, tenant }: Scope, trigger: Trigger): D1PreparedStatement {
+  const { id, ...columns } = columnsOf(trigger)
+  return db.built(
+    db.orm
+      .update(pointsTriggers)
+      .set(columns)
+      .where(and(eq(pointsTriggers.tenantId, tenant.id), eq(pointsTriggers.id, id))),
+  )
+}
+
+/** Keeps the form in which triggers are shown from now on, for the awards that they will make (P10). */
+function rememberVersions(
+  { db }: Scope,
+  config: Configuration,
+  triggers: readonly Trigger[],
+): D1PreparedStatement[] {
+  const rows = triggers.map((trigger) => ({
+    triggerId: trigger.id,
+    version: trigger.version,
+    document: JSON.stringify(triggerAnswer(config, trigger)),
+  }))
+  return groupsOf(rows, COLUMNS.version).map((group) =>
+    db.built(db.orm.insert(triggerVersions).values(group)),
+  )
+}
+
+/** Gives the triggers of a metric that was renamed their new form (P10). */
+export function retitledTriggers(
+  scope: Scope,
+  config: Configuration,
+  renamed: Metric,
+): D1PreparedStatement[] {
+  const metrics = config.metrics.map((metric) => (metric.id === renamed.id ? renamed : metric))
+  return retitled(scope, { ...config, metrics }, 'metricId', renamed.id)
+}
+
+/** Gives the triggers of an achievement that was renamed their new form (P10). */
+export function retitledByAchievement(
+  scope: Scope,
+  config: Configuration,
+  renamed: Achievement,
+): D1PreparedStatement[] {
+  const achievements = config.achievements.map((one) => (one.id === renamed.id ? renamed : one))
+  return retitled(scope, { ...config, achievements }, 'achievementId', renamed.id)
+}
+
+/** Gives the triggers that refer to something their new form, by the configuration that has its new name. */
+function retitled(
+  scope: Scope,
+  config: Configuration,
+  by: 'metricId' | 'achievementId',
+  id: string,
+): D1PreparedStatement[] {
+  const { db, tenant } = scope
+  const triggers = config.systems
+    .flatMap((system) => system.triggers)
+    .filter((trigger) => trigger[by] === id)
+    .map((trigger) => ({ ...trigger, version: trigger.version + 1 }))
+  if (triggers.length === 0) return []
+  const its = and(
+    eq(pointsTriggers.tenantId, tenant.id),
+    eq(pointsTriggers[by], id),
+    isNull(pointsTriggers.deleted),
+  )
+  return [
+    db.built(
+      db.orm
+        .update(pointsTriggers)
+        .set({ version: sql`${pointsTriggers.version} + 1` })
+        .where(its),
+    ),
+    ...rememberVersions(scope, config, triggers),
+  ]
+}
+
+/** Creates triggers (G7, P3). */
+export async function createTriggers(scope: Scope, systemId: string, items: readonly CreateItem[]) {
+  const result = await configure(scope, (config) => {
+    const draft = new Draft(presentSystem(config, systemId).triggers)
+    const room = roomFor('triggers', config)
+    const { created, issues } = createEach(draft, items, (item) => {
+      const trigger = triggerFrom(newId(scope.now), scope.now, systemId, item)
+      return room(draft.added.length + 1) ?? triggerObjection(config, trigger) ?? trigger
+    })
+    return {
+      statements: insertTriggers(scope, config, draft.added),
+      result: { created: created.map(adminTrigger), issues },
+    }
+  })
+  if (result.created.some(isTicking)) await wake(scope)
+  return result
+}
+
+/** Changes triggers (G7). */
+export async function updateTriggers(scope: Scope, systemId: string, items: readonly PatchItem[]) {
+  const result = await configure(scope, async (config) => {
+    const before = presentSystem(config, systemId).triggers
+    const draft = new Draft(before)
+    const { updated, issues } = updateEach(draft, items, WHAT, (trigger, item) => {
+      const next = triggerPatched(trigger, item, scope.now, newId(scope.now))
+      return triggerObjection(config, next) ?? next
+    })
+    const { changed } = draft
+    // The anchor alone does not tell: another interval at the moment of the activation leaves it where it is.
+    const firstTicks = new Map(before.map((trigger) => [trigger.id, nextTick(trigger, 0)]))
+    const statements = [
+      ...changed.map((trigger) => updateTrigger(scope, trigger)),
+      ...rememberVersions(scope, config, changed),
+      ...scheduleTicks(
+        scope,
+        changed.filter((trigger) => nextTick(trigger, 0) !== firstTicks.get(trigger.id)),
+      ),
+    ]
+    const ids = changed.map(({ id }) => id)
+    const guards = await settleTicks(scope, among(before, ids))
+    return { statements, guards, result: { updated: updated.map(adminTrigger), issues } }
+  })
+  if (result.updated.some(isTicking)) await wake(scope)
+  return result
+}
+
+/** Deletes triggers (G7, G9). */
+export function deleteTriggers(scope: Scope, systemId: string, ids: readonly string[]) {
+  return configure(scope, async (config) => {
+    const before = presentSystem(config, systemId).triggers
+    const draft = new Draft(before)
+    const result = deleteEach(draft, ids, WHAT)
+    const guards = await settleTicks(scope, among(before, draft.removed))
+    return { statements: deleteNested(scope, pointsTriggers, draft.removed), guards, result }
+  })
+}
+
+/** Those of the triggers that have these ids. */
+function among(triggers: readonly Trigger[], ids: readonly string[]): Trigger[] {
+  const named = new Set(ids)
+  return triggers.filter(({ id }) => named.has(id))
+}

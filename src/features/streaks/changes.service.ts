@@ -1,0 +1,129 @@
+import { parseStanding, standingStatement } from '../../access/tenants.repository'
+import { deliver } from '../../boards/delivery.service'
+import { configurationAt } from '../../config/configuration.repository'
+import type { Configuration } from '../../config/configuration.types'
+import { configurationUnchanged, isConflict, usersUnchanged } from '../../db/guard'
+import { wakeOutbox } from '../../delivery/drain-debouncer.cache'
+import type { BulkChange } from '../../engine/change.rules'
+import type { UserState } from '../../engine/state.types'
+import type { StreakNotice } from '../../engine/streaks/streak-events.types'
+import { streakOnly } from '../../engine/streaks/streak-only.rules'
+import type { StreakRun, StreakState } from '../../engine/streaks/streak-state.types'
+import { dayIn, isStale, scheduled, settled, type Terms, termsOf } from '../../engine/streaks/streaks.rules'
+import { arm } from '../../jobs/timekeeper.service'
+import type { Instant } from '../../lib/clock'
+import { refusals } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
+import type { Scope } from '../../runtime/context'
+import { storeChanges } from '../../store/changes.repository'
+import { streakJson } from '../../store/streak-column.codec'
+import { recountStreaks } from '../../store/streak-recount.service'
+import { announceFirst } from '../../store/streaks.repository'
+import { userOf, usersStatement } from '../../store/users.repository'
+
+/** How often a change is tried; each failed try means that somebody else's change of these users went through. */
+const TRIES = 50
+/** How long leaderboards are waited for, in milliseconds, of which nobody waits to hear. */
+const PATIENCE = 3_000
+
+/** A user's streak while an admin changes it: settled as of now, to be put back changed. */
+export type OpenStreak = {
+  user: UserState
+  terms: Terms
+  /** The user's local day, in days since 1970-01-01. */
+  today: number
+  streak: StreakState
+  /** What ended when it was settled, oldest first. */
+  ended: readonly StreakRun[]
+  /** What is to be told, in order (W6). */
+  notices: readonly StreakNotice[]
+}
+
+/** What an admin's change comes to: what is answered, and what is stored beside the streaks. */
+type Outcome<T> = { result: T; statements?: readonly D1PreparedStatement[] }
+
+/**
+ * Changes streaks of users by an admin's request, all of it in one guarded batch: `decide` puts the changed streaks into the users that
+ * were found, and is asked again where somebody else was faster. Leaderboards by streak follow (S8).
+ */
+export async function changeStreaks<T>(
+  scope: Scope,
+  userIds: readonly string[],
+  decide: (found: ReadonlyMap<string, OpenStreak>) => Promise<Outcome<T>> | Outcome<T>,
+): Promise<T> {
+  const { db, tenant, now } = scope
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const [standing, rows] = await db.batch([
+      standingStatement(db, tenant.id, []),
+      usersStatement(db, { ids: [...new Set(userIds)] }, systemNow()),
+    ])
+    const present = parseStanding(standing).tenant
+    if (present === null) throw refusals.tenantUnknown()
+    const config = await configurationAt(scope, present.configVersion)
+    const users = (rows?.results ?? []).map(userOf)
+    const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
+    if (outdated.length > 0) {
+      await tell(scope, config, await recountStreaks(db, config, outdated, now))
+      continue
+    }
+    const found = new Map(users.map((user) => [user.id, opened(config, user, now)]))
+    const { result, statements = [] } = await decide(found)
+    const changes = [...found.values()].flatMap((open) => closed(config, open, now) ?? [])
+    if (changes.length + statements.length === 0) return result
+    const announcement = announceFirst(db, changes)
+    try {
+      const results = await db.batch([
+        configurationUnchanged(db, config.version),
+        usersUnchanged(
+          db,
+          users.map((user) => ({ id: user.id, was: user })),
+        ),
+        ...statements,
+        ...storeChanges(db, config, changes).statements,
+        ...announcement,
+      ])
+      if (announcement.length > 0 && results.at(-1)?.meta.changes) scope.waitUntil(arm(scope, tenant.id))
+    } catch (error) {
+      if (isConflict(error)) continue
+      if (changes.length === 0 || !(await isStored(scope, changes))) throw error
+    }
+    if (changes.some(({ notices }) => notices.length > 0)) wakeOutbox(scope, tenant.id)
+    await tell(scope, config, changes)
+    return result
+  }
+  throw refusals.unprocessable('These users kept changing while this change was made. Send it again.')
+}
+
+/** Tells the leaderboards; whoever can't be reached hears of it by the queue. */
+async function tell(scope: Scope, config: Configuration, changes: readonly BulkChange[]): Promise<void> {
+  if (changes.length > 0) {
+    await deliver(scope, config, changes, scope.now, { patience: PATIENCE, wanted: false })
+  }
+}
+
+/** Whether changes whose write had no answer went through all the same: the users are what they were made to be, and nothing more. */
+async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<boolean> {
+  const ids = changes.map(({ after }) => after.id)
+  const [result] = await db.batch([usersStatement(db, { ids }, systemNow())])
+  const present = new Map((result?.results ?? []).map(userOf).map((user) => [user.id, user]))
+  return changes.every(({ after }) => {
+    const user = present.get(after.id)
+    return user?.seq === after.seq && streakJson(user.streak) === streakJson(after.streak)
+  })
+}
+
+function opened(config: Configuration, user: UserState, now: Instant): OpenStreak {
+  const terms = termsOf(config, user.preferences)
+  const today = dayIn(user.profile.tz, now)
+  return { user, terms, today, ...settled(user, terms, today) }
+}
+
+/** The change that an open streak comes to; null where it is as it was stored. */
+function closed(
+  config: Configuration,
+  { user, terms, today, streak, ended, notices }: OpenStreak,
+  now: Instant,
+): BulkChange | null {
+  if (streak === user.streak) return null
+  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, notices }, now)
+}

@@ -1,0 +1,94 @@
+import { parseStanding, standingStatement } from '../../access/tenants.repository'
+import { bulkStep } from '../../boards/bulk-step.service'
+import { configurationAt, rememberedConfiguration } from '../../config/configuration.repository'
+import type { Configuration } from '../../config/configuration.types'
+import { EVENT_TYPES } from '../../config/webhook-events.types'
+import { configurationUnchanged, isConflict } from '../../db/guard'
+import type { BulkChange } from '../../engine/change.rules'
+import type { UserState } from '../../engine/state.types'
+import { streakOnly } from '../../engine/streaks/streak-only.rules'
+import { dayIn, isStale, scheduled, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import type { Job } from '../../jobs/job.types'
+import type { Instant } from '../../lib/clock'
+import { listens } from '../../outbox/outbox.messages'
+import type { TenantContext } from '../../runtime/context'
+import { storeChanges } from '../../store/changes.repository'
+import { recountChanges } from '../../store/streak-recount.service'
+import { dueStatement, dueUsers, nextDeadline } from '../../store/streaks.repository'
+
+/** The most users of one step. */
+const CHUNK = 1_000
+
+/** What a step came to: whom it changed, and the deadline that it was about. */
+export type DeadlineStep = { changes: readonly BulkChange[]; config: Configuration; at: Instant }
+
+/**
+ * Judges streaks whose deadline is the earliest of the tenant and due by a moment (S3, S7): so many users, in one guarded batch. Whoever has
+ * changed meanwhile is left alone, and is found again if the deadline still stands; so a step that is repeated does nothing. To be
+ * called again until nothing is due. Null where nothing was. `isWhole`: users are read with all that is told of them; what is remembered of the
+ * configuration says whether that is needed, and is made sure of.
+ */
+export async function judgeStreaks(
+  context: TenantContext,
+  by: Instant,
+  isWhole = isListenedTo(rememberedConfiguration(context)),
+): Promise<DeadlineStep | null> {
+  const { db } = context
+  const [standing, found] = await db.batch([
+    standingStatement(db, db.tenantId, []),
+    dueStatement(db, by, { limit: CHUNK, isWhole }),
+  ])
+  const { tenant } = parseStanding(standing)
+  if (tenant === null) throw new Error('the tenant is gone')
+  const due = await dueUsers(db, found, CHUNK)
+  if (due === null) {
+    await db.batch(nextDeadline(db))
+    return null
+  }
+  const { at, users } = due
+  const config = await configurationAt(context, tenant.configVersion)
+  if (!isWhole && isListenedTo(config)) return judgeStreaks(context, by, true)
+  const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
+  const changes = [
+    ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, at)),
+    ...(await recountChanges(db, config, stale, by)),
+  ]
+  const { statements, stored } = storeChanges(db, config, changes)
+  try {
+    const [, ...results] = await db.batch([
+      configurationUnchanged(db, config.version),
+      ...statements,
+      ...nextDeadline(db),
+    ])
+    const done = stored(results)
+    return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }
+  } catch (error) {
+    if (isConflict(error)) return { changes: [], config, at }
+    throw error
+  }
+}
+
+/** Whether somebody wants to be told what becomes of streaks, and so who the users are. */
+const isListenedTo = (config: Configuration | undefined) =>
+  config !== undefined && EVENT_TYPES.some((type) => type.startsWith('streak.') && listens(config, type))
+
+/** A user whose streak is judged as of a moment, with the next deadline. */
+export function judged(config: Configuration, user: UserState, at: Instant): BulkChange {
+  const terms = termsOf(config, user.preferences)
+  const today = dayIn(user.profile.tz, at)
+  const { streak, ended, notices } = settled(user, terms, today)
+  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, notices }, at)
+}
+
+declare module '../../jobs/due-kinds.types' {
+  interface DueKinds {
+    streaks: true
+  }
+}
+
+/** Deadlines of streaks (S3). */
+export const deadlinesJob: Job = {
+  kind: 'streaks',
+  isFirst: true,
+  run: async (context, _work, { by }) => bulkStep(context, 'streaks', () => judgeStreaks(context, by)),
+}

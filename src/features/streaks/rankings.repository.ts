@@ -1,0 +1,188 @@
+import * as z from 'zod'
+import { NO_PREFERENCES, Preferences } from '../../config/preferences.types'
+import type { StreakSettings } from '../../config/streak-settings.types'
+import type { TenantDatabase } from '../../db/database'
+import { inParts, NO_PAUSE, type Pause } from '../../db/scans'
+import type { StreakState } from '../../engine/streaks/streak-state.types'
+import { type Instant, instant } from '../../lib/clock'
+import { compareText } from '../../lib/ranking'
+import { USERS } from '../../store/counters.repository'
+import { parseStreak } from '../../store/streak-column.codec'
+import { json } from '../../store/users.repository'
+
+/** A user with the length of a streak. */
+const Ranked = z.object({ userId: z.string(), length: z.number() })
+export type Ranked = z.infer<typeof Ranked>
+
+const COUNTED = z.object({ count: z.number() })
+const COUNT = `SELECT count FROM tallies WHERE tenant_id = ?1 AND name = '${USERS}'`
+
+/** The most users of one page, and of pages: while a great midnight is under way, whoever is beyond them is not looked at. */
+const PAGE = 1_000
+const PAGES = 20
+
+const OVERDUE = `
+  SELECT u.id, u.tz, u.created, CASE WHEN u.streak ->> '$.run.length' > 0 THEN u.streak END AS streak, page.due, u.preferences FROM (
+    SELECT id, streak_due AS due FROM users
+    WHERE tenant_id = ?1 AND streak_due IS NOT NULL AND (streak_due, id) > (?3, ?4) AND streak_due <= ?2
+    ORDER BY streak_due, id LIMIT ?5) page
+  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = page.id
+  ORDER BY page.due, page.id`
+
+const OverdueRow = z
+  .object({
+    id: z.string(),
+    tz: z.string().nullable(),
+    created: z.number().transform(instant),
+    streak: z.string().nullable(),
+    due: z.number(),
+    preferences: json(Preferences).nullable(),
+  })
+  .transform(({ streak, due, preferences, tz, ...user }) => ({
+    ...user,
+    streak: streak === null ? null : parseStreak(streak, due),
+    preferences: preferences ?? NO_PREFERENCES,
+    profile: { tz },
+    due,
+  }))
+
+/** A user with a streak whose deadline is past. */
+type Overdue = z.output<typeof OverdueRow> & { streak: StreakState }
+
+/** Users with a streak whose deadline is past, so that it may be over although nobody has judged it yet. `pause` is called before each statement. */
+export async function* overdueOf(
+  db: TenantDatabase,
+  now: Instant,
+  pause: Pause = NO_PAUSE,
+): AsyncGenerator<Overdue> {
+  let after = { due: -1, id: '' }
+  for (let page = 0; page < PAGES; page += 1) {
+    await pause()
+    const statement = db.statement(OVERDUE, db.tenantId, now, after.due, after.id, PAGE)
+    const users = z.array(OverdueRow).parse(await db.rows(statement))
+    for (const { streak, ...user } of users) if (streak !== null) yield { ...user, streak }
+    const last = users.at(-1)
+    if (last === undefined || users.length < PAGE) return
+    after = last
+  }
+}
+
+/** The most live streaks that one statement reads through the index of deadlines. If there are more, all users are read in parts. */
+const LIVE_AT_ONCE = 5_000
+
+const LENGTH = "coalesce(streak ->> '$.run.length', 0)"
+const OF_SETTINGS = "streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.epoch', 0) = ?3"
+/** Whether the user has the streak switched on (U7). */
+const IS_ON = "coalesce(preferences ->> '$.streak.enabled', 1)"
+
+/** The best ?4 of users who were read with the length of a streak, which is 0 for those who have none, and how many were read. */
+const BEST = `
+  SELECT count(*) AS users, coalesce(max(id), '') AS last, (SELECT json_group_array(json_object('userId', id, 'length', length))
+    FROM (SELECT id, length FROM part WHERE length > 0 ORDER BY length DESC, id LIMIT ?4)) AS best
+  FROM part`
+
+// Through the index of deadlines, so that nobody is read who has none.
+const LIVE = `
+  WITH part AS MATERIALIZED (
+    SELECT id, CASE WHEN ${OF_SETTINGS} AND ${IS_ON} THEN ${LENGTH} ELSE 0 END AS length
+    FROM users WHERE tenant_id = ?1 AND streak_due > ?5 LIMIT ?6)
+  ${BEST}`
+
+/** The next users in order of their ids: those after ?6, ?7 at most. */
+const NEXT = 'FROM users WHERE tenant_id = ?1 AND id > ?6 ORDER BY id LIMIT ?7'
+
+const LIVE_PART = `
+  WITH part AS MATERIALIZED (
+    SELECT id, CASE WHEN streak_due > ?5 AND ${OF_SETTINGS} AND ${IS_ON} THEN ${LENGTH} ELSE 0 END AS length ${NEXT})
+  ${BEST}`
+
+// Each user is looked at: lengths stand in no index, which would cost every extension a row.
+const LONGEST_PART = `
+  WITH part AS MATERIALIZED (
+    SELECT id, CASE WHEN ${OF_SETTINGS} THEN
+      max(${LENGTH}, coalesce((SELECT max(length) FROM streak_runs WHERE user_iid = users.iid), 0)) ELSE 0 END AS length ${NEXT})
+  ${BEST}`
+
+const BestRow = z.object({
+  users: z.number(),
+  last: z.string(),
+  best: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(Ranked)),
+})
+
+/** The best so many, longest first, and how many users the tenant has. */
+export type Best = { best: Ranked[]; users: number }
+
+/** Which streaks count: those of the present settings. */
+type Settings = Pick<StreakSettings, 'frequency' | 'epoch'>
+
+/**
+ * The longest streaks whose deadline is to come: they have the length that is stored. `pause` is called before each statement.
+ */
+export async function bestLive(
+  db: TenantDatabase,
+  { frequency, epoch }: Settings,
+  now: Instant,
+  limit: number,
+  pause: Pause = NO_PAUSE,
+): Promise<Best> {
+  await pause()
+  const live = db.statement(LIVE, db.tenantId, frequency, epoch, limit, now, LIVE_AT_ONCE)
+  const [found, counted] = await db.batch([live, db.statement(COUNT, db.tenantId)])
+  const { best, users: read } = BestRow.parse(found?.results[0])
+  const users = z.array(COUNTED).parse(counted?.results)[0]?.count ?? 0
+  if (read < LIVE_AT_ONCE) return { best, users }
+  return { best: await bestOfParts(db, LIVE_PART, { frequency, epoch }, now, limit, pause), users }
+}
+
+/** The longest streaks that users ever had, those that are over among them. `pause` is called before each statement. */
+export async function bestEver(
+  db: TenantDatabase,
+  settings: Settings,
+  limit: number,
+  pause: Pause = NO_PAUSE,
+): Promise<Best> {
+  await pause()
+  const [counted] = await db.rows(db.statement(COUNT, db.tenantId))
+  const users = COUNTED.optional().parse(counted)?.count ?? 0
+  return { best: await bestOfParts(db, LONGEST_PART, settings, null, limit, pause), users }
+}
+
+/** The best of all users, who are read in parts; `now` is for statements that ask for deadlines to come. */
+async function bestOfParts(
+  db: TenantDatabase,
+  sql: string,
+  { frequency, epoch }: Settings,
+  now: Instant | null,
+  limit: number,
+  pause: Pause,
+): Promise<Ranked[]> {
+  let best: Ranked[] = []
+  const parts = inParts('', pause, async (after, most) => {
+    const [row] = await db.rows(db.statement(sql, db.tenantId, frequency, epoch, limit, now, after, most))
+    return BestRow.parse(row)
+  })
+  for await (const part of parts) best = [...best, ...part.best].sort(compareRanked).slice(0, limit)
+  return best
+}
+
+/** Longest first, then by user id as its UTF-8 bytes are ordered. */
+export function compareRanked(a: Ranked, b: Ranked): number {
+  return b.length - a.length || compareText(a.userId, b.userId)
+}
+
+const NAMES = `
+  SELECT u.id, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+/** The names of users; those who don't exist are not among them. */
+export async function namesOf(
+  db: TenantDatabase,
+  userIds: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const rows = z
+    .array(z.object({ id: z.string(), name: z.string().nullable() }))
+    .parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(userIds))))
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}

@@ -1,0 +1,96 @@
+import type * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import type { Configuration } from '../../config/configuration.types'
+import type { Pause } from '../../db/scans'
+import { dayIn, isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import type { Scope } from '../../runtime/context'
+import { sharedScans } from '../../runtime/shared-scans'
+import { MOST_RANKED, type StreakRankingsQuery, type StreakRankingsResponse } from '../../wire/streak.schemas'
+import type { KeptRanking } from './rankings.cache'
+import { rankingsOf } from './rankings.cache'
+import {
+  type Best,
+  bestEver,
+  bestLive,
+  compareRanked,
+  namesOf,
+  overdueOf,
+  type Ranked,
+} from './rankings.repository'
+
+/** Users above whom a ranking is kept for a minute, as a summary of points is (P11). */
+const KEPT_ABOVE = 10_000
+const KEPT_FOR = 60_000
+
+type Asked = z.output<typeof StreakRankingsQuery>
+
+/**
+ * The users with the longest streaks, at present or ever, for client libraries of before. Those whose streak is being counted anew
+ * because the frequency is another one come in when that is done (S9).
+ */
+export async function rankStreaks(
+  scope: Scope,
+  { type, limit }: Asked,
+): Promise<z.infer<typeof StreakRankingsResponse>> {
+  const first = (await rankingOf(scope, type)).slice(0, limit)
+  if (first.length === 0) return []
+  const names = await namesOf(
+    scope.db,
+    first.map(({ userId }) => userId),
+  )
+  return first.flatMap(({ userId, length }) => {
+    const name = names.get(userId)
+    return name === undefined ? [] : [{ userId, name, streakLength: length }]
+  })
+}
+
+const rankingScansOf = sharedScans<{ ranking: KeptRanking; users: number }>()
+
+/** As many as may be asked for: what is kept, or read anew. Throws 429 if too many scans are under way (P11). */
+async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ranked[]> {
+  const { tenant, now } = scope
+  const rankings = rankingsOf(scope.instance)
+  const key = `${tenant.id} ${type}`
+  const isRecent = ({ computed }: KeptRanking) => now >= computed && now - computed < KEPT_FOR
+  const kept = rankings.get(key)
+  if (kept?.version === tenant.configVersion && isRecent(kept)) return kept.ranked
+  const config = await configurationOf(scope)
+  const { ranking } = await rankingScansOf(scope.instance).run(
+    {
+      tenantId: tenant.id,
+      name: `rankings ${type} ${config.version}`,
+      read: async (pause) => {
+        const { best, users } = await rank(scope, config, type, pause)
+        const ranking = { version: config.version, computed: now, ranked: best }
+        if (users > KEPT_ABOVE) rankings.set(key, ranking)
+        return { ranking, users }
+      },
+      mayBeOlder: ({ ranking, users }) => users > KEPT_ABOVE && isRecent(ranking),
+    },
+    scope.waitUntil,
+  )
+  return ranking.ranked
+}
+
+const rank = (scope: Scope, config: Configuration, type: Asked['type'], pause: Pause): Promise<Best> =>
+  type === 'active'
+    ? rankActive(scope, config, pause)
+    : bestEver(scope.db, config.streaks, MOST_RANKED, pause)
+
+/** The streaks that live by the rules at this moment, also where their deadline has passed and nobody has judged it yet (S3). */
+async function rankActive(scope: Scope, config: Configuration, pause: Pause): Promise<Best> {
+  const { db, now } = scope
+  if (!config.streaks.enabled) return { best: [], users: 0 }
+  const lengths = new Map<string, number>()
+  for await (const user of overdueOf(db, now, pause)) {
+    const terms = termsOf(config, user.preferences)
+    if (!terms.isOn || isStale(user.streak, terms)) continue
+    const { run } = settled(user, terms, dayIn(user.profile.tz, now)).streak
+    if (run !== null) lengths.set(user.id, run.length)
+  }
+  // These are read last, so that whoever is judged in between is among them at the latest.
+  const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED, pause)
+  for (const { userId, length } of best) lengths.set(userId, length)
+  const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))
+  return { best: ranked.sort(compareRanked).slice(0, MOST_RANKED), users }
+}

@@ -1,0 +1,39 @@
+import { bulkStep } from '../../boards/bulk-step.service'
+import type { Configuration } from '../../config/configuration.types'
+import type { UserState } from '../../engine/state.types'
+import { isStale } from '../../engine/streaks/streaks.rules'
+import type { DueWork } from '../../jobs/due-work.repository'
+import type { Job } from '../../jobs/job.types'
+import type { Instant } from '../../lib/clock'
+import type { TenantContext } from '../../runtime/context'
+import { recountChanges } from '../../store/streak-recount.service'
+import { type WalkStep, walkStep } from '../../store/walk.service'
+import { judged } from './deadlines.job'
+
+/** Does one step of going through all users after the settings have changed (S9). */
+export function recountStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
+  const visit = async (config: Configuration, users: readonly UserState[], now: Instant) => {
+    const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
+    const counted = await recountChanges(context.db, config, stale, now)
+    const next = stale[counted.length]
+    const visited = next === undefined ? users : users.slice(0, users.indexOf(next))
+    const others = visited
+      .filter((user) => !stale.includes(user))
+      .map((user) => judged(config, user, now))
+      .filter(({ before, after }) => after.streak !== before.streak)
+    return { changes: [...counted, ...others], visited: visited.length }
+  }
+  return walkStep(context, work, visit)
+}
+
+declare module '../../jobs/due-kinds.types' {
+  interface DueKinds {
+    recount: true
+  }
+}
+
+/** A walk over all users after the settings of streaks have changed (S9). */
+export const recountJob: Job = {
+  kind: 'recount',
+  run: (context, work) => bulkStep(context, 'recount', () => recountStep(context, work)),
+}

@@ -1,0 +1,55 @@
+import * as z from 'zod'
+import { optional, readable, wholeNumber } from '../../http/fields'
+import { ReadableMetrics, StreakMetrics } from '../../wire/preferences.schemas'
+import { StreakFrequency } from '../../wire/streak.schemas'
+
+/** The most freezes that a user may have (S1), and the most days between two that are earned. */
+const FREEZES_MAX = 100
+const INTERVAL_MAX = 3_650
+const EvaluationMode = z.enum(['ALL', 'OR'])
+
+const FreezesChange = z.object({
+  initial: optional(wholeNumber(0, FREEZES_MAX)),
+  max: optional(wholeNumber(1, FREEZES_MAX)),
+  /** Days; null for never. */
+  autoEarnInterval: wholeNumber(1, INTERVAL_MAX).nullish(),
+  autoEarnAmount: optional(wholeNumber(1, FREEZES_MAX)),
+})
+
+/** A change of the settings: absent fields stay; `freezes: null` switches freezes off (S1). */
+export const UpdateStreakSettingsRequest = z
+  .object({
+    enabled: optional(z.boolean()),
+    frequency: optional(StreakFrequency),
+    metrics: optional(StreakMetrics),
+    evaluationMode: optional(EvaluationMode),
+    personalisation: optional(z.boolean()),
+    freezes: FreezesChange.nullish(),
+  })
+  .meta({ id: 'UpdateStreakSettingsRequest' })
+
+/** A change of the wrong shape, as far as it can be read; `freezes` is undefined if it can't be (G3). */
+export const ReadableStreakSettings = readable({
+  metrics: ReadableMetrics,
+  freezes: FreezesChange.pick({ initial: true, max: true }).nullish().catch(undefined),
+})
+
+/** How a tenant's streaks are counted (S1); without metrics, any positive event counts. */
+export const StreakSettingsAnswer = z
+  .object({
+    enabled: z.boolean(),
+    frequency: StreakFrequency,
+    metrics: z.array(z.object({ key: z.string(), threshold: z.number() })),
+    evaluationMode: EvaluationMode,
+    personalisation: z.boolean(),
+    freezes: z
+      .object({
+        initial: z.int32(),
+        max: z.int32(),
+        /** Days; null for never. */
+        autoEarnInterval: z.int32().nullable(),
+        autoEarnAmount: z.int32(),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'StreakSettings' })

@@ -1,0 +1,163 @@
+import { eq } from 'drizzle-orm'
+import type * as z from 'zod'
+import { tenants } from '../../access/tenants.table'
+import { configurationOf, configure } from '../../config/configuration.service'
+import { type Configuration, metricByKey } from '../../config/configuration.types'
+import type { FreezeSettings, StreakSettings } from '../../config/streak-settings.types'
+import { beginWalk } from '../../jobs/due-work.repository'
+import { wake } from '../../jobs/timekeeper.service'
+import type { Instant } from '../../lib/clock'
+import { fromMicros, micros } from '../../lib/decimal'
+import { type Fault, refuse } from '../../lib/errors'
+import type { Scope } from '../../runtime/context'
+import { streakBoardsDue } from '../leaderboards/upkeep.service'
+import { heedListeners } from '../notifications/schedule/listening.service'
+import {
+  ReadableStreakSettings,
+  type StreakSettingsAnswer,
+  type UpdateStreakSettingsRequest,
+} from './settings.schemas'
+
+type Update = z.output<typeof UpdateStreakSettingsRequest>
+type ReadableChange = Pick<z.output<typeof ReadableStreakSettings>, 'metrics' | 'freezes'>
+
+/** Times when streaks were off that are remembered: whoever is judged later than so many is judged by these. */
+const MOST_OFF = 20
+/** Midnights, of all zones, are at quarters of an hour. */
+const QUARTER = 15 * 60_000
+
+/** The tenant's settings of streaks (S1). */
+export async function readStreakSettings(scope: Scope) {
+  const config = await configurationOf(scope)
+  return answer(config, config.streaks)
+}
+
+function answer(
+  { metrics }: Pick<Configuration, 'metrics'>,
+  settings: StreakSettings,
+): z.infer<typeof StreakSettingsAnswer> {
+  const { enabled, frequency, evaluationMode, personalisation } = settings
+  const { freezes } = settings
+  return {
+    enabled,
+    frequency,
+    metrics: settings.metrics.flatMap(({ metricId, threshold }) => {
+      const metric = metrics.find(({ id }) => id === metricId)
+      return metric === undefined ? [] : [{ key: metric.key, threshold: fromMicros(micros(threshold)) }]
+    }),
+    evaluationMode,
+    personalisation,
+    freezes: freezes && {
+      initial: freezes.initial,
+      max: freezes.max,
+      autoEarnInterval: freezes.autoEarnInterval,
+      autoEarnAmount: freezes.autoEarnAmount,
+    },
+  }
+}
+
+/**
+ * Changes the passed settings (S1). Where deadlines move, or the frequency is another one, all users are gone through in the background
+ * (S9).
+ */
+export async function updateStreakSettings(scope: Scope, change: Update) {
+  const { db, tenant, now } = scope
+  const { result, mustWalk } = await configure(scope, (config) => {
+    const before = config.streaks
+    const after = changed(config, change, now)
+    const result = answer(config, after)
+    if (JSON.stringify(after) === JSON.stringify(before)) {
+      return { statements: [], result: { result, mustWalk: false } }
+    }
+    const mustWalk = JSON.stringify(basisOf(before)) !== JSON.stringify(basisOf(after))
+    const update = db.orm
+      .update(tenants)
+      .set({ streaks: JSON.stringify(after) })
+      .where(eq(tenants.id, tenant.id))
+    const walk = mustWalk ? [beginWalk(db, 'recount', '', now)] : []
+    const boards = before.enabled === after.enabled ? [] : streakBoardsDue(db, config, now)
+    const beside = heedListeners(db, config, { ...config, streaks: after }, now)
+    return { statements: [db.built(update), ...walk, ...boards], beside, result: { result, mustWalk } }
+  })
+  if (mustWalk) await wake(scope)
+  return result
+}
+
+/** What of the settings stands in users' rows by what it came to: their periods and deadlines. */
+const basisOf = ({ enabled, frequency, freezes }: StreakSettings) => ({ enabled, frequency, freezes })
+
+/** The settings after a change. Throws 422 that names every fault (G3). */
+function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
+  const before = config.streaks
+  refuse(settingsFaults(config, { ...change, metrics: change.metrics?.map(({ key }) => key) }, now))
+  const metrics = change.metrics?.flatMap(({ key, threshold }) => {
+    const metric = metricByKey(config, key)
+    return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
+  })
+  const enabled = change.enabled ?? before.enabled
+  const frequency = change.frequency ?? before.frequency
+  const freezes =
+    change.freezes === undefined ? before.freezes : freezesAfter(before.freezes, change.freezes, now)
+  return {
+    enabled,
+    off: offAfter(before, enabled, now),
+    frequency,
+    epoch: before.epoch + (frequency === before.frequency ? 0 : 1),
+    metrics: metrics ?? before.metrics,
+    evaluationMode: change.evaluationMode ?? before.evaluationMode,
+    personalisation: change.personalisation ?? before.personalisation,
+    freezes,
+  }
+}
+
+/** What else is wrong with a change of the wrong shape, as far as it can be read (G3). */
+export async function furtherSettingsFaults(scope: Scope, json: unknown): Promise<Fault[]> {
+  return settingsFaults(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
+}
+
+/** Metrics that don't exist, by their keys, and more freezes to begin with than a user may have; undefined keys are passed over (S1). */
+function settingsFaults(config: Configuration, change: ReadableChange, now: Instant): Fault[] {
+  const unknown = (change.metrics ?? []).flatMap((key, index) => {
+    if (key === undefined || metricByKey(config, key) !== undefined) return []
+    const message = `there is no metric ${JSON.stringify(key)}. Create it first`
+    return [{ path: `metrics.${index}.key`, message }]
+  })
+  const freezes = change.freezes ? freezesAfter(config.streaks.freezes, change.freezes, now) : null
+  if (freezes === null || freezes.initial <= freezes.max) return unknown
+  const message = `must not be above freezes.max, which is ${freezes.max}`
+  return [...unknown, { path: 'freezes.initial', message }]
+}
+
+/** The times when streaks were off, after a change. If they are too many, those go first in which no period ended: it was midnight nowhere. */
+function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: Instant) {
+  if (!was && enabled) return off.map(({ from, to }) => ({ from, to: to ?? now }))
+  if (!was || enabled) return off
+  const known = off.length < MOST_OFF ? off : off.filter(hasMidnight)
+  return [...known, { from: now, to: null }].slice(-MOST_OFF)
+}
+
+const hasMidnight = ({ from, to }: StreakSettings['off'][number]) =>
+  to === null || Math.floor(from / QUARTER) < Math.floor(to / QUARTER)
+
+/** Freezes that are earned otherwise are earned so from now on. */
+function freezesAfter(
+  before: FreezeSettings | null,
+  change: Partial<NonNullable<Update['freezes']>> | null,
+  now: Instant,
+): FreezeSettings | null {
+  if (change === null) return null
+  const present = before ?? { initial: 0, max: 100, autoEarnInterval: null, autoEarnAmount: 1, since: now }
+  const { autoEarnInterval } = change
+  const interval = autoEarnInterval === undefined ? present.autoEarnInterval : autoEarnInterval
+  const max = change.max ?? present.max
+  const autoEarnAmount = change.autoEarnAmount ?? present.autoEarnAmount
+  const isSame =
+    interval === present.autoEarnInterval && max === present.max && autoEarnAmount === present.autoEarnAmount
+  return {
+    initial: change.initial ?? present.initial,
+    max,
+    autoEarnInterval: interval,
+    autoEarnAmount,
+    since: isSame ? present.since : now,
+  }
+}

@@ -1,0 +1,138 @@
+import * as z from 'zod'
+import type { App } from '../../http/app'
+import { type Given, mount } from '../../http/mount'
+import { created, createdSome, type OperationSpec, ok, operation } from '../../http/operation'
+import { IdsQuery } from '../../http/queries'
+import type { Scope } from '../../runtime/context'
+import { StreakSettingsAnswer, UpdateStreakSettingsRequest } from './settings.schemas'
+import { furtherSettingsFaults, readStreakSettings, updateStreakSettings } from './settings.service'
+import * as schemas from './streaks.admin.schemas'
+import { createPauses, grantFreezes, listPauses, removePauses, restoreStreaks } from './streaks.admin.service'
+
+const NONE = 'None was done; the issues say why.'
+
+const adminStreaksSettingsGet = operation({
+  id: 'admin_streaks_settings_get',
+  surface: 'admin',
+  method: 'get',
+  path: '/streaks/settings',
+  summary: 'Get the settings of streaks',
+  answers: { 200: { description: 'The settings.', body: StreakSettingsAnswer } },
+  refuses: [403, 422],
+})
+
+const adminStreaksSettingsUpdate = operation({
+  id: 'admin_streaks_settings_update',
+  surface: 'admin',
+  method: 'patch',
+  path: '/streaks/settings',
+  summary: 'Change the passed settings of streaks',
+  body: UpdateStreakSettingsRequest,
+  answers: { 200: { description: 'The settings as they are now.', body: StreakSettingsAnswer } },
+  refuses: [400, 403, 413, 422],
+})
+
+const adminStreaksFreezesCreate = operation({
+  id: 'admin_streaks_freezes_create',
+  surface: 'admin',
+  method: 'post',
+  path: '/streaks/freezes',
+  summary: 'Grant one streak freeze each',
+  body: schemas.CreateStreakFreezesRequest,
+  answers: {
+    200: { description: NONE, body: schemas.CreateStreakFreezesResponse },
+    201: { description: 'At least one was granted.', body: schemas.CreateStreakFreezesResponse },
+  },
+  refuses: [400, 403, 413, 422],
+})
+
+/** Not in the contract. */
+const adminStreaksPausesList = operation({
+  id: 'admin_streaks_pauses_list',
+  surface: 'admin',
+  method: 'get',
+  path: '/streaks/pauses',
+  summary: "List the pauses of a user's streak, oldest first",
+  query: schemas.StreakPausesQuery,
+  answers: {
+    200: {
+      description: 'The page, oldest first, without deleted pauses; empty if there is no such user.',
+      body: schemas.ListStreakPausesResponse,
+    },
+  },
+  refuses: [403, 422],
+})
+
+const adminStreaksPausesCreate = operation({
+  id: 'admin_streaks_pauses_create',
+  surface: 'admin',
+  method: 'post',
+  path: '/streaks/pauses',
+  summary: "Pause users' streaks",
+  body: schemas.CreateStreakPausesRequest,
+  answers: {
+    200: { description: NONE, body: schemas.CreateStreakPausesResponse },
+    201: { description: 'At least one was created.', body: schemas.CreateStreakPausesResponse },
+  },
+  refuses: [400, 403, 413, 422],
+})
+
+const adminStreaksPausesDelete = operation({
+  id: 'admin_streaks_pauses_delete',
+  surface: 'admin',
+  method: 'delete',
+  path: '/streaks/pauses',
+  summary: 'Delete pauses of streaks',
+  query: z.object({ ids: IdsQuery }),
+  answers: { 200: { description: 'What came of each.', body: schemas.DeleteStreakPausesResponse } },
+  refuses: [403, 422],
+})
+
+const adminStreaksRestore = operation({
+  id: 'admin_streaks_restore',
+  surface: 'admin',
+  method: 'post',
+  path: '/streaks/restore',
+  summary: 'Give users back their longest recent streak',
+  body: schemas.RestoreStreaksRequest,
+  answers: {
+    200: { description: NONE, body: schemas.RestoreStreaksResponse },
+    201: { description: 'At least one was restored.', body: schemas.RestoreStreaksResponse },
+  },
+  refuses: [400, 403, 413, 422],
+})
+
+/** The operations of this module on the admin interface, in the order of the document. */
+export const streakAdminOperations: readonly OperationSpec[] = [
+  adminStreaksSettingsGet,
+  adminStreaksSettingsUpdate,
+  adminStreaksFreezesCreate,
+  adminStreaksPausesList,
+  adminStreaksPausesCreate,
+  adminStreaksPausesDelete,
+  adminStreaksRestore,
+]
+
+/** Serves the management of streaks. */
+export function streakAdminRoutes(app: App): void {
+  mount(app, adminStreaksSettingsGet, {}, async (scope) => ok(await readStreakSettings(scope)))
+  const check = (scope: Scope, { json }: Given) => furtherSettingsFaults(scope, json)
+  mount(app, adminStreaksSettingsUpdate, { check }, async (scope, { body }) =>
+    ok(await updateStreakSettings(scope, body)),
+  )
+  mount(app, adminStreaksFreezesCreate, {}, async (scope, { body }) => {
+    const { granted, issues } = await grantFreezes(scope, body)
+    return granted > 0 ? created({ issues }) : ok({ issues })
+  })
+  mount(app, adminStreaksPausesList, {}, async (scope, { query }) => ok(await listPauses(scope, query)))
+  mount(app, adminStreaksPausesCreate, {}, async (scope, { body }) =>
+    createdSome(await createPauses(scope, body)),
+  )
+  mount(app, adminStreaksPausesDelete, {}, async (scope, { query }) =>
+    ok(await removePauses(scope, query.ids)),
+  )
+  mount(app, adminStreaksRestore, {}, async (scope, { body }) => {
+    const result = await restoreStreaks(scope, body)
+    return result.restoredUsers.length > 0 ? created(result) : ok(result)
+  })
+}

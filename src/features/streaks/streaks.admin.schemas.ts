@@ -1,0 +1,74 @@
+import * as z from 'zod'
+import {
+  DateAnswer,
+  DateField,
+  deleteAnswer,
+  Issue,
+  items,
+  rule,
+  UserId,
+  UuidAnswer,
+} from '../../http/fields'
+import { ListQuery } from '../../http/queries'
+import { isCivilDate } from '../../lib/civil'
+
+/** An issue about a user; `level` and `reason` are older spellings of `severity` and `message` that client libraries of before demand (G7, G10). */
+export const UserIssue = Issue.extend({
+  userId: z.string(),
+  level: Issue.shape.severity,
+  reason: z.string(),
+}).meta({ id: 'AdminUserIssue' })
+
+/** Whom to grant one streak freeze each (S7). */
+export const CreateStreakFreezesRequest = z
+  .object({ freezes: items(z.object({ userId: UserId })) })
+  .meta({ id: 'CreateStreakFreezesRequest' })
+
+export const CreateStreakFreezesResponse = z
+  .object({ issues: z.array(UserIssue) })
+  .meta({ id: 'CreateStreakFreezesResponse' })
+
+const isInOrder = ({ start, end }: { start?: unknown; end?: unknown }) =>
+  !isDate(start) || !isDate(end) || start <= end
+const isDate = (value: unknown): value is string => typeof value === 'string' && isCivilDate(value)
+
+/** Pauses of users' streaks, by dates of the user's own calendar, both included (S7). */
+export const CreateStreakPausesRequest = z
+  .object({
+    pauses: items(
+      z
+        .object({ userId: UserId, start: DateField, end: DateField })
+        .refine(isInOrder, rule('end', 'must not be before start')),
+    ),
+  })
+  .meta({ id: 'CreateStreakPausesRequest' })
+
+export const AdminStreakPause = z
+  .object({
+    id: UuidAnswer,
+    userId: z.string(),
+    start: DateAnswer,
+    end: DateAnswer,
+    status: z.enum(['active', 'archived']),
+  })
+  .meta({ id: 'AdminStreakPause' })
+
+export const CreateStreakPausesResponse = z
+  .object({ created: z.array(AdminStreakPause), issues: z.array(UserIssue) })
+  .meta({ id: 'CreateStreakPausesResponse' })
+
+/** Whose pauses to list, and which page of them (G7). */
+export const StreakPausesQuery = ListQuery.extend({ userId: UserId })
+
+export const ListStreakPausesResponse = z.array(AdminStreakPause).meta({ id: 'ListStreakPausesResponse' })
+
+export const DeleteStreakPausesResponse = deleteAnswer('DeleteStreakPausesResponse')
+
+/** Whose streaks to restore (S8). */
+export const RestoreStreaksRequest = z
+  .object({ users: items(z.object({ id: UserId })) })
+  .meta({ id: 'RestoreStreaksRequest' })
+
+export const RestoreStreaksResponse = z
+  .object({ restoredUsers: z.array(z.string()), issues: z.array(UserIssue) })
+  .meta({ id: 'RestoreStreaksResponse' })

@@ -1,0 +1,210 @@
+import type * as z from 'zod'
+import type { Issue } from '../../config/drafts.rules'
+import { unknownIssue } from '../../config/drafts.rules'
+import {
+  lastDayOver,
+  restorableSince,
+  restored,
+  withFreeze,
+  withoutPause,
+  withPause,
+} from '../../engine/streaks/admin.rules'
+import type { Pause } from '../../engine/streaks/streak-state.types'
+import { dayOf } from '../../lib/civil'
+import { newId } from '../../lib/new-id'
+import { periodStart } from '../../lib/periods'
+import type { Scope } from '../../runtime/context'
+import {
+  deletePauses,
+  findPauses,
+  keepPauses,
+  type OwnPause,
+  pausesPage,
+  runsOfSeveral,
+} from '../../store/streaks.repository'
+import { dateOf } from '../../wire/presenters/streak.presenter'
+import { changeStreaks, type OpenStreak } from './changes.service'
+import type {
+  AdminStreakPause,
+  CreateStreakFreezesRequest,
+  CreateStreakPausesRequest,
+  RestoreStreaksRequest,
+  StreakPausesQuery,
+  UserIssue as UserIssueSchema,
+} from './streaks.admin.schemas'
+
+type UserIssue = z.infer<typeof UserIssueSchema>
+
+/** The most pauses of a user that are not over: all of them stand in the user's row. */
+const MOST_PAUSES = 100
+/** How far ahead a pause may begin or reach, in days. */
+const MOST_DAYS = 3_650
+
+/** What kept an item about a user from being done, or is worth knowing of it. */
+const issue = (
+  index: number,
+  userId: string,
+  message: string,
+  severity: UserIssue['severity'] = 'error',
+): UserIssue => ({ index, userId, severity, level: severity, message, reason: message })
+
+const UNKNOWN = 'There is no user with this id. Create the user first.'
+
+/** Grants one streak freeze for each item; at the maximum it is a warning (S7). */
+export function grantFreezes(
+  scope: Scope,
+  { freezes }: z.output<typeof CreateStreakFreezesRequest>,
+): Promise<{ granted: number; issues: UserIssue[] }> {
+  const ids = freezes.map(({ userId }) => userId)
+  return changeStreaks(scope, ids, (found) => {
+    const issues: UserIssue[] = []
+    for (const [index, userId] of ids.entries()) {
+      const open = found.get(userId)
+      const objection =
+        open === undefined
+          ? issue(index, userId, UNKNOWN)
+          : open.terms.freezes === null
+            ? issue(index, userId, 'Streak freezes are off. Switch them on in the streak settings first.')
+            : grant(open, index)
+      if (objection !== null) issues.push(objection)
+    }
+    return { result: { granted: ids.length - issues.length, issues } }
+  })
+}
+
+function grant(open: OpenStreak, index: number): UserIssue | null {
+  const streak = withFreeze(open.streak, open.terms)
+  if (streak === null) {
+    const most = `The user has ${open.streak.freezes} streak freezes, which is the most. None was granted.`
+    return issue(index, open.user.id, most, 'warning')
+  }
+  open.streak = streak
+  // Whoever has switched streaks off hears nothing of them (U7).
+  if (open.terms.isOn) {
+    open.notices = [...open.notices, { kind: 'freeze_earned', earned: 1, freezes: streak.freezes }]
+  }
+  return null
+}
+
+/** A page of the pauses of a user's streak that are not deleted, oldest first (G7, S7). */
+export async function listPauses(
+  { db }: Scope,
+  { userId, ...page }: z.output<typeof StreakPausesQuery>,
+): Promise<z.infer<typeof AdminStreakPause>[]> {
+  const pauses = await pausesPage(db, userId, page)
+  return pauses.map((pause) => pauseAnswer(userId, pause))
+}
+
+const pauseAnswer = (userId: string, { id, start, end }: Pause): z.infer<typeof AdminStreakPause> => ({
+  id,
+  userId,
+  start: dateOf(start),
+  end: dateOf(end),
+  status: 'active',
+})
+
+/** Creates pauses of users' streaks; one before the user's today is an issue (S7). */
+export function createPauses(
+  scope: Scope,
+  { pauses }: z.output<typeof CreateStreakPausesRequest>,
+): Promise<{ created: z.infer<typeof AdminStreakPause>[]; issues: UserIssue[] }> {
+  const { db, now } = scope
+  const ids = pauses.map(({ userId }) => userId)
+  return changeStreaks(scope, ids, (found) => {
+    const issues: UserIssue[] = []
+    const made: OwnPause[] = []
+    for (const [index, { userId, ...dates }] of pauses.entries()) {
+      const open = found.get(userId)
+      const [start, end] = [dayOf(dates.start), dayOf(dates.end)]
+      const why = open === undefined ? UNKNOWN : pauseObjection(open, start, end)
+      if (open === undefined || why !== null) {
+        issues.push(issue(index, userId, why ?? UNKNOWN))
+        continue
+      }
+      const pause = { id: newId(now), start, end }
+      open.streak = withPause(open.streak, pause)
+      made.push({ ...pause, userId, userIid: open.user.iid })
+    }
+    const created = made.map((pause) => pauseAnswer(pause.userId, pause))
+    const statements = made.length === 0 ? [] : [keepPauses(db, made)]
+    return { result: { created, issues }, statements }
+  })
+}
+
+/** Why a user's streak can't be paused so, or null. */
+function pauseObjection({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
+  if (start < today) {
+    return `start: must not be before the user's today, which is ${dateOf(today)}. Choose a later date.`
+  }
+  if (end - today > MOST_DAYS) {
+    return `end: must be at most ${MOST_DAYS} days ahead. Choose an earlier date.`
+  }
+  const last = lastDayOver(today, terms)
+  if (streak.pauses.filter((pause) => pause.end > last).length < MOST_PAUSES) return null
+  return `The user has ${MOST_PAUSES} pauses that are not over, which is the most. Delete one first.`
+}
+
+/** Deletes pauses; what is over by then stays as it was judged (S7). */
+export async function removePauses(
+  scope: Scope,
+  ids: readonly string[],
+): Promise<{ deleted: { id: string }[]; issues: Issue[] }> {
+  const { db, now } = scope
+  const pauses = await findPauses(db, ids)
+  const userIds = pauses.map(({ userId }) => userId)
+  return changeStreaks(scope, userIds, async (found) => {
+    const present = new Map((await findPauses(db, ids)).map((pause) => [pause.id, pause]))
+    const issues: Issue[] = []
+    const gone: { id: string; last: number }[] = []
+    for (const id of ids) {
+      const pause = present.get(id)
+      const open = pause && found.get(pause.userId)
+      if (open === undefined) {
+        issues.push(unknownIssue(id, 'a streak pause'))
+        continue
+      }
+      const last = lastDayOver(open.today, open.terms)
+      open.streak = withoutPause(open.streak, id, last)
+      gone.push({ id, last })
+    }
+    const statements = gone.length === 0 ? [] : [deletePauses(db, gone, now)]
+    return { result: { deleted: gone.map(({ id }) => ({ id })), issues }, statements }
+  })
+}
+
+/** Restores streaks to their longest length of late; one that has nothing to gain is a warning (S8). */
+export function restoreStreaks(
+  scope: Scope,
+  { users }: z.output<typeof RestoreStreaksRequest>,
+): Promise<{ restoredUsers: string[]; issues: UserIssue[] }> {
+  const ids = users.map(({ id }) => id)
+  return changeStreaks(scope, ids, async (found) => {
+    const asked = [...found.values()].map(({ user, today, terms }) => ({
+      iid: user.iid,
+      since: periodStart(restorableSince(today, terms), terms.frequency),
+    }))
+    const past = await runsOfSeveral(scope.db, asked)
+    const issues: UserIssue[] = []
+    const restoredUsers: string[] = []
+    for (const [index, id] of ids.entries()) {
+      const open = found.get(id)
+      if (open === undefined) {
+        issues.push(issue(index, id, UNKNOWN))
+        continue
+      }
+      const { terms, today, ended } = open
+      const runs = [...(past.get(open.user.iid) ?? []), ...ended]
+      const streak = terms.isOn ? restored(open.streak, terms, { at: scope.now, today }, runs) : null
+      if (streak === null) {
+        const why = terms.isOn
+          ? 'No streak of late is longer than the present one. Nothing was restored.'
+          : "The user's streak is switched off. Nothing was restored."
+        issues.push(issue(index, id, why, 'warning'))
+        continue
+      }
+      open.streak = streak
+      restoredUsers.push(id)
+    }
+    return { result: { restoredUsers, issues } }
+  })
+}

@@ -1,0 +1,67 @@
+import * as z from 'zod'
+import type { App } from '../../http/app'
+import { UserId } from '../../http/fields'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import type { Scope } from '../../runtime/context'
+import { findUser } from '../../store/find-user.service'
+import {
+  BulkStreakResponse,
+  StreakQuery,
+  StreakRankingsQuery,
+  StreakRankingsResponse,
+  StreakResponse,
+  StreaksQuery,
+} from '../../wire/streak.schemas'
+import { rankStreaks } from './rankings.service'
+import { streaksOf, userStreak } from './streaks.service'
+
+export const usersStreak = operation({
+  id: 'users_streak',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/streak',
+  summary: "Get a user's streak",
+  params: z.object({ id: UserId }),
+  query: StreakQuery,
+  answers: { 200: { description: 'The streak as it is now.', body: StreakResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const streaksList = operation({
+  id: 'streaks_list',
+  surface: 'application',
+  method: 'get',
+  path: '/streaks',
+  summary: 'Get the streak lengths of several users',
+  query: StreaksQuery,
+  answers: { 200: { description: 'The longest first, then by user id.', body: BulkStreakResponse } },
+  refuses: [403, 422],
+})
+
+/** Not in the contract of today: client libraries of before have it. */
+export const streaksRankings = operation({
+  id: 'streaks_rankings',
+  surface: 'application',
+  method: 'get',
+  path: '/streaks/rankings',
+  summary: 'Get the users with the longest streaks',
+  query: StreakRankingsQuery,
+  answers: { 200: { description: 'The longest first, then by user id.', body: StreakRankingsResponse } },
+  refuses: [403, 422],
+})
+
+/** Serves users' streaks. */
+export function streakRoutes(app: App): void {
+  mount(
+    app,
+    usersStreak,
+    {
+      subject: (_json, param) => param('id'),
+      find: (scope: Scope, param) => findUser(scope, param('id')),
+    },
+    async (scope, { query }, user) => ok(await userStreak(scope, user, query.historyPeriods)),
+  )
+  mount(app, streaksList, {}, async (scope, { query }) => ok(await streaksOf(scope, query.userIds)))
+  mount(app, streaksRankings, {}, async (scope, { query }) => ok(await rankStreaks(scope, query)))
+}

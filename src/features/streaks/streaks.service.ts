@@ -1,0 +1,85 @@
+import type * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import type { Configuration } from '../../config/configuration.types'
+import { NO_PREFERENCES } from '../../config/preferences.types'
+import type { UserState } from '../../engine/state.types'
+import { dayIn, isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { type Instant, iso } from '../../lib/clock'
+import { refusals } from '../../lib/errors'
+import { compareText } from '../../lib/ranking'
+import type { Scope } from '../../runtime/context'
+import { recounted } from '../../store/streak-recount.service'
+import { pausesOf, readStreaks, runsSince, type StreakPast } from '../../store/streaks.repository'
+import { historyBegins, wholeStreakAnswer } from '../../wire/presenters/streak.presenter'
+import type { BulkStreakResponse, StreakResponse } from '../../wire/streak.schemas'
+
+/** The zone in which a date begins last. */
+const LAST_ZONE = 'Etc/GMT+12'
+
+/** The user with the streak as it is by the rules at a moment; nothing is written (S3, S9). */
+async function presentStreak(scope: Scope, config: Configuration, user: UserState) {
+  const terms = termsOf(config, user.preferences)
+  const isOutdated = isStale(user.streak, terms)
+  const known = isOutdated ? (await recountOf(scope, config, user)).streak : user.streak
+  const { streak } = settled({ ...user, streak: known }, terms, dayIn(user.profile.tz, scope.now))
+  return { user: { ...user, streak }, terms }
+}
+
+async function recountOf({ db, now }: Scope, config: Configuration, user: UserState) {
+  const [counted] = await recounted(db, config, [user], now)
+  return counted ?? { streak: user.streak, runs: [] }
+}
+
+/** The first day of so many periods, wherever a user is: what ended before it is of no interest to `streakOfUser`. */
+export function earliestHistory(config: Configuration, now: Instant, historyPeriods: number): number {
+  const user = { preferences: NO_PREFERENCES, profile: { tz: LAST_ZONE } }
+  return historyBegins(config, user, now, historyPeriods)
+}
+
+/** The same as `userStreak`, if what is past of the streak was read already. */
+export async function streakOfUser(
+  scope: Scope,
+  user: UserState,
+  historyPeriods: number,
+  { runs, pauses }: StreakPast,
+): Promise<z.infer<typeof StreakResponse>> {
+  const config = await configurationOf(scope)
+  if (isStale(user.streak, termsOf(config, user.preferences))) return userStreak(scope, user, historyPeriods)
+  return wholeStreakAnswer(config, user, scope.now, { historyPeriods, past: runs, pauses })
+}
+
+/** A user's streak with its last so many periods and the pauses that touch them or are to come (S5, S6). */
+export async function userStreak(
+  scope: Scope,
+  found: UserState,
+  historyPeriods: number,
+): Promise<z.infer<typeof StreakResponse>> {
+  const config = await configurationOf(scope)
+  const terms = termsOf(config, found.preferences)
+  const known = isStale(found.streak, terms) ? await recountOf(scope, config, found) : null
+  const user = { ...found, streak: known?.streak ?? found.streak }
+  const since = historyBegins(config, user, scope.now, historyPeriods)
+  const past = known?.runs ?? (await runsSince(scope.db, user.iid, since))
+  const pauses = await pausesOf(scope.db, user.iid)
+  return wholeStreakAnswer(config, user, scope.now, { historyPeriods, past, pauses })
+}
+
+const extendedAt = (at: Instant | null) => (at === null ? null : iso(at))
+
+/** The lengths of users' streaks, the longest first, then by id; those who don't exist are not among them (S6). */
+export async function streaksOf(
+  scope: Scope,
+  userIds: readonly string[],
+): Promise<z.infer<typeof BulkStreakResponse>> {
+  const { access, db } = scope
+  if (access.kind === 'application' && userIds.some((id) => id !== access.userId)) throw refusals.otherUser()
+  const config = await configurationOf(scope)
+  const streaks = []
+  for (const found of await readStreaks(db, [...new Set(userIds)])) {
+    const { user, terms } = await presentStreak(scope, config, found)
+    const run = terms.isOn ? user.streak.run : null
+    const extended = extendedAt(run?.extended ?? null)
+    streaks.push({ userId: user.id, streakLength: run?.length ?? 0, extended })
+  }
+  return streaks.sort((a, b) => b.streakLength - a.streakLength || compareText(a.userId, b.userId))
+}

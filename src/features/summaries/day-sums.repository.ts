@@ -1,0 +1,187 @@
+import * as z from 'zod'
+import type { AccountDatabase, TenantDatabase } from '../../db/database'
+import { bytesOf, LOGS, numberOf } from '../../db/short-ids'
+import { type Instant, instant } from '../../lib/clock'
+import { type DayChange, firstMomentAfter, type KeptDays } from './day-sums.rules'
+
+/** What is summed up: a user's events of a metric, or awards of a points system. */
+export type Subject = { log: keyof typeof LOGS; id: string }
+
+/** A user as read: by both ids, so that nobody who was erased since is found. */
+export type Person = { id: string; iid: string }
+
+/** How a log is ordered, a row's place in it as a text, and how the user's row has the total: in SQL, of the subject's id ?4. */
+const READ = {
+  events: {
+    ...LOGS.events,
+    key: 'at, seq',
+    place: "'%016d %012d', at, seq",
+    total: '(SELECT m.value ->> 1 FROM json_each(u.metrics) m WHERE m.value ->> 0 = ?4)',
+  },
+  awards: {
+    ...LOGS.awards,
+    key: 'at, seq, position',
+    place: "'%016d %012d %06d', at, seq, position",
+    total: `u.points ->> ('$."' || ?4 || '"')`,
+  },
+} as const
+
+const eachLog = <T>(make: (log: (typeof READ)[keyof typeof READ]) => T) => ({
+  events: make(READ.events),
+  awards: make(READ.awards),
+})
+
+// Both kinds of work log what happened earlier, at the earliest when they are due: ticks (P4), and events of a batch under a set clock (E9).
+const STANDING = eachLog(
+  ({ log, table, total }) => `
+  SELECT u.seq, coalesce(${total}, 0) AS total, d.through, d.days,
+    (SELECT min(due_at) FROM due_work WHERE tenant_id = ?1 AND kind IN ('ticks', 'inbox')) AS late
+  FROM users u LEFT JOIN day_sums d
+    ON d.user_iid = ${bytesOf('u.iid')} AND d.log = '${log}' AND d.no = ${numberOf(table, '?4')}
+  WHERE u.tenant_id = ?1 AND u.id = ?2 AND u.iid = ?3`,
+)
+
+/**
+ * The next ?7 rows behind a place of the log, by local day, up to the user's change ?6; and of each day the place of the last row, as a
+ * text that sorts as places do. `total` counts in floats: `sum` would fail where a day's changes go beyond 64 bits before others take
+ * them back (E1).
+ */
+const page = (from: string) =>
+  eachLog(
+    ({ log, no, table, key, place, amount }) => `
+  SELECT day, total(change) AS change, count(*) AS count, max(place) AS last FROM (
+    SELECT (at + utc_offset * 60000) / 86400000 AS day, ${amount} AS change, printf(${place}) AS place FROM ${log}
+    WHERE user_iid = ${bytesOf('?1')} AND ${no} = ${numberOf(table, '?2')}
+      AND (${key}) > (${from}, ?4${log === 'awards' ? ', ?5' : ''}) AND seq <= ?6
+    ORDER BY ${key} LIMIT ?7)
+  GROUP BY day`,
+  )
+
+const PAGE = page('?3')
+
+// From the moment ?3 on, or behind what is kept if that is later; ?8 is the first moment after the day -1.
+const FIRST_PAGE = eachLog(
+  ({ log, table }) =>
+    page(`max(?3, coalesce((SELECT (d.through + 1) * 86400000 + ?8 FROM day_sums d
+        WHERE d.user_iid = ${bytesOf('?1')} AND d.log = '${log}' AND d.no = ${numberOf(table, '?2')}), ?3))`)[
+      log
+    ],
+)
+
+const Days = z.array(z.tuple([z.number(), z.number()]))
+
+const StandingRow = z
+  .object({
+    seq: z.number(),
+    total: z.number(),
+    late: z.number().transform(instant).nullable(),
+    through: z.number().nullable(),
+    days: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(Days)
+      .nullable(),
+  })
+  .transform(({ through, days, ...rest }) => ({
+    ...rest,
+    kept:
+      through === null || days === null
+        ? null
+        : { through, days: days.map(([day, change]) => ({ day, change })) },
+  }))
+
+/**
+ * How a user stands: the total after the change `seq`; what is kept; and the earliest moment of what is still to be logged although it
+ * happens, or happened, earlier (null for nothing).
+ */
+export type Standing = { seq: number; total: number; late: Instant | null; kept: KeptDays | null }
+
+/** Where a page of the log ends: `at`, `seq` and the position among the awards of a change. */
+export type LogPlace = readonly [at: number, seq: number, position: number]
+
+const PageRows = z.array(
+  z.object({ day: z.number(), change: z.number(), count: z.number(), last: z.string() }),
+)
+
+/** A part of a log: its changes by local day, how many rows it has, and its last place (null if it is empty). */
+export type LogPage = { days: DayChange[]; count: number; last: LogPlace | null }
+
+function parsePage(results: unknown): LogPage {
+  const rows = PageRows.parse(results)
+  const last = rows
+    .map((row) => row.last)
+    .sort()
+    .at(-1)
+  const [at = 0, seq = 0, position = 0] = last?.split(' ').map(Number) ?? []
+  return {
+    days: rows.map(({ day, change }) => ({ day, change })),
+    count: rows.reduce((sum, { count }) => sum + count, 0),
+    last: last === undefined ? null : [at, seq, position],
+  }
+}
+
+/** The place before all that happens at a moment or later. */
+export const placeBefore = (moment: number): LogPlace => [moment, -1, -1]
+
+/**
+ * How a user stands, and the first rows of the log from a moment on, but not of days that are kept; all as of one moment. Null if the
+ * user is gone.
+ */
+export async function readStanding(
+  db: TenantDatabase,
+  user: Person,
+  { log, id }: Subject,
+  from: Instant,
+  limit: number,
+): Promise<(Standing & { page: LogPage }) | null> {
+  const all = Number.MAX_SAFE_INTEGER
+  const [standing, rows] = await db.batch([
+    db.statement(STANDING[log], db.tenantId, user.id, user.iid, id),
+    db.statement(FIRST_PAGE[log], user.iid, id, ...placeBefore(from), all, limit, firstMomentAfter(-1)),
+  ])
+  const [row] = standing?.results ?? []
+  return row === undefined ? null : { ...StandingRow.parse(row), page: parsePage(rows?.results) }
+}
+
+/** The next rows of a user's log behind a place, up to a change of the user. */
+export async function readPage(
+  db: TenantDatabase,
+  { iid, seq }: { iid: string; seq: number },
+  { log, id }: Subject,
+  after: LogPlace,
+  limit: number,
+): Promise<LogPage> {
+  return parsePage(await db.rows(db.statement(PAGE[log], iid, id, ...after, seq, limit)))
+}
+
+// Nothing of a user or tenant that is erased, and nothing that a clock has made that went back since (C1).
+const KEEP = eachLog(
+  ({ log, table }) => `
+  INSERT INTO day_sums (user_iid, log, no, through, days)
+  SELECT ${bytesOf('?1')}, '${log}', ${numberOf(table, '?2')}, ?3, ?4
+  WHERE EXISTS (SELECT 1 FROM users WHERE tenant_id = ?5 AND id = ?6 AND iid = ?1)
+    AND EXISTS (SELECT 1 FROM tenants WHERE id = ?5 AND status = 'active')
+    AND coalesce((SELECT now FROM test_clock WHERE ?7), ?8) >= ?9
+  ON CONFLICT DO UPDATE SET through = excluded.through, days = excluded.days`,
+)
+
+/** How far the clocks of two isolates may differ, in milliseconds. */
+const SKEW = 60_000
+
+/** Keeps sums of days that were closed at a moment; one row written. */
+export async function keepDays(
+  db: TenantDatabase,
+  { id, iid }: Person,
+  subject: Subject,
+  { through, days }: KeptDays,
+  { closedAt, systemNow }: { closedAt: Instant; systemNow: Instant },
+): Promise<void> {
+  const list = JSON.stringify(days.map(({ day, change }) => [day, change]))
+  const guards = [db.tenantId, id, db.testClock ? 1 : 0, systemNow + SKEW, closedAt]
+  await db.batch([db.statement(KEEP[subject.log], iid, subject.id, through, list, ...guards)])
+}
+
+/** Forgets all sums: for when the clock goes back, so that days are open again that were closed (C1). */
+export function forgetDaySums(db: AccountDatabase): D1PreparedStatement {
+  return db.statement('DELETE FROM day_sums')
+}

@@ -1,0 +1,122 @@
+import type { AccountDatabase } from '../../db/database'
+import { type Pause, sizeOfPart } from '../../db/scans'
+import { firstMoment, type SummaryRange } from '../../lib/buckets'
+import { type Instant, instant } from '../../lib/clock'
+import { refusals } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
+import type { TenantContext } from '../../runtime/context'
+import { sharedScans } from '../../runtime/shared-scans'
+import {
+  forgetDaySums,
+  keepDays,
+  type LogPlace,
+  type Person,
+  placeBefore,
+  readPage,
+  readStanding,
+  type Standing,
+  type Subject,
+} from './day-sums.repository'
+import { type DayChange, firstMomentAfter, type KeptDays, lastClosedDay, sumOf } from './day-sums.rules'
+
+const daySumsOf = sharedScans<DaySums>()
+
+/** A user's changes by local day, and the total after them. */
+export type DaySums = { days: readonly DayChange[]; total: number }
+
+/** Rows of a log that any request reads at once; and, if there are more, those of the first parts of a scan. */
+export type Limits = { atOnce: number; part: number }
+const LIMITS: Limits = { atOnce: 1_000, part: 5_000 }
+
+type Scope = TenantContext & { now: Instant }
+
+/**
+ * A user's changes by stored local day, from the first day of a range on, and the total as of the same moment (P12). If they are more than
+ * a thousand rows of the log, all of it is read in parts, and the sums of closed days are kept, so that the next call reads only what
+ * came later. Throws 404 if the user is gone, and 429 as any scan (P11).
+ */
+export async function readDaySums(
+  scope: Scope,
+  user: Person,
+  subject: Subject,
+  range: SummaryRange,
+  limits = LIMITS,
+): Promise<DaySums> {
+  const { db, instance } = scope
+  const from = firstMoment(range)
+  const { kept, total, page } = await standingOf(scope, user, subject, from, limits.atOnce)
+  if (page.count < limits.atOnce) {
+    if (kept === null || firstMomentAfter(kept.through) <= from) return { days: page.days, total }
+    const days = [...kept.days, ...page.days.filter(({ day }) => day > kept.through)]
+    if (sumOf(days) === total) return { days, total }
+  }
+  return daySumsOf(instance).run(
+    {
+      tenantId: db.tenantId,
+      name: JSON.stringify([user.iid, subject.log, subject.id]),
+      read: (pause) => sumUp(scope, user, subject, limits, pause),
+      mayBeOlder: () => false,
+    },
+    scope.waitUntil,
+  )
+}
+
+async function standingOf(scope: Scope, user: Person, subject: Subject, from: Instant, limit: number) {
+  const standing = await readStanding(scope.db, user, subject, from, limit)
+  if (standing === null) throw refusals.notFound('This user')
+  return standing
+}
+
+/** Sums up a whole log, but for what is kept, and keeps the sums of the days that are closed by now. */
+async function sumUp(
+  scope: Scope,
+  user: Person,
+  subject: Subject,
+  limits: Limits,
+  pause: Pause,
+): Promise<DaySums> {
+  const { db, now } = scope
+  await pause()
+  const standing = await standingOf(scope, user, subject, instant(0), 1)
+  const read = (kept: KeptDays | null) => sumsFrom(scope, user, subject, standing, kept, limits, pause)
+  const known = await read(standing.kept)
+  // What is kept does not come to the total if something was logged for a day that was taken for closed: then all of it is read.
+  const isRight = standing.kept === null || sumOf(known) === standing.total
+  if (!isRight) console.warn(JSON.stringify({ level: 'warn', tenantId: db.tenantId, daySums: 'read anew' }))
+  const days = isRight ? known : await read(null)
+  const through = lastClosedDay(now, standing.late)
+  const last = isRight && standing.kept !== null ? standing.kept.through : Number.NEGATIVE_INFINITY
+  const hasMore = !isRight || days.some(({ day }) => day > last && day <= through)
+  if (hasMore && sumOf(days) === standing.total) {
+    await pause()
+    const closed = { through, days: days.filter(({ day }) => day <= through) }
+    await keepDays(db, user, subject, closed, { closedAt: now, systemNow: systemNow() })
+  }
+  return { days, total: standing.total }
+}
+
+/** The changes of all days, ascending: of those that are kept as they are kept, of the others from the log. */
+async function sumsFrom(
+  { db }: Scope,
+  { iid }: Person,
+  subject: Subject,
+  { seq }: Standing,
+  kept: KeptDays | null,
+  { part }: Limits,
+  pause: Pause,
+): Promise<DayChange[]> {
+  const through = kept?.through ?? Number.NEGATIVE_INFINITY
+  const sums = new Map(kept?.days.map(({ day, change }) => [day, change]))
+  let after: LogPlace | null = placeBefore(kept === null ? 0 : firstMomentAfter(through))
+  for (let nth = 0; after !== null; nth += 1) {
+    const limit = sizeOfPart(nth, part)
+    await pause()
+    const page = await readPage(db, { iid, seq }, subject, after, limit)
+    for (const { day, change } of page.days) if (day > through) sums.set(day, (sums.get(day) ?? 0) + change)
+    after = page.count < limit ? null : page.last
+  }
+  return [...sums].map(([day, change]) => ({ day, change })).sort((a, b) => a.day - b.day)
+}
+
+/** What forgets all kept sums: for when the clock went back (C1). */
+export const forgetSums = (db: AccountDatabase): D1PreparedStatement => forgetDaySums(db)

@@ -1,0 +1,14 @@
+import type { Job } from '../../jobs/job.types'
+import { purgeStep } from './purge.service'
+
+declare module '../../jobs/due-kinds.types' {
+  interface DueKinds {
+    purge: true
+  }
+}
+
+/** The erasure of the whole tenant (U8, T3). */
+export const purgeJob: Job = {
+  kind: 'purge',
+  run: (context, work) => purgeStep(context, work),
+}

@@ -1,0 +1,176 @@
+import * as z from 'zod'
+import { dropKeyRecord } from '../../access/keys.repository'
+import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
+import { boardObject } from '../../boards/delivery.service'
+import { isConflict } from '../../db/guard'
+import { type DueWork, progressed } from '../../jobs/due-work.repository'
+import { wakeForPurge } from '../../jobs/timekeeper.service'
+import { refusals } from '../../lib/errors'
+import { within } from '../../lib/timeout'
+import type { AccountScope, TenantContext } from '../../runtime/context'
+import { removeRows } from '../../store/user-rows.repository'
+import { ErasureProgress } from '../users/erasure/erasure.service'
+import * as repository from './purge.repository'
+import type { TenantAnswer } from './tenants.service'
+
+/** Objects and records of KV that one step visits, all at once, and how long it waits for them, in milliseconds. */
+const OBJECTS = 20
+const RECORDS = 100
+const PATIENCE = 10_000
+/** Users of whom one step takes rows out. */
+const USERS = 100
+/** How long an accepted purge waits for the couriers to stop, in milliseconds: one that is out of reach stops within a second by itself. */
+const STOPPING = 3_000
+
+/**
+ * Accepts that an archived tenant is erased, all of it: from then on nothing of it is delivered, and nobody gets in. The Timekeeper does the rest in
+ * steps, the first of them before this answers, and goes on until all is gone. Answers the tenant as it is then. Throws 404 if there is none,
+ * 422 if it is not archived.
+ */
+export async function purgeTenant(scope: AccountScope, found: TenantAnswer): Promise<TenantAnswer> {
+  const tenantId = found.id
+  if (tenantId === IMPLICIT_TENANT_ID) {
+    throw refusals.unprocessable(
+      'This is the tenant of the time before multi-tenancy, and cannot be erased. Erase its users one by one.',
+    )
+  }
+  const db = scope.db.of(tenantId)
+  const status = await repository.acceptPurge(db, scope.now)
+  if (status === undefined) throw refusals.notFound('This tenant')
+  if (status !== 'purging') {
+    throw refusals.unprocessable(
+      `The tenant ${tenantId} is active. Archive it first, by DELETE /tenants?ids=${tenantId}, and then send this again.`,
+    )
+  }
+  await stopCouriers({ ...scope, db })
+  await wakeForPurge(scope, tenantId)
+  return { ...found, status: 'archived', purging: true }
+}
+
+/** Has the couriers of the tenant stop at once. Never throws: they are visited again by a step. */
+async function stopCouriers({ db, env }: TenantContext): Promise<void> {
+  const stop = async () => {
+    const names = await repository.objectsAfter(db, 'couriers', '', OBJECTS + 2)
+    await Promise.all(names.map((name) => env.COURIER.getByName(name).purge()))
+  }
+  await within(STOPPING, stop()).catch(() => undefined)
+}
+
+/** What is done one after another. What can send something comes first, and the configuration, which says what there is, comes last. */
+const STAGES = ['couriers', 'boards', 'erasures', 'keys', 'users', 'rows', 'configuration', 'tenant'] as const
+/** Where it goes on if something was left. */
+const AGAIN = STAGES.indexOf('erasures')
+
+const Progress = z.object({
+  stage: z.number().default(0),
+  /** Up to which object the stage has got, or which record of KV. */
+  after: z.string().default(''),
+  /** Prefixes of keys that are deleted, whose records are still in KV. */
+  prefixes: z.array(z.string()).default([]),
+  /** Up to where the configuration was taken out. */
+  walked: z.object({ table: z.number(), no: z.number() }).default({ table: 0, no: 0 }),
+})
+type Progress = z.output<typeof Progress>
+
+/** Does the next step of erasing a tenant. What is repeated finds nothing. Throws if a place can't be reached: it is tried again. */
+export async function purgeStep(context: TenantContext, work: DueWork): Promise<void> {
+  const { db } = context
+  const progress = Progress.parse(work.progress === null ? {} : JSON.parse(work.progress))
+  if (STAGES[progress.stage] === 'tenant') {
+    try {
+      await repository.removeTenant(db)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      await db.batch([progressed(db, work, JSON.stringify({ stage: AGAIN }))])
+    }
+    return
+  }
+  const { statements = [], ...next } = await portion(context, progress)
+  const reached = next.isEnd ? { stage: progress.stage + 1 } : { ...progress, ...next.progress }
+  await db.batch([...statements, progressed(db, work, JSON.stringify(reached))])
+}
+
+/** What a step has done: whether the stage is at its end, else how far it is; and what is stored with that. */
+type Portion = {
+  isEnd: boolean
+  progress?: Partial<Progress>
+  statements?: readonly D1PreparedStatement[]
+}
+
+const END: Portion = { isEnd: true }
+const GO_ON: Portion = { isEnd: false }
+
+async function portion(context: TenantContext, progress: Progress): Promise<Portion> {
+  const { db } = context
+  switch (STAGES[progress.stage]) {
+    case 'couriers':
+      return objects(context, 'couriers', progress.after)
+    case 'boards':
+      return objects(context, 'boards', progress.after)
+    case 'erasures':
+      return erasures(context, progress)
+    case 'keys':
+      return keys(context, progress.prefixes)
+    case 'users':
+      return users(context)
+    case 'rows':
+      return (await repository.removeTenantRows(db)) ? END : GO_ON
+    case 'configuration': {
+      const walked = await repository.removeConfiguration(db, progress.walked)
+      return walked === null ? END : { isEnd: false, progress: { walked } }
+    }
+    default:
+      return END
+  }
+}
+
+/** Empties the next objects. */
+async function objects(context: TenantContext, kind: 'couriers' | 'boards', after: string): Promise<Portion> {
+  const names = await repository.objectsAfter(context.db, kind, after, OBJECTS)
+  const purge = async (name: string) =>
+    kind === 'boards' ? boardObject(context, name).purge() : context.env.COURIER.getByName(name).purge()
+  await visited(names, purge)
+  return names.length < OBJECTS ? END : { isEnd: false, progress: { after: names.at(-1) ?? after } }
+}
+
+/** Takes out what is left of users whose erasure was under way. */
+async function erasures(context: TenantContext, { after }: Progress): Promise<Portion> {
+  const { db } = context
+  const next = await repository.nextErasure(db)
+  if (next === undefined) return END
+  const { iid, prefixes } = ErasureProgress.parse(JSON.parse(next.progress))
+  const some = prefixes.filter((prefix) => prefix > after).slice(0, RECORDS)
+  if (some.length > 0) {
+    await visited(some, (prefix) => dropKeyRecord(context, prefix))
+    return { isEnd: false, progress: { after: some.at(-1) ?? after } }
+  }
+  if (iid !== null && !(await removeRows(db, [iid]))) return GO_ON
+  return { isEnd: false, progress: { after: '' }, statements: [repository.erased(db, next.subject)] }
+}
+
+/** Deletes the next keys, and after that their records in KV: their prefixes stand in the progress meanwhile. */
+async function keys(context: TenantContext, prefixes: readonly string[]): Promise<Portion> {
+  const { db } = context
+  await visited(prefixes, (prefix) => dropKeyRecord(context, prefix))
+  const some = await repository.keysOf(db, RECORDS)
+  if (some.length === 0) return END
+  return { isEnd: false, progress: { prefixes: some }, statements: [repository.removeKeys(db, some)] }
+}
+
+/** Takes rows of the next users out, and the users themselves once they have none. */
+async function users({ db }: TenantContext): Promise<Portion> {
+  const some = await repository.usersOf(db, USERS)
+  if (some.length === 0) return END
+  const isEmpty = await removeRows(
+    db,
+    some.map(({ iid }) => iid),
+  )
+  if (!isEmpty) return GO_ON
+  const ids = some.map(({ id }) => id)
+  return { isEnd: false, statements: [repository.removeUsers(db, ids)] }
+}
+
+/** Visits places, all at once. Throws if one of them fails. */
+async function visited(places: readonly string[], visit: (place: string) => Promise<unknown>): Promise<void> {
+  await Promise.all(places.map((place) => within(PATIENCE, visit(place))))
+}

@@ -1,0 +1,116 @@
+import type * as z from 'zod'
+import * as repository from '../../access/tenants.repository'
+import { IMPLICIT_TENANT_ID, type TenantRow } from '../../access/tenants.repository'
+import { type Issue, issueOf, unknownIssue } from '../../config/drafts.rules'
+import { iso } from '../../lib/clock'
+import { refusals } from '../../lib/errors'
+import { isId } from '../../lib/ids'
+import { newId } from '../../lib/new-id'
+import type { AccountScope } from '../../runtime/context'
+import type { AdminTenant, CreateTenantsRequest, UpdateTenantsRequest } from './tenants.schemas'
+
+/** A tenant as it is served. */
+export type TenantAnswer = z.infer<typeof AdminTenant>
+
+/** Throws 422 unless multi-tenancy is on: without it there is one implicit tenant, and nothing to manage (T1). */
+export function requireTenants({ variables }: AccountScope): void {
+  if (variables.MULTI_TENANCY === 'on') return
+  throw refusals.unprocessable(
+    'Multi-tenancy is off, so there are no tenants to manage. Set the variable MULTI_TENANCY to on.',
+  )
+}
+
+/** A page of the tenants, oldest first, archived ones among them (G7). */
+export async function listTenants(
+  { db }: AccountScope,
+  query: { limit: number; skip: number },
+): Promise<TenantAnswer[]> {
+  return (await repository.listTenants(db, query)).map(tenantAnswer)
+}
+
+/** A tenant by its UUID. Throws 404 where there is none. */
+export async function findTenant(scope: AccountScope, id: string): Promise<TenantAnswer> {
+  requireTenants(scope)
+  const [found] = isId(id) ? await repository.findTenants(scope.db, [id.toLowerCase()]) : []
+  if (found === undefined) throw refusals.notFound('This tenant')
+  return tenantAnswer(found)
+}
+
+/** Creates tenants. A `customerId` that an active tenant has is an issue, and so is another tenant's UUID (G5, T2). */
+export async function createTenants(
+  { db, now }: AccountScope,
+  items: z.output<typeof CreateTenantsRequest>,
+): Promise<{ created: TenantAnswer[]; issues: Issue[] }> {
+  const asked = items.map((item) => ({ ...item, id: newId(now) }))
+  const stored = await repository.insertTenants(db, asked, now)
+  return {
+    created: asked.flatMap(({ id }) => stored.find((row) => row.id === id) ?? []).map(tenantAnswer),
+    issues: asked.flatMap(({ id, customerId }, index) =>
+      stored.some((row) => row.id === id) ? [] : [issueOf({ index }, taken(customerId))],
+    ),
+  }
+}
+
+/** Changes the passed fields of active tenants. */
+export async function updateTenants(
+  { db, now }: AccountScope,
+  items: z.output<typeof UpdateTenantsRequest>,
+): Promise<{ updated: TenantAnswer[]; issues: Issue[] }> {
+  const known = await repository.findTenants(
+    db,
+    items.map(({ id }) => id),
+  )
+  const stored = await repository.updateTenants(db, items, now)
+  const updated: TenantAnswer[] = []
+  const issues: Issue[] = []
+  for (const [index, { id, customerId = '' }] of items.entries()) {
+    const row = stored[index]
+    if (row) updated.push(tenantAnswer(row))
+    else {
+      const before = known.find((one) => one.id === id)
+      issues.push(before?.status === 'active' ? issueOf({ id }, taken(customerId)) : notActive(id, before))
+    }
+  }
+  return { updated, issues }
+}
+
+/** Archives tenants for good: from the next request on nobody gets in, and nothing of theirs falls due; what they have stays (T3). */
+export async function archiveTenants({ db, now }: AccountScope, ids: readonly string[]) {
+  const known = await repository.findTenants(db, ids)
+  const archived = new Set(await repository.archiveTenants(db, ids, now))
+  const issues = ids
+    .filter((id) => !archived.has(id))
+    .map((id) =>
+      id === IMPLICIT_TENANT_ID && known.length > 0
+        ? issueOf(
+            { id },
+            'This is the tenant of the time before multi-tenancy, and cannot be archived. Keep it.',
+          )
+        : notActive(
+            id,
+            known.find((one) => one.id === id),
+          ),
+    )
+  return { deleted: ids.filter((id) => archived.has(id)).map((id) => ({ id })), issues }
+}
+
+const taken = (customerId: string) =>
+  `Another tenant is called ${JSON.stringify(customerId)} already. Choose another customerId.`
+
+function notActive(id: string, found: TenantRow | undefined): Issue {
+  if (found === undefined) return unknownIssue(id, 'a tenant')
+  if (found.status === 'purging')
+    return issueOf({ id }, `The tenant ${id} is being erased. Create a new one.`)
+  return issueOf({ id }, `The tenant ${id} is archived, and stays as it is. Create a new one.`)
+}
+
+function tenantAnswer({ created, updated, status, ...rest }: TenantRow): TenantAnswer {
+  const isPurging = status === 'purging'
+  return {
+    ...rest,
+    status: status === 'active' ? 'active' : 'archived',
+    ...(isPurging && { purging: true }),
+    created: iso(created),
+    updated: iso(updated),
+  }
+}

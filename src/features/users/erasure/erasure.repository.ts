@@ -1,0 +1,105 @@
+import * as z from 'zod'
+import type { TenantDatabase } from '../../../db/database'
+import type { Instant } from '../../../lib/clock'
+
+/** Prefixes of keys that one row of due work holds, so that it has room for them: a user may have any number of keys. */
+const MOST_PREFIXES = 10_000
+
+// What is left of the user is noted with the caller's id, since the row that knows it goes in the same batch. The first row is named by our own
+// id of the user, if there is one; further ones hold keys alone.
+const NOTE = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress)
+  SELECT ?1, 'erasure', CASE WHEN part = 0 THEN coalesce(u.iid, ?4) ELSE ?4 || ':' || part END, ?3,
+    json_object('userId', ?2, 'iid', CASE WHEN part = 0 THEN u.iid END, 'prefixes', json(k.prefixes))
+  FROM (
+    SELECT 0 AS part, '[]' AS prefixes WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2)
+    UNION ALL SELECT part, json_group_array(prefix ORDER BY prefix) FROM (
+      SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
+      WHERE tenant_id = ?1 AND user_id = ?2) GROUP BY part) k
+    LEFT JOIN users u ON u.tenant_id = ?1 AND u.id = ?2
+  WHERE u.iid IS NOT NULL OR k.prefixes <> '[]'`
+
+const UNCOUNT = `
+  UPDATE tallies SET count = count - 1 WHERE tenant_id = ?1 AND name IN (
+    SELECT 'users' FROM users WHERE tenant_id = ?1 AND id = ?2
+    UNION SELECT a.value ->> 0 FROM users u, json_each(u.achievements) a WHERE u.tenant_id = ?1 AND u.id = ?2)`
+
+const REMOVE = 'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2'
+
+const REMOVE_KEYS = 'DELETE FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 RETURNING prefix'
+
+const ROWS_OF_PERSON = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
+
+/** What is still to be told of the user, to anybody. */
+const REMOVE_OUTBOX = `DELETE FROM outbox WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_NOTICES = `DELETE FROM notices WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_TOLD = `DELETE FROM points_told WHERE ${ROWS_OF_PERSON}`
+
+/** Whose an event of a batch is, as isolates tell each other (see events/commands.ts). */
+const WHOSE = "->> '$.body.user.id'"
+
+// `instr` leaves alone, unread, what can hold no event of the user: most rows.
+const EMPTY_INBOX = `
+  UPDATE inbox SET seq = seq + 1, events = (
+    SELECT json_group_array(CASE WHEN e.value ${WHOSE} = ?2 THEN json('null') ELSE json(e.value) END ORDER BY e.key)
+    FROM json_each(inbox.events) e)
+  WHERE tenant_id = ?1 AND instr(events, ?3) > 0`
+
+const REMOVE_PARKED = `
+  DELETE FROM parked_events WHERE tenant_id = ?1 AND instr(event, ?3) > 0 AND event ${WHOSE} = ?2`
+
+const Prefixes = z.array(z.object({ prefix: z.string() }))
+
+/**
+ * Makes a user disappear, in one batch: the row, which all that is left is found by, the keys, events that wait, what was to be told, and the
+ * counts of users and completions; and notes that the rest is due (U8). Nothing happens twice. Answers the prefixes of the keys; `spare` names the work where
+ * there are keys of somebody who was never seen.
+ */
+export async function removeUser(
+  db: TenantDatabase,
+  userId: string,
+  now: Instant,
+  spare: string,
+): Promise<string[]> {
+  const { tenantId } = db
+  const asJson = JSON.stringify(userId)
+  const results = await db.batch([
+    db.statement(NOTE, tenantId, userId, now, spare),
+    db.statement(UNCOUNT, tenantId, userId),
+    db.statement(REMOVE_KEYS, tenantId, userId),
+    db.statement(REMOVE_OUTBOX, tenantId, userId),
+    db.statement(REMOVE_NOTICES, tenantId, userId),
+    db.statement(REMOVE_TOLD, tenantId, userId),
+    db.statement(REMOVE, tenantId, userId),
+    db.statement(EMPTY_INBOX, tenantId, userId, asJson),
+    db.statement(REMOVE_PARKED, tenantId, userId, asJson),
+  ])
+  return Prefixes.parse(results[2]?.results).map(({ prefix }) => prefix)
+}
+
+const BOARDS = `
+  SELECT id FROM leaderboards WHERE tenant_id = ?1 AND deleted IS NULL AND id > ?2 ORDER BY id LIMIT ?3`
+
+/** The tenant's next leaderboards in order of id; of deleted ones the objects forget everything. */
+export async function boardsAfter(db: TenantDatabase, after: string, limit: number): Promise<string[]> {
+  const rows = await db.rows(db.statement(BOARDS, db.tenantId, after, limit))
+  return z
+    .array(z.object({ id: z.string() }))
+    .parse(rows)
+    .map(({ id }) => id)
+}
+
+const COURIERS = `
+  SELECT name FROM (
+    SELECT 'webhook:' || id AS name FROM webhooks WHERE tenant_id = ?1 AND deleted IS NULL
+    UNION ALL SELECT 'email:' || ?1 UNION ALL SELECT 'push:' || ?1)
+  WHERE name > ?2 ORDER BY name LIMIT ?3`
+
+/** The tenant's next couriers in order of name, those of inactive webhooks too; those of deleted ones forget everything. */
+export async function couriersAfter(db: TenantDatabase, after: string, limit: number): Promise<string[]> {
+  const rows = await db.rows(db.statement(COURIERS, db.tenantId, after, limit))
+  return z
+    .array(z.object({ name: z.string() }))
+    .parse(rows)
+    .map(({ name }) => name)
+}

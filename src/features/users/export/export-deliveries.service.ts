@@ -1,0 +1,51 @@
+import type * as z from 'zod'
+import type { Configuration } from '../../../config/configuration.types'
+import { type Destination, HeldReply, type Place } from '../../../delivery/queue.messages'
+import { courierOf } from '../../../delivery/queue.service'
+import type { UserState } from '../../../engine/state.types'
+import { iso } from '../../../lib/clock'
+import type { Scope } from '../../../runtime/context'
+import type { UserExport } from './export.schemas'
+
+type Export = z.input<typeof UserExport>
+type User = Pick<UserState, 'iid'>
+
+/** What webhooks were told of a user, and are still to be told, by webhook, oldest first. */
+export async function* deliveries(
+  scope: Scope,
+  { webhooks }: Pick<Configuration, 'webhooks'>,
+  user: User,
+): AsyncGenerator<Export['deliveries']> {
+  const tenantId = scope.tenant.id
+  for (const { id: webhookId } of webhooks) {
+    for await (const page of letters(scope, { kind: 'webhook', tenantId, webhookId }, user))
+      yield page.map(({ event, told }) => ({ webhookId, event, ...told }))
+  }
+}
+
+/** What a user was told, and is still to be told, by channel, oldest first. */
+export async function* notifications(scope: Scope, user: User): AsyncGenerator<Export['notifications']> {
+  for (const channel of ['email', 'push'] as const) {
+    for await (const page of letters(scope, { kind: channel, tenantId: scope.tenant.id }, user))
+      yield page.map(({ event, told }) => ({ channel, type: event, ...told }))
+  }
+}
+
+async function* letters(scope: Scope, destination: Destination, { iid }: User) {
+  let after: Place | null = null
+  for (;;) {
+    const request: { iid: string; after: Place | null } = { iid, after }
+    const found = HeldReply.parse(await courierOf(scope, destination).held(request))
+    yield found.letters.map(({ place: _, event, body, created, nextAttempt, ...rest }) => ({
+      event,
+      told: {
+        ...rest,
+        created: iso(created),
+        nextAttempt: nextAttempt === null ? null : iso(nextAttempt),
+        payload: JSON.parse(body),
+      },
+    }))
+    after = found.letters.at(-1)?.place ?? null
+    if (!found.hasMore) return
+  }
+}

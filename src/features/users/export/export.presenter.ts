@@ -1,0 +1,172 @@
+import type * as z from 'zod'
+import type { Configuration } from '../../../config/configuration.types'
+import { OPEN_END } from '../../../engine/points/boosts.rules'
+import type { UserState } from '../../../engine/state.types'
+import type { StreakRun } from '../../../engine/streaks/streak-state.types'
+import { type Instant, instant, iso } from '../../../lib/clock'
+import { fromMicros, micros } from '../../../lib/decimal'
+import { dateOf } from '../../../wire/presenters/streak.presenter'
+import type { Held } from './export.repository'
+import type { UserExport } from './export.schemas'
+
+type Export = z.input<typeof UserExport>
+
+/** Keys by id of what is configured; null for what was deleted. */
+export type Keys = Record<'metric' | 'system' | 'achievement' | 'attribute', (id: string) => string | null>
+
+export function keysOf(config: Configuration): Keys {
+  const keyIn = (list: readonly { id: string; key: string }[]) => {
+    const keys = new Map(list.map(({ id, key }) => [id, key]))
+    return (id: string) => keys.get(id) ?? null
+  }
+  return {
+    metric: keyIn(config.metrics),
+    system: keyIn(config.systems),
+    achievement: keyIn(config.achievements),
+    attribute: keyIn(config.attributes),
+  }
+}
+
+/** When something happened, in UTC and by the user's clock of then (E8). It is asked of a million events: the date comes without checks. */
+export const momentOf = ({ at, utcOffset }: { at: Instant; utcOffset: number }) => ({
+  date: iso(at),
+  localDate: iso(instant(at + utcOffset * 60_000)).slice(0, 10),
+  utcOffsetMinutes: utcOffset,
+})
+
+/** Values of attributes by their ids. */
+export const attributesOf = (keys: Keys, values: Iterable<readonly [string, string]>) =>
+  [...values].map(([id, value]) => ({ id, key: keys.attribute(id), value }))
+
+const isoOrNull = (at: Instant | null) => (at === null ? null : iso(at))
+
+/** The running totals of a user, and what they have completed. */
+export function totalsOf(
+  keys: Keys,
+  { metrics, counters, points, achievements }: UserState,
+): Pick<Export, 'metrics' | 'counters' | 'points' | 'achievements'> {
+  return {
+    metrics: [...metrics].map(([metricId, { total, highest }]) => ({
+      metricId,
+      metricKey: keys.metric(metricId),
+      total: fromMicros(total),
+      highest: fromMicros(highest),
+    })),
+    counters: [...counters].map(([id, { total, highest }]) => ({
+      id,
+      total: fromMicros(total),
+      highest: fromMicros(highest),
+    })),
+    points: [...points].map(([systemId, total]) => ({ systemId, systemKey: keys.system(systemId), total })),
+    achievements: [...achievements].map(([achievementId, { id, ...at }]) => ({
+      id,
+      achievementId,
+      achievementKey: keys.achievement(achievementId),
+      ...momentOf(at),
+    })),
+  }
+}
+
+/** What a user has set, also what is not served at present (U7). */
+export function preferencesOf(
+  keys: Keys,
+  { preferences: { notifications, streak } }: UserState,
+): Export['preferences'] {
+  const { enabled, evaluationMode, metrics } = streak
+  const channels = Object.entries(notifications).map(([type, list]) => [type, [...list]])
+  return {
+    notifications: Object.fromEntries(channels),
+    streak: {
+      ...(enabled !== undefined && { enabled }),
+      ...(evaluationMode !== undefined && { evaluationMode }),
+      ...(metrics !== undefined && {
+        metrics: metrics.map(({ metricId, threshold }) => ({
+          metricId,
+          metricKey: keys.metric(metricId),
+          threshold: fromMicros(micros(threshold)),
+        })),
+      }),
+    },
+  }
+}
+
+const runOf = ({ started, first, last, marks, length }: StreakRun) => ({
+  started: dateOf(started),
+  firstPeriod: dateOf(first),
+  lastPeriod: dateOf(last),
+  periods: marks,
+  length,
+})
+
+/** A user's streak as it is now, as it is stored, and all that ended. */
+export function streakOf(
+  keys: Keys,
+  { user: { streak }, runs, pauses }: Held,
+  now: Export['streak']['now'],
+): Export['streak'] {
+  const { frequency, run, freezes, sums, jumps, spared, journeys, altered } = streak
+  return {
+    now,
+    stored: {
+      frequency,
+      run:
+        run === null
+          ? null
+          : { ...runOf(run), extended: isoOrNull(run.extended), restored: isoOrNull(run.restored ?? null) },
+      freezes,
+      sums: sums.flatMap(([period, changes]) =>
+        changes.map(([metricId, change]) => ({
+          period: dateOf(period),
+          metricId,
+          metricKey: keys.metric(metricId),
+          change: fromMicros(micros(change)),
+        })),
+      ),
+      zoneChanges: jumps.map(([at, from, to]) => ({
+        date: iso(instant(at)),
+        from: dateOf(from),
+        to: dateOf(to),
+      })),
+      spared: spared === null ? null : dateOf(spared),
+      journeys: journeys.map(({ since, from, until, run: before, freezes: inHand }) => ({
+        date: iso(since),
+        from: dateOf(from),
+        until: dateOf(until),
+        length: before?.length ?? 0,
+        freezes: inHand,
+      })),
+      altered: isoOrNull(altered),
+    },
+    // One that a journey seemed to end may have gone on (S11).
+    past: runs.filter(({ first }) => first !== run?.first).map(runOf),
+    pauses: pauses.map(({ id, start, end, deleted }) => ({
+      id,
+      start: dateOf(start),
+      end: dateOf(end),
+      deleted: isoOrNull(deleted),
+    })),
+  }
+}
+
+/** What else is held of a user that is not long. */
+export function belongingsOf(
+  keys: Keys,
+  { boosts, keys: apiKeys }: Held,
+): Pick<Export, 'boosts' | 'applicationKeys'> {
+  return {
+    boosts: boosts.map(({ id, systemId, name, start, end, multiplier, rounding, ...times }) => ({
+      id,
+      systemId,
+      systemKey: keys.system(systemId),
+      name,
+      start,
+      end: end === OPEN_END ? null : end,
+      multiplier,
+      rounding,
+      created: iso(instant(times.created)),
+      updated: iso(instant(times.updated)),
+      deleted: isoOrNull(times.deleted),
+    })),
+    applicationKeys: apiKeys.map(({ created, ...key }) => ({ ...key, created: iso(created) })),
+  }
+}

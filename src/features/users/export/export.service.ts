@@ -1,0 +1,178 @@
+import * as z from 'zod'
+import { HeldReply } from '../../../boards/board.messages'
+import { configurationOf } from '../../../config/configuration.service'
+import type { Configuration, Leaderboard } from '../../../config/configuration.types'
+import type { UserState } from '../../../engine/state.types'
+import { Streamed } from '../../../http/stream'
+import { instant, iso } from '../../../lib/clock'
+import { fromMicros } from '../../../lib/decimal'
+import { refusals } from '../../../lib/errors'
+import { systemNow } from '../../../lib/system-clock'
+import type { Scope } from '../../../runtime/context'
+import { dateOf } from '../../../wire/presenters/streak.presenter'
+import { userAnswer } from '../../../wire/presenters/user.presenter'
+import { asked } from '../../leaderboards/leaderboards.service'
+import { userStreak } from '../../streaks/streaks.service'
+import {
+  attributesOf,
+  belongingsOf,
+  type Keys,
+  keysOf,
+  momentOf,
+  preferencesOf,
+  streakOf,
+  totalsOf,
+} from './export.presenter'
+import {
+  awardPages,
+  eventPages,
+  type Held,
+  isPresent,
+  parkedPages,
+  readHeld,
+  usedKeyPages,
+  waitingPages,
+} from './export.repository'
+import type { UserExport } from './export.schemas'
+import { deliveries, notifications } from './export-deliveries.service'
+
+type Export = z.input<typeof UserExport>
+
+/** Leaderboards that are asked at once. */
+const BOARDS = 10
+/** How long a user's streak is shown as served, in periods; all of it stands beside that. */
+const PERIODS = 7
+
+/** What is held of a user, but for what may be long. Throws 404 where there is none. */
+export async function findHeld({ db }: Scope, userId: string): Promise<Held> {
+  const held = await readHeld(db, userId, systemNow())
+  if (held === null) throw refusals.notFound('This user')
+  return held
+}
+
+/**
+ * Everything that is held of a user (U8), as of the change that was the last when it was found: what may be long is read page by page while
+ * it is sent. It breaks off with an error where a part can't be read, and where the user is erased meanwhile.
+ */
+export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Export>> {
+  const { db, now } = scope
+  const { user } = held
+  const config = await configurationOf(scope)
+  const keys = keysOf(config)
+  return new Streamed<Export>({
+    exported: iso(now),
+    user: userAnswer(config, user),
+    attributes: attributesOf(keys, user.profile.attributes),
+    preferences: preferencesOf(keys, user),
+    ...totalsOf(keys, user),
+    streak: streakOf(keys, held, await userStreak(scope, user, PERIODS)),
+    ...belongingsOf(keys, held),
+    waitingEvents: mapped(
+      waitingPages(db, held),
+      ({ batchId, position, event: { metricKey, idempotencyKey, body } }) => ({
+        batchId,
+        position,
+        key: metricKey,
+        idempotencyKey,
+        ...body,
+      }),
+    ),
+    parkedEvents: parkedPages(db, held),
+    events: mapped(eventPages(db, user), (event) => exportedEvent(keys, event)),
+    awards: mapped(awardPages(db, user), (award) => exportedAward(keys, award)),
+    idempotencyKeys: mapped(usedKeyPages(db, user), ({ metricId, key, eventId }) => ({
+      metricId,
+      metricKey: keys.metric(metricId),
+      key,
+      eventId,
+    })),
+    deliveries: deliveries(scope, config, user),
+    notifications: notifications(scope, user),
+    leaderboards: places(scope, config, user),
+  })
+}
+
+async function* mapped<T, R>(
+  pages: AsyncIterable<readonly T[]>,
+  answer: (item: T) => R,
+): AsyncGenerator<R[]> {
+  for await (const page of pages) yield page.map(answer)
+}
+
+type Rows<P extends (...args: never) => AsyncGenerator<unknown[]>> =
+  ReturnType<P> extends AsyncGenerator<(infer R)[]> ? R : never
+
+const exportedEvent = (keys: Keys, event: Rows<typeof eventPages>): Export['events'][number] => ({
+  id: event.id,
+  metricId: event.metricId,
+  metricKey: keys.metric(event.metricId),
+  value: fromMicros(event.value),
+  ...momentOf(event),
+  attributes: attributesOf(keys, Object.entries(event.attributes)),
+})
+
+const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awards'][number] => ({
+  id: award.id,
+  systemId: award.systemId,
+  systemKey: keys.system(award.systemId),
+  triggerId: award.triggerId,
+  awarded: award.awarded,
+  total: award.total,
+  ...momentOf(award),
+  boosts: award.boosts,
+})
+
+/** A user's places on all leaderboards, with an error at the end where the user is there no more: what was read then was not all. */
+async function* places(
+  scope: Scope,
+  { leaderboards }: Configuration,
+  user: UserState,
+): AsyncGenerator<Export['leaderboards']> {
+  for (let from = 0; from < leaderboards.length; from += BOARDS) {
+    const group = leaderboards.slice(from, from + BOARDS)
+    const pages = group.map((board) => placesOn(scope, board, user))
+    const firsts = await Promise.all(pages.map((page) => page.next()))
+    for (const [index, first] of firsts.entries()) {
+      if (first.done) continue
+      yield first.value
+      yield* pages[index] ?? []
+    }
+  }
+  if (!(await isPresent(scope.db, user))) throw new Error('the user was erased meanwhile')
+}
+
+const Group = z.array(z.string())
+
+/** A user's places in all runs of a leaderboard, in as many parts as its object answers them. */
+async function* placesOn(
+  scope: Scope,
+  board: Leaderboard,
+  { id: userId, iid }: UserState,
+): AsyncGenerator<Export['leaderboards'], undefined> {
+  let after: number | null = null
+  for (;;) {
+    const request: { userId: string; iid: string; after: number | null } = { userId, iid, after }
+    const found: z.output<typeof HeldReply> = await asked(scope, board, HeldReply, (object) =>
+      object.held(request),
+    )
+    yield found.runs.map((run) => exportedPlace(board, run))
+    if (!found.hasMore) return
+    after = found.runs.at(-1)?.start ?? null
+  }
+}
+
+const exportedPlace = (
+  board: Leaderboard,
+  run: z.output<typeof HeldReply>['runs'][number],
+): Export['leaderboards'][number] => ({
+  leaderboardId: board.id,
+  leaderboardKey: board.key,
+  start: dateOf(run.start),
+  end: run.end === null ? null : dateOf(run.end),
+  isFinal: run.isFinal,
+  group: run.group === null ? null : Group.parse(JSON.parse(run.group)),
+  rank: run.rank,
+  value: run.score,
+  reached: run.reached === 0 ? null : iso(instant(run.reached)),
+  history: run.history.map(({ day, score, rank }) => ({ date: dateOf(day), rank, value: score })),
+})

@@ -1,0 +1,59 @@
+import * as z from 'zod'
+import { changePreferences, ownSender } from '../../commands/commands.service'
+import { preferencesReply } from '../../commands/result.presenter'
+import { configurationOf } from '../../config/configuration.service'
+import { streakFaults } from '../../engine/preferences.rules'
+import type { App } from '../../http/app'
+import { UserId } from '../../http/fields'
+import { type Given, mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import type { Scope } from '../../runtime/context'
+import { findUser } from '../../store/find-user.service'
+import {
+  ReadablePreferences,
+  UpdateUserPreferencesRequest,
+  UserPreferencesResponse,
+} from '../../wire/preferences.schemas'
+import { preferencesAnswer } from '../../wire/presenters/preferences.presenter'
+
+const params = z.object({ id: UserId })
+
+export const usersGetPreferences = operation({
+  id: 'users_get_preferences',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}/preferences',
+  summary: 'Get what a user wants to be told, and how the streak is to be counted',
+  params,
+  answers: { 200: { description: 'What was ever set.', body: UserPreferencesResponse } },
+  refuses: [403, 404, 422],
+})
+
+export const usersUpdatePreferences = operation({
+  id: 'users_update_preferences',
+  surface: 'application',
+  method: 'patch',
+  path: '/users/{id}/preferences',
+  summary: 'Change the passed preferences of a user',
+  params,
+  body: UpdateUserPreferencesRequest,
+  answers: { 200: { description: 'The preferences as they are now.', body: UserPreferencesResponse } },
+  refuses: [400, 403, 404, 413, 422],
+})
+
+/** Serves users' preferences (U7). */
+export function preferenceRoutes(app: App): void {
+  const stage = {
+    subject: (_json: unknown, param: (name: string) => string) => param('id'),
+    find: (scope: Scope, param: (name: string) => string) => findUser(scope, param('id')),
+  }
+  mount(app, usersGetPreferences, stage, async (scope, _input, { preferences }) =>
+    ok(preferencesAnswer(await configurationOf(scope), preferences)),
+  )
+  const check = async (scope: Scope, { json }: Given) =>
+    streakFaults(await configurationOf(scope), ReadablePreferences.parse(json).streak)
+  mount(app, usersUpdatePreferences, { ...stage, check }, async (scope, { params, body }) => {
+    const sender = ownSender(scope, params.id)
+    return ok(preferencesReply(await changePreferences(scope, sender, body)))
+  })
+}

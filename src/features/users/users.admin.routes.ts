@@ -1,0 +1,65 @@
+import type { App } from '../../http/app'
+import { mount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import { listed } from '../../http/stream'
+import { eraseUser } from './erasure/erasure.service'
+import { UserExport } from './export/export.schemas'
+import { exportUser, findHeld } from './export/export.service'
+import { ErasedUser, ListUsersResponse, UserListQuery, UserParams } from './users.admin.schemas'
+import { listUsers } from './users.admin.service'
+
+const adminUsersList = operation({
+  id: 'admin_users_list',
+  surface: 'admin',
+  method: 'get',
+  path: '/users',
+  summary: 'List users, oldest first, or search them by id, name and email',
+  query: UserListQuery,
+  answers: { 200: { description: 'The page, oldest first.', body: ListUsersResponse } },
+  refuses: [403, 422],
+})
+
+const adminUsersExport = operation({
+  id: 'admin_users_export',
+  surface: 'admin',
+  method: 'get',
+  path: '/users/{id}/export',
+  archived: true,
+  summary: 'Get everything that is held of a user, also of an archived tenant',
+  params: UserParams,
+  secret: true,
+  answers: {
+    200: {
+      description: 'All of it; a body that is cut off, so that it is no JSON, is to be asked for again.',
+      body: UserExport,
+    },
+  },
+  refuses: [403, 404, 422],
+})
+
+const adminUsersDelete = operation({
+  id: 'admin_users_delete',
+  surface: 'admin',
+  method: 'delete',
+  path: '/users/{id}',
+  archived: true,
+  summary: 'Erase a user everywhere, whether or not there is one, also of an archived tenant',
+  params: UserParams,
+  answers: { 200: { description: 'Nobody finds the user any more.', body: ErasedUser } },
+  refuses: [403, 422],
+})
+
+/** The operations of this module, in the order of the document. */
+export const userAdminOperations = [adminUsersList, adminUsersExport, adminUsersDelete]
+
+/** Serves the management of users: list, export, erase (U8). */
+export function userAdminRoutes(app: App): void {
+  mount(app, adminUsersList, {}, async (scope, { query }) => ok(await listed(listUsers(scope, query))))
+  mount(
+    app,
+    adminUsersExport,
+    { find: (scope, param) => findHeld(scope, param('id')) },
+    async (scope, _input, held) => ok(await exportUser(scope, held)),
+  )
+  mount(app, adminUsersDelete, {}, async (scope, { params }) => ok(await eraseUser(scope, params.id)))
+}

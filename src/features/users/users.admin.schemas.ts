@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { text, UserId } from '../../http/fields'
+import { ListQuery } from '../../http/queries'
+import { User } from '../../wire/user.schemas'
+
+const SEARCH_MAX = 255
+
+/** The page of users; `search` is a part of their id, name or email, upper and lower case alike (G7). */
+export const UserListQuery = ListQuery.extend({
+  search: z.string('must be given once').min(1, 'must not be empty').pipe(text(SEARCH_MAX)).optional(),
+})
+
+export const ListUsersResponse = z.array(User).meta({ id: 'ListUsersResponse' })
+
+export const UserParams = z.object({ id: UserId })
+
+/** A user who was erased (U8). */
+export const ErasedUser = z.object({ id: z.string() }).meta({ id: 'ErasedUser' })

@@ -1,0 +1,83 @@
+import * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import type { App } from '../../http/app'
+import { UserId } from '../../http/fields'
+import { type Given, mount } from '../../http/mount'
+import { created, ok, operation } from '../../http/operation'
+import type { Scope } from '../../runtime/context'
+import { findUser, furtherUserFaults } from '../../store/find-user.service'
+import { userAnswer } from '../../wire/presenters/user.presenter'
+import { ReadableUser, UpdatedUser, UpsertedUser, User } from '../../wire/user.schemas'
+import { identifyUser, updateUser } from './users.service'
+
+const params = z.object({ id: UserId })
+
+export const usersCreate = operation({
+  id: 'users_create',
+  surface: 'application',
+  method: 'post',
+  path: '/users',
+  summary: 'Create a user, or update the passed fields of one who exists',
+  body: UpsertedUser,
+  answers: { 201: { description: 'The user.', body: User } },
+  refuses: [400, 403, 413, 422],
+})
+
+export const usersGet = operation({
+  id: 'users_get',
+  surface: 'application',
+  method: 'get',
+  path: '/users/{id}',
+  summary: 'Get a user',
+  params,
+  answers: { 200: { description: 'The user.', body: User } },
+  refuses: [400, 403, 404, 422],
+})
+
+export const usersIdentify = operation({
+  id: 'users_identify',
+  surface: 'application',
+  method: 'put',
+  path: '/users/{id}',
+  summary: 'Create a user, or update the passed fields of one who exists',
+  params,
+  body: UpdatedUser,
+  answers: { 200: { description: 'The user.', body: User } },
+  refuses: [400, 403, 413, 422],
+})
+
+export const usersUpdate = operation({
+  id: 'users_update',
+  surface: 'application',
+  method: 'patch',
+  path: '/users/{id}',
+  summary: 'Update the passed fields of a user',
+  params,
+  body: UpdatedUser,
+  answers: { 200: { description: 'The user.', body: User } },
+  refuses: [400, 403, 404, 413, 422],
+})
+
+const inPath = (_json: unknown, param: (name: string) => string) => param('id')
+const inBody = (json: unknown) => z.object({ id: z.unknown() }).safeParse(json).data?.id
+
+/** Serves users: create, identify, update, get. */
+export function userRoutes(app: App): void {
+  const find = (scope: Scope, param: (name: string) => string) => findUser(scope, param('id'))
+  const checkBody = (scope: Scope, { json }: Given) => furtherUserFaults(scope, ReadableUser.parse(json), '')
+  const check = (scope: Scope, { json, param }: Given) =>
+    furtherUserFaults(scope, { ...ReadableUser.parse(json), id: param('id') }, '')
+  mount(app, usersCreate, { subject: inBody, check: checkBody }, async (scope, { body }) => {
+    const { id, ...change } = body
+    return created(await identifyUser(scope, id, change))
+  })
+  mount(app, usersIdentify, { subject: inPath, check }, async (scope, { params, body }) =>
+    ok(await identifyUser(scope, params.id, body)),
+  )
+  mount(app, usersUpdate, { subject: inPath, find, check }, async (scope, { params, body }) =>
+    ok(await updateUser(scope, params.id, body)),
+  )
+  mount(app, usersGet, { subject: inPath, find }, async (scope, _input, user) =>
+    ok(userAnswer(await configurationOf(scope), user)),
+  )
+}

@@ -1,0 +1,18 @@
+import type * as z from 'zod'
+import { changeUser, ownSender } from '../../commands/commands.service'
+import { userReply } from '../../commands/result.presenter'
+import type { ProfileChange } from '../../engine/profile.rules'
+import type { Scope } from '../../runtime/context'
+import type { User } from '../../wire/user.schemas'
+
+type UserAnswer = z.infer<typeof User>
+
+/** Creates a user, or updates the passed fields of one who exists (U2). */
+export async function identifyUser(scope: Scope, id: string, change: ProfileChange): Promise<UserAnswer> {
+  return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'upsert', change }))
+}
+
+/** Updates the passed fields of a user. Throws 404 where there is none (U2). */
+export async function updateUser(scope: Scope, id: string, change: ProfileChange): Promise<UserAnswer> {
+  return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'update', change }))
+}

@@ -1,0 +1,24 @@
+import * as z from 'zod'
+import { EVENT_TYPES } from '../../config/webhook-events.types'
+import { Timestamp, UuidAnswer } from '../../http/fields'
+
+/** A delivery to a webhook, pending or over (W4). */
+export const WebhookDelivery = z
+  .object({
+    id: UuidAnswer,
+    event: z.enum(EVENT_TYPES),
+    status: z.enum(['pending', 'delivered', 'dead']),
+    attempts: z.int(),
+    lastStatus: z.int().nullable(),
+    lastError: z.string().nullable(),
+    created: Timestamp,
+    nextAttempt: Timestamp.nullable(),
+  })
+  .meta({ id: 'WebhookDelivery' })
+
+export const ListWebhookDeliveriesResponse = z
+  .array(WebhookDelivery)
+  .meta({ id: 'ListWebhookDeliveriesResponse' })
+
+/** Of which type the sample is to be. */
+export const TestWebhookRequest = z.object({ type: z.enum(EVENT_TYPES) }).meta({ id: 'TestWebhookRequest' })

@@ -1,0 +1,91 @@
+import type * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import { byId } from '../../config/drafts.rules'
+import type { EventType } from '../../config/webhook-events.types'
+import { type Delivery, DeliveryReply, ListReply } from '../../delivery/queue.messages'
+import { carry, courierOf } from '../../delivery/queue.service'
+import { type Instant, iso } from '../../lib/clock'
+import { type Fault, refusals, refuse } from '../../lib/errors'
+import { newId } from '../../lib/new-id'
+import type { Scope } from '../../runtime/context'
+import { WebhookDelivery } from './deliveries.schemas'
+import { sampleOf } from './samples.builder'
+import { findWebhook } from './webhooks.service'
+
+type Answer = z.infer<typeof WebhookDelivery>
+
+const Known = WebhookDelivery.pick({ event: true, status: true })
+
+/** A delivery as it is served. */
+export function deliveryAnswer({ created, nextAttempt, event, status, ...rest }: Delivery): Answer {
+  return {
+    ...rest,
+    ...Known.parse({ event, status }),
+    created: iso(created),
+    nextAttempt: isoOrNull(nextAttempt),
+  }
+}
+
+const isoOrNull = (at: Instant | null) => (at === null ? null : iso(at))
+
+const courier = (scope: Scope, webhookId: string) =>
+  courierOf(scope, { kind: 'webhook', tenantId: scope.tenant.id, webhookId })
+
+/** A page of a webhook's deliveries, newest first (W4). */
+export async function listDeliveries(
+  scope: Scope,
+  webhookId: string,
+  query: { limit: number; skip: number },
+): Promise<Answer[]> {
+  return ListReply.parse(await courier(scope, webhookId).list(query)).map(deliveryAnswer)
+}
+
+/** A delivery of a webhook, by their ids. Throws 404 where there is none. */
+export async function findDelivery(
+  scope: Scope,
+  webhookId: string,
+  id: string,
+): Promise<{ webhookId: string; id: string }> {
+  const webhook = await findWebhook(scope, webhookId)
+  return { webhookId: webhook.id, id: existing(await courier(scope, webhook.id).find(id.toLowerCase())).id }
+}
+
+/** Makes a delivery pending again, whatever became of it, with all its retries; its id stays. Throws 404 where it is gone (W4). */
+export async function redeliver(
+  scope: Scope,
+  { webhookId, id }: { webhookId: string; id: string },
+): Promise<Answer> {
+  return deliveryAnswer(existing(await courier(scope, webhookId).redeliver({ id, now: scope.now })))
+}
+
+function existing(reply: unknown): Delivery {
+  const delivery = DeliveryReply.parse(reply)
+  if (delivery === null) throw refusals.notFound('This delivery')
+  return delivery
+}
+
+/** Why a webhook is sent no sample. */
+export const sampleFaults = ({ status }: { status: string }): Fault[] =>
+  status === 'active'
+    ? []
+    : [{ path: '', message: 'The webhook is inactive, and is sent nothing. Activate it first' }]
+
+/** Sends a webhook a sample of a type, whether it is told of that type or not. Throws 422 where it is inactive. */
+export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
+  const { db, now } = scope
+  refuse(sampleFaults(byId((await configurationOf(scope)).webhooks, webhookId, 'This webhook')))
+  const id = newId(now)
+  const body = JSON.stringify(sampleOf(type, now))
+  const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId } as const
+  await carry(scope, destination, [{ id, at: now, seq: 0, subject: null, event: type, body }], now)
+  return deliveryAnswer({
+    id,
+    event: type,
+    status: 'pending',
+    attempts: 0,
+    lastStatus: null,
+    lastError: null,
+    created: now,
+    nextAttempt: now,
+  })
+}

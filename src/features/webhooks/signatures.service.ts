@@ -1,0 +1,29 @@
+import { Webhook } from 'standardwebhooks'
+import { dateOf, type Instant } from '../../lib/clock'
+
+/** A delivery to sign: the id that it keeps on every retry, the moment of this attempt, and the body exactly as it is sent. */
+export type Message = { id: string; at: Instant; body: string }
+
+/**
+ * The headers by which a receiver knows that a delivery is ours (W3): those of Standard Webhooks, keyed with the decoded part of
+ * the secret after `whsec_`, and `X-Trophy-Signature` for existing handlers, keyed with the bytes of the whole secret as shown.
+ */
+export async function signatureHeaders(secret: string, { id, at, body }: Message) {
+  const date = dateOf(at)
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at / 1_000)),
+    'webhook-signature': new Webhook(secret).sign(id, date, body),
+    'x-trophy-signature': await bodySignature(secret, body),
+  }
+}
+
+const encoder = new TextEncoder()
+
+/** Base64 of the HMAC-SHA256 of the body, keyed with the bytes of the whole secret. */
+async function bodySignature(secret: string, body: string): Promise<string> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const key = await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, ['sign'])
+  const signature = await crypto.subtle.sign('HMAC', key, encoder.encode(body))
+  return btoa(String.fromCharCode(...new Uint8Array(signature)))
+}

@@ -1,0 +1,41 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import type { Webhook } from '../../config/configuration.types'
+import type { Draft } from '../../config/drafts.rules'
+import { webhooks } from '../../config/tables/webhooks.table'
+import type { TenantDatabase } from '../../db/database'
+import { among, groupsOf } from '../../db/queries'
+import type { Instant } from '../../lib/clock'
+
+/** The columns that an insert fills. */
+const COLUMNS = 8
+
+/** Stores what an admin write made of the tenant's webhooks (G7). Of a deleted one the row stays, without its secret. */
+export function storeWebhooks(
+  { db, now }: { db: TenantDatabase; now: Instant },
+  draft: Draft<Webhook>,
+): D1PreparedStatement[] {
+  const { tenantId } = db
+  const own = and(eq(webhooks.tenantId, tenantId), isNull(webhooks.deleted))
+  const rows = draft.added.map((webhook) => ({
+    ...webhook,
+    events: JSON.stringify(webhook.events),
+    tenantId,
+  }))
+  const inserts = groupsOf(rows, COLUMNS).map((group) => db.orm.insert(webhooks).values(group))
+  const updates = draft.changed.map(({ id, url, events, status, secret, updated }) =>
+    db.orm
+      .update(webhooks)
+      .set({ url, events: JSON.stringify(events), status, secret, updated })
+      .where(and(own, eq(webhooks.id, id))),
+  )
+  const deletes =
+    draft.removed.length === 0
+      ? []
+      : [
+          db.orm
+            .update(webhooks)
+            .set({ deleted: now, secret: '' })
+            .where(and(own, among(webhooks.id, draft.removed))),
+        ]
+  return [...inserts, ...updates, ...deletes].map((query) => db.built(query))
+}

@@ -1,0 +1,141 @@
+import * as z from 'zod'
+import type { App } from '../../http/app'
+import { Uuid } from '../../http/fields'
+import { type Given, mount } from '../../http/mount'
+import { accepted, createdSome, ok, operation } from '../../http/operation'
+import { ListQuery } from '../../http/queries'
+import { operationsOf, resourceOperations } from '../../http/resource'
+import type { Scope } from '../../runtime/context'
+import * as deliveries from './deliveries.schemas'
+import { findDelivery, listDeliveries, redeliver, sampleFaults, sendSample } from './deliveries.service'
+import * as schemas from './webhooks.schemas'
+import {
+  createWebhooks,
+  deleteWebhooks,
+  findWebhook,
+  listWebhooks,
+  rotateSecret,
+  targetFaults,
+  updateWebhooks,
+} from './webhooks.service'
+
+const operations = resourceOperations({
+  id: 'admin_webhooks',
+  path: '/webhooks',
+  one: 'a webhook',
+  many: 'webhooks',
+  parents: z.object({}),
+  item: schemas.AdminWebhook,
+  list: schemas.ListWebhooksResponse,
+  create: schemas.CreateWebhooksRequest,
+  created: schemas.CreateWebhooksResponse,
+  update: schemas.UpdateWebhooksRequest,
+  updated: schemas.UpdateWebhooksResponse,
+  deleted: schemas.DeleteWebhooksResponse,
+  secret: true,
+})
+
+const rotate = operation({
+  id: 'admin_webhooks_rotate_secret',
+  surface: 'admin',
+  method: 'post',
+  path: '/webhooks/{id}/rotate-secret',
+  summary:
+    'Replace the secret of a webhook by a new one, which is shown only here; the old one is void at once',
+  params: z.object({ id: Uuid }),
+  secret: true,
+  answers: { 200: { description: 'The webhook as it is now.', body: schemas.CreatedWebhook } },
+  refuses: [403, 404, 422],
+})
+
+const deliveriesList = operation({
+  id: 'admin_webhooks_deliveries_list',
+  surface: 'admin',
+  method: 'get',
+  path: '/webhooks/{id}/deliveries',
+  summary: 'List the deliveries of a webhook, newest first; those that are over are kept for 30 days',
+  params: z.object({ id: Uuid }),
+  query: ListQuery,
+  answers: {
+    200: { description: 'The page, newest first.', body: deliveries.ListWebhookDeliveriesResponse },
+  },
+  refuses: [403, 404, 422],
+})
+
+const deliveriesRedeliver = operation({
+  id: 'admin_webhooks_deliveries_redeliver',
+  surface: 'admin',
+  method: 'post',
+  path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver',
+  summary: 'Make a delivery pending again, under the same id and with all its retries',
+  params: z.object({ id: Uuid, deliveryId: Uuid }),
+  answers: { 200: { description: 'The delivery as it is now.', body: deliveries.WebhookDelivery } },
+  refuses: [403, 404, 422],
+})
+
+const test = operation({
+  id: 'admin_webhooks_test',
+  surface: 'admin',
+  method: 'post',
+  path: '/webhooks/{id}/test',
+  summary: 'Send a webhook a sample of a type of event, whether it is told of that type or not',
+  params: z.object({ id: Uuid }),
+  body: deliveries.TestWebhookRequest,
+  answers: {
+    202: { description: 'The delivery that carries the sample.', body: deliveries.WebhookDelivery },
+  },
+  refuses: [400, 403, 404, 413, 422],
+})
+
+/** The operations of this module, in the order of the document. */
+export const webhookOperations = [
+  ...operationsOf(operations),
+  rotate,
+  deliveriesList,
+  deliveriesRedeliver,
+  test,
+]
+
+/** Serves the management of webhooks (W1). */
+export function webhookRoutes(app: App): void {
+  mount(app, operations.list, {}, async (scope, { query }) => ok(await listWebhooks(scope, query)))
+  const check = (scope: Scope, { json }: Given) => targetFaults(scope, json)
+  mount(app, operations.create, { check }, async (scope, { body }) =>
+    createdSome(await createWebhooks(scope, body)),
+  )
+  mount(app, operations.update, { check }, async (scope, { body }) => ok(await updateWebhooks(scope, body)))
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteWebhooks(scope, query.ids)))
+  mount(
+    app,
+    operations.get,
+    { find: (scope, param) => findWebhook(scope, param('id')) },
+    async (_scope, _input, found) => ok(found),
+  )
+  mount(
+    app,
+    rotate,
+    { find: (scope, param) => findWebhook(scope, param('id')) },
+    async (scope, _input, { id }) => ok(await rotateSecret(scope, id)),
+  )
+  mount(
+    app,
+    deliveriesList,
+    { find: (scope, param) => findWebhook(scope, param('id')) },
+    async (scope, { query }, { id }) => ok(await listDeliveries(scope, id, query)),
+  )
+  mount(
+    app,
+    deliveriesRedeliver,
+    { find: (scope, param) => findDelivery(scope, param('id'), param('deliveryId')) },
+    async (scope, _input, found) => ok(await redeliver(scope, found)),
+  )
+  mount(
+    app,
+    test,
+    {
+      find: (scope, param) => findWebhook(scope, param('id')),
+      check: (_scope, _given, webhook) => sampleFaults(webhook),
+    },
+    async (scope, { body }, { id }) => accepted(await sendSample(scope, id, body.type), {}),
+  )
+}

@@ -1,0 +1,64 @@
+import * as z from 'zod'
+import { SUBSCRIPTIONS, subscriptions } from '../../config/webhook-events.types'
+import {
+  createAnswer,
+  defaulted,
+  deleteAnswer,
+  items,
+  optional,
+  Timestamp,
+  Uuid,
+  UuidAnswer,
+  updateAnswer,
+} from '../../http/fields'
+import { TARGET_MAX } from '../../lib/net/webhook-targets'
+
+const MOST_GIVEN = 100
+/** As much of a wrong name as a message repeats. */
+const NAME_SHOWN = 100
+
+/** Where it may lead is for `targets.rules.ts` to say, since that depends on the deployment. */
+const Url = z.string().max(TARGET_MAX).meta({ format: 'uri' })
+
+const EventName = z.enum(SUBSCRIPTIONS, {
+  error: ({ input }) =>
+    typeof input === 'string'
+      ? `must be the name of an event or *, and ${JSON.stringify(input.slice(0, NAME_SHOWN))} is none`
+      : 'must be the name of an event or *',
+})
+
+const Events = z.array(EventName).min(1).max(MOST_GIVEN).transform(subscriptions)
+
+const Status = z.enum(['active', 'inactive'])
+
+/** A webhook to configure (W1). */
+export const CreateWebhookRequestItem = z
+  .object({ url: Url, events: Events, status: defaulted(Status, 'active') })
+  .meta({ id: 'CreateWebhookRequestItem' })
+
+/** A change to a webhook: absent fields stay. */
+export const UpdateWebhookRequestItem = z
+  .object({ id: Uuid, url: optional(Url), events: optional(Events), status: optional(Status) })
+  .meta({ id: 'UpdateWebhookRequestItem' })
+
+const shown = {
+  id: UuidAnswer,
+  url: z.string().meta({ format: 'uri' }),
+  events: z.array(z.enum(SUBSCRIPTIONS)),
+  status: Status,
+  created: Timestamp,
+  updated: Timestamp,
+}
+
+/** A webhook as it is served, without its secret. */
+export const AdminWebhook = z.object(shown).meta({ id: 'AdminWebhook' })
+
+/** A webhook at its creation, or when its secret was replaced: the only times that the secret is shown (W1). */
+export const CreatedWebhook = z.object({ ...shown, secret: z.string() }).meta({ id: 'CreatedWebhook' })
+
+export const CreateWebhooksRequest = items(CreateWebhookRequestItem).meta({ id: 'CreateWebhooksRequest' })
+export const UpdateWebhooksRequest = items(UpdateWebhookRequestItem).meta({ id: 'UpdateWebhooksRequest' })
+export const ListWebhooksResponse = z.array(AdminWebhook).meta({ id: 'ListWebhooksResponse' })
+export const CreateWebhooksResponse = createAnswer('CreateWebhooksResponse', CreatedWebhook)
+export const UpdateWebhooksResponse = updateAnswer('UpdateWebhooksResponse', AdminWebhook)
+export const DeleteWebhooksResponse = deleteAnswer('DeleteWebhooksResponse')

@@ -1,0 +1,96 @@
+import * as z from 'zod'
+import type { TenantDatabase } from '../../db/database'
+import { bytesOf, idOf, LOGS, type Log, numberOf } from '../../db/short-ids'
+import type { UserState } from '../../engine/state.types'
+import type { DayChange, Days, Periods } from './wrapped.rules'
+
+const DAY = 86_400_000
+/** The most by which a local time has ever been ahead of UTC, or behind it, in milliseconds. */
+const FARTHEST = 16 * 3_600_000
+
+/** Moments between which, whatever zone it was in, everything happened that belongs to these days. */
+export const momentsOf = ({ first, last }: Days) => ({
+  from: first * DAY - FARTHEST,
+  to: (last + 1) * DAY + FARTHEST,
+})
+
+/** What of a user's log counts: what the user's state as read has counted. */
+type Reader = Pick<UserState, 'iid' | 'seq'>
+
+/**
+ * Changes by local day from day ?4 on, those after day ?5 as of the day after it. It goes from one metric or system of the user to
+ * the next by the index, and reads of each only what happened since ?3.
+ */
+const daily = ({ log, no, table, amount }: Log) => `
+  WITH RECURSIVE used(no) AS (
+    SELECT min(${no}) FROM ${log} WHERE user_iid = ${bytesOf('?1')}
+    UNION ALL SELECT (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${bytesOf('?1')} AND l.${no} > used.no)
+      FROM used WHERE used.no IS NOT NULL)
+  SELECT ${idOf(table, 'd.no')} AS subject, day, count, change FROM (
+    SELECT used.no, min((l.at + l.utc_offset * 60000) / 86400000, ?5 + 1) AS day, count(*) AS count, total(l.${amount}) AS change
+    FROM used CROSS JOIN ${log} l ON l.user_iid = ${bytesOf('?1')} AND l.${no} = used.no AND l.at >= ?3 AND l.seq <= ?2
+    GROUP BY 1, 2 HAVING day >= ?4) d`
+
+const EVENTS = daily(LOGS.events)
+const AWARDS = daily(LOGS.awards)
+
+const DayRows = z.array(
+  z.object({ subject: z.string(), day: z.number(), count: z.number(), change: z.number() }),
+)
+
+/**
+ * A user's events by metric and awards by points system, summed up by stored local day (E8) from a year's first day on; what came
+ * after the year is one day.
+ */
+export async function readDays(
+  db: TenantDatabase,
+  { iid, seq }: Reader,
+  year: Days,
+): Promise<{ events: DayChange[]; awards: DayChange[] }> {
+  const asked = [iid, seq, momentsOf(year).from, year.first, year.last] as const
+  const [events, awards] = await db.batch([db.statement(EVENTS, ...asked), db.statement(AWARDS, ...asked)])
+  return { events: DayRows.parse(events?.results), awards: DayRows.parse(awards?.results) }
+}
+
+// By day first, so that the periods meet days and not events. CROSS JOIN keeps SQLite's order.
+const BY_ATTRIBUTE = `
+  WITH days AS MATERIALIZED (
+    SELECT m.value AS metric_id, a.key AS attribute, a.value, (e.at + e.utc_offset * 60000) / 86400000 AS day,
+      total(e.value) AS change
+    FROM json_each(?3) m CROSS JOIN events e ON e.user_iid = ${bytesOf('?1')} AND e.metric_no = ${numberOf('metrics', 'm.value')}
+      AND e.at <= ?4 AND e.seq <= ?2 AND e.attributes IS NOT NULL
+    CROSS JOIN json_each(e.attributes) a GROUP BY 1, 2, 3, 4)
+  SELECT p.value ->> 0 AS period, d.metric_id AS metricId, d.attribute, d.value,
+    total(d.change) AS total, total(d.change) FILTER (WHERE d.day >= p.value ->> 1) AS change
+  FROM json_each(?5) p CROSS JOIN days d ON d.day <= p.value ->> 2
+  GROUP BY 1, 2, 3, 4 HAVING max(d.day) >= p.value ->> 1
+  ORDER BY 2, 3, 4`
+
+const AttributeRows = z.array(
+  z.object({
+    period: z.string(),
+    metricId: z.string(),
+    attribute: z.string(),
+    value: z.string(),
+    total: z.number(),
+    change: z.number(),
+  }),
+)
+
+/** The change in a period, and the total at its end, of a user's events with a value of an attribute. */
+export type AttributeSums = z.infer<typeof AttributeRows>[number]
+
+/** Sums up a user's events by the attributes' values that they had in these periods. Parsed by `parseAttributes`. */
+export function attributesStatement(
+  db: TenantDatabase,
+  { iid, seq }: Reader,
+  metricIds: readonly string[],
+  periods: Periods,
+): D1PreparedStatement {
+  const list = Object.entries(periods).map(([name, { first, last }]) => [name, first, last])
+  const { to } = momentsOf(periods.year)
+  return db.statement(BY_ATTRIBUTE, iid, seq, JSON.stringify(metricIds), to, JSON.stringify(list))
+}
+
+export const parseAttributes = (result: D1Result | undefined): AttributeSums[] =>
+  AttributeRows.parse(result?.results)

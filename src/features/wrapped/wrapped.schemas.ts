@@ -1,0 +1,74 @@
+import * as z from 'zod'
+import { DateAnswer } from '../../http/fields'
+import { integerQuery } from '../../http/queries'
+import { UserAchievementResponse } from '../../wire/achievement.schemas'
+import { UserLeaderboardResponse } from '../../wire/leaderboard.schemas'
+import { StreakFrequency } from '../../wire/streak.schemas'
+import { User } from '../../wire/user.schemas'
+
+/** The last year in which a date can be written (G4). */
+const LAST_YEAR = 9_999
+
+/** The year that is told of; without it, the present one where the user is (R1). */
+export const WrappedQuery = z.object({ year: integerQuery({ min: 1, max: LAST_YEAR, fallback: undefined }) })
+
+/** The running total at the period's end, the change in it, and the user's place among all by that (R1, R2). */
+const Changed = z.object({
+  name: z.string(),
+  currentTotal: z.number(),
+  changeThisPeriod: z.number(),
+  percentChange: z.number(),
+  percentileThisPeriod: z.int32().optional(),
+})
+
+/** A metric, or what of it has a value of an event attribute. */
+const MetricChanged = Changed.extend({ units: z.string().nullable() })
+
+/** A metric in a period; `byAttribute` is by event attribute key, then by value (R1). */
+export const WrappedMetric = MetricChanged.extend({
+  byAttribute: z.record(z.string(), z.record(z.string(), MetricChanged)),
+}).meta({ id: 'WrappedMetric' })
+
+/** A points system in a period (R1). */
+export const WrappedPoints = Changed.extend({ description: z.string().nullable() }).meta({
+  id: 'WrappedPoints',
+})
+
+/** The longest streak of the year: the period is the one in which it was first so long; dates are null where there was none. */
+export const WrappedStreak = z
+  .object({
+    length: z.int32(),
+    frequency: StreakFrequency,
+    periodStart: DateAnswer.nullable(),
+    periodEnd: DateAnswer.nullable(),
+    started: DateAnswer.nullable(),
+  })
+  .meta({ id: 'WrappedStreak' })
+
+/** What came of a period, by the keys of metrics, points systems and leaderboards (R1). */
+export const WrappedActivityPeriod = z
+  .object({
+    metrics: z.record(z.string(), WrappedMetric),
+    points: z.record(z.string(), WrappedPoints),
+    achievements: z.array(UserAchievementResponse),
+    leaderboards: z.record(z.string(), UserLeaderboardResponse),
+  })
+  .meta({ id: 'WrappedActivityPeriod' })
+
+/** The user's year (R1); months count from 0. */
+export const WrappedResponse = z
+  .object({
+    user: User,
+    activity: z
+      .object({
+        daysActive: z.int32(),
+        weeksActive: z.int32(),
+        monthsActive: z.int32(),
+        mostActiveDay: WrappedActivityPeriod.extend({ date: DateAnswer }),
+        mostActiveWeek: WrappedActivityPeriod.extend({ start: DateAnswer, end: DateAnswer }),
+        mostActiveMonth: WrappedActivityPeriod.extend({ month: z.int32() }),
+        entireYear: WrappedActivityPeriod.extend({ longestStreak: WrappedStreak }),
+      })
+      .meta({ id: 'WrappedActivity' }),
+  })
+  .meta({ id: 'WrappedResponse' })

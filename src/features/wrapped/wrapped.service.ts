@@ -1,0 +1,149 @@
+import type * as z from 'zod'
+import { configurationOf } from '../../config/configuration.service'
+import type { Configuration } from '../../config/configuration.types'
+import type { UserState } from '../../engine/state.types'
+import { dayIn, isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { refusals } from '../../lib/errors'
+import { periodEnd, periodStart } from '../../lib/periods'
+import type { Scope } from '../../runtime/context'
+import { sharedScans } from '../../runtime/shared-scans'
+import { runsSince } from '../../store/streaks.repository'
+import { dateOf } from '../../wire/presenters/streak.presenter'
+import { userAnswer } from '../../wire/presenters/user.presenter'
+import { bestPlaces } from './best.service'
+import { askForSpreads, spreadName } from './spreads.job'
+import { knownStatement, type Placing, parseKnown, parsePlaces, placesStatement } from './spreads.repository'
+import { periodAnswer, type Story } from './wrapped.presenter'
+import { attributesStatement, parseAttributes, readDays } from './wrapped.repository'
+import { activityOf, type Days, daysOfYear, longestIn, percentile, sumsIn, yearOf } from './wrapped.rules'
+import type { WrappedResponse, WrappedStreak } from './wrapped.schemas'
+
+const wrappedScansOf = sharedScans<Wrapped>()
+
+/** The changes of a user from which on a wrapped, which reads the log, waits for its turn as a scan does (P11). */
+const LONG = 20_000
+
+/** A wrapped as it is answered. */
+export type Wrapped = z.input<typeof WrappedResponse>
+
+/**
+ * Sums up a user's year, without one the present year where the user is (R1, R2). Throws 422 if it lies in the future, and for a user with
+ * a long log 429 as any scan.
+ */
+export async function readWrapped(
+  scope: Scope,
+  user: UserState,
+  asked: number | undefined,
+): Promise<Wrapped> {
+  const today = dayIn(user.profile.tz, scope.now)
+  const present = yearOf(today)
+  const number = asked ?? present
+  if (number > present) {
+    const message = `must be at most ${present}, the present year where the user is`
+    throw refusals.invalid([{ path: 'year', message }])
+  }
+  if (user.seq < LONG) return wrappedOf(scope, user, number, today)
+  const read = () => wrappedOf(scope, user, number, today)
+  const { tenant, instance, waitUntil } = scope
+  const name = JSON.stringify([user.iid, number])
+  return wrappedScansOf(instance).run({ tenantId: tenant.id, name, read, mayBeOlder: () => false }, waitUntil)
+}
+
+async function wrappedOf(scope: Scope, user: UserState, number: number, today: number): Promise<Wrapped> {
+  const year = daysOfYear(number)
+  const [config, days, longestStreak] = await Promise.all([
+    configurationOf(scope),
+    readDays(scope.db, user, year),
+    longestStreakOf(scope, user, year, today),
+  ])
+  const { periods, ...active } = activityOf(year, days.events)
+  const { day, week, month } = periods
+  const list = [day, week, month, year]
+  const changes = Map.groupBy([...days.events, ...days.awards], ({ subject }) => subject)
+  const [told, [ofDay = {}, ofWeek = {}, ofMonth = {}, ofYear = {}]] = await Promise.all([
+    readStory(scope, config, user, number, { changes, periods }),
+    bestPlaces(scope, config, user, year, list),
+  ])
+  const monday = periodStart(week.first, 'weekly')
+  return {
+    user: userAnswer(config, user),
+    activity: {
+      ...active,
+      mostActiveDay: { date: dateOf(day.first), ...periodAnswer(told, 'day', ofDay) },
+      mostActiveWeek: {
+        start: dateOf(monday),
+        end: dateOf(periodEnd(monday, 'weekly')),
+        ...periodAnswer(told, 'week', ofWeek),
+      },
+      mostActiveMonth: {
+        month: Number(dateOf(month.first).slice(5, 7)) - 1,
+        ...periodAnswer(told, 'month', ofMonth),
+      },
+      entireYear: { longestStreak, ...periodAnswer(told, 'year', ofYear) },
+    },
+  }
+}
+
+/** Reads what else is to be told, and has the spreads of the year built where somebody was part of it and nobody has asked before (R2). */
+async function readStory(
+  scope: Scope,
+  config: Configuration,
+  user: UserState,
+  year: number,
+  known: Pick<Story, 'changes' | 'periods'>,
+): Promise<Story> {
+  const { db } = scope
+  const placings = placingsOf(config, known)
+  const hasAttributes = config.attributes.some(({ type }) => type === 'event')
+  const metricIds = hasAttributes
+    ? config.metrics.map(({ id }) => id).filter((id) => user.metrics.has(id))
+    : []
+  const [attributes, places, isKnown] = await db.batch([
+    attributesStatement(db, user, metricIds, known.periods),
+    placesStatement(db, year, placings),
+    knownStatement(db, year, String(year), scope.now),
+  ])
+  if (placings.length > 0 && !parseKnown(isKnown)) scope.waitUntil(askForSpreads(scope, year))
+  const percentiles = new Map(
+    parsePlaces(places).map(({ nth, less, users }) => {
+      const { kind, subject } = placings[nth] ?? { kind: '', subject: '' }
+      return [`${kind} ${subject}`, percentile(less, users)]
+    }),
+  )
+  return { ...known, config, user, attributes: parseAttributes(attributes), percentiles }
+}
+
+/** What is to be placed among what others did: the changes of weeks, months and years (R2). */
+function placingsOf(
+  { metrics, systems }: Configuration,
+  { changes, periods }: Pick<Story, 'changes' | 'periods'>,
+) {
+  const kinds = ['week', 'month', 'year'] as const
+  return [...metrics, ...systems].flatMap(({ id }) =>
+    kinds.flatMap((kind): (Placing & { kind: string })[] => {
+      const sums = sumsIn(periods[kind], changes.get(id) ?? [], 0)
+      const period = spreadName(kind, periods[kind])
+      return sums === null ? [] : [{ kind, period, subject: id, change: sums.change }]
+    }),
+  )
+}
+
+/** The longest streak of a year, the present one included as it is by now (S3); none where streaks are off, or being counted anew. */
+async function longestStreakOf(
+  scope: Scope,
+  user: UserState,
+  year: Days,
+  today: number,
+): Promise<z.input<typeof WrappedStreak>> {
+  const terms = termsOf(await configurationOf(scope), user.preferences)
+  const { frequency } = terms
+  const { streak, ended } = settled(user, terms, today)
+  const none = { length: 0, frequency, periodStart: null, periodEnd: null, started: null }
+  if (!terms.isOn || isStale(streak, terms)) return none
+  const over = await runsSince(scope.db, user.iid, periodStart(year.first, frequency))
+  const present = streak.run === null ? [] : [streak.run]
+  const longest = longestIn(year, [...over, ...ended, ...present], frequency)
+  if (longest === null) return none
+  const { length, start, end, started } = longest
+  return { length, frequency, periodStart: dateOf(start), periodEnd: dateOf(end), started: dateOf(started) }
+}

@@ -1,0 +1,24 @@
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { DueKind } from './due-kinds.types'
+
+/**
+ * What falls due, and when: the truth that the Timekeepers' alarms only follow. A row is written in the same batch as the
+ * configuration that calls for it. WITHOUT ROWID.
+ */
+export const dueWork = sqliteTable(
+  'due_work',
+  {
+    tenantId: text('tenant_id').notNull(),
+    /** What is due (see job.ts). */
+    kind: text('kind').$type<DueKind>().notNull(),
+    /** The id of the achievement or leaderboard, the erased user's own one of ours, the year, or the courier's name; empty for what a tenant has but once. */
+    subject: text('subject').notNull(),
+    /** In milliseconds, by the service's clock. */
+    dueAt: integer('due_at').notNull(),
+    /** How often it was asked for: whoever has done it sees whether it was asked for again meanwhile. */
+    asked: integer('asked').notNull().default(0),
+    /** JSON: how far the work has got; null where it has not begun. */
+    progress: text('progress'),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.kind, table.subject] })],
+)

@@ -1,9 +1,0 @@
-import { BoundedMap } from '../../shared/bounded'
-import type { KeyRecord } from './keys.rules'
-
-/** Key records by prefix, at most 10,000. Safe to keep: a record never changes, and D1 says whether it still exists. */
-export class KeyCache extends BoundedMap<string, KeyRecord> {
-  constructor() {
-    super(10_000)
-  }
-}

@@ -1,0 +1,151 @@
+import * as z from 'zod'
+import type { TenantDatabase } from '../db/database'
+import { amongUnmoved, type Unmoved } from '../db/guard'
+import { type Instant, instant } from '../lib/clock'
+import { firstPack, jsonBytes, MOST_AT_ONCE, packed } from '../lib/packed'
+import type { Addressed } from './outbox.messages'
+import { type Parcel, StoredMessages, storedMessages } from './outbox.messages'
+
+const PUT = `
+  INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
+  SELECT ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 0, value ->> 4 FROM json_each(?1)
+  WHERE ${amongUnmoved('value ->> 0')}`
+// Those alone whose users are still as they were read; see changes.repository.ts.
+const PUT_IF_UNCHANGED = `
+  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?2))
+  INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
+  SELECT ?1, asked.value ->> 0, asked.value ->> 1, asked.value ->> 2, asked.value ->> 3, asked.value ->> 4 FROM asked
+  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 5 AND u.iid = asked.value ->> 3
+    AND u.seq = asked.value ->> 6`
+
+// The messages go as JSON inside of JSON, not as a text of it, in which each escape would be escaped again.
+const columns = ({ at, seq, id, userIid, messages }: Parcel) => [
+  at,
+  seq,
+  id,
+  userIid,
+  storedMessages(messages),
+]
+
+/** Puts parcels into the outbox; part of the guarded batch of the changes that they tell of (W2). One row written for each, of so many bytes in all. */
+export function putParcels(
+  db: TenantDatabase,
+  parcels: readonly Parcel[],
+  among: Unmoved,
+): { statements: D1PreparedStatement[]; bytes: number } {
+  const rows = parcels.map(({ at, seq, id, userIid, messages }) =>
+    JSON.stringify([userIid, at, seq, id, storedMessages(messages)]),
+  )
+  const lists = packed(rows)
+  return {
+    statements: lists.map((list) => db.statement(PUT, list, db.tenantId, among)),
+    bytes: rows.reduce((sum, { length }) => sum + length, 0),
+  }
+}
+
+/** A parcel about a user, who was read at this `seq`. */
+export type UserParcel = { parcel: Parcel; was: { id: string; seq: number } }
+
+/** The same in a batch that leaves users alone who have changed meanwhile: theirs are left out. Before the statement that stores the users. */
+export function putParcelsOf(db: TenantDatabase, parcels: readonly UserParcel[]): D1PreparedStatement[] {
+  const rows = parcels.map(({ parcel, was }) => JSON.stringify([...columns(parcel), was.id, was.seq]))
+  return packed(rows).map((list) => db.statement(PUT_IF_UNCHANGED, db.tenantId, list))
+}
+
+/** How many bytes parcels take as rows of the outbox. */
+export const bytesOfParcels = (parcels: readonly Addressed[]): number =>
+  parcels.reduce((sum, { parcel }) => sum + jsonBytes(storedMessages(parcel.messages)), 0)
+
+// Nothing is kept of somebody who was erased meanwhile (U8).
+const KEEP = `
+  INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
+  SELECT ?1, p.value ->> 0, p.value ->> 1, p.value ->> 2, p.value ->> 3, p.value ->> 4 FROM json_each(?2) p
+  WHERE p.value ->> 3 IS NULL OR EXISTS (
+    SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = p.value ->> 5 AND u.iid = p.value ->> 3)
+  ON CONFLICT DO NOTHING`
+
+/** The same where no user changes: those of users who are still there, each once however often it is put. */
+export function keepParcels(db: TenantDatabase, parcels: readonly Addressed[]): D1PreparedStatement[] {
+  const rows = parcels.map(({ parcel, userId }) => JSON.stringify([...columns(parcel), userId]))
+  return packed(rows).map((list) => db.statement(KEEP, db.tenantId, list))
+}
+
+/** The most rows that are handed over at once, and the most bytes of messages in a row that is read at once with the others. */
+const ROWS = 200
+const SHORT = 10_000
+
+const NEXT = `
+  SELECT at, seq, id, user_iid AS userIid, octet_length(messages) AS bytes,
+    CASE WHEN octet_length(messages) <= ${SHORT} THEN messages END AS messages
+  FROM outbox WHERE tenant_id = ?1 AND (at, seq, id) > (?2, ?3, ?4) ORDER BY at, seq, id LIMIT ${ROWS}`
+const LONG = `
+  SELECT o.id, o.messages FROM json_each(?2) asked CROSS JOIN outbox o ON o.tenant_id = ?1 AND o.at = asked.value ->> 0
+    AND o.seq = asked.value ->> 1 AND o.id = asked.value ->> 2`
+
+const Messages = z
+  .string()
+  .transform((text): unknown => JSON.parse(text))
+  .pipe(StoredMessages)
+
+const ParcelRow = z.object({
+  at: z.number().transform(instant),
+  seq: z.number(),
+  id: z.string(),
+  userIid: z.string().nullable(),
+  bytes: z.number(),
+  messages: Messages.nullable(),
+})
+const LongRow = z.object({ id: z.string(), messages: Messages })
+
+/** Where a parcel stands in the outbox. */
+export type ParcelPlace = Pick<Parcel, 'at' | 'seq' | 'id'>
+
+/** Finds the oldest parcels of a tenant, or the oldest after one. Read by `parcelsFrom`. */
+export function nextParcels(db: TenantDatabase, after: ParcelPlace | null): D1PreparedStatement {
+  return db.statement(NEXT, db.tenantId, after?.at ?? -1, after?.seq ?? 0, after?.id ?? '')
+}
+
+/**
+ * The first parcels that `nextParcels` has found, oldest first, as many as are handed over at once; of one user in the order in which things
+ * happened. `last` is the last of them, null if there were none; parcels that went meanwhile are not among them.
+ */
+export async function parcelsFrom(
+  db: TenantDatabase,
+  result: D1Result | undefined,
+): Promise<{ parcels: Parcel[]; last: ParcelPlace | null }> {
+  const rows = firstPack(z.array(ParcelRow).parse(result?.results ?? []), MOST_AT_ONCE, ({ bytes }) => bytes)
+  const long = rows.filter(({ messages }) => messages === null).map(({ at, seq, id }) => [at, seq, id])
+  const found = long.length === 0 ? [] : await db.rows(db.statement(LONG, db.tenantId, JSON.stringify(long)))
+  const whole = new Map(
+    z
+      .array(LongRow)
+      .parse(found)
+      .map(({ id, messages }) => [id, messages]),
+  )
+  const parcels = rows.flatMap(({ bytes: _, messages, ...row }): Parcel[] => {
+    const own = messages ?? whole.get(row.id)
+    return own === undefined ? [] : [{ ...row, messages: own }]
+  })
+  return { parcels, last: rows.at(-1) ?? null }
+}
+
+const REMOVE = `
+  DELETE FROM outbox WHERE (tenant_id, at, seq, id) IN (
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2))`
+
+/** Takes parcels out that were handed over. */
+export function removeParcels(db: TenantDatabase, parcels: readonly ParcelPlace[]): D1PreparedStatement[] {
+  return packed(parcels.map(({ at, seq, id }) => JSON.stringify([at, seq, id]))).map((list) =>
+    db.statement(REMOVE, db.tenantId, list),
+  )
+}
+
+const WAITING = `
+  SELECT EXISTS (SELECT 1 FROM outbox WHERE tenant_id = ?1)
+    OR EXISTS (SELECT 1 FROM points_told WHERE tenant_id = ?1 AND due_at <= ?2) AS waiting`
+
+/** Whether a tenant has something to tell by a moment. */
+export async function hasNews(db: TenantDatabase, now: Instant): Promise<boolean> {
+  const [row] = await db.rows(db.statement(WAITING, db.tenantId, now))
+  return z.object({ waiting: z.number() }).parse(row).waiting === 1
+}

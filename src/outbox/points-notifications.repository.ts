@@ -1,0 +1,190 @@
+import * as z from 'zod'
+import type { Configuration } from '../config/configuration.types'
+import type { AccountDatabase, TenantDatabase } from '../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
+import { bytesOf, idOf, numberOf } from '../db/short-ids'
+import type { UserState } from '../engine/state.types'
+import { type Instant, instant } from '../lib/clock'
+import { packed } from '../lib/packed'
+import { listens } from './outbox.messages'
+
+/** For how long nothing more is told of a user's points in a system, in milliseconds (W5). */
+const QUIET = 15 * 60_000
+
+/** What a change did to a user's points: the user as read and as left by it, and its awards. */
+export type PointsChange = {
+  before: Pick<UserState, 'seq' | 'changed' | 'points'> | null
+  after: Pick<UserState, 'id' | 'iid' | 'seq' | 'changed' | 'points'>
+  awards: readonly { systemId: string }[]
+}
+
+// While one is due, what comes in between will be told with it: nothing is written. Else all was told up to this change.
+const onConflict = `ON CONFLICT DO UPDATE SET seq = excluded.seq, at = excluded.at, total = excluded.total,
+    due_at = max(until, excluded.due_at) WHERE due_at IS NULL`
+const COLUMNS = 'user_iid, system_id, tenant_id, user_id, seq, at, total, until, due_at'
+const NOTE = `
+  INSERT INTO points_told (${COLUMNS})
+  SELECT value ->> 0, value ->> 1, ?2, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 6
+  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')} ${onConflict}`
+const NOTE_IF_UNCHANGED = `
+  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1))
+  INSERT INTO points_told (${COLUMNS})
+  SELECT a.value ->> 0, a.value ->> 1, ?2, a.value ->> 2, a.value ->> 3, a.value ->> 4, a.value ->> 5, a.value ->> 6,
+    a.value ->> 6
+  FROM asked a CROSS JOIN users u ON u.tenant_id = ?2 AND u.id = a.value ->> 2 AND u.iid = a.value ->> 0
+    AND u.seq = a.value ->> 3
+  WHERE true ${onConflict}`
+
+/**
+ * Notes that `points.changed` is to be told of changes, where somebody listens (W5): at once, or once the last one is 15 minutes old. Part of the
+ * batch that stores the changes, of those among them (`amongUnmoved`); with `mayBeSkipped`, of one that leaves users alone who have changed, before they are stored.
+ * Two rows written for a change after a quiet time, and none while one is due.
+ */
+export function notePoints(
+  db: TenantDatabase,
+  config: Configuration,
+  changes: readonly PointsChange[],
+  among: Unmoved,
+  { mayBeSkipped }: { mayBeSkipped: boolean } = { mayBeSkipped: false },
+): D1PreparedStatement[] {
+  if (!listens(config, 'points.changed')) return []
+  const noted = new Set<string>()
+  const rows = changes.flatMap(({ before, after, awards }) =>
+    [...new Set(awards.map(({ systemId }) => systemId))].flatMap((systemId) => {
+      const key = `${after.iid} ${systemId}`
+      if (noted.has(key)) return []
+      noted.add(key)
+      const since = [before?.seq ?? 0, before?.changed ?? 0, before?.points.get(systemId) ?? 0]
+      return [[after.iid, systemId, after.id, ...since, after.changed]]
+    }),
+  )
+  if (!mayBeSkipped) return overUsers(db, NOTE, rows, among)
+  return packed(rows.map((row) => JSON.stringify(row))).map((list) =>
+    db.statement(NOTE_IF_UNCHANGED, list, db.tenantId),
+  )
+}
+
+/** The most that is told of points at once, in one write batch. */
+const MOST_DUE = 25
+
+const DUE = `
+  SELECT user_iid AS userIid, system_id AS systemId, user_id AS userId, seq, at, total, due_at AS dueAt FROM points_told
+  WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ${MOST_DUE}`
+
+const DueRow = z.object({
+  userIid: z.string(),
+  systemId: z.string(),
+  userId: z.string(),
+  seq: z.number(),
+  at: z.number().transform(instant),
+  total: z.number(),
+  dueAt: z.number().transform(instant),
+})
+
+/** Changes of a user's points in a system that are to be told: all after this `seq`, moment and total. */
+export type DuePoints = z.infer<typeof DueRow>
+
+/** What is due by a moment, the oldest first. */
+export async function duePoints(db: TenantDatabase, by: Instant): Promise<DuePoints[]> {
+  return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, by)))
+}
+
+const UNTOLD = `
+  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?1) asked WHERE NOT EXISTS (SELECT 1 FROM points_told t
+    WHERE t.user_iid = asked.value ->> 0 AND t.system_id = asked.value ->> 1 AND t.seq = asked.value ->> 2
+      AND t.due_at = asked.value ->> 3))
+    THEN json('conflict') ELSE 1 END`
+
+/** Holds while nobody else has told of these. */
+export function untold(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {
+  const asked = due.map(({ userIid, systemId, seq, dueAt }) => [userIid, systemId, seq, dueAt])
+  return db.statement(UNTOLD, JSON.stringify(asked))
+}
+
+// Who has changed since that was read may have more to tell, which nobody has noted while this was due.
+const TOLD = `
+  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?2))
+  UPDATE points_told SET seq = a.value ->> 2, at = a.value ->> 3, total = a.value ->> 4, until = a.value ->> 5,
+    due_at = CASE WHEN (SELECT seq FROM users WHERE tenant_id = ?1 AND id = points_told.user_id AND iid = user_iid)
+      > a.value ->> 2 THEN a.value ->> 5 END
+  FROM asked a WHERE points_told.user_iid = a.value ->> 0 AND points_told.system_id = a.value ->> 1`
+
+/** What is known to be told from now on: up to which `seq`, moment and total of the user; whether anything was, or there was nothing to tell. */
+export type ToldPoints = Pick<DuePoints, 'userIid' | 'systemId' | 'seq' | 'at' | 'total'> & {
+  wasTold: boolean
+}
+
+/** Notes what was told, so that nothing more is for 15 minutes (W5). */
+export function notePointsTold(
+  db: TenantDatabase,
+  rows: readonly ToldPoints[],
+  now: Instant,
+): D1PreparedStatement {
+  const list = rows.map(({ userIid, systemId, seq, at, total, wasTold }) => [
+    userIid,
+    systemId,
+    seq,
+    at,
+    total,
+    wasTold ? now + QUIET : now,
+  ])
+  return db.statement(TOLD, db.tenantId, JSON.stringify(list))
+}
+
+/** The most awards of one message, the newest, and bytes of their boosts: of somebody who gets more within 15 minutes, `added` still tells all of them. */
+const MOST_AWARDS = 1_000
+const MOST_BYTES = 300_000
+/** By how much an award may be older than what was told before it: ticks that are late are dated when they were due (P4). */
+const LATE = 31 * 86_400_000
+
+const AWARDS = `
+  SELECT nth, hex(id) AS id, at, seq, position, awarded, total, ${idOf('points_triggers', 't.trigger_no')} AS triggerId,
+    trigger_version AS triggerVersion, boosts
+  FROM (
+    SELECT asked.key AS nth, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.trigger_no, a.trigger_version, a.boosts,
+      row_number() OVER newest AS place, sum(coalesce(octet_length(a.boosts), 0)) OVER newest AS bytes
+    FROM json_each(?1) asked CROSS JOIN awards a ON a.user_iid = ${bytesOf('asked.value ->> 0')}
+      AND a.system_no = ${numberOf('points_systems', 'asked.value ->> 1')} AND a.at >= asked.value ->> 2 AND a.seq > asked.value ->> 3
+    WINDOW newest AS (PARTITION BY asked.key ORDER BY a.at DESC, a.seq DESC, a.position DESC)) t
+  WHERE place <= ${MOST_AWARDS} AND (bytes <= ${MOST_BYTES} OR place = 1) ORDER BY nth, at, seq, position`
+
+/** Reads the awards that were made since these were told, oldest first; `nth` is the place among them. Parsed by `StoredAward`. */
+export function awardsSince(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {
+  const asked = due.map(({ userIid, systemId, at, seq }) => [userIid, systemId, at - LATE, seq])
+  return db.statement(AWARDS, JSON.stringify(asked))
+}
+
+const FORGET = `
+  DELETE FROM points_told WHERE (user_iid, system_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1))`
+
+/** Forgets what was told of users or systems that are gone. */
+export function forgetPoints(db: TenantDatabase, rows: readonly DuePoints[]): D1PreparedStatement {
+  return db.statement(FORGET, JSON.stringify(rows.map(({ userIid, systemId }) => [userIid, systemId])))
+}
+
+const FIRST = '(SELECT min(due_at) FROM points_told WHERE tenant_id = ?1 AND due_at IS NOT NULL)'
+const ANNOUNCE = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, 'outbox', '', ${FIRST} FROM tenants
+  WHERE id = ?1 AND status = 'active' AND ${FIRST} IS NOT NULL
+  ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
+
+/** Has the Timekeeper know when the next is to be told. Writes a row only where it knows of none so early. */
+export function announcePoints(db: TenantDatabase): D1PreparedStatement {
+  return db.statement(ANNOUNCE, db.tenantId)
+}
+
+const FIRST_DUE = `SELECT ${FIRST} AS dueAt`
+
+/** When the next of a tenant is to be told; null where nothing is. */
+export async function firstDue(db: TenantDatabase): Promise<Instant | null> {
+  const [row] = await db.rows(db.statement(FIRST_DUE, db.tenantId))
+  return z.object({ dueAt: z.number().transform(instant).nullable() }).parse(row).dueAt
+}
+
+const SHORTEN = `
+  UPDATE points_told SET until = min(until, ?1), due_at = min(due_at, ?1) WHERE until > ?1 OR due_at > ?1`
+
+/** Has nobody wait longer than a quiet time from a moment on: for when the clock went back (C1). */
+export function shortenQuiet(db: AccountDatabase, now: Instant): D1PreparedStatement {
+  return db.statement(SHORTEN, now + QUIET)
+}

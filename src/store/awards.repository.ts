@@ -1,0 +1,170 @@
+import * as z from 'zod'
+import type { TenantDatabase } from '../db/database'
+import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
+import { bytesOf, HexId, idOf, numberOf } from '../db/short-ids'
+import type { Change } from '../engine/change.rules'
+import type { StoredAward } from '../engine/points/award.types'
+import type { AwardRecord } from '../engine/state.types'
+import { instant } from '../lib/clock'
+import { PointsBoost, PointsTrigger } from '../wire/points.schemas'
+
+/** The columns of an award, but for whose it is and of which change; `awardIn` says what stands in them. */
+export const AWARD_COLUMNS =
+  'system_no, at, position, id, awarded, total, utc_offset, trigger_no, trigger_version, boosts'
+
+/** The SQL of what stands in `AWARD_COLUMNS`: the `awardValues` in this list, from this place of it on. */
+export function awardIn(list: string, from: number): string {
+  const value = (nth: number) => `${list} ->> ${from + nth}`
+  return [
+    numberOf('points_systems', value(0)),
+    value(1),
+    value(2),
+    bytesOf(value(3)),
+    value(4),
+    value(5),
+    value(6),
+    numberOf('points_triggers', value(7)),
+    value(8),
+    value(9),
+  ].join(', ')
+}
+
+const BOOK = `
+  INSERT INTO awards (user_iid, seq, ${AWARD_COLUMNS})
+  SELECT ${bytesOf('value ->> 0')}, value ->> 1, ${awardIn('value', 2)} FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
+
+/** What the ledger has of an award, but for whose it is and of which change, as `awardIn` takes it. */
+export const awardValues = (award: AwardRecord): (string | number | null | AwardRecord['boosts'])[] => [
+  award.systemId,
+  award.at,
+  award.position,
+  award.id,
+  award.awarded,
+  award.total,
+  award.utcOffset,
+  award.triggerId,
+  award.triggerVersion,
+  award.boosts.length === 0 ? null : award.boosts,
+]
+
+/** Books the awards of changes in the ledger: one row each. One statement, unless many boosts make the awards very large. */
+export function bookAwards(
+  db: TenantDatabase,
+  changes: readonly Change[],
+  among: Unmoved,
+): D1PreparedStatement[] {
+  const rows = changes.flatMap(({ after, awards }) =>
+    awards.map((award) => [after.iid, award.seq, ...awardValues(award)]),
+  )
+  return overUsers(db, BOOK, rows, among)
+}
+
+const NEWEST = `
+  SELECT hex(id) AS id, at, awarded, total, ${idOf('points_triggers', 'trigger_no')} AS triggerId,
+    trigger_version AS triggerVersion, boosts FROM awards
+  WHERE user_iid = ${bytesOf('?1')} AND system_no = ${numberOf('points_systems', '?2')} AND seq <= ?3
+  ORDER BY at DESC, seq DESC, position DESC LIMIT ?4`
+
+/** See engine/points/award.ts. */
+export const StoredAwardRow = z.object({
+  id: HexId,
+  at: z.number().transform(instant),
+  awarded: z.number(),
+  total: z.number(),
+  triggerId: z.string(),
+  triggerVersion: z.number(),
+  boosts: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(PointsBoost))
+    .nullable(),
+})
+
+/** What of a user's ledger counts: what the user's state as read has counted. */
+type Reader = { iid: string; seq: number }
+
+/** A user's newest awards in a system, the newest first (P10). */
+export async function newestAwards(
+  db: TenantDatabase,
+  { iid, seq }: Reader,
+  systemId: string,
+  limit: number,
+): Promise<StoredAward[]> {
+  return z.array(StoredAwardRow).parse(await db.rows(db.statement(NEWEST, iid, systemId, seq, limit)))
+}
+
+const FORMS = `
+  SELECT v.trigger_id AS triggerId, v.version, v.document FROM json_each(?1) asked
+  CROSS JOIN trigger_versions v ON v.trigger_id = asked.value ->> 0 AND v.version = asked.value ->> 1`
+
+const FormRows = z.array(
+  z.object({
+    triggerId: z.string(),
+    version: z.number(),
+    document: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(PointsTrigger),
+  }),
+)
+
+/** Triggers as they were shown at these versions, by `id version` (P10). */
+export async function triggerForms(
+  db: TenantDatabase,
+  asked: readonly { triggerId: string; triggerVersion: number }[],
+): Promise<Map<string, z.infer<typeof PointsTrigger>>> {
+  if (asked.length === 0) return new Map()
+  const pairs = [...new Set(asked.map((one) => JSON.stringify([one.triggerId, one.triggerVersion])))]
+  return formsOf(await db.rows(db.statement(FORMS, `[${pairs.join(',')}]`)))
+}
+
+const formsOf = (rows: readonly unknown[]) =>
+  new Map(
+    FormRows.parse(rows).map(({ triggerId, version, document }) => [`${triggerId} ${version}`, document]),
+  )
+
+// Back to the n-th newest award of each system, or to the first: that is a range of the key, so no other awards are read.
+const NEWEST_OF_EACH = `
+  WITH reader AS MATERIALIZED (SELECT ${bytesOf('u.iid')} AS iid FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2),
+  systems AS MATERIALIZED (
+    SELECT asked.value AS id, ${numberOf('points_systems', 'asked.value')} AS no FROM json_each(?3) asked),
+  newest AS MATERIALIZED (
+    SELECT s.id AS systemId, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.boosts,
+      ${idOf('points_triggers', 'a.trigger_no')} AS triggerId, a.trigger_version AS triggerVersion
+    FROM reader CROSS JOIN systems s CROSS JOIN awards a ON a.user_iid = reader.iid AND a.system_no = s.no
+      AND (a.at, a.seq, a.position) >= (
+        SELECT at, seq, position FROM (
+          SELECT b.at, b.seq, b.position FROM awards b WHERE b.user_iid = reader.iid AND b.system_no = s.no
+          ORDER BY b.at DESC, b.seq DESC, b.position DESC LIMIT 1 OFFSET ?4 - 1)
+        UNION ALL SELECT 0, 0, 0 ORDER BY 1 DESC LIMIT 1))`
+const AWARDS_OF_EACH = `${NEWEST_OF_EACH}
+  SELECT systemId, hex(id) AS id, at, awarded, total, triggerId, triggerVersion, boosts FROM newest
+  ORDER BY at DESC, seq DESC, position DESC`
+const FORMS_OF_EACH = `${NEWEST_OF_EACH}
+  SELECT v.trigger_id AS triggerId, v.version, v.document FROM (SELECT DISTINCT triggerId, triggerVersion FROM newest) n
+  CROSS JOIN trigger_versions v ON v.trigger_id = n.triggerId AND v.version = n.triggerVersion`
+
+/** A user's newest awards by system, the newest first, and triggers as they were shown, by `id version`. */
+export type AwardsOfEach = {
+  awards: ReadonlyMap<string, readonly StoredAward[]>
+  forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>
+}
+
+/** Reads so many of a user's newest awards in each of these systems, with their triggers (P10). Parsed by `parseAwardsOfEach`. */
+export function awardsOfEachStatements(
+  db: TenantDatabase,
+  userId: string,
+  { systemIds, limit }: { systemIds: readonly string[]; limit: number },
+): D1PreparedStatement[] {
+  const values = [db.tenantId, userId, JSON.stringify(systemIds), limit]
+  return [db.statement(AWARDS_OF_EACH, ...values), db.statement(FORMS_OF_EACH, ...values)]
+}
+
+/** What `awardsOfEachStatements` have read. */
+export function parseAwardsOfEach([awards, forms]: readonly (D1Result | undefined)[]): AwardsOfEach {
+  const rows = z.array(StoredAwardRow.extend({ systemId: z.string() })).parse(awards?.results ?? [])
+  return {
+    awards: Map.groupBy(rows, ({ systemId }) => systemId),
+    forms: formsOf(forms?.results ?? []),
+  }
+}

@@ -1,0 +1,190 @@
+import * as z from 'zod'
+import { BoostRow } from '../config/configuration.repository'
+import type { TenantDatabase } from '../db/database'
+import { bytesOf, numberOf } from '../db/short-ids'
+import type { TickChange, TickUser } from '../engine/points/ticks.rules'
+import type { AwardRecord } from '../engine/state.types'
+import type { TicksRow } from '../jobs/due-work.repository'
+import { type Instant, instant } from '../lib/clock'
+import { packed } from '../lib/packed'
+import { portionOf, shortAmong, shortOnly } from './portions.repository'
+import { BOOST_LIST, json } from './users.repository'
+
+const Moment = z.number().transform(instant)
+
+const columnsOf = (columns: string) => `u.id, u.iid, u.seq, u.changed, u.tz, u.created, ${columns},
+    (SELECT ${BOOST_LIST} FROM points_boosts b
+     WHERE b.user_iid = u.iid AND b."end" >= date(?3 / 1000 - 172800, 'unixepoch') AND b.deleted IS NULL) AS boosts`
+
+const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
+const CHUNK = `
+  SELECT ${columnsOf(shortOnly(['attributes', 'points', 'touched'], '?5'))}
+  FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?4`
+const NAMED = `
+  SELECT ${columnsOf('u.attributes, u.points, u.touched')} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+const Version = z.object({ version: z.number() })
+const UserRow = z
+  .object({
+    id: z.string(),
+    iid: z.string(),
+    seq: z.number(),
+    changed: Moment,
+    tz: z.string().nullable(),
+    created: Moment,
+    attributes: json(z.record(z.string(), z.string())),
+    points: json(z.record(z.string(), z.number())),
+    touched: json(z.record(z.string(), z.number())),
+    boosts: json(z.array(BoostRow)),
+  })
+  .transform(
+    ({ tz, attributes, points, touched, ...user }): TickUser => ({
+      ...user,
+      points: new Map(Object.entries(points)),
+      touched: new Map(Object.entries(touched)),
+      profile: { tz, attributes: new Map(Object.entries(attributes)) },
+    }),
+  )
+
+/** Which users to read: the next so many in order of their ids, or those with these ids. */
+export type Asked = { after: string | null; limit: number } | { ids: readonly string[] }
+
+/**
+ * Reads users for ticks, with their own boosts that were not over two days before `from`, and the version of the tenant's configuration: of
+ * the next so many as many as there is room for. `isAll` says whether that is everybody who was asked for.
+ */
+export async function readTickUsers(
+  db: TenantDatabase,
+  asked: Asked,
+  from: Instant,
+): Promise<{ version: number; users: TickUser[]; isAll: boolean }> {
+  const named = (ids: readonly string[]) => db.statement(NAMED, db.tenantId, JSON.stringify(ids), from)
+  const short = 'ids' in asked ? 0 : shortAmong(asked.limit)
+  const [version, found] = await db.batch([
+    db.statement(VERSION, db.tenantId),
+    'ids' in asked
+      ? named(asked.ids)
+      : db.statement(CHUNK, db.tenantId, asked.after ?? '', from, asked.limit, short),
+  ])
+  const known = { version: Version.parse(version?.results[0]).version }
+  // They were read before, when there was room for them.
+  if ('ids' in asked) return { ...known, users: z.array(UserRow).parse(found?.results), isAll: true }
+  const { rows, isCut } = await portionOf(db, found?.results, { short, whole: named })
+  const isAll = !isCut && (found?.results.length ?? 0) < asked.limit
+  return { ...known, users: z.array(UserRow).parse(rows), isAll }
+}
+
+/** The row skips users who have changed since they were read, in the very batch that writes the others. */
+const ADVANCE = `
+  UPDATE due_work SET
+    progress = CASE skipped WHEN '[]' THEN ?3 ELSE json_set(?5, '$.pass.skipped', json(skipped)) END,
+    due_at = CASE skipped WHEN '[]' THEN ?4 ELSE ?6 END
+  FROM (
+    SELECT json_group_array(asked.value ->> 0) AS skipped FROM json_each(?2) asked WHERE NOT EXISTS (
+      SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0
+        AND u.iid = asked.value ->> 1 AND u.seq = asked.value ->> 2))
+  WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = ''
+  RETURNING due_at AS dueAt, progress`
+
+// What awards of one tick have in common comes once (?3), and each list is materialised, since whatever JSON is referred to is read
+// anew each time: half of the time of a tick otherwise.
+const BOOK = `
+  WITH ticks AS MATERIALIZED (
+    SELECT key, ${numberOf('points_systems', 'value ->> 0')} AS system_no, value ->> 1 AS at,
+      ${numberOf('points_triggers', 'value ->> 2')} AS trigger_no, value ->> 3 AS trigger_version
+    FROM json_each(?3)),
+  booked AS MATERIALIZED (
+    SELECT ${bytesOf('u.iid')} AS iid, u.seq, a.value AS award FROM json_each(?2) asked
+    CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0 AND u.iid = asked.value ->> 1
+      AND u.seq = asked.value ->> 2
+    CROSS JOIN json_each(asked.value, '$[3]') a)
+  INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version,
+    boosts)
+  SELECT b.iid, t.system_no, t.at, b.seq + 1, b.award ->> 1, ${bytesOf('b.award ->> 2')}, b.award ->> 3, b.award ->> 4, b.award ->> 5,
+    t.trigger_no, t.trigger_version, b.award ->> 6
+  FROM booked b CROSS JOIN ticks t ON t.key = b.award ->> 0`
+
+// Materialised, so that each user is found by the key; else SQLite walks all of the tenant's users with the whole list for each.
+const STORE = `
+  WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS iid, value ->> 2 AS seq, value ->> 3 AS points,
+    value ->> 4 AS touched FROM json_each(?2))
+  UPDATE users SET seq = users.seq + 1, changed = max(changed, ?3), points = asked.points, touched = asked.touched
+  FROM asked
+  WHERE users.tenant_id = ?1 AND users.id = asked.id AND users.iid = asked.iid AND users.seq = asked.seq`
+
+/** What awards of one tick have in common, each once; and where in that list it stands. */
+class TickList {
+  readonly #indexes = new Map<string, number>()
+  readonly #rows: unknown[] = []
+
+  indexOf({ systemId, at, triggerId, triggerVersion }: AwardRecord): number {
+    const key = `${triggerId} ${at}`
+    const known = this.#indexes.get(key)
+    if (known !== undefined) return known
+    this.#indexes.set(key, this.#rows.length)
+    return this.#rows.push([systemId, at, triggerId, triggerVersion]) - 1
+  }
+
+  get json(): string {
+    return JSON.stringify(this.#rows)
+  }
+}
+
+/** A user with some of the awards, as `BOOK` takes them; so many at a time that none is too long for a parameter. */
+function bookings({ before, awards }: TickChange, ticks: TickList): string[] {
+  const rows = awards.map((award) =>
+    JSON.stringify([
+      ticks.indexOf(award),
+      award.position,
+      award.id,
+      award.awarded,
+      award.total,
+      award.utcOffset,
+      ...(award.boosts.length === 0 ? [] : [award.boosts]),
+    ]),
+  )
+  const who = JSON.stringify([before.id, before.iid, before.seq]).slice(0, -1)
+  return packed(rows).map((list) => `${who},${list}]`)
+}
+
+/**
+ * What writes ticks' changes of users, and how the row stands: as `done` if all of them are still as they were read, else as
+ * `open`, with the ids of those who are not, and who are left alone. The first
+ * result is the row, for `parseRow`.
+ */
+export function writeTicks(
+  db: TenantDatabase,
+  changes: readonly TickChange[],
+  changed: Instant,
+  row: { done: TicksRow; open: TicksRow },
+  /** What is stored with those who are as they were read: it must be told who they were. */
+  beside: readonly D1PreparedStatement[],
+): D1PreparedStatement[] {
+  const seen = changes.map(({ before }) => [before.id, before.iid, before.seq])
+  const { done, open } = row
+  const ticks = new TickList()
+  const booked = changes.flatMap((change) => bookings(change, ticks))
+  const states = changes.map(({ before, after }) =>
+    JSON.stringify([
+      before.id,
+      before.iid,
+      before.seq,
+      Object.fromEntries(after.points),
+      Object.fromEntries(after.touched),
+    ]),
+  )
+  return [
+    db.statement(
+      ADVANCE,
+      db.tenantId,
+      JSON.stringify(seen),
+      done.progress,
+      done.dueAt,
+      open.progress,
+      open.dueAt,
+    ),
+    ...beside,
+    ...packed(booked).map((list) => db.statement(BOOK, db.tenantId, list, ticks.json)),
+    ...packed(states).map((list) => db.statement(STORE, db.tenantId, list, changed)),
+  ]
+}

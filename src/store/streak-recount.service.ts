@@ -1,0 +1,99 @@
+import type { Configuration } from '../config/configuration.types'
+import type { TenantDatabase } from '../db/database'
+import { configurationUnchanged, isConflict } from '../db/guard'
+import type { BulkChange } from '../engine/change.rules'
+import type { UserState } from '../engine/state.types'
+import { Recount } from '../engine/streaks/recount.rules'
+import { NO_NOTICES } from '../engine/streaks/streak-events.types'
+import { streakOnly } from '../engine/streaks/streak-only.rules'
+import type { StreakRun, StreakState } from '../engine/streaks/streak-state.types'
+import type { Instant } from '../lib/clock'
+import { storeChanges } from './changes.repository'
+import { announceFirst, logOf, logsOf, pausesOfSeveral } from './streaks.repository'
+
+/** A streak as the log has it, and all that ended before it. */
+type Counted = { streak: StreakState; runs: readonly StreakRun[] }
+
+/**
+ * Counts users' streaks from the log, as they are by the present settings (S9): of as many of them, in their order and at least one,
+ * as a read of a bounded length has the whole log of. Nothing is stored.
+ */
+export async function recounted(
+  db: TenantDatabase,
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+): Promise<Counted[]> {
+  const [logs, pauses] = await Promise.all([
+    logsOf(db, users),
+    pausesOfSeveral(
+      db,
+      users.map(({ iid }) => iid),
+    ),
+  ])
+  const counted: Counted[] = []
+  for (const [index, user] of users.entries()) {
+    const known = logs.complete.get(user.iid)
+    if (known === undefined && index > 0) break
+    const recount = new Recount(config, user, pauses.get(user.iid) ?? [])
+    // Whoever has more than one read takes is read page by page.
+    if (known === undefined) for await (const event of logOf(db, user)) recount.add(event)
+    else for (const event of known) recount.add(event)
+    counted.push(recount.end(now))
+  }
+  return counted
+}
+
+/** The changes that recounts of the first of these users come to, at least of one (S9). */
+export async function recountChanges(
+  db: TenantDatabase,
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+): Promise<BulkChange[]> {
+  const counted = users.length === 0 ? [] : await recounted(db, config, users, now)
+  return counted.flatMap(({ streak, runs }, index) => {
+    const user = users[index]
+    return user === undefined
+      ? []
+      : [
+          {
+            ...streakOnly(
+              config,
+              user,
+              streak,
+              { ended: runs, notices: NO_NOTICES, isExtended: streak.run !== null },
+              now,
+            ),
+            replacesRuns: true,
+          },
+        ]
+  })
+}
+
+/**
+ * Counts streaks of the first of these users from the log and stores them, after which they are of the tenant's frequency (S9). Answers
+ * what was stored; whoever has changed meanwhile, and everybody where the configuration has, is not among them: whoever asked looks
+ * again.
+ */
+export async function recountStreaks(
+  db: TenantDatabase,
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+): Promise<BulkChange[]> {
+  const changes = await recountChanges(db, config, users, now)
+  const { statements, stored } = storeChanges(db, config, changes)
+  try {
+    const [, ...results] = await db.batch([
+      configurationUnchanged(db, config.version),
+      ...statements,
+      ...announceFirst(db, changes),
+    ])
+    const done = stored(results)
+    return changes.filter(({ before }) => done.has(before.id))
+  } catch (error) {
+    if (isConflict(error)) return []
+    throw error
+  }
+}

@@ -1,0 +1,76 @@
+import * as z from 'zod'
+import { parseStanding, standingStatement } from '../access/tenants.repository'
+import { configurationAt } from '../config/configuration.repository'
+import type { Configuration } from '../config/configuration.types'
+import { configurationUnchanged, isConflict } from '../db/guard'
+import type { BulkChange } from '../engine/change.rules'
+import type { UserState } from '../engine/state.types'
+import { type DueWork, progressed, rescheduled } from '../jobs/due-work.repository'
+import type { Instant } from '../lib/clock'
+import { systemNow } from '../lib/system-clock'
+import type { TenantContext } from '../runtime/context'
+import { storeChanges } from './changes.repository'
+import { portionOf, portionStatement, shortAmong } from './portions.repository'
+import { announceFirst } from './streaks.repository'
+import { userOf } from './users.repository'
+
+/** Users of one step, at most: each may have what a tenant has a thousand of. */
+const CHUNK = 200
+
+const Progress = z.object({ after: z.string() })
+
+/** What a walk does to a chunk of users: the changes of those whom it changes, and how many of them, from the first on, it has visited. */
+type Visit = (
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+) => Promise<{ changes: BulkChange[]; visited: number }>
+
+/** What a step came to. */
+export type WalkStep = { changes: readonly BulkChange[]; config: Configuration; at: Instant }
+
+/**
+ * Does one step of a walk over all users of a tenant, in order of their ids: a chunk is changed in one guarded batch. Whoever has changed
+ * meanwhile is left alone and visited again by the next step, so `visit` must do nothing to whom it has done. `last` is stored with the
+ * end of the walk. Nothing happens where the configuration has moved.
+ */
+export async function walkStep(
+  context: TenantContext,
+  work: DueWork,
+  visit: Visit,
+  last: (config: Configuration) => readonly D1PreparedStatement[] = () => [],
+): Promise<WalkStep> {
+  const { db } = context
+  const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))
+  const [standing, found] = await db.batch([
+    standingStatement(db, db.tenantId, []),
+    portionStatement(db, { after, limit: CHUNK }),
+  ])
+  const { tenant, clock } = parseStanding(standing)
+  if (tenant === null) throw new Error('the tenant is gone')
+  const config = await configurationAt(context, tenant.configVersion)
+  const at = clock ?? systemNow()
+  const { rows, isCut } = await portionOf(db, found?.results, { short: shortAmong(CHUNK) })
+  const users = rows.map(userOf)
+  const { changes, visited } = await visit(config, users, at)
+  const { statements, stored } = storeChanges(db, config, changes)
+  try {
+    const [, ...results] = await db.batch([
+      configurationUnchanged(db, config.version),
+      ...statements,
+      ...announceFirst(db, changes),
+    ])
+    const done = stored(results)
+    const skipped = users.findIndex(
+      ({ id }) => changes.some(({ before }) => before.id === id) && !done.has(id),
+    )
+    const passed = Math.min(visited, skipped === -1 ? users.length : skipped)
+    const isEnd = passed === users.length && !isCut && (found?.results.length ?? 0) < CHUNK
+    const next = JSON.stringify({ after: users[passed - 1]?.id ?? after })
+    await db.batch(isEnd ? [rescheduled(db, work, null), ...last(config)] : [progressed(db, work, next)])
+    return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }
+  } catch (error) {
+    if (isConflict(error)) return { changes: [], config, at }
+    throw error
+  }
+}

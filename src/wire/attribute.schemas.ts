@@ -1,0 +1,71 @@
+import * as z from 'zod'
+import {
+  AttributeValue,
+  ConfigKey,
+  createAnswer,
+  deleteAnswer,
+  items,
+  Name,
+  optional,
+  Uuid,
+  UuidAnswer,
+  updateAnswer,
+} from '../http/fields'
+
+const AttributeType = z.enum(['user', 'event'])
+const WritableBy = z.enum(['admin', 'user'])
+
+/** A custom attribute to configure (seed 2.1). */
+export const CreateAttributeRequestItem = z
+  .object({
+    name: Name,
+    key: ConfigKey,
+    type: AttributeType,
+    writableBy: optional(WritableBy),
+  })
+  .meta({ id: 'CreateAttributeRequestItem' })
+
+/** A change to an attribute. Its key and type are fixed. */
+export const UpdateAttributeRequestItem = z
+  .object({
+    id: Uuid,
+    name: optional(Name),
+    writableBy: optional(WritableBy),
+  })
+  .meta({ id: 'UpdateAttributeRequestItem' })
+
+/** An attribute as the admin interface serves it. Event attributes have no `writableBy`. */
+export const AdminAttribute = z
+  .object({
+    id: UuidAnswer,
+    name: z.string(),
+    key: z.string(),
+    type: AttributeType,
+    writableBy: WritableBy.optional(),
+  })
+  .meta({ id: 'AdminAttribute' })
+
+/** An attribute filter as the application interface shows it: by key. */
+export const AttributeFilterAnswer = z.object({ key: z.string(), value: z.string() })
+
+export const CreateAttributesRequest = items(CreateAttributeRequestItem).meta({
+  id: 'CreateAttributesRequest',
+})
+export const UpdateAttributesRequest = items(UpdateAttributeRequestItem).meta({
+  id: 'UpdateAttributesRequest',
+})
+export const ListAttributesResponse = z.array(AdminAttribute).meta({ id: 'ListAttributesResponse' })
+export const CreateAttributesResponse = createAnswer('CreateAttributesResponse', AdminAttribute)
+export const UpdateAttributesResponse = updateAnswer('UpdateAttributesResponse', AdminAttribute)
+export const DeleteAttributesResponse = deleteAnswer('DeleteAttributesResponse')
+
+const FILTERS_MAX = 20
+
+/** Attribute filters to configure, all of which must match (P2); null is the same as none. */
+export const Filters = z
+  .array(z.object({ attributeId: Uuid, attributeValue: AttributeValue }))
+  .max(FILTERS_MAX)
+  .nullish()
+
+/** Attribute filters as the admin interface serves them. */
+export const FiltersAnswer = z.array(z.object({ attributeId: UuidAnswer, attributeValue: z.string() }))

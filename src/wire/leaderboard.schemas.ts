@@ -1,0 +1,151 @@
+import * as z from 'zod'
+import { cursorQuery } from '../http/cursors'
+import { DateAnswer, DateField, rule, Timestamp, UserId } from '../http/fields'
+import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries'
+import { INT32_MAX } from '../lib/decimal'
+import { AttributeFilterAnswer } from './attribute.schemas'
+
+/** By what a leaderboard ranks (L3). */
+export const RankBy = z.enum(['points', 'streak', 'metric'])
+/** In what the length of a run is counted (L2). */
+export const RunUnit = z.enum(['day', 'month', 'year'])
+/** A time of day, `HH:MM` or `HH:MM:SS` (L1). */
+export const TimeOfDay = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$/, {
+  error: 'must be a time of day written HH:MM or HH:MM:SS',
+})
+/** The statuses in which the application interface shows a leaderboard: an inactive one is hidden from it (L7). */
+const ShownStatus = z.enum(['active', 'scheduled', 'finished'])
+
+/**
+ * A leaderboard as configured (seed 2.11), and its present status (L7); the singular `breakdownAttribute` carries the first of the plural
+ * (G10).
+ */
+export const LeaderboardResponse = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    key: z.string(),
+    rankBy: RankBy,
+    breakdownAttribute: z.string().nullable(),
+    breakdownAttributes: z.array(z.string()),
+    metricKey: z.string().optional(),
+    metricName: z.string().optional(),
+    pointsSystemKey: z.string().optional(),
+    pointsSystemName: z.string().optional(),
+    description: z.string().nullable(),
+    start: DateAnswer,
+    end: DateAnswer.nullable(),
+    startTime: TimeOfDay.nullable(),
+    endTime: TimeOfDay.nullable(),
+    maxParticipants: z.int32().nullable(),
+    runUnit: RunUnit.nullable(),
+    runInterval: z.int32().nullable(),
+    status: ShownStatus,
+  })
+  .meta({ id: 'LeaderboardResponse' })
+
+export const LeaderboardsResponse = z.array(LeaderboardResponse)
+
+/** A place on a leaderboard; `value` is the score, rounded down (L3, L4). */
+export const LeaderboardRanking = z
+  .object({
+    userId: z.string(),
+    userName: z.string().nullable(),
+    rank: z.int32(),
+    value: z.int32(),
+  })
+  .meta({ id: 'LeaderboardRanking' })
+
+/** A leaderboard with a page of the rankings of one of its runs (L9). */
+export const LeaderboardResponseWithRankings = LeaderboardResponse.extend({
+  rankings: z.array(LeaderboardRanking),
+}).meta({ id: 'LeaderboardResponseWithRankings' })
+
+/** A date on which a user's rank or value became another one (L10). */
+export const LeaderboardEvent = z
+  .object({
+    date: DateAnswer,
+    timestamp: Timestamp,
+    previousRank: z.int32().nullable(),
+    rank: z.int32().nullable(),
+    previousValue: z.int32().nullable(),
+    value: z.int32().nullable(),
+  })
+  .meta({ id: 'LeaderboardEvent' })
+
+/** A leaderboard with a user's place on it; null where the user has none (L10). */
+export const UserLeaderboardResponse = LeaderboardResponse.extend({
+  rank: z.int32().nullable(),
+  value: z.int32().nullable(),
+}).meta({ id: 'UserLeaderboardResponse' })
+
+/** A user's place, and how it came about, oldest first (L10). */
+export const UserLeaderboardResponseWithHistory = UserLeaderboardResponse.extend({
+  history: z.array(LeaderboardEvent),
+}).meta({ id: 'UserLeaderboardResponseWithHistory' })
+
+/** Which leaderboards are listed. */
+export const LeaderboardsQuery = z.object({ includeFinished: booleanQuery(false) })
+
+/** The run, the group and the page of rankings (L2, L6, L9); what `limit` is without, and at most, depends on the leaderboard. */
+export const LeaderboardQuery = z
+  .object({
+    offset: integerQuery({ min: -INT32_MAX, max: INT32_MAX, fallback: 0 }),
+    limit: integerQuery({ min: 0, max: INT32_MAX, fallback: undefined }),
+    run: DateField.optional(),
+    userId: UserId.optional(),
+    userAttributes: UserAttributesQuery.optional(),
+  })
+  .refine(
+    ({ offset, userId }) => !(offset < 0) || userId !== undefined,
+    rule('offset', 'must not be negative without userId. Pass userId too, or count from rank 1'),
+  )
+
+/** A query of the wrong shape, as far as it can be read; the attributes are null if they can't (G3). */
+export const ReadableLeaderboardQuery = z.object({
+  limit: LeaderboardQuery.shape.limit.catch(undefined),
+  userAttributes: LeaderboardQuery.shape.userAttributes.nullable().catch(null),
+})
+
+/** Where a page of groups ended: how many users the last one has, and its values as JSON. */
+export const GroupCursor = z.tuple([z.int().min(0), z.string()])
+
+/** The run, and the page of its groups (L2). */
+export const LeaderboardGroupsQuery = z.object({
+  run: DateField.optional(),
+  limit: integerQuery({ min: 1, max: 100, fallback: 10 }),
+  after: cursorQuery(GroupCursor).optional(),
+})
+
+/** A group of a leaderboard with breakdown (L6). */
+export const LeaderboardGroup = z
+  .object({
+    userAttributes: z.array(AttributeFilterAnswer),
+    users: z.int32(),
+  })
+  .meta({ id: 'LeaderboardGroup' })
+
+export const LeaderboardGroupsResponse = z.array(LeaderboardGroup)
+
+/** The run, and how much of the user's history (L2, L10). */
+export const UserLeaderboardQuery = z.object({
+  run: DateField.optional(),
+  numEvents: integerQuery({ min: 0, max: 100, fallback: 10 }),
+})
+
+/** Which leaderboards are asked for a user's place, and how much of the history (L9, L10). */
+export const UserLeaderboardsQuery = z.object({
+  includeFinished: booleanQuery(false),
+  numEvents: integerQuery({ min: 0, max: 100, fallback: 10 }),
+})
+
+export const UserLeaderboardsResponse = z.array(UserLeaderboardResponseWithHistory)
+
+/** What an event did to the user's place on a leaderboard; `start` and `end` are those of the run (L2, L5, L11). */
+export const MetricEventLeaderboardResponse = LeaderboardResponse.extend({
+  rank: z.int32().nullable(),
+  previousRank: z.int32().nullable(),
+  threshold: z.int32(),
+  breakdownAttributeValue: z.string().optional(),
+  breakdownAttributeValues: z.array(AttributeFilterAnswer).optional(),
+}).meta({ id: 'MetricEventLeaderboardResponse' })

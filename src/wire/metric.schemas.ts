@@ -1,0 +1,66 @@
+import * as z from 'zod'
+import {
+  ConfigKey,
+  createAnswer,
+  DateAnswer,
+  defaulted,
+  deleteAnswer,
+  items,
+  Name,
+  optional,
+  text,
+  Uuid,
+  UuidAnswer,
+  updateAnswer,
+} from '../http/fields'
+import { UserAchievementResponse } from './achievement.schemas'
+
+const UnitType = z.enum(['number', 'currency'])
+const Units = text(255)
+
+/** A metric to configure. */
+export const CreateMetricRequestItem = z
+  .object({
+    name: Name,
+    key: ConfigKey,
+    unitType: defaulted(UnitType, 'number'),
+    units: optional(Units),
+  })
+  .meta({ id: 'CreateMetricRequestItem' })
+
+/** A change to a metric; its key is fixed. */
+export const UpdateMetricRequestItem = z
+  .object({ id: Uuid, name: optional(Name), unitType: optional(UnitType), units: optional(Units) })
+  .meta({ id: 'UpdateMetricRequestItem' })
+
+/** A metric as the admin interface serves it; without units, they are empty (G10). */
+export const CreatedMetric = z
+  .object({ id: UuidAnswer, name: z.string(), key: z.string(), unitType: UnitType, units: z.string() })
+  .meta({ id: 'CreatedMetric' })
+
+export const CreateMetricsRequest = items(CreateMetricRequestItem).meta({ id: 'CreateMetricsRequest' })
+export const UpdateMetricsRequest = items(UpdateMetricRequestItem).meta({ id: 'UpdateMetricsRequest' })
+export const ListMetricsResponse = z.array(CreatedMetric).meta({ id: 'ListMetricsResponse' })
+export const CreateMetricsResponse = createAnswer('CreateMetricsResponse', CreatedMetric)
+export const UpdateMetricsResponse = updateAnswer('UpdateMetricsResponse', CreatedMetric)
+export const DeleteMetricsResponse = deleteAnswer('DeleteMetricsResponse')
+
+/** A user's total in a metric, 0 when unused, with the achievements it can complete (A6). */
+export const MetricResponse = z
+  .object({
+    id: z.string(),
+    key: z.string(),
+    name: z.string(),
+    /** Not in the contract any more, but client libraries of before demand it. */
+    status: z.literal('active'),
+    current: z.number(),
+    achievements: z.array(UserAchievementResponse),
+  })
+  .meta({ id: 'MetricResponse' })
+
+export const MetricsResponse = z.array(MetricResponse)
+
+/** The buckets of an event summary, of a metric or of points: the change in each, and the running total at its end (P12). */
+export const EventSummaryResponse = z
+  .array(z.object({ date: DateAnswer, total: z.number(), change: z.number() }))
+  .meta({ id: 'EventSummaryResponse' })

@@ -1,0 +1,134 @@
+import * as z from 'zod'
+import { Timestamp } from '../http/fields'
+import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries'
+import { AttributeFilterAnswer } from './attribute.schemas'
+
+/** How many of the newest awards to answer (seed 4.9). */
+export const AwardsQuery = z.object({ awards: integerQuery({ min: 1, max: 100, fallback: 10 }) })
+
+/** Whether boosts that are over are listed too (P5). */
+export const BoostsQuery = z.object({ includeFinished: booleanQuery(false) })
+
+/** Which users a points summary counts: those who have all these attribute values (P11). */
+export const PointsSummaryQuery = z.object({ userAttributes: UserAttributesQuery.optional() })
+
+/** A trigger; which of the optional fields are there depends on its type (seed 2.5, G10). */
+export const PointsTrigger = z
+  .object({
+    id: z.string(),
+    type: z.enum(['metric', 'achievement', 'streak', 'time', 'user_creation']),
+    points: z.int32(),
+    status: z.enum(['active', 'inactive', 'archived']),
+    achievementId: z.string().optional(),
+    metricId: z.string().optional(),
+    metricName: z.string().optional(),
+    metricThreshold: z.int32().optional(),
+    streakLengthThreshold: z.int32().optional(),
+    achievementName: z.string().optional(),
+    timeUnit: z.enum(['hour', 'day']).optional(),
+    timeInterval: z.int32().optional(),
+    userAttributes: z.array(AttributeFilterAnswer),
+    eventAttribute: AttributeFilterAnswer.optional(),
+    eventAttributes: z.array(AttributeFilterAnswer).optional(),
+    created: Timestamp,
+    updated: Timestamp,
+  })
+  .meta({ id: 'PointsTrigger' })
+
+/** A boost with its status as of now (P5). */
+export const PointsBoost = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    status: z.enum(['active', 'scheduled', 'finished']),
+    start: z.string(),
+    end: z.string().nullable(),
+    multiplier: z.number(),
+    rounding: z.enum(['down', 'up', 'nearest']),
+  })
+  .meta({ id: 'PointsBoost' })
+
+/** An award, with its trigger and boosts as they were when it was made (P10). */
+export const PointsAward = z
+  .object({
+    id: z.string(),
+    awarded: z.int32(),
+    date: z.string(),
+    total: z.int32(),
+    trigger: PointsTrigger,
+    boosts: z.array(PointsBoost),
+  })
+  .meta({ id: 'PointsAward' })
+
+/** A level; its description is never null, but may be empty (G10). */
+export const PointsLevel = z
+  .object({
+    id: z.string(),
+    key: z.string(),
+    name: z.string(),
+    description: z.string(),
+    badgeUrl: z.string().nullable(),
+    points: z.int32(),
+  })
+  .meta({ id: 'PointsLevel' })
+
+export const PointsResponse = z.object({
+  id: z.string(),
+  key: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  badgeUrl: z.string().nullable(),
+  maxPoints: z.int32().nullable(),
+})
+
+/** A user's points in one system; `level` is null when the total reaches none (P9). */
+export const GetUserPointsResponse = PointsResponse.extend({
+  total: z.int32(),
+  level: PointsLevel.nullable(),
+  awards: z.array(PointsAward),
+}).meta({ id: 'GetUserPointsResponse' })
+
+/** What an event did to a user's points in one system; `level` is there only when it changed (P9). */
+export const MetricEventPointsResponse = PointsResponse.extend({
+  total: z.int32(),
+  level: PointsLevel.nullable().optional(),
+  added: z.int32(),
+  awards: z.array(PointsAward),
+}).meta({ id: 'MetricEventPointsResponse' })
+
+/** A points system with its active triggers in order of creation (P13). */
+export const PointsSystemResponse = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    badgeUrl: z.string().nullable(),
+    maxPoints: z.int32().nullable(),
+    triggers: z.array(PointsTrigger),
+  })
+  .meta({ id: 'PointsSystemResponse' })
+
+/** A points system in the list of all, with the key by which it is asked for (P13). */
+export const ListedPointsSystemResponse = PointsSystemResponse.extend({
+  key: z.string(),
+}).meta({ id: 'ListedPointsSystemResponse' })
+
+export const PointsSystemsResponse = z.array(ListedPointsSystemResponse)
+
+/** A user's points in all systems (P9, P10). */
+export const AllUserPointsResponse = z.array(GetUserPointsResponse)
+
+/** How many users have a total from `from` to `to`, both included (P11). */
+export const PointsRange = z
+  .object({ from: z.int32(), to: z.int32(), users: z.int32() })
+  .meta({ id: 'PointsRange' })
+
+export const PointsSummaryResponse = z.array(PointsRange).meta({ id: 'PointsSummaryResponse' })
+
+/** How many users are at each level, by points (P11). */
+export const PointsLevelSummaryResponse = z
+  .array(z.object({ level: PointsLevel, users: z.int32() }))
+  .meta({ id: 'PointsLevelSummaryResponse' })
+
+export const PointsLevelsResponse = z.array(PointsLevel)
+export const PointsBoostsResponse = z.array(PointsBoost)

@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { NOTIFICATION_TYPES, Preferences } from '../config/preferences.types'
+import { optional, readable } from '../http/fields'
+import { micros, toMicros } from '../lib/decimal'
+
+/** The largest threshold of a metric. */
+const THRESHOLD_MAX = 1_000_000_000
+/** The most metrics that streaks may count. */
+const METRICS_MAX = 100
+
+const NotificationChannel = z.enum(['email', 'push']).meta({ id: 'NotificationChannel' })
+
+const Channels = z.array(NotificationChannel).transform((channels) => [...new Set(channels)])
+
+/** Channels by type; an empty list disables a type (U7). A type that there isn't is a fault. */
+const NotificationPreferences = z
+  .strictObject(
+    {
+      achievement_completed: optional(Channels),
+      recap: optional(Channels),
+      reactivation: optional(Channels),
+      streak_reminder: optional(Channels),
+    },
+    { error: (issue) => (issue.code === 'unrecognized_keys' ? unknownTypes(issue.keys) : undefined) },
+  )
+  .transform((given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
+
+const unknownTypes = (keys: readonly string[]) =>
+  `must hold only ${NOTIFICATION_TYPES.join(', ')}, and holds ${keys.join(', ')}`
+
+/** A threshold, as millionths (E1). */
+const Threshold = z
+  .number()
+  .gt(0)
+  .max(THRESHOLD_MAX)
+  .transform((value, context) => {
+    const threshold = toMicros(value)
+    if (threshold > 0) return threshold
+    context.addIssue('must be at least 0.000001')
+    return z.NEVER
+  })
+
+const Keyed = z.object({ key: z.string() })
+
+/** The key of a metric in a list that may be of the wrong shape; undefined if it has none. */
+function keyIn(item: unknown): string | undefined {
+  const { success, data } = Keyed.safeParse(item)
+  return success ? data.key : undefined
+}
+
+/** Metrics that count for streaks, each once, with what a period needs of them. */
+export const StreakMetrics = z
+  .array(z.object({ key: z.string(), threshold: Threshold }))
+  .max(METRICS_MAX)
+  .refine((list) => new Set(list.map(keyIn)).size === list.length, {
+    error: 'must name each metric once',
+    // Also if one of them has another fault (G3).
+    when: ({ value }) => Array.isArray(value) && value.every((item) => keyIn(item) !== undefined),
+  })
+
+/** The keys of a list of metrics of the wrong shape, at their places, as far as they can be read; undefined if there is no list (G3). */
+export const ReadableMetrics = z
+  .unknown()
+  .optional()
+  .transform((given) => {
+    if (given === undefined || given === null) return undefined
+    return Array.isArray(given) && given.length <= METRICS_MAX ? given.map(keyIn) : []
+  })
+
+const StreakPreferences = z.object({
+  enabled: optional(z.boolean()),
+  /** AND and ALL are the same (U7). */
+  evaluationMode: optional(z.enum(['OR', 'AND', 'ALL'])),
+  metrics: optional(StreakMetrics),
+})
+
+/** What a user wants to change: absent fields stay (U7). */
+export const UpdateUserPreferencesRequest = z
+  .object({ notifications: optional(NotificationPreferences), streak: optional(StreakPreferences) })
+  .meta({ id: 'UpdateUserPreferencesRequest' })
+
+/** A change of the wrong shape, as far as it can be read (G3). */
+export const ReadablePreferences = readable({
+  streak: readable({
+    evaluationMode: z
+      .unknown()
+      .optional()
+      .transform((mode) => mode ?? undefined),
+    metrics: ReadableMetrics,
+  }),
+})
+
+const ChannelsAnswer = z.array(NotificationChannel).optional()
+
+/** What a user has set; a type without an entry was never set (seed 2.8). */
+export const UserPreferencesResponse = z
+  .object({
+    notifications: z.object({
+      achievement_completed: ChannelsAnswer,
+      recap: ChannelsAnswer,
+      reactivation: ChannelsAnswer,
+      streak_reminder: ChannelsAnswer,
+    }),
+    streak: z
+      .object({
+        enabled: z.boolean().optional(),
+        evaluationMode: z.enum(['OR', 'AND', 'ALL']).optional(),
+        metrics: z.array(z.object({ key: z.string(), threshold: z.number() })).optional(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'UserPreferencesResponse' })
+
+/** A change as one isolate tells it another. */
+export const PreferencesChangeMessage = z.object({
+  notifications: Preferences.shape.notifications.optional(),
+  streak: Preferences.shape.streak
+    .extend({
+      metrics: z.array(z.object({ key: z.string(), threshold: z.number().transform(micros) })).optional(),
+    })
+    .optional(),
+})

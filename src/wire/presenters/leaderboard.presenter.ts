@@ -1,0 +1,75 @@
+import type * as z from 'zod'
+import type { Configuration, Leaderboard } from '../../config/configuration.types'
+import type { Placements } from '../../engine/placement.types'
+import { dateOf, statusOf } from '../../engine/runs.rules'
+import type { Profile } from '../../engine/state.types'
+import type { Instant } from '../../lib/clock'
+import type { LeaderboardResponse, MetricEventLeaderboardResponse } from '../leaderboard.schemas'
+
+/**
+ * The fields of a leaderboard that every answer about it carries (G10). One that was active when something happened on it says so, though
+ * it has become inactive since.
+ */
+export function leaderboardFields(
+  config: Configuration,
+  board: Leaderboard,
+  at: Instant,
+): z.infer<typeof LeaderboardResponse> {
+  const { id, name, key, rankBy, description, start, end, startTime, endTime } = board
+  const metric = config.metrics.find((one) => one.id === board.metricId)
+  const system = config.systems.find((one) => one.id === board.systemId)
+  const breakdownAttributes = board.breakdown.flatMap(
+    (attributeId) => config.attributes.find((one) => one.id === attributeId)?.key ?? [],
+  )
+  const status = statusOf(board, at)
+  return {
+    id,
+    name,
+    key,
+    rankBy,
+    breakdownAttribute: breakdownAttributes[0] ?? null,
+    breakdownAttributes,
+    ...(metric && { metricKey: metric.key, metricName: metric.name }),
+    ...(system && { pointsSystemKey: system.key, pointsSystemName: system.name }),
+    description,
+    start,
+    end,
+    startTime,
+    endTime,
+    maxParticipants: board.maxParticipants,
+    runUnit: board.runUnit,
+    runInterval: board.runInterval,
+    status: status === 'inactive' ? 'active' : status,
+  }
+}
+
+/** What an event did to its user's places, by the key of each leaderboard whose score it changed (L11). */
+export function leaderboardChanges(
+  config: Configuration,
+  placements: Placements,
+  profile: Profile,
+  at: Instant,
+): Record<string, z.infer<typeof MetricEventLeaderboardResponse>> {
+  return Object.fromEntries(
+    config.leaderboards.flatMap((board) => {
+      const placement = placements.get(board.id)
+      if (placement === undefined) return []
+      const { run, rank, previousRank, threshold } = placement
+      const values = board.breakdown.flatMap((attributeId) => {
+        const attribute = config.attributes.find((one) => one.id === attributeId)
+        const value = profile.attributes.get(attributeId)
+        return attribute === undefined || value === undefined ? [] : [{ key: attribute.key, value }]
+      })
+      const answer = {
+        ...leaderboardFields(config, board, at),
+        start: dateOf(run.start),
+        end: run.end === null ? null : dateOf(run.end),
+        rank,
+        previousRank,
+        threshold,
+        ...(values[0] && { breakdownAttributeValue: values[0].value, breakdownAttributeValues: values }),
+      }
+      return [[board.key, answer]]
+    }),
+  )
+}

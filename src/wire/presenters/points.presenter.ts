@@ -1,0 +1,98 @@
+import type * as z from 'zod'
+import type { Configuration, Level, System, Trigger } from '../../config/configuration.types'
+import type { Change } from '../../engine/change.rules'
+import type { StoredAward } from '../../engine/points/award.types'
+import { levelOf } from '../../engine/points/points.rules'
+import type { AwardRecord } from '../../engine/state.types'
+import { instant, iso } from '../../lib/clock'
+import type { MetricEventPointsResponse, PointsAward, PointsLevel, PointsTrigger } from '../points.schemas'
+import { filtersAnswer } from './attributes.presenter'
+
+/** A level as the application interface shows it. */
+export function levelAnswer(level: Level): z.infer<typeof PointsLevel> {
+  const { id, key, name, description, badgeUrl, points } = level
+  return { id, key, name, description, badgeUrl, points }
+}
+
+/** The fields of a points system that every answer about it carries (G10). */
+export function systemFields({ id, key, name, description, badgeUrl, maxPoints }: System) {
+  return { id, key, name, description: description === '' ? null : description, badgeUrl, maxPoints }
+}
+
+/** A trigger as the application interface shows it, and as awards remember it (seed 2.5, G10). */
+export function triggerAnswer(config: Configuration, trigger: Trigger): z.infer<typeof PointsTrigger> {
+  const { metricId, metricThreshold, achievementId, streakLength, timeUnit, timeInterval } = trigger
+  const metric = config.metrics.find(({ id }) => id === metricId)
+  const achievement = config.achievements.find(({ id }) => id === achievementId)
+  const eventAttributes = filtersAnswer(config, trigger.eventAttributes)
+  const [eventAttribute] = eventAttributes
+  return {
+    id: trigger.id,
+    type: trigger.type,
+    points: trigger.points,
+    status: trigger.status,
+    ...(achievementId !== null && { achievementId }),
+    ...(achievement !== undefined && { achievementName: achievement.name }),
+    ...(metricId !== null && { metricId }),
+    ...(metric !== undefined && { metricName: metric.name }),
+    ...(metricThreshold !== null && { metricThreshold }),
+    ...(streakLength !== null && { streakLengthThreshold: streakLength }),
+    ...(timeUnit !== null && { timeUnit: timeUnit === 'hours' ? 'hour' : 'day' }),
+    ...(timeInterval !== null && { timeInterval }),
+    userAttributes: filtersAnswer(config, trigger.userAttributes),
+    ...(eventAttribute !== undefined && { eventAttribute, eventAttributes }),
+    created: iso(instant(trigger.created)),
+    updated: iso(instant(trigger.updated)),
+  }
+}
+
+/** What a change did to a user's points, by the key of each system that it affected (seed 2.3). */
+export function pointsChanges(
+  config: Configuration,
+  { before, after, awards }: Change,
+): Record<string, z.infer<typeof MetricEventPointsResponse>> {
+  const affected = config.systems.filter(({ id }) => awards.some(({ systemId }) => systemId === id))
+  return Object.fromEntries(
+    affected.map((system) => {
+      const was = before?.points.get(system.id) ?? 0
+      const total = after.points.get(system.id) ?? 0
+      const level = levelOf(system, total)
+      const levelBefore = levelOf(system, was)
+      return [
+        system.key,
+        {
+          ...systemFields(system),
+          total,
+          ...(level?.id !== levelBefore?.id && { level: level && levelAnswer(level) }),
+          added: total - was,
+          awards: awards
+            .filter(({ systemId }) => systemId === system.id)
+            .map((award) => awardAnswer(config, system, award)),
+        },
+      ]
+    }),
+  )
+}
+
+/** An award of the ledger, with its trigger as it was (P10); `forms` is what `triggerForms` has found. */
+export function storedAwardAnswer(
+  { id, at, awarded, total, triggerId, triggerVersion, boosts }: StoredAward,
+  forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>,
+): z.infer<typeof PointsAward> {
+  const trigger = forms.get(`${triggerId} ${triggerVersion}`)
+  if (trigger === undefined) throw new Error('an award whose trigger was never shown')
+  return { id, awarded, date: iso(at), total, trigger, boosts: [...(boosts ?? [])] }
+}
+
+function awardAnswer(config: Configuration, system: System, award: AwardRecord): z.infer<typeof PointsAward> {
+  const trigger = system.triggers.find(({ id }) => id === award.triggerId)
+  if (trigger === undefined) throw new Error('an award without its trigger')
+  return {
+    id: award.id,
+    awarded: award.awarded,
+    date: iso(award.at),
+    total: award.total,
+    trigger: triggerAnswer(config, trigger),
+    boosts: [...award.boosts],
+  }
+}

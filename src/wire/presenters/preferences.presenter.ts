@@ -1,0 +1,27 @@
+import type * as z from 'zod'
+import type { Configuration } from '../../config/configuration.types'
+import type { Preferences } from '../../config/preferences.types'
+import { fromMicros, micros } from '../../lib/decimal'
+import type { UserPreferencesResponse } from '../preferences.schemas'
+
+/** What a user has set, as served: of the streak, what only personalisation allows is left out while that is off (seed 2.8, U7). */
+export function preferencesAnswer(
+  config: Configuration,
+  { notifications, streak }: Preferences,
+): z.infer<typeof UserPreferencesResponse> {
+  const { personalisation } = config.streaks
+  const metrics = streak.metrics?.flatMap(({ metricId, threshold }) => {
+    const metric = config.metrics.find(({ id }) => id === metricId)
+    return metric === undefined ? [] : [{ key: metric.key, threshold: fromMicros(micros(threshold)) }]
+  })
+  const own = {
+    ...(streak.enabled !== undefined && { enabled: streak.enabled }),
+    ...(personalisation && streak.evaluationMode !== undefined && { evaluationMode: streak.evaluationMode }),
+    ...(personalisation && metrics !== undefined && { metrics }),
+  }
+  const told = Object.entries(notifications).map(([type, channels]) => [type, [...channels]])
+  return {
+    notifications: Object.fromEntries(told),
+    ...(Object.keys(own).length > 0 && { streak: own }),
+  }
+}

@@ -1,0 +1,101 @@
+import type * as z from 'zod'
+import type { Configuration } from '../../config/configuration.types'
+import type { UserState } from '../../engine/state.types'
+import { historyOf } from '../../engine/streaks/history.rules'
+import type { Pause, StreakRun } from '../../engine/streaks/streak-state.types'
+import { dayIn, endangered, isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { civilDateOfDay } from '../../lib/civil'
+import { type Instant, iso } from '../../lib/clock'
+import { LAST_DAY, periodEnd, periodStart } from '../../lib/periods'
+import type { BaseStreakResponse, StreakResponse } from '../streak.schemas'
+
+/** A user's streak as it is by the rules at a moment, not as stored (S3). */
+export function streakAnswer(
+  config: Configuration,
+  user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
+  at: Instant,
+): z.infer<typeof BaseStreakResponse> {
+  const terms = termsOf(config, user.preferences)
+  const today = dayIn(user.profile.tz, at)
+  const { streak } = settled(user, terms, today)
+  const { frequency, freezes } = terms
+  const isOver = !terms.isOn || streak.run === null || isStale(streak, terms)
+  const inHand = freezes !== null && {
+    freezes: streak.freezes,
+    maxFreezes: freezes.max,
+    ...(freezes.autoEarnInterval !== null && {
+      freezeAutoEarnInterval: freezes.autoEarnInterval,
+      freezeAutoEarnAmount: freezes.autoEarnAmount,
+    }),
+  }
+  if (isOver || streak.run === null) {
+    const nothing = { started: null, periodStart: null, periodEnd: null, expires: null }
+    return { length: 0, frequency, ...nothing, ...inHand }
+  }
+  const start = periodStart(today, frequency)
+  return {
+    length: streak.run.length,
+    frequency,
+    started: dateOf(streak.run.started),
+    periodStart: dateOf(start),
+    periodEnd: dateOf(periodEnd(start, frequency)),
+    expires: dateOf(periodEnd(endangered(streak, terms, today), frequency)),
+    ...inHand,
+  }
+}
+
+/** A day as a date; the last one that can be written, beyond that. */
+export const dateOf = (day: number) => civilDateOfDay(Math.min(day, LAST_DAY))
+
+/** The first day of so many periods up to the one that holds a moment: what ended before it is of no interest to `wholeStreakAnswer`. */
+export function historyBegins(
+  config: Configuration,
+  user: Pick<UserState, 'preferences'> & { profile: Pick<UserState['profile'], 'tz'> },
+  at: Instant,
+  historyPeriods: number,
+): number {
+  const today = dayIn(user.profile.tz, at)
+  const [first] = historyOf([], 0, termsOf(config, user.preferences).frequency, today, historyPeriods)
+  return first?.start ?? today
+}
+
+/**
+ * A user's streak, of the tenant's frequency, as it is by the rules at a moment, with its last so many periods and the pauses that touch them
+ * or are to come (S5, S6); `past` are the streaks that are over, `pauses` those that are not deleted.
+ */
+export function wholeStreakAnswer(
+  config: Configuration,
+  user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
+  at: Instant,
+  {
+    historyPeriods,
+    past,
+    pauses,
+  }: { historyPeriods: number; past: readonly StreakRun[]; pauses: readonly Pause[] },
+): z.infer<typeof StreakResponse> {
+  const terms = termsOf(config, user.preferences)
+  const { frequency, isOn, freezes } = terms
+  const today = dayIn(user.profile.tz, at)
+  const { streak, ended } = settled(user, terms, today)
+  const { run } = streak
+  const runs = [...past, ...ended, ...(run === null ? [] : [run])]
+  const length = isOn ? (run?.length ?? 0) : 0
+  const since = historyBegins(config, user, at, historyPeriods)
+  const extended = isOn ? (run?.extended ?? null) : null
+  return {
+    ...streakAnswer(config, { ...user, streak }, at),
+    extended: extended === null ? null : iso(extended),
+    streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
+      ({ start, end, length, mark }) => ({
+        periodStart: dateOf(start),
+        periodEnd: dateOf(end),
+        length,
+        ...(freezes !== null && { usedFreeze: mark === 'f' }),
+        usedPause: mark === 'p',
+      }),
+    ),
+    pauses: pauses
+      .filter(({ end }) => end >= since)
+      .map(({ id, start, end }) => ({ id, start: dateOf(start), end: dateOf(end) })),
+  }
+}

@@ -1,0 +1,82 @@
+import * as z from 'zod'
+import { DateAnswer, Timestamp, UserId, UuidAnswer } from '../http/fields'
+import { integerQuery } from '../http/queries'
+
+export const StreakFrequency = z.enum(['daily', 'weekly', 'monthly']).meta({ id: 'StreakFrequency' })
+
+/** A streak: the dates are null where its length is 0, and the freeze fields only there when freezes are on (S5). */
+export const BaseStreakResponse = z
+  .object({
+    length: z.int32(),
+    frequency: StreakFrequency,
+    started: DateAnswer.nullable(),
+    periodStart: DateAnswer.nullable(),
+    periodEnd: DateAnswer.nullable(),
+    expires: DateAnswer.nullable(),
+    freezes: z.int32().optional(),
+    maxFreezes: z.int32().optional(),
+    freezeAutoEarnInterval: z.int32().optional(),
+    freezeAutoEarnAmount: z.int32().optional(),
+  })
+  .meta({ id: 'BaseStreakResponse' })
+
+/** The streak in an event's answer; `extended` says whether this event extended it (S2). */
+export const MetricEventStreakResponse = BaseStreakResponse.extend({ extended: z.boolean() }).meta({
+  id: 'MetricEventStreakResponse',
+})
+
+/** A user's streak: when it was last extended, its last periods, oldest first, and its pauses (S5, S6). */
+export const StreakResponse = BaseStreakResponse.extend({
+  extended: Timestamp.nullable(),
+  streakHistory: z.array(
+    z.object({
+      periodStart: DateAnswer,
+      periodEnd: DateAnswer,
+      length: z.int32(),
+      usedFreeze: z.boolean().optional(),
+      usedPause: z.boolean(),
+    }),
+  ),
+  pauses: z.array(z.object({ id: UuidAnswer, start: DateAnswer, end: DateAnswer })),
+}).meta({ id: 'StreakResponse' })
+
+/** The streaks of several users, the longest first (S6). */
+export const BulkStreakResponse = z
+  .array(z.object({ userId: z.string(), streakLength: z.int32(), extended: z.string().nullable() }))
+  .meta({ id: 'BulkStreakResponse' })
+
+/** Periods of history that may be asked for (S6). */
+export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, max: 366, fallback: 7 }) })
+
+const MOST_USERS = 100
+
+/** The users whose streaks are asked for: repeated, and never split at commas, since ids may hold some (S6). */
+export const StreaksQuery = z.object({
+  userIds: z
+    .custom<string | string[]>((given) => given !== undefined, 'must be user ids, and is missing')
+    .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_USERS })
+    .transform((given) => [given].flat())
+    .pipe(z.array(UserId).max(MOST_USERS)),
+})
+
+/** The most users of a ranking of streaks. */
+export const MOST_RANKED = 100
+
+/** Which streaks are ranked: those that users have, or the longest that they ever had. */
+export const StreakRankingsQuery = z.object({
+  limit: integerQuery({ min: 1, max: MOST_RANKED, fallback: 10 }),
+  type: z
+    .enum(['active', 'longest'])
+    .meta({ default: 'active' })
+    .optional()
+    .transform((type) => type ?? 'active'),
+})
+
+/** The users with the longest streaks, longest first, then by user id. */
+export const StreakRankingsResponse = z
+  .array(
+    z
+      .object({ userId: z.string(), name: z.string().nullable(), streakLength: z.int32() })
+      .meta({ id: 'StreakRankingUser' }),
+  )
+  .meta({ id: 'StreakRankingsResponse' })

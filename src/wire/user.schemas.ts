@@ -1,0 +1,61 @@
+import * as z from 'zod'
+import {
+  Email,
+  NullableAttributeMap,
+  optional,
+  ReadableAttributes,
+  readable,
+  Timestamp,
+  TimeZone,
+  text,
+  UserId,
+} from '../http/fields'
+
+const DEVICE_TOKENS_MAX = 25
+const DEVICE_TOKEN_LENGTH_MAX = 2_048
+
+/**
+ * What identify and update pass of a user: absent fields stay, and null clears `tz` and `deviceTokens` (U2). Forms that were left empty send
+ * `""` for `email` and `tz`, which counts as absent (U1).
+ */
+export const UpdatedUser = z
+  .object({
+    email: optional(Email).transform((email) => email || undefined),
+    name: optional(text(255)),
+    tz: TimeZone.nullish().transform((tz) => (tz === '' ? undefined : tz)),
+    deviceTokens: z.array(text(DEVICE_TOKEN_LENGTH_MAX)).max(DEVICE_TOKENS_MAX).nullish(),
+    subscribeToEmails: optional(z.boolean()),
+    attributes: optional(NullableAttributeMap),
+  })
+  .meta({ id: 'UpdatedUser' })
+
+/** What an event or a create passes of a user, who is made if unknown (U2). */
+export const UpsertedUser = UpdatedUser.extend({ id: UserId }).meta({ id: 'UpsertedUser' })
+
+/** A user as served (seed 2.1). */
+export const User = z
+  .object({
+    id: z.string(),
+    email: z.string().nullable(),
+    name: z.string().nullable(),
+    tz: z.string().nullable(),
+    deviceTokens: z.array(z.string()).nullable().optional(),
+    subscribeToEmails: z.boolean(),
+    attributes: z.record(z.string(), z.string()),
+    control: z.boolean(),
+    created: Timestamp,
+    updated: Timestamp,
+  })
+  .meta({ id: 'User' })
+
+/** A user of the wrong shape, as far as it can be read (G3). */
+export const ReadableUser = readable({
+  id: UserId.optional().catch(undefined),
+  email: z
+    .string()
+    .optional()
+    .catch(undefined)
+    .transform((email) => email || undefined),
+  subscribeToEmails: z.boolean().optional().catch(undefined),
+  attributes: ReadableAttributes,
+})

@@ -1,0 +1,110 @@
+import { cors } from 'hono/cors'
+import { achievementAdminRoutes } from '../features/achievements/achievements.admin.routes'
+import { achievementRoutes } from '../features/achievements/achievements.routes'
+import { attributeRoutes } from '../features/attributes/attributes.routes'
+import { clockRoutes } from '../features/clock/clock.routes'
+import { inboxRoutes } from '../features/events/batch.routes'
+import { eventRoutes } from '../features/events/events.routes'
+import { keyRoutes } from '../features/keys/keys.routes'
+import { leaderboardAdminRoutes } from '../features/leaderboards/leaderboards.admin.routes'
+import { leaderboardRoutes } from '../features/leaderboards/leaderboards.routes'
+import { metricRoutes } from '../features/metrics/metrics.routes'
+import { userMetricRoutes } from '../features/metrics/user-metrics.routes'
+import { notificationRoutes } from '../features/notifications/notifications.routes'
+import { unsubscribeRoutes } from '../features/notifications/unsubscribe/unsubscribe.routes'
+import { overviewRoutes } from '../features/overview/overview.routes'
+import { pointsAdminRoutes } from '../features/points/points.admin.routes'
+import { pointsRoutes } from '../features/points/points.routes'
+import { streakAdminRoutes } from '../features/streaks/streaks.admin.routes'
+import { streakRoutes } from '../features/streaks/streaks.routes'
+import { settingsRoutes } from '../features/tenants/settings.routes'
+import { tenantRoutes } from '../features/tenants/tenants.routes'
+import { preferenceRoutes } from '../features/users/preferences.routes'
+import { userAdminRoutes } from '../features/users/users.admin.routes'
+import { userRoutes } from '../features/users/users.routes'
+import { webhookRoutes } from '../features/webhooks/webhooks.routes'
+import { wrappedRoutes } from '../features/wrapped/wrapped.routes'
+import { type App, newApp } from '../http/app'
+import { routedPath } from '../http/host'
+import { logLine } from '../http/log'
+import { Refusal, refusals } from '../lib/errors'
+import { systemNow } from '../lib/system-clock'
+import { newContext } from '../runtime/context'
+import type { Instance } from '../runtime/instance'
+import { docsRoutes } from './docs'
+import { systemRoutes } from './system'
+
+const MODULES = [
+  systemRoutes,
+  docsRoutes,
+  eventRoutes,
+  userRoutes,
+  overviewRoutes,
+  userMetricRoutes,
+  pointsRoutes,
+  achievementRoutes,
+  leaderboardRoutes,
+  wrappedRoutes,
+  preferenceRoutes,
+  streakRoutes,
+  attributeRoutes,
+  inboxRoutes,
+  metricRoutes,
+  pointsAdminRoutes,
+  achievementAdminRoutes,
+  leaderboardAdminRoutes,
+  streakAdminRoutes,
+  userAdminRoutes,
+  tenantRoutes,
+  settingsRoutes,
+  webhookRoutes,
+  notificationRoutes,
+  unsubscribeRoutes,
+  keyRoutes,
+  clockRoutes,
+]
+
+/** The Worker's HTTP side, over what one isolate remembers. Two apps share nothing but the database. */
+export function createApp(instance: Instance): App {
+  const app = newApp({ getPath: (request, options) => routedPath(request, options?.env) })
+
+  app.use(async (c, next) => {
+    const began = systemNow()
+    const { origin } = new URL(c.req.url)
+    const ctx = { ...newContext(instance, c.env, (work) => c.executionCtx.waitUntil(work)), origin }
+    c.set('ctx', ctx)
+    await next()
+    c.res.headers.set('X-Request-Id', ctx.requestId)
+    console.log(logLine(c, systemNow() - began))
+  })
+
+  // Without a list of its own, `cors` allows the headers that the preflight asks for: client libraries add some to each request (G8).
+  const openCors = cors({
+    origin: '*',
+    allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposeHeaders: ['X-Request-Id', 'Retry-After', 'Link', 'X-Laurel-Warning'],
+    maxAge: 86_400,
+  })
+  app.use('/v1/*', openCors)
+
+  for (const mountModule of MODULES) mountModule(app)
+
+  app.notFound((c) => {
+    const { message, status } = refusals.noSuchPath()
+    return c.json({ error: message }, status)
+  })
+  app.onError((error, c) => {
+    // Without a context it was the variables that are wrong.
+    const requestId = c.get('ctx')?.requestId ?? crypto.randomUUID()
+    const refusal = error instanceof Refusal ? error : refusals.internal(requestId)
+    if (refusal !== error) {
+      console.error(JSON.stringify({ level: 'error', requestId, error: describe(error) }))
+    }
+    c.header('X-Request-Id', requestId)
+    if (refusal.retryAfter !== null) c.header('Retry-After', String(refusal.retryAfter))
+    return c.json({ error: refusal.message }, refusal.status)
+  })
+  return app
+}
+
+const describe = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error))

@@ -1,0 +1,87 @@
+import { firstBatch } from '../../commands/batch/inbox.repository'
+import { configurationOf } from '../../config/configuration.service'
+import type { Configuration } from '../../config/configuration.types'
+import { listAdminKeys, listApplicationKeys } from '../../features/keys/keys.service'
+import { listDeliveries } from '../../features/webhooks/deliveries.service'
+import { addDays } from '../../lib/civil'
+import type { Instant } from '../../lib/clock'
+import { Refusal } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
+import { civilDateAt } from '../../lib/zone'
+import type { Context, Scope } from '../../runtime/context'
+import { findUser } from '../../store/find-user.service'
+import { DEMO_KINDS, type DemoKind } from '../../wire/example-kinds.types'
+import { enterDemo, hasDemo } from './demo.service'
+
+/** The id of something by its name; undefined if the demo has none. */
+type Lookups = Readonly<Record<DemoKind, (name: string) => string | undefined>>
+
+/** Stands for an id if there is no demo, or the demo has lost what was named. */
+const SAMPLE_ID = '01900000-0000-7000-8000-000000000000'
+/** A string in a document that names something in the demo, such as `"demo:metric:demo-lessons"`. */
+const NAME = /"demo:(\w+):([^"]*)"/g
+
+/**
+ * Fills the examples in an OpenAPI document, given as JSON: ids by what they name in the demo, dates by how many days they
+ * are away.
+ */
+export async function filledExamples(ctx: Context, document: string): Promise<string> {
+  const scope = hasDemo(ctx) ? await enterDemo(ctx) : null
+  const lookups = scope && (await lookupsIn(scope))
+  const now = scope?.now ?? systemNow()
+  return document.replaceAll(NAME, (_, kind, name) => JSON.stringify(filledIn(lookups, now, kind, name)))
+}
+
+function filledIn(lookups: Lookups | null, now: Instant, kind: string, name: string): string {
+  if (kind === 'day') return addDays(civilDateAt(now, 0), Number(name))
+  const known = DEMO_KINDS.find((one) => one === kind)
+  return (known && lookups?.[known](name)) ?? SAMPLE_ID
+}
+
+/** Reads the demo: as much as the examples can name. */
+async function lookupsIn(scope: Scope): Promise<Lookups> {
+  const config = await configurationOf(scope)
+  const webhook = config.webhooks.find(({ status }) => status === 'active')
+  const page = { limit: 100, skip: 0 }
+  const [batch, paused, applicationKeys, adminKeys, deliveries] = await Promise.all([
+    firstBatch(scope.db),
+    findUser(scope, 'demo-grace').catch(nobody),
+    listApplicationKeys(scope, page),
+    listAdminKeys(scope, page),
+    webhook === undefined ? [] : listDeliveries(scope, webhook.id, page),
+  ])
+  return {
+    ...configured(config),
+    batch: () => batch ?? undefined,
+    pause: () => paused?.streak.pauses[0]?.id,
+    applicationKey: (name) => applicationKeys.find(({ userId }) => userId === name)?.id,
+    adminKey: (name) => adminKeys.find((key) => key.name === name)?.id,
+    delivery: () => deliveries.at(-1)?.id,
+  }
+}
+
+/** In place of a user who was erased. */
+function nobody(error: unknown): null {
+  if (error instanceof Refusal && error.status === 404) return null
+  throw error
+}
+
+/** What is configured, by its key or by the way in which the demo tells it apart. */
+function configured(config: Configuration) {
+  const { attributes, metrics, achievements, leaderboards, webhooks, templates, systems } = config
+  const byKey = (list: readonly { id: string; key: string }[]) => (name: string) =>
+    list.find(({ key }) => key === name)?.id
+  const [xp] = systems.filter(({ key }) => key === 'demo-xp')
+  return {
+    attribute: byKey(attributes),
+    metric: byKey(metrics),
+    achievement: byKey(achievements),
+    leaderboard: byKey(leaderboards),
+    system: byKey(systems),
+    level: byKey(xp?.levels ?? []),
+    trigger: (name: string) => xp?.triggers.find(({ status }) => status === name)?.id,
+    boost: (name: string) => xp?.boosts.find((boost) => boost.name === name)?.id,
+    webhook: (name: string) => webhooks.find(({ status }) => status === name)?.id,
+    template: (name: string) => templates.find(({ channel }) => channel === name)?.id,
+  }
+}

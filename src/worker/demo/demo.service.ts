@@ -1,0 +1,123 @@
+import { enter } from '../../access/access.service'
+import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
+import { configurationOf, presentConfiguration } from '../../config/configuration.service'
+import type { Configuration } from '../../config/configuration.types'
+import { createAchievements } from '../../features/achievements/achievements.admin.service'
+import { createAttributes } from '../../features/attributes/attributes.service'
+import { acceptBatch } from '../../features/events/batch.service'
+import { createAdminKeys, createApplicationKeys } from '../../features/keys/keys.service'
+import { createLeaderboards } from '../../features/leaderboards/leaderboards.admin.service'
+import { createMetrics } from '../../features/metrics/metrics.service'
+import { createTemplates } from '../../features/notifications/templates/templates.service'
+import { createSystems } from '../../features/points/systems.service'
+import { updateStreakSettings } from '../../features/streaks/settings.service'
+import { createPauses } from '../../features/streaks/streaks.admin.service'
+import { identifyUser } from '../../features/users/users.service'
+import { sendSample } from '../../features/webhooks/deliveries.service'
+import { createWebhooks } from '../../features/webhooks/webhooks.service'
+import type { CivilDate } from '../../lib/civil'
+import { civilDateAt } from '../../lib/zone'
+import type { Context, Scope } from '../../runtime/context'
+import * as demo from './demo'
+
+/** Part of the demo's configuration: whether it is there, and what makes it. */
+type Step = {
+  isDone: (config: Configuration) => boolean
+  make: (scope: Scope, config: Configuration, today: CivilDate) => Promise<unknown>
+}
+
+/** Each step is one change of the configuration, and may refer to those before. The last one completes the demo. */
+const STEPS: readonly Step[] = [
+  {
+    isDone: ({ attributes }) => attributes.length > 0,
+    make: (scope) => createAttributes(scope, demo.attributes()),
+  },
+  { isDone: ({ metrics }) => metrics.length > 0, make: (scope) => createMetrics(scope, demo.metrics()) },
+  {
+    isDone: ({ streaks }) => streaks.metrics.length > 0 || streaks.freezes !== null,
+    make: (scope) => updateStreakSettings(scope, demo.streaks()),
+  },
+  {
+    isDone: ({ achievements }) => achievements.length > 0,
+    make: (scope, config) => createAchievements(scope, demo.achievementsFor(demo.idsOf(config))),
+  },
+  {
+    isDone: ({ systems }) => systems.length > 0,
+    make: (scope, config, today) => createSystems(scope, demo.systemsFor(demo.idsOf(config), today)),
+  },
+  {
+    isDone: ({ templates }) => templates.length > 0,
+    make: (scope) => createTemplates(scope, demo.templates()),
+  },
+  {
+    isDone: ({ leaderboards }) => leaderboards.length > 0,
+    make: async (scope, config, today) => {
+      await populate(scope, config, today)
+      await createLeaderboards(scope, demo.leaderboardsFor(demo.idsOf(config), today))
+    },
+  },
+]
+
+/** Whether this deployment shows the demo. */
+export const hasDemo = ({ variables }: Pick<Context, 'variables'>): boolean =>
+  variables.DEMO === 'on' && variables.MULTI_TENANCY === 'off'
+
+/** Enters the tenant of the demo as an admin, for work that no request has a key for. */
+export const enterDemo = (ctx: Context): Promise<Scope> =>
+  enter(ctx, 'admin', {
+    access: { kind: 'admin' },
+    prefix: null,
+    tenantId: IMPLICIT_TENANT_ID,
+    tenantName: null,
+    keyTenantId: null,
+    archived: false,
+  })
+
+/** Whether the demo is still to be loaded: nothing was ever configured but the first steps of the demo itself. */
+export function isDemoDue(ctx: Pick<Context, 'variables'>, config: Configuration): boolean {
+  const done = STEPS.map(({ isDone }) => isDone(config))
+  const first = done.indexOf(false)
+  const { attributes, metrics, achievements, systems, leaderboards } = config
+  const keyed = [...attributes, ...metrics, ...achievements, ...systems, ...leaderboards]
+  return (
+    hasDemo(ctx) &&
+    config.version <= STEPS.length &&
+    first >= 0 &&
+    done.lastIndexOf(true) < first &&
+    keyed.every(({ key }) => key.startsWith('demo-'))
+  )
+}
+
+/** Loads the demo, unless something else was configured. Continues where an earlier attempt broke off. */
+export async function loadDemo(scope: Scope): Promise<void> {
+  const config = await configurationOf(scope)
+  if (!isDemoDue(scope, config)) return
+  const today = civilDateAt(scope.now, 0)
+  let present = config
+  for (const { isDone, make } of STEPS) {
+    if (isDone(present)) continue
+    await make(at(scope, present), present, today)
+    present = await presentConfiguration(scope)
+  }
+}
+
+/** The scope as of a configuration that is newer than the one it was entered with. */
+const at = (scope: Scope, { version }: Configuration): Scope => ({
+  ...scope,
+  tenant: { ...scope.tenant, configVersion: version },
+})
+
+/** Adds what is no part of the configuration: users with events, keys, a pause, and a webhook with a delivery. */
+async function populate(scope: Scope, config: Configuration, today: CivilDate): Promise<void> {
+  for (const { id, ...profile } of demo.users()) await identifyUser(scope, id, profile)
+  await acceptBatch(scope, demo.events())
+  await createPauses(scope, demo.pausesFor(today))
+  await createApplicationKeys(scope, demo.APPLICATION_KEYS)
+  await createAdminKeys(scope, demo.ADMIN_KEYS)
+  // They lead to this machine, which only the test clock allows (W1).
+  if (scope.variables.TEST_CLOCK === 'off' || config.webhooks.length > 0) return
+  const { created } = await createWebhooks(scope, demo.webhooks())
+  const active = created.find(({ status }) => status === 'active')
+  const present = at(scope, await presentConfiguration(scope))
+  if (active !== undefined) await sendSample(present, active.id, 'leaderboard.finished')
+}

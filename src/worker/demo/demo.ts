@@ -1,0 +1,236 @@
+import * as z from 'zod'
+import type { Configuration } from '../../config/configuration.types'
+import { CreateAchievementsRequest } from '../../features/achievements/achievements.admin.schemas'
+import { BatchEventsRequest } from '../../features/events/batch.schemas'
+import { CreateLeaderboardsRequest } from '../../features/leaderboards/leaderboards.admin.schemas'
+import { CreateTemplatesRequest } from '../../features/notifications/notifications.schemas'
+import { CreatePointsSystemsRequest } from '../../features/points/points.admin.schemas'
+import { UpdateStreakSettingsRequest } from '../../features/streaks/settings.schemas'
+import { CreateStreakPausesRequest } from '../../features/streaks/streaks.admin.schemas'
+import { CreateWebhooksRequest } from '../../features/webhooks/webhooks.schemas'
+import { addDays, bucketStart, type CivilDate } from '../../lib/civil'
+import { CreateAttributesRequest } from '../../wire/attribute.schemas'
+import { CreateMetricsRequest } from '../../wire/metric.schemas'
+import { UpsertedUser } from '../../wire/user.schemas'
+
+/*
+ * The demo: a learning app. It holds at least one of everything that has an id, so that each example in the OpenAPI documents has something
+ * to name, and something unused of each kind, which the examples of DELETE name. It is parsed when it is loaded, so that no other start of
+ * the Worker pays for it.
+ */
+
+/** Nobody listens on the port for discarding, so that what is sent there harms nobody. */
+const NOWHERE = 'http://127.0.0.1:9'
+
+/** What users and events can be described by. */
+export const attributes = () =>
+  CreateAttributesRequest.parse([
+    { key: 'demo-plan', name: 'Plan', type: 'user', writableBy: 'user' },
+    { key: 'demo-device', name: 'Device', type: 'event' },
+    { key: 'demo-team', name: 'Team (unused)', type: 'user', writableBy: 'user' },
+  ])
+
+/** What counts. */
+export const metrics = () =>
+  CreateMetricsRequest.parse([
+    { key: 'demo-lessons', name: 'Lessons completed', units: 'lessons' },
+    { key: 'demo-minutes', name: 'Minutes learned', units: 'minutes' },
+    { key: 'demo-quizzes', name: 'Quizzes passed (unused)', units: 'quizzes' },
+  ])
+
+/** A day counts for a streak with a lesson or ten minutes; one freeze to begin with, and another one each week. */
+export const streaks = () =>
+  UpdateStreakSettingsRequest.parse({
+    metrics: [
+      { key: 'demo-lessons', threshold: 1 },
+      { key: 'demo-minutes', threshold: 10 },
+    ],
+    freezes: { initial: 1, max: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
+  })
+
+/** The id of something configured, by its key. */
+type IdOf = (key: string) => string
+
+/** The ids of what the demo refers to: of attributes, metrics, achievements and points systems. Throws for an unknown key. */
+export function idsOf({ attributes, metrics, achievements, systems }: Configuration): IdOf {
+  const ids = new Map(
+    [...attributes, ...metrics, ...achievements, ...systems].map(({ key, id }) => [key, id]),
+  )
+  return (key) => {
+    const id = ids.get(key)
+    if (id === undefined) throw new Error(`the demo has no ${key}`)
+    return id
+  }
+}
+
+/** One by a metric, one by the streak, and one that the product itself completes. */
+export const achievementsFor = (idOf: IdOf) =>
+  CreateAchievementsRequest.parse([
+    {
+      key: 'demo-first-lesson',
+      name: 'First lesson',
+      trigger: 'metric',
+      metricId: idOf('demo-lessons'),
+      metricValue: 1,
+      status: 'active',
+    },
+    { key: 'demo-on-fire', name: 'On fire: a week', trigger: 'streak', streakLength: 7, status: 'active' },
+    { key: 'demo-profile', name: 'Profile complete', trigger: 'api', status: 'active' },
+    {
+      key: 'demo-ten-hours',
+      name: 'Ten hours (unused)',
+      trigger: 'metric',
+      metricId: idOf('demo-minutes'),
+      metricValue: 600,
+    },
+  ])
+
+const byPlan = (idOf: IdOf) => [{ attributeId: idOf('demo-plan'), attributeValue: 'pro' }]
+
+/** XP with levels; energy, which time gives and lessons take; gems, for joining and for a complete profile. */
+export const systemsFor = (idOf: IdOf, today: CivilDate) =>
+  CreatePointsSystemsRequest.parse([
+    {
+      key: 'demo-xp',
+      name: 'XP',
+      description:
+        'Experience: 10 points for a lesson, 5 for every 10 minutes, 50 for each week of a streak.',
+      levels: [
+        { key: 'demo-novice', name: 'Novice', points: 0 },
+        { key: 'demo-apprentice', name: 'Apprentice', points: 50 },
+        { key: 'demo-scholar', name: 'Scholar', points: 200 },
+        { key: 'demo-master', name: 'Master', points: 1_000 },
+        { key: 'demo-legend', name: 'Legend (unused)', points: 1_000_000 },
+      ],
+      triggers: [
+        { type: 'metric', metricId: idOf('demo-lessons'), metricThreshold: 1, points: 10, status: 'active' },
+        { type: 'metric', metricId: idOf('demo-minutes'), metricThreshold: 10, points: 5, status: 'active' },
+        { type: 'streak', streakLength: 7, points: 50, status: 'active' },
+        { type: 'streak', streakLength: 30, points: 300, status: 'inactive' },
+      ],
+      boosts: [
+        { name: 'Pro members', start: today, multiplier: 1.5, userAttributes: byPlan(idOf) },
+        { name: 'Double XP', start: addDays(today, 7), end: addDays(today, 8), multiplier: 2 },
+      ],
+    },
+    {
+      key: 'demo-energy',
+      name: 'Energy',
+      description: 'One point an hour, up to 30; a lesson takes five.',
+      maxPoints: 30,
+      triggers: [
+        { type: 'time', timeUnit: 'hours', timeInterval: 1, points: 1, status: 'active' },
+        { type: 'metric', metricId: idOf('demo-lessons'), metricThreshold: 1, points: -5, status: 'active' },
+      ],
+    },
+    {
+      key: 'demo-gems',
+      name: 'Gems',
+      description: 'Five to begin with, and ten for a complete profile.',
+      triggers: [
+        { type: 'user_creation', points: 5, status: 'active' },
+        { type: 'achievement', achievementId: idOf('demo-profile'), points: 10, status: 'active' },
+      ],
+    },
+    { key: 'demo-coins', name: 'Coins (unused)' },
+  ])
+
+/** One that can be tried out, and is sent nothing by itself but the end of a week; one that is off. */
+export const webhooks = () =>
+  CreateWebhooksRequest.parse([
+    { url: `${NOWHERE}/demo`, events: ['leaderboard.finished'] },
+    { url: `${NOWHERE}/unused`, events: ['*'], status: 'inactive' },
+  ])
+
+/** Templates that are off: once they are active, the log shows what would be sent. */
+export const templates = () =>
+  CreateTemplatesRequest.parse([
+    {
+      type: 'streak_reminder',
+      channel: 'email',
+      subject: 'Keep your streak, {{ user.name | default: "learner" }}',
+      body: '<p>A lesson today makes it {{ streak.length | plus: 1 }} days.</p>',
+    },
+    {
+      type: 'achievement_completed',
+      channel: 'push',
+      title: 'Well done',
+      body: '{{ achievement.name }}',
+    },
+  ])
+
+/** This week's XP, which begins again each Monday; all lessons ever; the minutes of each month, among users of the same plan. */
+export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
+  CreateLeaderboardsRequest.parse([
+    {
+      key: 'demo-weekly-xp',
+      name: 'XP this week',
+      rankBy: 'points',
+      pointsSystemId: idOf('demo-xp'),
+      start: bucketStart(today, 'weekly'),
+      runUnit: 'day',
+      runInterval: 7,
+      status: 'active',
+    },
+    {
+      key: 'demo-all-time',
+      name: 'Lessons of all time',
+      rankBy: 'metric',
+      metricId: idOf('demo-lessons'),
+      status: 'active',
+    },
+    {
+      key: 'demo-minutes-by-plan',
+      name: 'Minutes this month, by plan',
+      rankBy: 'metric',
+      metricId: idOf('demo-minutes'),
+      start: bucketStart(today, 'monthly'),
+      runUnit: 'month',
+      runInterval: 1,
+      breakdownAttributes: [idOf('demo-plan')],
+      status: 'active',
+    },
+    { key: 'demo-sprint', name: 'Sprint (unused)', rankBy: 'metric', metricId: idOf('demo-lessons') },
+  ])
+
+/** Three learners; the third one is there to be erased. */
+export const users = () =>
+  z.array(UpsertedUser).parse([
+    {
+      id: 'demo-ada',
+      name: 'Ada',
+      email: 'ada@example.com',
+      tz: 'Europe/Paris',
+      attributes: { 'demo-plan': 'pro' },
+    },
+    { id: 'demo-grace', name: 'Grace', tz: 'America/New_York', attributes: { 'demo-plan': 'free' } },
+    { id: 'demo-alan', name: 'Alan', tz: 'Europe/London' },
+  ])
+
+const event = (key: string, id: string, value: number, device: string) => ({
+  key,
+  user: { id },
+  value,
+  attributes: { 'demo-device': device },
+  idempotencyKey: 'demo',
+})
+
+/** What the users have done so far: a batch of events. */
+export const events = () =>
+  BatchEventsRequest.parse([
+    event('demo-lessons', 'demo-ada', 3, 'phone'),
+    event('demo-minutes', 'demo-ada', 45, 'phone'),
+    event('demo-lessons', 'demo-grace', 2, 'laptop'),
+    event('demo-minutes', 'demo-grace', 20, 'laptop'),
+    event('demo-lessons', 'demo-alan', 1, 'phone'),
+  ])
+
+/** A pause that is still to come. */
+export const pausesFor = (today: CivilDate) =>
+  CreateStreakPausesRequest.parse({
+    pauses: [{ userId: 'demo-grace', start: addDays(today, 20), end: addDays(today, 22) }],
+  })
+
+/** Keys whose secrets nobody knows: they are there to be listed, rotated and deleted. */
+export const APPLICATION_KEYS = [{ userId: 'demo-ada' }, { userId: 'demo-grace' }]
+export const ADMIN_KEYS = [{ name: 'Demo' }, { name: 'Demo (unused)' }]

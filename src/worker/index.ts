@@ -1,0 +1,35 @@
+import { repair } from '../boards/repair.service'
+import { drainAll } from '../delivery/drain.service'
+import { wakeAll } from '../jobs/timekeeper.service'
+import { Outgoing } from '../outbox/outbox.messages'
+import { newContext } from '../runtime/context'
+import type { Bindings } from '../runtime/env'
+import { Instance } from '../runtime/instance'
+import { createApp } from './app'
+import { enterDemo, hasDemo, loadDemo } from './demo/demo.service'
+
+export { LeaderboardObject } from '../boards/object/board.object'
+export { UserLane } from '../commands/lane.object'
+export { Courier, Timekeeper } from './objects'
+
+/** What this isolate remembers; see Instance for the bounds. */
+const instance = new Instance()
+const app = createApp(instance)
+
+export default {
+  fetch: (request, env, ctx) => app.fetch(request, env, ctx),
+
+  async scheduled(_controller, env, ctx) {
+    const context = newContext(instance, env, (work) => ctx.waitUntil(work))
+    await wakeAll(context)
+    if (hasDemo(context)) await loadDemo(await enterDemo(context))
+  },
+
+  async queue(batch, env, ctx) {
+    const context = newContext(instance, env, (work) => ctx.waitUntil(work))
+    const isOutgoing = ({ body }: Message) => Outgoing.safeParse(body).success
+    const outgoing = batch.messages.filter(isOutgoing)
+    const repairs = batch.messages.filter((message) => !isOutgoing(message))
+    await Promise.all([drainAll(context, outgoing), ...repairs.map((message) => repair(context, message))])
+  },
+} satisfies ExportedHandler<Bindings>

@@ -1,0 +1,47 @@
+import { boardJob } from '../boards/board.job'
+import { batchJob } from '../commands/batch/batch.job'
+import { deliveryJob } from '../delivery/delivery.job'
+import { drain } from '../delivery/drain.service'
+import { wakeOutbox } from '../delivery/drain-debouncer.cache'
+import { pointsNotificationsJob } from '../delivery/points-notifications.job'
+import { backdateJob } from '../features/achievements/backdate.job'
+import { completionsJob } from '../features/notifications/schedule/completions.job'
+import { scheduleJob } from '../features/notifications/schedule/schedule.job'
+import { boostsJob } from '../features/points/boosts/boost-notifications.job'
+import { ticksJob } from '../features/points/ticks/ticks.job'
+import { deadlinesJob } from '../features/streaks/deadlines.job'
+import { recountJob } from '../features/streaks/recount.job'
+import { purgeJob } from '../features/tenants/purge.job'
+import { erasureJob } from '../features/users/erasure/erasure.job'
+import { spreadsJob } from '../features/wrapped/spreads.job'
+import type { Jobs } from '../jobs/job.types'
+import { hasNews } from '../outbox/outbox.repository'
+
+/**
+ * All work that falls due. The order is the priority among what is due at the same moment: points before streaks, and leaderboards last,
+ * so that a run ends with everything that belongs to it (L8).
+ */
+export const JOBS: Jobs = {
+  list: [
+    ticksJob,
+    deadlinesJob,
+    spreadsJob,
+    scheduleJob,
+    recountJob,
+    purgeJob,
+    pointsNotificationsJob,
+    completionsJob,
+    batchJob,
+    erasureJob,
+    deliveryJob,
+    boostsJob,
+    backdateJob,
+    boardJob,
+  ],
+  beforeStep: async (context, by) => {
+    await drain(context, { by, mustAll: true })
+  },
+  afterwards: async (context, now) => {
+    if (await hasNews(context.db, now)) wakeOutbox(context, context.db.tenantId)
+  },
+}

@@ -1,0 +1,14 @@
+import { CourierObject } from '../delivery/queue.object'
+import { TimekeeperObject } from '../jobs/timekeeper.object'
+import { channelTo } from './channels'
+import { JOBS } from './jobs'
+
+/** A tenant's Timekeeper, with all jobs. */
+export class Timekeeper extends TimekeeperObject {
+  protected readonly jobs = JOBS
+}
+
+/** The delivery queue of a destination, with all channels. */
+export class Courier extends CourierObject {
+  protected readonly channels = channelTo
+}

@@ -1,0 +1,36 @@
+import { IMPLICIT_TENANT_ID, parseStanding, standingStatement } from '../access/tenants.repository'
+import { configurationAt } from '../config/configuration.repository'
+import { type App, answer } from '../http/app'
+import { readAsset } from '../http/assets'
+import type { Context, Tenant } from '../runtime/context'
+import { filledExamples } from './demo/demo.examples'
+import { hasDemo, isDemoDue } from './demo/demo.service'
+
+/** The paths that need no key: health, and what the interfaces look like (G1). */
+export function systemRoutes(app: App): void {
+  app.get('/health', async (c) => {
+    const ready = await isReady(c.get('ctx'))
+    return ready
+      ? answer(c, 200, { status: 'ok' })
+      : answer(c, 503, { error: 'Starting. Ask again in a moment.' })
+  })
+  for (const name of ['application', 'admin'] as const) {
+    const path = name === 'admin' ? '/admin/v1/openapi.json' : '/v1/openapi.json'
+    app.get(path, async (c) => {
+      const asset = await readAsset(c.env, `${name}.json`)
+      const document = await filledExamples(c.get('ctx'), await asset.text())
+      return c.body(document, 200, { 'content-type': 'application/json' })
+    })
+  }
+}
+
+/** Whether the database answers and holds all that was asked for, the demo included. */
+async function isReady(ctx: Context): Promise<boolean> {
+  const [result] = await ctx.db.batch([standingStatement(ctx.db, IMPLICIT_TENANT_ID, [])])
+  const { tenant } = parseStanding(result)
+  if (tenant === null) return false
+  return !hasDemo(ctx) || !isDemoDue(ctx, await configurationOfTenant(ctx, tenant))
+}
+
+const configurationOfTenant = ({ db, instance }: Context, { id, configVersion }: Tenant) =>
+  configurationAt({ db: db.of(id), instance }, configVersion)
