@@ -1,0 +1,80 @@
+/**
+ * The rooms of `src`, from the lowest up: each imports only what is below it, types included. docs/architecture.md says what each is for.
+ */
+const ROOMS = [
+  'lib',
+  'db',
+  'runtime',
+  'access',
+  'jobs',
+  'config',
+  'http',
+  'engine',
+  'wire',
+  'outbox',
+  'store',
+  'delivery',
+  'boards',
+  'commands',
+  'features',
+  'reference',
+  'worker',
+]
+
+/** A room's files may import nothing of the rooms above it. */
+const upward = ROOMS.slice(0, -1).map((room, index) => ({
+  name: `${room}-imports-nothing-above-it`,
+  severity: 'error',
+  from: { path: `^src/${room}/` },
+  to: { path: `^src/(${ROOMS.slice(index + 1).join('|')})/` },
+}))
+
+/** Whatever decides: it is given all that it needs, so that it decides the same each time. */
+const RULES = '(\\.rules\\.ts$|^src/engine/)'
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: 'no-circles',
+      comment: 'No file imports itself through others, types included.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-other-rooms',
+      comment: 'A new folder of src gets its place in ROOMS.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/(${ROOMS.join('|')})/` },
+      to: {},
+    },
+    ...upward,
+    {
+      name: 'features-keep-their-tables',
+      comment: 'Another feature is asked through its service: nobody else writes its SQL.',
+      severity: 'error',
+      from: { path: '^src/features/([^/]+)/' },
+      to: { path: '^src/features/[^/]+/.*\\.(repository|table)\\.ts$', pathNot: '^src/features/$1/' },
+    },
+    {
+      name: 'rules-are-pure',
+      comment: 'Rules import no zod, no HTTP, no SQL, no clock and no random numbers.',
+      severity: 'error',
+      from: { path: RULES },
+      to: {
+        path: [
+          '^src/(db|runtime|access|jobs|http)/',
+          '\\.(repository|table|service|routes|schemas|object|store|cache|job)\\.ts$',
+          '^src/lib/(system-clock|new-id)\\.ts$',
+          '^node_modules/(zod|drizzle-orm|hono|uuid)/',
+        ],
+      },
+    },
+  ],
+  options: {
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+  },
+}

@@ -1,0 +1,42 @@
+import { globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+/* The order of the rooms is held by `npm run rooms`. */
+
+const root = join(import.meta.dirname, '..', '..')
+const files = globSync('src/**/*.ts', { cwd: root })
+
+const MOST_FILES = 16
+/** Rooms whose files all say by the end of their name what they are. */
+const NAMED = /^src\/(access|boards|commands|config|delivery|engine|features|jobs|outbox|store|wire)\//
+const LAYERS = [
+  ...['adapter', 'builder', 'cache', 'client', 'codec', 'job', 'messages', 'model', 'object', 'presenter'],
+  ...['repository', 'routes', 'rules', 'scheduler', 'schemas', 'service', 'state', 'store', 'table', 'types'],
+]
+
+test('no folder has more than sixteen files', () => {
+  const folders = Map.groupBy(files, (file) => dirname(file))
+  const large = [...folders].filter(([, list]) => list.length > MOST_FILES).map(([folder]) => folder)
+  expect(folders.size).toBeGreaterThan(20)
+  expect(large).toEqual([])
+})
+
+test('the end of a name says what a file is', () => {
+  const named = files.filter((file) => NAMED.test(file))
+  const unclear = named.filter((file) => !LAYERS.includes(basename(file, '.ts').split('.').at(-1) ?? ''))
+  expect(named.length).toBeGreaterThan(200)
+  expect(unclear).toEqual([])
+})
+
+test('a file that a document or a comment names exists', () => {
+  const texts = globSync(['*.md', 'docs/*.md', 'bench/*.md', 'src/**/*.ts', 'test/**/*.ts', '*.toml'], {
+    cwd: root,
+  })
+  const lost = texts.flatMap((text) =>
+    [...readFileSync(join(root, text), 'utf8').matchAll(/`(src\/[\w./-]*\w\.ts)`/g)]
+      .filter(([, path]) => path !== undefined && !files.includes(path))
+      .map(([, path]) => `${text}: ${path}`),
+  )
+  expect(lost).toEqual([])
+})
