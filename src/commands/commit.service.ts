@@ -2,14 +2,12 @@ import { parseStanding, type Standing, standingStatement } from '../access/tenan
 import { configurationAt, recentConfiguration } from '../config/configuration.repository'
 import { type Configuration, metricByKey } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
-import { isConflict, isTooBig, unmoved } from '../db/guard'
+import { isConflict, isTooBig } from '../db/guard'
 import type { UserState } from '../engine/state.types'
 import { isStale } from '../engine/streaks/streaks.rules'
 import type { Instant } from '../lib/clock'
 import { Refusal, refusals } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
-import { newsOf } from '../outbox/change-entries.builder'
-import { noticesOf } from '../outbox/pending-notifications.service'
 import type { Instance } from '../runtime/instance'
 import {
   type EventSought,
@@ -20,11 +18,11 @@ import {
   usedKeysStatement,
 } from '../store/events.repository'
 import { recountStreaks } from '../store/streak-recount.service'
-import { announceFirst } from '../store/streaks.repository'
-import { parseStored, storeUser, storeUsers, userOf, usersStatement } from '../store/users.repository'
+import { userOf, usersStatement } from '../store/users.repository'
+import { writeUsers } from '../store/writer.service'
 import { eventOf } from './attempts.service'
 import type { Job, Outcome } from './attempts.types'
-import { type Decided, decide, type Found, recordStatements } from './decide.service'
+import { type Decided, decide, type Found } from './decide.service'
 
 /** Whose commands these are, as an isolate tells it to another. */
 export type Line = { tenantId: string; userId: string }
@@ -248,47 +246,13 @@ async function store(
   isAlone: boolean,
 ): Promise<ReadonlySet<Settled>> {
   const { db } = means
-  const lasts = settled.flatMap((one) => {
-    const last = one.changes.at(-1)
-    return last === undefined ? [] : [{ one, was: one.was, now: last.after }]
-  })
-  const [first] = lasts
-  const alone = isAlone ? first : undefined
-  const { version } = config
-  const among =
-    alone === undefined
-      ? unmoved(
-          db,
-          { version, clock },
-          lasts.map(({ was, now: { iid, id } }) => ({ iid, id, was })),
-        )
-      : null
-  const changes = settled.flatMap((one) => one.changes)
-  const { statements: news, isMuch } = newsOf(db, config, changes, among)
+  const changed = settled.filter(({ changes }) => changes.length > 0)
+  const guard = { kind: isAlone ? ('alone' as const) : ('each' as const), clock }
+  const { statements, isMuch, outcome } = writeUsers(db, config, changed, guard)
   // Nothing was tried: each of them goes alone, with room enough.
   if (isMuch && settled.reduce((sum, { member }) => sum + member.jobs.length, 0) > 1) throw new TooMuch()
-  const notices = noticesOf(db, config, changes, among)
-  const hurried = lasts.filter(({ was, now }) => now.streak.due !== was?.streak.due)
-  const announcement = announceFirst(
-    db,
-    hurried.map(({ now }) => ({ after: now })),
-  )
-  const before = alone === undefined ? [] : [storeUser(db, alone.now, { version, clock, was: alone.was })]
-  const after = alone === undefined ? storeUsers(db, lasts, among) : []
-  const results = await db.batch([
-    ...before,
-    ...news,
-    ...notices,
-    ...announcement,
-    ...recordStatements(db, settled, among),
-    ...after,
-  ])
-  const isDone = (from: number, count: number) =>
-    results.slice(from, from + count).some(({ meta }) => meta.changes > 0)
-  const toNotices = before.length + news.length
-  if (isDone(before.length, news.length)) means.newsworthy()
-  if (isDone(toNotices, notices.length + announcement.length)) means.hastened()
-  if (alone !== undefined) return new Set([alone.one])
-  const stored = parseStored(results.slice(results.length - after.length))
-  return new Set(lasts.filter(({ now }) => stored.has(now.iid)).map(({ one }) => one))
+  const { stored, tells, hastens } = outcome(await db.batch(statements))
+  if (tells) means.newsworthy()
+  if (hastens) means.hastened()
+  return new Set(changed.filter(({ changes }) => stored.has(changes.at(-1)?.after.iid ?? '')))
 }

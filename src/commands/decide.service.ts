@@ -1,7 +1,5 @@
 import { isCalled } from '../access/tenants.repository'
 import type { Configuration } from '../config/configuration.types'
-import type { TenantDatabase } from '../db/database'
-import type { Unmoved } from '../db/guard'
 import type { Change } from '../engine/change.rules'
 import { type Decision, evaluate } from '../engine/evaluate.rules'
 import type { UserState } from '../engine/state.types'
@@ -10,10 +8,7 @@ import { type Refusal, refusals } from '../lib/errors'
 import { newId } from '../lib/new-id'
 import { systemNow } from '../lib/system-clock'
 import type { Tenant } from '../runtime/context'
-import { bookAwards } from '../store/awards.repository'
-import { tally, USERS } from '../store/counters.repository'
-import { logEvents, type Recorded, type UsedKey, useKeys } from '../store/events.repository'
-import { keepRuns } from '../store/streaks.repository'
+import type { Recorded, UsedKey } from '../store/events.repository'
 import { outcomeOfTry } from './attempts.service'
 import type { Job, Outcome } from './attempts.types'
 
@@ -97,26 +92,3 @@ function attempt(decideOne: () => Decision): Decision | { kind: 'failed'; error:
 }
 
 const refused = (refusal: Refusal): Outcome => ({ decision: { kind: 'refused', refusal }, config: null })
-
-/** What stores everything but the users themselves, of one user or of many: each kind of row in one statement, as far as its length allows. */
-export function recordStatements(
-  db: TenantDatabase,
-  decided: readonly Decided[],
-  among: Unmoved,
-): D1PreparedStatement[] {
-  const changes = decided.flatMap((one) => one.changes)
-  const names = changes.flatMap(({ before, after, completed }) =>
-    [...(before === null ? [USERS] : []), ...completed].map((name) => [after.iid, name] as const),
-  )
-  const newlyUsed = decided.flatMap((one) => {
-    const userIid = one.changes.at(-1)?.after.iid
-    return userIid === undefined ? [] : one.newlyUsed.map((key) => ({ ...key, userIid }))
-  })
-  return [
-    ...logEvents(db, changes, among),
-    ...bookAwards(db, changes, among),
-    ...keepRuns(db, changes, among),
-    ...tally(db, names, among),
-    ...useKeys(db, newlyUsed, among),
-  ]
-}

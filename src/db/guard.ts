@@ -69,17 +69,17 @@ export const amongUnmoved = (iid: 'value ->> 0' | 'value ->> 1'): string => `(?3
 
 /**
  * Those users who are as read, while the tenant is active, the configuration at this version and the test clock stands where it did (null where it is not
- * set): the same persons at the same `seq`, or, where `was` is null, absent. `iid` is whom the rows are about.
+ * set, `any` if it does not matter): the same persons at the same `seq`, or, where `was` is null, absent. `iid` is whom the rows are about.
  */
 export function unmoved(
   db: TenantDatabase,
-  { version, clock }: { version: number; clock: Instant | null },
+  { version, clock }: { version: number; clock: Instant | null | 'any' },
   users: readonly { iid: string; id: string; was: { iid: string; seq: number } | null }[],
 ): Unmoved {
   return JSON.stringify({
     version,
-    clock: clock ?? 0,
-    testClock: db.testClock ? 1 : 0,
+    clock: clock === 'any' ? 0 : (clock ?? 0),
+    testClock: db.testClock && clock !== 'any' ? 1 : 0,
     users: users.map(({ iid, id, was }) => [iid, id, was === null ? '' : `${was.iid}:${was.seq}`]),
   })
 }

@@ -10,13 +10,6 @@ const PUT = `
   INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
   SELECT ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 0, value ->> 4 FROM json_each(?1)
   WHERE ${amongUnmoved('value ->> 0')}`
-// Those alone whose users are still as they were read; see changes.repository.ts.
-const PUT_IF_UNCHANGED = `
-  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?2))
-  INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
-  SELECT ?1, asked.value ->> 0, asked.value ->> 1, asked.value ->> 2, asked.value ->> 3, asked.value ->> 4 FROM asked
-  CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 5 AND u.iid = asked.value ->> 3
-    AND u.seq = asked.value ->> 6`
 
 // The messages go as JSON inside of JSON, not as a text of it, in which each escape would be escaped again.
 const columns = ({ at, seq, id, userIid, messages }: Parcel) => [
@@ -41,15 +34,6 @@ export function putParcels(
     statements: lists.map((list) => db.statement(PUT, list, db.tenantId, among)),
     bytes: rows.reduce((sum, { length }) => sum + length, 0),
   }
-}
-
-/** A parcel about a user, who was read at this `seq`. */
-export type UserParcel = { parcel: Parcel; was: { id: string; seq: number } }
-
-/** The same in a batch that leaves users alone who have changed meanwhile: theirs are left out. Before the statement that stores the users. */
-export function putParcelsOf(db: TenantDatabase, parcels: readonly UserParcel[]): D1PreparedStatement[] {
-  const rows = parcels.map(({ parcel, was }) => JSON.stringify([...columns(parcel), was.id, was.seq]))
-  return packed(rows).map((list) => db.statement(PUT_IF_UNCHANGED, db.tenantId, list))
 }
 
 /** How many bytes parcels take as rows of the outbox. */

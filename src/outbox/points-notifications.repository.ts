@@ -5,7 +5,6 @@ import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
 import { bytesOf, idOf, numberOf } from '../db/short-ids'
 import type { UserState } from '../engine/state.types'
 import { type Instant, instant } from '../lib/clock'
-import { packed } from '../lib/packed'
 import { listens } from './outbox.messages'
 
 /** For how long nothing more is told of a user's points in a system, in milliseconds (W5). */
@@ -26,18 +25,9 @@ const NOTE = `
   INSERT INTO points_told (${COLUMNS})
   SELECT value ->> 0, value ->> 1, ?2, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 6
   FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')} ${onConflict}`
-const NOTE_IF_UNCHANGED = `
-  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1))
-  INSERT INTO points_told (${COLUMNS})
-  SELECT a.value ->> 0, a.value ->> 1, ?2, a.value ->> 2, a.value ->> 3, a.value ->> 4, a.value ->> 5, a.value ->> 6,
-    a.value ->> 6
-  FROM asked a CROSS JOIN users u ON u.tenant_id = ?2 AND u.id = a.value ->> 2 AND u.iid = a.value ->> 0
-    AND u.seq = a.value ->> 3
-  WHERE true ${onConflict}`
-
 /**
  * Notes that `points.changed` is to be told of changes, where somebody listens (W5): at once, or once the last one is 15 minutes old. Part of the
- * batch that stores the changes, of those among them (`amongUnmoved`); with `mayBeSkipped`, of one that leaves users alone who have changed, before they are stored.
+ * batch that stores the changes, of those among them (`amongUnmoved`).
  * Two rows written for a change after a quiet time, and none while one is due.
  */
 export function notePoints(
@@ -45,7 +35,6 @@ export function notePoints(
   config: Configuration,
   changes: readonly PointsChange[],
   among: Unmoved,
-  { mayBeSkipped }: { mayBeSkipped: boolean } = { mayBeSkipped: false },
 ): D1PreparedStatement[] {
   if (!listens(config, 'points.changed')) return []
   const noted = new Set<string>()
@@ -58,10 +47,7 @@ export function notePoints(
       return [[after.iid, systemId, after.id, ...since, after.changed]]
     }),
   )
-  if (!mayBeSkipped) return overUsers(db, NOTE, rows, among)
-  return packed(rows.map((row) => JSON.stringify(row))).map((list) =>
-    db.statement(NOTE_IF_UNCHANGED, list, db.tenantId),
-  )
+  return overUsers(db, NOTE, rows, among)
 }
 
 /** The most that is told of points at once, in one write batch. */

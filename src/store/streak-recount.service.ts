@@ -8,8 +8,8 @@ import { NO_NOTICES } from '../engine/streaks/streak-events.types'
 import { streakOnly } from '../engine/streaks/streak-only.rules'
 import type { StreakRun, StreakState } from '../engine/streaks/streak-state.types'
 import type { Instant } from '../lib/clock'
-import { storeChanges } from './changes.repository'
 import { announceFirst, logOf, logsOf, pausesOfSeveral } from './streaks.repository'
+import { writeBulk } from './writer.service'
 
 /** A streak as the log has it, and all that ended before it. */
 type Counted = { streak: StreakState; runs: readonly StreakRun[] }
@@ -83,7 +83,7 @@ export async function recountStreaks(
   now: Instant,
 ): Promise<BulkChange[]> {
   const changes = await recountChanges(db, config, users, now)
-  const { statements, stored } = storeChanges(db, config, changes)
+  const { statements, stored } = writeBulk(db, config, changes)
   try {
     const [, ...results] = await db.batch([
       configurationUnchanged(db, config.version),

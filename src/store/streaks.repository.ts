@@ -28,6 +28,23 @@ export function keepRuns(
   return overUsers(db, END, rows, among)
 }
 
+const FORGET = `
+  DELETE FROM streak_runs WHERE user_iid IN (SELECT value ->> 0 FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')})`
+
+/** Forgets all streaks of users that are over: they are counted anew (S9). */
+export function forgetRuns(
+  db: TenantDatabase,
+  iids: readonly string[],
+  among: Unmoved,
+): D1PreparedStatement[] {
+  return overUsers(
+    db,
+    FORGET,
+    iids.map((iid) => [iid]),
+    among,
+  )
+}
+
 /** A streak that is over, as its row has it. */
 export const StreakRunRow = z.object({
   first: z.number(),

@@ -1,10 +1,11 @@
 import type { Configuration } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
+import type { Unmoved } from '../db/guard'
 import type { TickChange } from '../engine/points/ticks.rules'
 import { type Instant, instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { levelParcelsOf, levelsMoved } from '../outbox/change-messages.builder'
-import { putParcelsOf } from '../outbox/outbox.repository'
+import { putParcels } from '../outbox/outbox.repository'
 import { notePoints } from '../outbox/points-notifications.repository'
 import { userOf, usersStatement } from './users.repository'
 
@@ -13,6 +14,7 @@ export async function newsOfTicks(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly TickChange[],
+  among: Unmoved,
 ): Promise<D1PreparedStatement[]> {
   if (!config.webhooks.some(({ status }) => status === 'active')) return []
   const dated = changes.map((change) => ({ ...change, after: { ...change.after, changed: lastOf(change) } }))
@@ -24,9 +26,9 @@ export async function newsOfTicks(
     if (user === undefined || user.seq !== before.seq) return []
     const { seq, changed, points } = after
     const told = { before, after: { ...user, seq, changed, points }, awards }
-    return levelParcelsOf(config, told).map((parcel) => ({ parcel, was: before }))
+    return levelParcelsOf(config, told)
   })
-  return [...putParcelsOf(db, parcels), ...notePoints(db, config, dated, null, { mayBeSkipped: true })]
+  return [...putParcels(db, parcels, among).statements, ...notePoints(db, config, dated, among)]
 }
 
 /** When the last of a user's ticks was due, but not before the user's last change. */

@@ -229,6 +229,32 @@ export function storeUsers(
   ]
 }
 
+const STORE_STREAK = `
+  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1) WHERE ${amongUnmoved('value ->> 1')})
+  UPDATE users SET seq = asked.value ->> 2, changed = asked.value ->> 3, touched = asked.value ->> 4, streak = asked.value ->> 5`
+const WHOSE = 'FROM asked WHERE users.tenant_id = ?2 AND users.id = asked.value ->> 0 RETURNING iid'
+const STORE_STREAK_AS_DUE = `${STORE_STREAK} ${WHOSE}`
+const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = asked.value ->> 6 ${WHOSE}`
+
+/** The same of nothing but streaks, of users of whom nothing else need be known. */
+export function storeStreaks(
+  db: TenantDatabase,
+  users: readonly { was: UserState; now: UserState }[],
+  among: Unmoved,
+): D1PreparedStatement[] {
+  const rows = (some: typeof users) =>
+    some.map(({ now: { id, iid, seq, changed, touched, streak } }) => {
+      const column = streakJson(streak)
+      const json = [new Json(JSON.stringify(Object.fromEntries(touched))), column && new Json(column)]
+      return [id, iid, seq, changed, ...json, streak.due]
+    })
+  const isMoved = ({ was, now }: (typeof users)[number]) => was.streak.due !== now.streak.due
+  return [
+    ...overUsers(db, STORE_STREAK_AS_DUE, rows(users.filter((user) => !isMoved(user))), among),
+    ...overUsers(db, STORE_STREAK_WITH_DUE, rows(users.filter(isMoved)), among),
+  ]
+}
+
 /** The own ids of the users whom statements of `storeUsers` have stored. */
 export function parseStored(results: readonly D1Result[]): Set<string> {
   const rows = z.array(z.object({ iid: z.string() }))

@@ -9,10 +9,10 @@ import { type DueWork, progressed, rescheduled } from '../jobs/due-work.reposito
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import type { TenantContext } from '../runtime/context'
-import { storeChanges } from './changes.repository'
 import { portionOf, portionStatement, shortAmong } from './portions.repository'
 import { announceFirst } from './streaks.repository'
 import { userOf } from './users.repository'
+import { writeBulk } from './writer.service'
 
 /** Users of one step, at most: each may have what a tenant has a thousand of. */
 const CHUNK = 200
@@ -53,7 +53,7 @@ export async function walkStep(
   const { rows, isCut } = await portionOf(db, found?.results, { short: shortAmong(CHUNK) })
   const users = rows.map(userOf)
   const { changes, visited } = await visit(config, users, at)
-  const { statements, stored } = storeChanges(db, config, changes)
+  const { statements, stored } = writeBulk(db, config, changes)
   try {
     const [, ...results] = await db.batch([
       configurationUnchanged(db, config.version),

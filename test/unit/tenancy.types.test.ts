@@ -49,7 +49,6 @@ type Modules = {
   'features/tenants/purge.repository': typeof import('../../src/features/tenants/purge.repository')
   'access/tenants.repository': typeof import('../../src/access/tenants.repository')
   'jobs/due-work.repository': typeof import('../../src/jobs/due-work.repository')
-  'store/changes.repository': typeof import('../../src/store/changes.repository')
   'config/deletions.repository': typeof import('../../src/config/deletions.repository')
   'features/notifications/unsubscribe/links.repository': typeof import('../../src/features/notifications/unsubscribe/links.repository')
   'store/user-rows.repository': typeof import('../../src/store/user-rows.repository')
@@ -125,7 +124,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers are to be woken (C2)',
     hasten: "the clock that has gone back is all tenants' (C1)",
   },
-  'store/changes.repository': null,
   'config/deletions.repository': null,
   'features/notifications/unsubscribe/links.repository': {
     linkSecretOf: 'a link says of which tenant it is',

@@ -11,13 +11,10 @@ import type { UserState } from '../../engine/state.types'
 import type { DueWork } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
 import { wait } from '../../lib/system-clock'
-import { newsOf } from '../../outbox/change-entries.builder'
-import { noticesOf } from '../../outbox/pending-notifications.service'
 import type { TenantContext } from '../../runtime/context'
-import { announceFirst } from '../../store/streaks.repository'
-import { storeUsers } from '../../store/users.repository'
+import { writeUsers } from '../../store/writer.service'
 import type { Outcome } from '../attempts.types'
-import { type Decided, decide, recordStatements } from '../decide.service'
+import { type Decided, decide } from '../decide.service'
 import { advance, EVENTS_A_STEP, inboxUnchanged } from './inbox.repository'
 import { type End, endOf, type Item, isAt, type Poison, progressOf, type UserJob } from './inbox.rules'
 import { readWaiting } from './waiting.service'
@@ -109,8 +106,13 @@ async function planned(
   const ends = new Map(items.map((item) => [item, endOf(item, outcomes.get(item))]))
   const changes = decided.flatMap((one) => one.changes)
   const awards = changes.reduce((sum, change) => sum + change.awards.length, 0)
-  const news = newsOf(db, config, changes, null)
-  if ((awards > MOST_AWARDS || news.isMuch) && items.length > 1) {
+  const written = decided.map(({ userId, changes, newlyUsed }) => ({
+    was: states.get(userId) ?? null,
+    changes,
+    newlyUsed,
+  }))
+  const writing = writeUsers(db, config, written, { kind: 'callers' })
+  if ((awards > MOST_AWARDS || writing.isMuch) && items.length > 1) {
     return planned(context, work, { take: items.length >> 1, poison, again })
   }
   const statements = [
@@ -123,11 +125,7 @@ async function planned(
       ),
     ),
     inboxUnchanged(db, rows),
-    ...storeUsers(db, lastOf(decided, states), null),
-    ...news.statements,
-    ...noticesOf(db, config, changes, null),
-    ...recordStatements(db, decided, null),
-    ...announceFirst(db, changes),
+    ...writing.statements,
     ...advance(db, progressOf(ends), { again: clock ?? again, isSet: clock !== null }),
   ]
   return { statements, ends, step: { changes, config, at } }
@@ -136,17 +134,6 @@ async function planned(
 /** When an event of a user happens under a set clock: a live one may have been faster while the clock moved, and changes never go back. */
 const notBefore = (state: UserState | null, at: Instant, clock: Instant): Instant =>
   instant(Math.min(Math.max(at, state?.changed ?? at), clock))
-
-/** The users whom something has happened to: as they were, and as they are after the last of it. */
-function lastOf(
-  decided: readonly (Decided & { userId: string })[],
-  states: ReadonlyMap<string, UserState>,
-): { was: UserState | null; now: UserState }[] {
-  return decided.flatMap(({ userId, changes }) => {
-    const last = changes.at(-1)
-    return last === undefined ? [] : [{ was: states.get(userId) ?? null, now: last.after }]
-  })
-}
 
 /** Logs the events that were left out or put aside, as JSON; nothing of a user. */
 function tell(tenant: string, ends: ReadonlyMap<Item, End>): void {

@@ -15,11 +15,11 @@ import type { Instant } from '../../lib/clock'
 import { refusals } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../runtime/context'
-import { storeChanges } from '../../store/changes.repository'
 import { streakJson } from '../../store/streak-column.codec'
 import { recountStreaks } from '../../store/streak-recount.service'
 import { announceFirst } from '../../store/streaks.repository'
 import { userOf, usersStatement } from '../../store/users.repository'
+import { writeBulk } from '../../store/writer.service'
 
 /** How often a change is tried; each failed try means that somebody else's change of these users went through. */
 const TRIES = 50
@@ -79,7 +79,7 @@ export async function changeStreaks<T>(
           users.map((user) => ({ id: user.id, was: user })),
         ),
         ...statements,
-        ...storeChanges(db, config, changes).statements,
+        ...writeBulk(db, config, changes).statements,
         ...announcement,
       ])
       if (announcement.length > 0 && results.at(-1)?.meta.changes) scope.waitUntil(arm(scope, tenant.id))

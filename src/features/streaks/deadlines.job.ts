@@ -12,9 +12,9 @@ import type { Job } from '../../jobs/job.types'
 import type { Instant } from '../../lib/clock'
 import { listens } from '../../outbox/outbox.messages'
 import type { TenantContext } from '../../runtime/context'
-import { storeChanges } from '../../store/changes.repository'
 import { recountChanges } from '../../store/streak-recount.service'
 import { dueStatement, dueUsers, nextDeadline } from '../../store/streaks.repository'
+import { writeBulk } from '../../store/writer.service'
 
 /** The most users of one step. */
 const CHUNK = 1_000
@@ -53,7 +53,7 @@ export async function judgeStreaks(
     ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, at)),
     ...(await recountChanges(db, config, stale, by)),
   ]
-  const { statements, stored } = storeChanges(db, config, changes)
+  const { statements, stored } = writeBulk(db, config, changes)
   try {
     const [, ...results] = await db.batch([
       configurationUnchanged(db, config.version),

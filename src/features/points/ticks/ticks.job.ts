@@ -19,6 +19,7 @@ import { newId } from '../../../lib/new-id'
 import type { TenantContext } from '../../../runtime/context'
 import { type Asked, readTickUsers, writeTicks } from '../../../store/grants.repository'
 import { newsOfTicks } from '../../../store/tick-entries.builder'
+import { asRead } from '../../../store/writer.service'
 import {
   type Progress,
   parseProgress,
@@ -133,7 +134,13 @@ async function write(
       progressUnchanged(db, work.progress),
       ...(changes.length === 0
         ? [storeRow(db, done)]
-        : writeTicks(db, changes, to, { done, open }, await newsOfTicks(db, config, changes))),
+        : writeTicks(
+            db,
+            changes,
+            to,
+            { done, open },
+            await newsOfTicks(db, config, changes, asRead(db, config, changes)),
+          )),
     ])
     if (changes.length === 0) return { ...done, changes }
     const row = parseRow(advanced?.results)

@@ -1,0 +1,191 @@
+import type { Configuration } from '../config/configuration.types'
+import type { TenantDatabase } from '../db/database'
+import { type Unmoved, unmoved } from '../db/guard'
+import type { BulkChange, Change } from '../engine/change.rules'
+import type { UserState } from '../engine/state.types'
+import { type Instant, instant } from '../lib/clock'
+import { newsOf } from '../outbox/change-entries.builder'
+import { streakParcelsOf } from '../outbox/change-messages.builder'
+import { putParcels } from '../outbox/outbox.repository'
+import { noticesOf } from '../outbox/pending-notifications.service'
+import { bookAwards } from './awards.repository'
+import { tally, USERS } from './counters.repository'
+import { logEvents, type UsedKey, useKeys } from './events.repository'
+import { announceFirst, forgetRuns, keepRuns } from './streaks.repository'
+import { parseStored, storeStreaks, storeUser, storeUsers } from './users.repository'
+
+/** Whatever happens to users is stored here: their rows, the log, the ledger, keys, counters, what is to be told, and the next deadline. */
+
+/** One user, and what has happened to that user, in order: the last change's `after` is what is stored of the user. */
+export type UserWrite = {
+  was: UserState | null
+  changes: readonly Change[]
+  newlyUsed: readonly UsedKey[]
+}
+
+/** What must still be as it was when the changes were decided. */
+export type WriteGuard =
+  /** One user alone: unless all of it is as read, a conflict is raised, which undoes the batch. */
+  | { kind: 'alone'; clock: Instant | null }
+  /** Users who don't depend on each other: those who are not as read are left out. */
+  | { kind: 'each'; clock: Instant | null }
+  /** The batch begins with guards of the caller's, which raise. */
+  | { kind: 'callers' }
+
+/** What stores changes, for one batch. */
+export type Writing = {
+  statements: D1PreparedStatement[]
+  /** Whether it is more than one batch should hold. */
+  isMuch: boolean
+  /** What the results of these statements say. */
+  outcome(results: readonly D1Result[]): {
+    /** The own ids of the users who were stored. */
+    stored: ReadonlySet<string>
+    /** Whether there is something to tell to the outside. */
+    tells: boolean
+    /** Whether something may fall due earlier than all else of the tenant. */
+    hastens: boolean
+  }
+}
+
+/** What stores what events and other commands have done to users: each kind of row in one statement, as far as its length allows. */
+export function writeUsers(
+  db: TenantDatabase,
+  config: Configuration,
+  users: readonly UserWrite[],
+  guard: WriteGuard,
+): Writing {
+  const lasts = users.flatMap(({ was, changes }) => {
+    const last = changes.at(-1)
+    return last === undefined ? [] : [{ was, now: last.after }]
+  })
+  const { version } = config
+  const [first] = lasts
+  const alone =
+    guard.kind === 'alone' && first !== undefined
+      ? [storeUser(db, first.now, { version, clock: guard.clock, was: first.was })]
+      : []
+  const among =
+    guard.kind === 'each'
+      ? unmoved(
+          db,
+          { version, clock: guard.clock },
+          lasts.map(({ was, now: { iid, id } }) => ({ iid, id, was })),
+        )
+      : null
+  const changes = users.flatMap((user) => user.changes)
+  const { statements: news, isMuch } = newsOf(db, config, changes, among)
+  const notices = noticesOf(db, config, changes, among)
+  const hurried = lasts.filter(({ was, now }) => now.streak.due !== was?.streak.due)
+  const announcement = announceFirst(
+    db,
+    hurried.map(({ now }) => ({ after: now })),
+  )
+  const several = alone.length === 0 ? storeUsers(db, lasts, among) : []
+  const statements = [
+    ...alone,
+    ...news,
+    ...notices,
+    ...announcement,
+    ...recordsOf(db, users, among),
+    ...several,
+  ]
+  return {
+    statements,
+    isMuch,
+    outcome: (results) => {
+      const isDone = (from: number, count: number) =>
+        results.slice(from, from + count).some(({ meta }) => meta.changes > 0)
+      const toNotices = alone.length + news.length
+      return {
+        stored:
+          first !== undefined && alone.length > 0
+            ? new Set([first.now.iid])
+            : parseStored(results.slice(statements.length - several.length, statements.length)),
+        tells: isDone(alone.length, news.length),
+        hastens: isDone(toNotices, notices.length + announcement.length),
+      }
+    },
+  }
+}
+
+/** What stores the rows of the log, the ledger, streaks that ended, counters and keys. */
+function recordsOf(db: TenantDatabase, users: readonly UserWrite[], among: Unmoved): D1PreparedStatement[] {
+  const changes = users.flatMap((user) => user.changes)
+  const names = changes.flatMap(({ before, after, completed }) =>
+    [...(before === null ? [USERS] : []), ...completed].map((name) => [after.iid, name] as const),
+  )
+  const newlyUsed = users.flatMap((user) => {
+    const userIid = user.changes.at(-1)?.after.iid
+    return userIid === undefined ? [] : user.newlyUsed.map((key) => ({ ...key, userIid }))
+  })
+  return [
+    ...logEvents(db, changes, among),
+    ...bookAwards(db, changes, among),
+    ...keepRuns(db, changes, among),
+    ...tally(db, names, among),
+    ...useKeys(db, newlyUsed, among),
+  ]
+}
+
+/** Those of the users whom changes are about who are as read, whatever the clock says; for a batch with a guard of the configuration. */
+export const asRead = (
+  db: TenantDatabase,
+  { version }: Pick<Configuration, 'version'>,
+  changes: readonly { before: { id: string; iid: string; seq: number } }[],
+): Unmoved =>
+  unmoved(
+    db,
+    { version, clock: 'any' },
+    changes.map(({ before }) => ({ iid: before.iid, id: before.id, was: before })),
+  )
+
+/**
+ * What stores changes that no event has made, of many users at once: by what falls due, by a walk over all users, or by an admin. For one batch with a
+ * guard of the configuration. Whoever has changed since is left out; `stored` tells from the results of these statements who was changed, by
+ * the caller's ids. Streaks are told to those who listen; what else such changes bring is not (A4, S9).
+ */
+export function writeBulk(
+  db: TenantDatabase,
+  config: Configuration,
+  changes: readonly BulkChange[],
+): { statements: D1PreparedStatement[]; stored: (results: readonly D1Result[]) => Set<string> } {
+  if (changes.length === 0) return { statements: [], stored: () => new Set() }
+  const among = asRead(db, config, changes)
+  const users = changes.map(({ before: was, after, onlyStreak }) => ({
+    was,
+    now: { ...after, changed: instant(Math.max(was.changed, after.changed)) },
+    onlyStreak: onlyStreak === true,
+  }))
+  const recounted = changes.flatMap(({ replacesRuns, after }) => (replacesRuns === true ? [after.iid] : []))
+  const parcels = changes.flatMap(({ after, notices }) => streakParcelsOf(config, after, notices))
+  const beside = [
+    ...putParcels(db, parcels, among).statements,
+    ...forgetRuns(db, recounted, among),
+    ...recordsOf(
+      db,
+      changes.map((change) => ({ was: change.before, changes: [change], newlyUsed: [] })),
+      among,
+    ),
+  ]
+  const stores = [
+    ...storeUsers(
+      db,
+      users.filter(({ onlyStreak }) => !onlyStreak),
+      among,
+    ),
+    ...storeStreaks(
+      db,
+      users.filter(({ onlyStreak }) => onlyStreak),
+      among,
+    ),
+  ]
+  const idOf = new Map(changes.map(({ before }) => [before.iid, before.id]))
+  return {
+    statements: [...beside, ...stores],
+    stored: (results) => {
+      const iids = parseStored(results.slice(beside.length, beside.length + stores.length))
+      return new Set([...iids].flatMap((iid) => idOf.get(iid) ?? []))
+    },
+  }
+}
