@@ -32,10 +32,9 @@ export function cursorQuery<S extends z.ZodType>(schema: S) {
   })
 }
 
-/** The header `Link` to the next page of a list: the same query from a cursor on (RFC 8288). `path` is percent-encoded. */
+/** The header `Link` to the next page of a list: the address that was asked for, with this query and a cursor (RFC 8288, G1). */
 export function nextLink(
-  { origin }: { origin: string | null },
-  path: string,
+  { origin, path }: { origin: string | null; path: string },
   query: Readonly<Record<string, string>>,
   cursor: unknown,
 ): string {

@@ -14,6 +14,8 @@ export type Context = {
   requestId: string
   /** Through which address the request came, such as `https://example.com`; null where nobody has sent one. */
   origin: string | null
+  /** The path that was asked for, percent-encoded, under whichever base (G1); empty if nobody has sent a request. */
+  path: string
   env: Bindings
   variables: Variables
   instance: Instance
@@ -41,6 +43,7 @@ export function newContext(instance: Instance, env: Bindings, waitUntil: Context
   return {
     requestId: crypto.randomUUID(),
     origin: null,
+    path: '',
     env,
     variables: settings,
     instance,

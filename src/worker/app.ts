@@ -70,8 +70,8 @@ export function createApp(instance: Instance): App {
 
   app.use(async (c, next) => {
     const began = systemNow()
-    const { origin } = new URL(c.req.url)
-    const ctx = { ...newContext(instance, c.env, (work) => c.executionCtx.waitUntil(work)), origin }
+    const { origin, pathname: path } = new URL(c.req.url)
+    const ctx = { ...newContext(instance, c.env, (work) => c.executionCtx.waitUntil(work)), origin, path }
     c.set('ctx', ctx)
     await next()
     c.res.headers.set('X-Request-Id', ctx.requestId)

@@ -15,6 +15,8 @@ const FILES = [
 ]
 
 const APPLICATION = { name: 'Application', url: '/v1/openapi.json' }
+/** Without JavaScript the page is the same on every host, and so is what this address serves (G1). */
+const APPLICATION_ANYWHERE = '/api/openapi.json'
 const ADMIN = { name: 'Admin', url: '/admin/v1/openapi.json' }
 
 /** The page reaches nothing but this server, whatever the viewer would like. It draws with styles and images of its own. */
@@ -41,7 +43,7 @@ const PAGE = `<!doctype html>
   </head>
   <body>
     <noscript>This page needs JavaScript. The documents that it shows, as JSON:
-      <a href="${APPLICATION.url}">${APPLICATION.name}</a>, <a href="${ADMIN.url}">${ADMIN.name}</a>.</noscript>
+      <a href="${APPLICATION_ANYWHERE}">${APPLICATION.name}</a>, <a href="${ADMIN.url}">${ADMIN.name}</a>.</noscript>
     <div id="reference"></div>
     <script src="${VIEWER}/swagger-ui-bundle.js"></script>
     <script src="${VIEWER}/swagger-ui-standalone-preset.js"></script>

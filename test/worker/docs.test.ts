@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { newApp, toApp } from './harness'
+import { at, newApp, toApp } from './harness'
 
 const get = (path: string, method = 'GET') => toApp(new Request(`http://laurel.test${path}`, { method }))
 
@@ -69,6 +69,14 @@ describe('the reference page', () => {
     const onAdminHost = await start('admin.laurel.test')
     expect(onAdminHost).toContain('"/admin/v1/openapi.json"')
     expect(onAdminHost).not.toContain('"/v1/openapi.json"')
+    // The page for browsers without JavaScript is the same on every host: its links lead to the documents that they name.
+    const app = newApp({ ADMIN_HOST: 'laurel.test' })
+    const links = [...(await (await get('/docs')).text()).matchAll(/<a href="([^"]+)">(\w+)</g)]
+    expect(links).toHaveLength(2)
+    for (const [, address = '', name = ''] of links) {
+      const document = await (await app(new Request(`http://laurel.test${address}`))).json()
+      expect(at(document, 'info', 'title')).toBe(`Laurel: ${name.toLowerCase()} interface`)
+    }
   })
 
   it('an asset that is missing is an error that nobody keeps', async () => {

@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DAY, dateAt, forgetTime, moveTo, NOON } from './boards'
-import { at, countedD1, newApp, newTenant, type TestTenant } from './harness'
+import { ADMIN_KEY, at, call, countedD1, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 /** The reads that say at once what others say one by one: each of their items is what the single read has. */
 
@@ -414,6 +414,25 @@ describe('GET /leaderboards/{key}/groups', () => {
         422,
         'after: must be the cursor in the Link header of the page before.',
       ])
+    }
+  })
+
+  it('[G1, L6] the Link keeps the base that was asked for, and leads to the next page on every host', async () => {
+    await grouped(['city'])
+    await score([{ city: 'Rome' }, { city: 'Oslo' }])
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    const onAdminHost = newApp({ ADMIN_HOST: 'laurel.test' })
+    for (const [send, base] of [
+      [toApp, '/v1'],
+      [toApp, '/api'],
+      [onAdminHost, '/api'],
+    ] as const) {
+      const first = await call(send, 'GET', `${base}/leaderboards/board/groups?limit=1`, { headers })
+      const address = `http://laurel.test${base}/leaderboards/board/groups?`
+      const next = linkIn(first.headers) ?? ''
+      expect(next.slice(0, address.length)).toBe(address)
+      const second = await call(send, 'GET', next.slice('http://laurel.test'.length), { headers })
+      expect([base, second.status, sizes(second.body)]).toEqual([base, 200, ['city:Rome 1']])
     }
   })
 

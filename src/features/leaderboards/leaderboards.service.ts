@@ -149,7 +149,7 @@ export async function readGroups(
   const cursor: z.input<typeof GroupCursor> | null = hasMore && last ? [last.users, last.group] : null
   return {
     groups: groups.map(({ group, users }) => ({ userAttributes: valuesOf(config, board, group), users })),
-    next: cursor && nextLink(scope, `/v1/leaderboards/${encodeURIComponent(board.key)}/groups`, same, cursor),
+    next: cursor && nextLink(scope, same, cursor),
   }
 }
 
