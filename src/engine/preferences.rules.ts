@@ -39,7 +39,13 @@ type StreakChange = NonNullable<PreferencesChange['streak']>
 
 function streakChange(config: Configuration, change: StreakChange): Partial<Preferences['streak']> {
   const { enabled, evaluationMode, metrics } = change
-  refuse(streakFaults(config, { evaluationMode, metrics: metrics?.map(({ key }) => key) }))
+  if (!config.streaks.personalisation && (evaluationMode !== undefined || metrics !== undefined)) {
+    throw new Refusal(
+      403,
+      "Streaks can't be personalised: leave out metrics and evaluationMode, or switch personalisation on in the streak settings.",
+    )
+  }
+  refuse(streakFaults(config, metrics?.map(({ key }) => key) ?? []))
   const found = metrics?.flatMap(({ key, threshold }) => {
     const metric = metricByKey(config, key)
     return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
@@ -51,26 +57,11 @@ function streakChange(config: Configuration, change: StreakChange): Partial<Pref
   }
 }
 
-/**
- * The metrics among these, by their keys, that streaks don't count; undefined keys are passed over. Throws 403 for what only personalisation
- * allows while it is off (U7).
- */
-export function streakFaults(
-  config: Configuration,
-  {
-    evaluationMode,
-    metrics,
-  }: { evaluationMode?: unknown; metrics?: readonly (string | undefined)[] | undefined },
-): Fault[] {
-  if (!config.streaks.personalisation && (evaluationMode !== undefined || metrics !== undefined)) {
-    throw new Refusal(
-      403,
-      "Streaks can't be personalised: leave out metrics and evaluationMode, or switch personalisation on in the streak settings.",
-    )
-  }
+/** The faults of metrics, given by their keys, that streaks don't count (U7). Undefined stands for a key that can't be read, and is skipped. */
+export function streakFaults(config: Configuration, metrics: readonly (string | undefined)[]): Fault[] {
   const counting = new Set(config.streaks.metrics.map(({ metricId }) => metricId))
   const isAny = !config.metrics.some(({ id }) => counting.has(id))
-  return (metrics ?? []).flatMap((key, index) => {
+  return metrics.flatMap((key, index) => {
     const metric = key === undefined ? undefined : metricByKey(config, key)
     if (key === undefined || (metric !== undefined && (isAny || counting.has(metric.id)))) return []
     const message = `${JSON.stringify(key)} is not a metric that streaks count. Take one of the streak settings' metrics`

@@ -81,13 +81,7 @@ export const UpdateUserPreferencesRequest = z
 
 /** A change of the wrong shape, as far as it can be read (G3). */
 export const ReadablePreferences = readable({
-  streak: readable({
-    evaluationMode: z
-      .unknown()
-      .optional()
-      .transform((mode) => mode ?? undefined),
-    metrics: ReadableMetrics,
-  }),
+  streak: readable({ metrics: ReadableMetrics }),
 })
 
 const ChannelsAnswer = z.array(NotificationChannel).optional()

@@ -159,7 +159,7 @@ describe('[G3] a 422 names what the shape shows and what it does not', () => {
     await refused(['POST', '/admin/v1/metrics/events', batch], faults, ['2.user', '5.user'])
   })
 
-  it('[U7] of preferences, after 403 for what is not allowed', async () => {
+  it('[U7, G2] of preferences, before 403 for what is not allowed', async () => {
     const streak = { evaluationMode: 'x', metrics: [{ key: 'pages', threshold: 0 }, 5, { key: 'none' }] }
     const body = { notifications: { recap: 'x' }, streak }
     const faults = [
@@ -167,10 +167,14 @@ describe('[G3] a 422 names what the shape shows and what it does not', () => {
       ...['streak.metrics.1: must be', 'streak.metrics.0.key: "pages"', 'streak.metrics.2.key: "none"'],
     ]
     await refused(['PATCH', '/v1/users/bob/preferences', body], faults)
-    for (const own of [streak, { metrics: 'x' }, { evaluationMode: 5 }])
-      expect((await other.app('PATCH', '/users/bob/preferences', { streak: own })).status).toBe(403)
-    const allowed = { streak: { enabled: 'x', metrics: null } }
-    expect((await other.app('PATCH', '/users/bob/preferences', allowed)).status).toBe(422)
+    const patch = (own: unknown, more = {}) =>
+      other.app('PATCH', '/users/bob/preferences', { streak: own, ...more })
+    for (const own of [streak, { metrics: 'x' }, { evaluationMode: 5 }, { enabled: 'x', metrics: null }])
+      expect((await patch(own)).status).toBe(422)
+    const rightStreak = { evaluationMode: 'OR', metrics: [{ key: 'none', threshold: 1 }] }
+    expect((await patch(rightStreak, { notifications: { recap: 'x' } })).status).toBe(422)
+    expect((await patch(rightStreak)).status).toBe(403)
+    expect(await everything()).toEqual(stored)
   })
 
   it('[S1] of streak settings', async () => {

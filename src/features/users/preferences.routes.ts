@@ -51,7 +51,7 @@ export function preferenceRoutes(app: App): void {
     ok(preferencesAnswer(await configurationOf(scope), preferences)),
   )
   const check = async (scope: Scope, { json }: Given) =>
-    streakFaults(await configurationOf(scope), ReadablePreferences.parse(json).streak)
+    streakFaults(await configurationOf(scope), ReadablePreferences.parse(json).streak.metrics ?? [])
   mount(app, usersUpdatePreferences, { ...stage, check }, async (scope, { params, body }) => {
     const sender = ownSender(scope, params.id)
     return ok(preferencesReply(await changePreferences(scope, sender, body)))
