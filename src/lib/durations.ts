@@ -14,6 +14,12 @@ export function parseDuration(text: string): Duration | null {
   }
 }
 
+/** The sign of an ISO 8601 duration that only its size keeps from being read, such as `P99999999999Y`; null if the text is no duration. */
+export function signOfOversized(text: string): number | null {
+  const small = text.replaceAll(/[.,]?\d+/g, (digits) => (/^\d/.test(digits) ? '1' : digits))
+  return parseDuration(small)?.sign ?? null
+}
+
 /**
  * The moment so much later, counted in UTC: a month ends on the same day of the next month, or on its last day. Fractions of a millisecond
  * are left out. Null if it is beyond what a moment can say.

@@ -161,6 +161,7 @@ describe('[C1] the test clock', () => {
     const now = `${Y}-03-10T12:00:00.000Z`
     const shape = 'advance: must be an ISO 8601 duration, such as P1D or PT1H30M'
     const tooFar = 'advance: must be at most 400 days ahead'
+    const tooLong = 'advance: must be at most 400 days. Move in smaller steps.'
     for (const [body, ...faults] of [
       [{ advance: '' }, shape],
       [{ advance: 'P' }, shape],
@@ -176,6 +177,12 @@ describe('[C1] the test clock', () => {
       [{ advance: 'P401D' }, tooFar],
       [{ advance: 'P400DT0.001S' }, tooFar],
       [{ advance: 'P4000000000Y' }, tooFar],
+      [{ advance: 'P99999999999Y' }, tooLong],
+      [{ advance: `PT${'9'.repeat(90)}.5S` }, tooLong],
+      [{ advance: '-P99999999999Y' }, 'advance: must not be negative'],
+      [{ advance: 'P99999999999' }, shape],
+      [{ advance: 'P99999999999.5Y' }, shape],
+      [{ advance: 'PT1.0000000001S' }, shape],
       [{ advance: 'P1D', now }, 'advance: must not be passed together with now'],
       [{ advance: 'x', now: 'x' }, shape, 'now: must be', 'advance: must not be passed together with now'],
       [{}, 'now: must be an ISO 8601 timestamp, and is missing'],

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { optional, rule, Timestamp } from '../../http/fields'
 import { isCivilDate } from '../../lib/civil'
 import { type Instant, parseIso } from '../../lib/clock'
-import { type Duration, parseDuration } from '../../lib/durations'
+import { type Duration, parseDuration, signOfOversized } from '../../lib/durations'
 
 const ISO = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
@@ -21,6 +21,9 @@ const Moment = z
 /** Longer than any duration that is of use. */
 const DURATION_LENGTH_MAX = 100
 
+/** The most days by which one call moves the clock (C1). */
+export const MOST_DAYS_AHEAD = 400
+
 /** An ISO 8601 duration that does not lead back. */
 const Advance = z
   .string()
@@ -29,11 +32,10 @@ const Advance = z
   .transform((text, context): Duration => {
     const duration = parseDuration(text)
     if (duration !== null && duration.sign >= 0) return duration
-    context.addIssue(
-      duration === null
-        ? 'must be an ISO 8601 duration, such as P1D or PT1H30M'
-        : 'must not be negative, since the clock only moves forward',
-    )
+    const sign = duration?.sign ?? signOfOversized(text)
+    if (sign === null) context.addIssue('must be an ISO 8601 duration, such as P1D or PT1H30M')
+    else if (sign < 0) context.addIssue('must not be negative, since the clock only moves forward')
+    else context.addIssue(`must be at most ${MOST_DAYS_AHEAD} days. Move in smaller steps`)
     return z.NEVER
   })
 

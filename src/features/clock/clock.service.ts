@@ -10,10 +10,9 @@ import { shortenQuiet } from '../../outbox/points-notifications.repository'
 import type { AccountScope } from '../../runtime/context'
 import { restartTriggers } from '../points/ticks/schedule.service'
 import { forgetSums } from '../summaries/day-sums.service'
-import type { ClockResponse, MoveClockRequest } from './clock.schemas'
+import { type ClockResponse, MOST_DAYS_AHEAD, type MoveClockRequest } from './clock.schemas'
 
 const DAY = 86_400_000
-const MOST_DAYS_AHEAD = 400
 
 type Clock = z.infer<typeof ClockResponse>
 
