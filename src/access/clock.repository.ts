@@ -7,12 +7,28 @@ const MOVE = `
   ON CONFLICT DO UPDATE SET now = max(now, excluded.now)
   RETURNING now`
 
+// Without a row the clock is not set, and nothing equals null.
+const MOVE_FROM = `
+  INSERT INTO test_clock (id, now) SELECT 1, ?2 WHERE ?1 IS NULL OR EXISTS (SELECT 1 FROM test_clock)
+  ON CONFLICT DO UPDATE SET now = excluded.now WHERE now = ?1
+  RETURNING now`
+
 const Row = z.object({ now: z.number().transform(instant) })
 
 /** Moves the test clock, unless it is already beyond that moment. Answers where it stands (C1). */
 export async function moveTestClock(db: AccountDatabase, to: Instant): Promise<Instant> {
   const [row] = await db.rows(db.statement(MOVE, to))
   return Row.parse(row).now
+}
+
+/** Moves the test clock if it is still at `from`; null is a clock that is not set. Answers whether it was (C1). */
+export async function moveTestClockFrom(
+  db: AccountDatabase,
+  from: Instant | null,
+  to: Instant,
+): Promise<boolean> {
+  const rows = await db.rows(db.statement(MOVE_FROM, from, to))
+  return rows.length > 0
 }
 
 /** Where the test clock stands; null where it is not set, or may not be (C1). */

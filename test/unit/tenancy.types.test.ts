@@ -74,6 +74,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/attributes/attributes.repository': null,
   'access/clock.repository': {
     moveTestClock: ONE_CLOCK,
+    moveTestClockFrom: ONE_CLOCK,
     readTestClock: ONE_CLOCK,
     removeTestClock: ONE_CLOCK,
   },

@@ -33,6 +33,30 @@ const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, f
 /** The year whose March is the next to come, so that every moment below is ahead. */
 const Y = new Date().getUTCFullYear() + (new Date().getUTCMonth() < 2 ? 0 : 1)
 
+const iso = (ms: number) => new Date(ms).toISOString()
+
+/** D1, where something else happens after each batch, told the batch's first statement. */
+function interposed(after: (sql: string) => Promise<void>): D1Database {
+  const texts = new WeakMap<object, string>()
+  return new Proxy(env.DB, {
+    get(target, name) {
+      if (name === 'prepare')
+        return (sql: string) => ({
+          bind: (...values: unknown[]) => {
+            const statement = target.prepare(sql).bind(...values)
+            texts.set(statement, sql)
+            return statement
+          },
+        })
+      return async (statements: D1PreparedStatement[]) => {
+        const results = await target.batch(statements)
+        await after((statements[0] && texts.get(statements[0])) ?? '')
+        return results
+      }
+    },
+  })
+}
+
 async function setup() {
   const tenant = await newTenant()
   const words = await tenant.metric('words')
@@ -97,7 +121,6 @@ describe('[C1] the test clock', () => {
     const tenant = await newTenant()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const start = Date.UTC(Y, 2, 10, 12)
-    const iso = (ms: number) => new Date(ms).toISOString()
     for (const now of [
       iso(start - 1),
       iso(start + 400 * 86_400_000 + 1),
@@ -144,6 +167,50 @@ describe('[C1] the test clock', () => {
       const { status, body } = await clock(tenant, 'PUT', { advance })
       expect([advance, status, at(body, 'now')]).toEqual([advance, 200, now])
     }
+  })
+
+  it('[C1] each of several parallel calls moves the clock by its own duration, the first from real time', async () => {
+    const tenant = await newTenant()
+    const parallel = async (...bodies: object[]) => {
+      const answers = await Promise.all(bodies.map((body) => clock(tenant, 'PUT', body)))
+      expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200))
+      return answers.map(({ body }) => Date.parse(String(at(body, 'now')))).sort((a, b) => a - b)
+    }
+    const day = 86_400_000
+    const before = Date.now()
+    const [first = 0, ...others] = await parallel(...Array(3).fill({ advance: 'P1D' }))
+    expectBetween(before + day, first, Date.now() + day)
+    expect(others).toEqual([first + day, first + 2 * day])
+
+    await parallel({ advance: 'P2D' }, { advance: 'PT1H' }, { advance: 'PT0S' }, { advance: 'P5D' })
+    const end = iso(first + 9 * day + 3_600_000)
+    expect((await clock(tenant, 'GET')).body).toEqual({ now: end })
+  })
+
+  it('[C1] a move by a duration goes on from a clock that was moved or taken away meanwhile', async () => {
+    const tenant = await newTenant()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    // Each read of the clock is followed by what another call does, as often as is said.
+    const meanwhile = (statement: string, times: number) => {
+      let left = times
+      const DB = interposed(async (sql) => {
+        if (!sql.startsWith('SELECT now FROM test_clock') || left === 0) return
+        left -= 1
+        await env.DB.prepare(statement).run()
+      })
+      return tenant.through(newApp({ DB }))
+    }
+    const moved = meanwhile('UPDATE test_clock SET now = now + 60000', 5)
+    const { body } = await clock(moved, 'PUT', { advance: 'P1D' })
+    expect(body).toEqual({ now: `${Y}-03-11T12:05:00.000Z` })
+
+    const before = Date.now()
+    const removed = await clock(meanwhile('DELETE FROM test_clock', 1), 'PUT', { advance: 'P1D' })
+    expectBetween(before + 86_400_000, Date.parse(String(at(removed.body, 'now'))), Date.now() + 86_400_000)
+
+    const busy = meanwhile('UPDATE test_clock SET now = now + 1', Number.POSITIVE_INFINITY)
+    const refused = await clock(busy, 'PUT', { advance: 'P1D' })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
   })
 
   it('[C1] without a clock set, a duration counts from real time', async () => {

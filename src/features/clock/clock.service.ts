@@ -1,10 +1,15 @@
 import type * as z from 'zod'
-import { moveTestClock, removeTestClock } from '../../access/clock.repository'
+import {
+  moveTestClock,
+  moveTestClockFrom,
+  readTestClock,
+  removeTestClock,
+} from '../../access/clock.repository'
 import { hasten } from '../../jobs/due-work.repository'
 import { catchUpAll, wakeAll } from '../../jobs/timekeeper.service'
 import { type Instant, iso } from '../../lib/clock'
-import { later } from '../../lib/durations'
-import { refusals } from '../../lib/errors'
+import { type Duration, later } from '../../lib/durations'
+import { Refusal, refusals } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import { shortenQuiet } from '../../outbox/points-notifications.repository'
 import type { AccountScope } from '../../runtime/context'
@@ -13,6 +18,8 @@ import { forgetSums } from '../summaries/day-sums.service'
 import { type ClockResponse, MOST_DAYS_AHEAD, type MoveClockRequest } from './clock.schemas'
 
 const DAY = 86_400_000
+/** How often a move by a duration is tried. Of parallel moves, each round lets at least one through. */
+const MOST_ATTEMPTS = 100
 
 type Clock = z.infer<typeof ClockResponse>
 
@@ -28,25 +35,39 @@ export function readClock({ now }: AccountScope): Clock {
 
 /**
  * Moves the test clock forward, to a moment or by a duration, and answers when everything is done that falls due on the way (C1). Throws 422
- * if the move is backward, also as seen after a parallel one, or too far.
+ * if the move is backward, also as seen after a parallel one, or too far, and 429 if too many others move the clock meanwhile.
  */
 export async function moveClock(
   scope: AccountScope,
   { now: moment, advance }: z.output<typeof MoveClockRequest>,
 ): Promise<Clock> {
-  const { db, now } = scope
-  const field = advance === undefined ? 'now' : 'advance'
-  const to = advance === undefined ? (moment ?? now) : later(now, advance)
-  if (to === null || to - now > MOST_DAYS_AHEAD * DAY) {
-    throw refusals.unprocessable(
-      `${field}: must be at most ${MOST_DAYS_AHEAD} days ahead of the present ${iso(now)}. Move in smaller steps.`,
-    )
-  }
-  if (to < now) throw backward(field, now)
-  const present = await moveTestClock(db, to)
-  if (present > to) throw backward(field, present)
-  await catchUpAll(scope, now, to)
+  const { from, to } =
+    advance === undefined ? await moveTo(scope, moment ?? scope.now) : await moveBy(scope, advance)
+  await catchUpAll(scope, from, to)
   return { now: iso(to) }
+}
+
+/** From where to where the clock was moved. */
+type Move = { from: Instant; to: Instant }
+
+async function moveTo({ db, now }: AccountScope, to: Instant): Promise<Move> {
+  if (isTooFar(now, to)) throw tooFar('now', now)
+  if (to < now) throw backward(now)
+  const present = await moveTestClock(db, to)
+  if (present > to) throw backward(present)
+  return { from: now, to }
+}
+
+/** Each parallel move counts from where the one before it led, so that none is lost. */
+async function moveBy({ db }: AccountScope, duration: Duration): Promise<Move> {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    const present = await readTestClock(db)
+    const from = present ?? systemNow()
+    const to = later(from, duration)
+    if (to === null || isTooFar(from, to)) throw tooFar('advance', from)
+    if (await moveTestClockFrom(db, present, to)) return { from, to }
+  }
+  throw new Refusal(429, 'Too many others move the clock at the same time. Try again in a second.', 1)
 }
 
 /** Returns to real time, in which time triggers begin anew (C1, P4). */
@@ -64,7 +85,14 @@ export async function resetClock(scope: AccountScope): Promise<Clock> {
   return { now: iso(systemNow()) }
 }
 
-const backward = (field: string, present: Instant) =>
+const isTooFar = (now: Instant, to: Instant) => to - now > MOST_DAYS_AHEAD * DAY
+
+const tooFar = (field: string, now: Instant) =>
   refusals.unprocessable(
-    `${field}: must not be before the present, ${iso(present)}. The clock only moves forward; DELETE returns to real time.`,
+    `${field}: must be at most ${MOST_DAYS_AHEAD} days ahead of the present ${iso(now)}. Move in smaller steps.`,
+  )
+
+const backward = (present: Instant) =>
+  refusals.unprocessable(
+    `now: must not be before the present, ${iso(present)}. The clock only moves forward; DELETE returns to real time.`,
   )
