@@ -8,7 +8,13 @@ import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demandAlone, variablesFileOf } from './lib/alone.mjs'
-import { completeDevVars, effectiveVariables, formatVariables, isDemoWanted } from './lib/dev-vars.mjs'
+import {
+  completeDevVars,
+  demandValid,
+  effectiveVariables,
+  formatVariables,
+  isDemoWanted,
+} from './lib/dev-vars.mjs'
 import { Output } from './lib/output.mjs'
 import { demandFree, parsePort } from './lib/port.mjs'
 import { endMarked } from './lib/processes.mjs'
@@ -79,6 +85,7 @@ async function start() {
   const port = parsePort(process.env.PORT)
   const url = `http://localhost:${port}`
   const variables = effectiveVariables(completeDevVars(inProject('.dev.vars')), process.env, url)
+  await demandValid(variables)
   const file = formatVariables(variables)
   await demandAlone()
   await demandFree(port)

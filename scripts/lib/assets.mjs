@@ -3,34 +3,12 @@
  * so they are never committed and never stale: `wrangler.toml` has them made before each `wrangler dev` and `wrangler deploy`,
  * `vitest.config.ts` before the tests.
  */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
+import { importSource } from './sources.mjs'
 
 /** The parts of swagger-ui-dist that the page loads. */
 const VIEWER = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js']
-
-/** Modules of the Workers runtime don't exist in Node. The documents need only their names. */
-const runtime = {
-  name: 'runtime',
-  setup(/** @type {import('esbuild').PluginBuild} */ plugin) {
-    plugin.onResolve({ filter: /^cloudflare:/ }, ({ path }) => ({ path, namespace: 'runtime' }))
-    plugin.onLoad({ filter: /.*/, namespace: 'runtime' }, () => ({
-      contents: 'export class DurableObject {}; export class WorkerEntrypoint {}; export const env = {}',
-    }))
-  },
-}
 
 /**
  * Writes the assets of a project to its `.wrangler/assets`. Files that are as they should be are not touched, so that a server
@@ -64,28 +42,9 @@ export async function buildAssets(folder) {
  * @returns {Promise<[name: string, content: Buffer][]>}
  */
 async function documents(folder) {
-  const workshop = mkdtempSync(join(tmpdir(), 'laurel-assets-'))
-  const bundle = join(workshop, 'documents.mjs')
-  try {
-    await build({
-      absWorkingDir: folder,
-      entryPoints: ['src/worker/documents.ts'],
-      outfile: bundle,
-      bundle: true,
-      format: 'esm',
-      // As wrangler bundles: what a package has for Workers, nothing of Node's.
-      platform: 'browser',
-      conditions: ['workerd', 'worker', 'browser'],
-      mainFields: ['browser', 'module', 'main'],
-      logLevel: 'error',
-      plugins: [runtime],
-    })
-    const { application, admin } = await import(pathToFileURL(bundle).href)
-    return [
-      ['application.json', Buffer.from(JSON.stringify(application.document))],
-      ['admin.json', Buffer.from(JSON.stringify(admin.document))],
-    ]
-  } finally {
-    rmSync(workshop, { recursive: true, force: true })
-  }
+  const { application, admin } = await importSource(folder, 'src/worker/documents.ts')
+  return [
+    ['application.json', Buffer.from(JSON.stringify(application.document))],
+    ['admin.json', Buffer.from(JSON.stringify(admin.document))],
+  ]
 }

@@ -3,7 +3,8 @@
  */
 import { randomBytes, randomInt } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { Complaint } from './project.mjs'
+import { Complaint, project } from './project.mjs'
+import { importSource } from './sources.mjs'
 
 /** The variables of ours that the environment sets over `.dev.vars`. */
 const OVERRIDABLE = [
@@ -30,11 +31,6 @@ const OVERRIDABLE = [
   'FCM_SERVICE_ACCOUNT',
   'FCM_URL',
 ]
-
-/** The fewest characters of ADMIN_API_KEY, as the Worker has it (src/runtime/env.ts). */
-const ADMIN_KEY_MIN = 32
-
-const SWITCHES = ['MULTI_TENANCY', 'TEST_CLOCK', 'RATE_LIMITS', 'DEMO']
 
 /** One entry, in the grammar that wrangler reads `.dev.vars` with (dotenv's). */
 const ENTRY =
@@ -92,7 +88,6 @@ export function completeDevVars(path) {
  * @param {NodeJS.ProcessEnv} environment
  * @param {string} url where it listens
  * @returns {Record<string, string>} without empty values
- * @throws {Complaint} when a switch is neither on nor off, or the admin key is too short
  */
 export function effectiveVariables(fromFile, environment, url) {
   const merged = { ...fromFile }
@@ -100,22 +95,23 @@ export function effectiveVariables(fromFile, environment, url) {
     const value = environment[name]
     if (value) merged[name] = value
   }
-  for (const name of SWITCHES) {
-    const value = merged[name]
-    if (value && value !== 'on' && value !== 'off') {
-      throw new Complaint(
-        `${name} must be "on" or "off", not "${value}" (see the environment and .dev.vars).`,
-      )
-    }
-  }
-  if (merged.ADMIN_API_KEY && merged.ADMIN_API_KEY.length < ADMIN_KEY_MIN) {
-    throw new Complaint(
-      `ADMIN_API_KEY must have at least ${ADMIN_KEY_MIN} characters (see the environment and .dev.vars). Without one, npm start makes one.`,
-    )
-  }
   if (!merged.PUBLIC_URL) merged.PUBLIC_URL = url
   if (!merged.DEMO && merged.MULTI_TENANCY !== 'on') merged.DEMO = 'on'
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''))
+}
+
+/**
+ * Refuses variables that the Worker would refuse, by the Worker's own checks.
+ *
+ * @param {Record<string, string>} variables
+ * @returns {Promise<void>}
+ * @throws {Complaint} that says what is wrong with each of them
+ */
+export async function demandValid(variables) {
+  const { variableFaults } = await importSource(project, 'src/runtime/env.ts')
+  const faults = variableFaults(variables)
+  if (faults.length === 0) return
+  throw new Complaint(`${faults.join('\n')}\nVariables are read from the environment and from .dev.vars.`)
 }
 
 /**

@@ -1,25 +1,29 @@
 import * as z from 'zod'
 import { namedTarget } from '../lib/net/webhook-targets'
 
-const onOff = z.enum(['on', 'off']).default('off')
+const onOff = z.enum(['on', 'off'], 'must be on or off')
 const some = z.string().optional()
+const NO_SECONDS = 'must be a whole number from 1 to 300'
+const seconds = z.coerce.number(NO_SECONDS).int(NO_SECONDS).min(1, NO_SECONDS).max(300, NO_SECONDS)
 /** The base of addresses, without a slash at its end. */
-const base = z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, ''))
+const base = z
+  .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
+  .transform((url) => url.replace(/\/+$/, ''))
 
 const Variables = z.object({
   /** The first admin key (K4), of `ADMIN_KEY_MIN` characters or more. Without it, and with no other admin key, the admin interface is closed. */
   ADMIN_API_KEY: z.string().optional(),
   /** The host on which `/v1/…` is the admin interface (G1). */
   ADMIN_HOST: z.string().optional(),
-  MULTI_TENANCY: onOff,
+  MULTI_TENANCY: onOff.default('off'),
   /** Development only: `/admin/v1/test-clock` exists (C1). */
-  TEST_CLOCK: onOff,
+  TEST_CLOCK: onOff.default('off'),
   /** Whether requests are counted against the rate limits. */
-  RATE_LIMITS: z.enum(['on', 'off']).default('on'),
+  RATE_LIMITS: onOff.default('on'),
   /** Seconds within which a webhook has to answer (W4). */
-  WEBHOOK_TIMEOUT: z.coerce.number().int().min(1).max(300).default(60),
+  WEBHOOK_TIMEOUT: seconds.default(60),
   /** Seconds within which the body of a request has to arrive (G2). */
-  BODY_TIMEOUT: z.coerce.number().int().min(1).max(300).default(30),
+  BODY_TIMEOUT: seconds.default(30),
   /** Targets of webhooks that are permitted although they are private or take http: `host:port` each, between commas (W1). */
   WEBHOOK_ALLOW: z
     .string()
@@ -32,7 +36,7 @@ const Variables = z.object({
       return new Set(allowed.filter((target) => target !== null))
     }),
   /** Load the demo configuration into an empty database. */
-  DEMO: onOff,
+  DEMO: onOff.default('off'),
   /** Where the service is reached from outside: where links in notifications lead. Without it, where the template was written through. */
   PUBLIC_URL: base.optional(),
   /** Whom emails are from, such as `Ada <ada@example.com>`. Without it none are sent. */
@@ -55,7 +59,7 @@ const Variables = z.object({
 })
 
 /** The fewest characters of ADMIN_API_KEY. */
-export const ADMIN_KEY_MIN = 32
+const ADMIN_KEY_MIN = 32
 
 /** What the deployment is told by variables and secrets. */
 export type Variables = z.infer<typeof Variables>
@@ -79,21 +83,37 @@ export interface Bindings extends Partial<Record<keyof Variables, string>> {
 /** Parsed variables by the bindings they came from: one entry for each isolate. */
 const parsed = new WeakMap<Bindings, Variables>()
 
-/** The variables, checked; an empty one is as good as none, as is an ADMIN_API_KEY that is too short. Throws a ZodError that names the wrong one. */
+/** The variables that are set: an empty one is as good as none. */
+const setIn = (env: object) => Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+
+/** The variables, checked; an ADMIN_API_KEY that is too short is as good as none. Throws a ZodError that names the wrong one. */
 export function variables(env: Bindings): Variables {
   let found = parsed.get(env)
   if (found === undefined) {
-    found = Variables.parse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')))
-    if (isTooShort(found.ADMIN_API_KEY)) found = { ...found, ADMIN_API_KEY: undefined }
+    found = Variables.parse(setIn(env))
+    if (isTooShort(found.ADMIN_API_KEY)) {
+      const error = `ADMIN_API_KEY has fewer than ${ADMIN_KEY_MIN} characters and is not accepted: set a longer one.`
+      console.error(JSON.stringify({ level: 'error', error }))
+      found = { ...found, ADMIN_API_KEY: undefined }
+    }
     parsed.set(env, found)
   }
   return found
 }
 
-/** Whether the first admin key could be guessed: it is then no key at all, which the log says. */
-function isTooShort(key: string | undefined): boolean {
-  if (key === undefined || key.length >= ADMIN_KEY_MIN) return false
-  const error = `ADMIN_API_KEY has fewer than ${ADMIN_KEY_MIN} characters and is not accepted: set a longer one.`
-  console.error(JSON.stringify({ level: 'error', error }))
-  return true
+/**
+ * What is wrong with variables: each fault names its variable and says how to fix it, and never repeats the value. `npm start` asks this
+ * before it starts the Worker (scripts/lib/dev-vars.mjs).
+ */
+export function variableFaults(given: Readonly<Record<string, string>>): string[] {
+  const { error } = Variables.safeParse(setIn(given))
+  const faults = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}.`)
+  if (isTooShort(given.ADMIN_API_KEY))
+    faults.push(
+      `ADMIN_API_KEY must have at least ${ADMIN_KEY_MIN} characters. Without one, npm start makes one.`,
+    )
+  return faults
 }
+
+/** Whether the first admin key could be guessed. */
+const isTooShort = (key: string | undefined) => key !== undefined && key !== '' && key.length < ADMIN_KEY_MIN

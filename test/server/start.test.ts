@@ -197,10 +197,17 @@ describe('two projects, started at the same time', () => {
   )
 })
 
-test('an ADMIN_API_KEY of fewer than 32 characters is refused before anything starts', async () => {
-  const key = 'adm_other.a-key-of-thirty-one-c'
-  const starting = await launch({ env: { ADMIN_API_KEY: key } })
+test('variables that the Worker would refuse are named before anything starts, without their values', async () => {
+  const env = {
+    ADMIN_API_KEY: 'adm_other.a-key-of-thirty-one-c',
+    WEBHOOK_ALLOW: 'nas.lan',
+    BODY_TIMEOUT: '0.5',
+  }
+  const starting = await launch({ env })
   expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
   expect(starting.output()).toContain('ADMIN_API_KEY must have at least 32 characters')
-  expect(starting.output()).not.toContain(key)
+  expect(starting.output()).toContain('WEBHOOK_ALLOW must be host:port')
+  expect(starting.output()).toContain('BODY_TIMEOUT must be a whole number from 1 to 300.')
+  expect(starting.output()).not.toContain('Applying the migrations')
+  for (const value of Object.values(env)) expect(starting.output()).not.toContain(value)
 })

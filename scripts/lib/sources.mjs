@@ -1,0 +1,52 @@
+/**
+ * Reads the Worker's own modules from a script, so that nothing has to be said twice.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { toolScript } from './project.mjs'
+
+/** Modules of the Workers runtime don't exist in Node. The documents need only their names. */
+const runtime = {
+  name: 'runtime',
+  setup(/** @type {import('esbuild').PluginBuild} */ plugin) {
+    plugin.onResolve({ filter: /^cloudflare:/ }, ({ path }) => ({ path, namespace: 'runtime' }))
+    plugin.onLoad({ filter: /.*/, namespace: 'runtime' }, () => ({
+      contents: 'export class DurableObject {}; export class WorkerEntrypoint {}; export const env = {}',
+    }))
+  },
+}
+
+/**
+ * Imports a module of the project's sources, bundled with all that it imports.
+ *
+ * @param {string} folder of the project
+ * @param {string} path of the module, below the folder
+ * @returns {Promise<any>} what it exports
+ * @throws {import('./project.mjs').Complaint} if esbuild is not installed
+ */
+export async function importSource(folder, path) {
+  toolScript('esbuild', 'lib', 'main.js')
+  const { build } = await import('esbuild')
+  const workshop = mkdtempSync(join(tmpdir(), 'laurel-sources-'))
+  const bundle = join(workshop, 'bundle.mjs')
+  try {
+    await build({
+      absWorkingDir: folder,
+      entryPoints: [path],
+      outfile: bundle,
+      bundle: true,
+      format: 'esm',
+      // As wrangler bundles: what a package has for Workers, nothing of Node's.
+      platform: 'browser',
+      conditions: ['workerd', 'worker', 'browser'],
+      mainFields: ['browser', 'module', 'main'],
+      logLevel: 'error',
+      plugins: [runtime],
+    })
+    return await import(pathToFileURL(bundle).href)
+  } finally {
+    rmSync(workshop, { recursive: true, force: true })
+  }
+}

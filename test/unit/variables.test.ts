@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { variableFaults } from '../../src/runtime/env'
+
+const SWITCH = 'must be on or off.'
+const SECONDS = 'must be a whole number from 1 to 300.'
+const ADDRESS = 'must be an address that begins with http:// or https://.'
+
+const WRONG = {
+  ADMIN_API_KEY: [['x'.repeat(31)], 'must have at least 32 characters. Without one, npm start makes one.'],
+  MULTI_TENANCY: [['yes', 'ON'], SWITCH],
+  TEST_CLOCK: [['1'], SWITCH],
+  RATE_LIMITS: [['true'], SWITCH],
+  DEMO: [['no'], SWITCH],
+  WEBHOOK_TIMEOUT: [['0', '301', '1.5', 'x', ' '], SECONDS],
+  BODY_TIMEOUT: [['-1', '1e9', '30s'], SECONDS],
+  WEBHOOK_ALLOW: [
+    ['nas.lan', 'nas.lan:8080,', '*', 'http://nas.lan:8080'],
+    'must be host:port, several between commas, with IPv6 addresses in brackets.',
+  ],
+  PUBLIC_URL: [['laurel.example.com', 'ftp://laurel.example.com'], ADDRESS],
+  RESEND_URL: [['x'], ADDRESS],
+  EXPO_URL: [['x'], ADDRESS],
+  APNS_URL: [['x'], ADDRESS],
+  FCM_URL: [['x'], ADDRESS],
+} as const
+
+it('[K4, W1] a wrong variable has one fault, which names it and does not repeat its value', () => {
+  for (const [name, [values, fault]] of Object.entries(WRONG)) {
+    for (const value of values) expect(variableFaults({ [name]: value })).toEqual([`${name} ${fault}`])
+    expect(variableFaults({ [name]: '' })).toEqual([])
+  }
+  const all = Object.fromEntries(Object.entries(WRONG).map(([name, [[value]]]) => [name, value]))
+  expect(variableFaults(all)).toHaveLength(Object.keys(WRONG).length)
+})
