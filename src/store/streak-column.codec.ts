@@ -38,6 +38,7 @@ const Stored = z.object({
   pauses: z.array(z.object({ id: z.string(), start: z.number(), end: z.number() })).default([]),
   jumps: z.array(z.tuple([z.number(), z.number(), z.number()])).default([]),
   journeys: z.array(StoredJourney).default([]),
+  reached: day,
   told: day,
   altered: z.number().transform(instant).nullable().default(null),
 })

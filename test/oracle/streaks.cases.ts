@@ -250,6 +250,39 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
     ),
   ),
+  '[S4, S11] a hop to the west and back opens no date that had ended': from(
+    'Pacific/Kiritimati',
+    world(
+      DAILY,
+      ...[away(0, 0, 'Pacific/Pago_Pago'), away(0, 0, 'Asia/Tokyo'), away(0, 0, 'Pacific/Kiritimati'), event],
+      ...[away(0, 0, 'Pacific/Pago_Pago'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
+    ),
+  ),
+  '[S4, S11] nor does it open a date that ends later': from(
+    'Pacific/Kiritimati',
+    world(
+      { ...DAILY, freezes: TWO },
+      ...[event, away(1, 120, 'Pacific/Pago_Pago'), away(0, 0, 'Pacific/Kiritimati')],
+      ...[away(1, 30, 'Pacific/Pago_Pago'), event, away(1, 0, 'Pacific/Pago_Pago'), event, habit(2)],
+    ),
+  ),
+  '[S4, S11] a date before the journey may count if nothing was missed by then': from(
+    'Asia/Tokyo',
+    world(
+      DAILY,
+      ...[away(1, 19 * 60 + 30, 'Pacific/Kiritimati'), event],
+      ...[away(0, 0, 'Asia/Tokyo'), away(0, 0, 'Pacific/Pago_Pago'), event],
+      ...[away(0, 0, 'Asia/Tokyo'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
+    ),
+  ),
+  '[S4, S11] a date that had ended is lived through again by those who begin a streak before it': from(
+    'Pacific/Kiritimati',
+    world(
+      DAILY,
+      ...[away(1, 30, 'Pacific/Pago_Pago'), event, away(0, 0, 'Pacific/Kiritimati')],
+      ...[away(0, 0, 'Pacific/Pago_Pago'), away(1, 0, 'Pacific/Pago_Pago'), event, habit(2)],
+    ),
+  ),
   '[S11] a midnight on the way to those who come back': from(
     'Pacific/Pago_Pago',
     world(

@@ -97,6 +97,8 @@ export const WRONG_STREAKS = [
   '[S10] nothing is missed while the user has streaks off',
   '[S10] an event extends in silence',
   '[S11] a date that was skipped stays closed to those who come back',
+  '[S11] a date that had ended before a hop is open again after it',
+  '[S11] a date stays over although the user begins a streak there',
   '[S11] what was judged on the way stays so',
   '[S11] what counted on the way is lost',
   '[S11] every date that is skipped is spared',
@@ -140,6 +142,8 @@ export class StreakReplay {
   /** The local date, and the latest that it ever was. */
   #date = ''
   #latest = ''
+  /** All dates before this one have ended for the user, but for those on which a streak has begun again since (S4, S11). */
+  #present = ''
   #createdAt = 0
   #created = ''
   #run: Run | null = null
@@ -208,6 +212,7 @@ export class StreakReplay {
     this.#zone = other.#zone
     this.#date = other.#date
     this.#latest = other.#latest
+    this.#present = other.#present
     this.#createdAt = other.#createdAt
     this.#created = other.#created
     this.#run = other.#run
@@ -235,6 +240,7 @@ export class StreakReplay {
       this.#zone = happening.zone ?? 'UTC'
       this.#date = this.#dateAt(at)
       this.#latest = this.#date
+      this.#present = this.#date
       this.#created = this.#date
       this.#createdAt = at
       this.#now = at
@@ -356,6 +362,7 @@ export class StreakReplay {
     this.#date = date
     const isNew = date > this.#latest || this.#is('[S7] a midnight that comes twice earns twice')
     if (date > this.#latest) this.#latest = date
+    if (date > this.#present) this.#present = date
     const earns = isNew && !this.#recounting
     const isLate = this.#is('[S7] consumes before it earns')
     if (earns && !isLate) this.#earn(date)
@@ -488,7 +495,7 @@ export class StreakReplay {
     const from = this.#date
     const to = this.#dateAt(this.#now, zone)
     if (to > from) {
-      this.#journeys.push({ from, to, home: this.#copy(), since: [] })
+      if (this.#skips(to)) this.#journeys.push({ from, to, home: this.#copy(), since: [] })
       this.#log.push({ do: 'move', from, to })
       this.#zone = zone
       this.#passTo(to, true)
@@ -501,6 +508,17 @@ export class StreakReplay {
     this.#zone = zone
     this.#date = to
     return true
+  }
+
+  /** Whether a journey to a later date skips the end of any date: of one that has not ended for the user. */
+  #skips(to: string): boolean {
+    return to > this.#present || this.#is('[S11] a date that had ended before a hop is open again after it')
+  }
+
+  /** On this date the user begins a streak: it and later ones are lived through anew. */
+  #beginAt(date: string): void {
+    if (this.#is('[S11] a date stays over although the user begins a streak there')) return
+    if (date < this.#present) this.#present = date
   }
 
   /**
@@ -519,7 +537,7 @@ export class StreakReplay {
     if (from !== to) this.#log.push({ do: 'move', from, to })
     if (from < to) {
       // It has skipped the dates before this one all the same.
-      this.#journeys.push({ ...journey, to })
+      if (this.#skips(to)) this.#journeys.push({ ...journey, to })
       this.#passTo(to, true)
     }
     this.#date = to
@@ -580,6 +598,7 @@ export class StreakReplay {
     }
     this.#sums.set(key, sums)
     if (!this.#isSatisfied(sums, value)) return
+    this.#beginAt(date)
     if (period > this.#period(this.#date)) this.#ahead.set(period, at)
     else this.#extend(period, at)
     const isTold = this.isOn || this.#is('[S10] an event extends in silence')
@@ -653,6 +672,7 @@ export class StreakReplay {
       }
       return true
     }
+    this.#beginAt(this.#date)
     const previous = this.#after(current, -1)
     this.#run = {
       length: gained,
@@ -680,6 +700,7 @@ export class StreakReplay {
     this.#spared = null
     this.#lent = null
     this.#date = this.#created
+    this.#present = this.#created
     this.#isOff = false
     for (const one of this.#log) {
       if (one.do === 'switch') {

@@ -468,6 +468,86 @@ const CASES: Record<string, Case> = {
       '[S11] a date that was skipped stays closed to those who come back',
     ],
   },
+  '[S4, S11] a hop to the west and back opens no date that had ended': {
+    settings: DAILY,
+    life: [
+      // Eleven in the morning on the 2nd; in Pago Pago it is the 1st.
+      create('2027-06-01T21:00Z', 'Pacific/Kiritimati'),
+      zone('2027-06-01T21:00Z', 'Pacific/Pago_Pago'),
+      zone('2027-06-01T21:00Z', 'Asia/Tokyo'),
+      zone('2027-06-01T21:00Z', 'Pacific/Kiritimati'),
+      event('2027-06-01T21:00Z'),
+      zone('2027-06-02T00:00Z', 'Pacific/Pago_Pago'),
+      event('2027-06-02T00:01Z'),
+    ],
+    looks: [
+      ['2027-06-01T21:00Z', 1, '2027-06-02', '2027-06-03'],
+      ['2027-06-02T00:00Z', 1, '2027-06-02', '2027-06-03'],
+      ['2027-06-02T00:01Z', 1, '2027-06-02', '2027-06-03'],
+    ],
+    fired: { 1: 1, 2: 0 },
+    tells: ['[S11] a date that had ended before a hop is open again after it'],
+  },
+  '[S4, S11] nor does it open a date that ends later': {
+    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+    life: [
+      create('2027-05-01T12:00Z', 'Pacific/Kiritimati'),
+      event('2027-05-01T12:00Z'),
+      // From the 3rd to the 2nd, and back.
+      zone('2027-05-02T12:00Z', 'Pacific/Pago_Pago'),
+      zone('2027-05-02T12:00Z', 'Pacific/Kiritimati'),
+      // The 3rd has taken the freeze at midnight; in Pago Pago it is the 2nd for half an hour more.
+      zone('2027-05-03T10:30Z', 'Pacific/Pago_Pago'),
+      event('2027-05-03T11:00Z'),
+    ],
+    looks: [
+      ['2027-05-03T09:59Z', 1, '2027-05-02', '2027-05-03', 1],
+      ['2027-05-03T10:30Z', 1, '2027-05-02', '2027-05-04', 0],
+      ['2027-05-03T11:00Z', 1, '2027-05-02', '2027-05-04', 0],
+    ],
+    tells: ['[S11] a date that had ended before a hop is open again after it'],
+  },
+  '[S4, S11] a date before the journey may count if nothing was missed by then': {
+    settings: DAILY,
+    life: [
+      // The 2nd; in Kiritimati it is half an hour into the 3rd, in Pago Pago half an hour before the end of the 1st.
+      create('2027-05-02T10:30Z', 'Asia/Tokyo'),
+      zone('2027-05-02T10:30Z', 'Pacific/Kiritimati'),
+      event('2027-05-02T10:30Z'),
+      zone('2027-05-02T10:35Z', 'Asia/Tokyo'),
+      zone('2027-05-02T10:40Z', 'Pacific/Pago_Pago'),
+      event('2027-05-02T10:41Z'),
+      zone('2027-05-02T10:50Z', 'Asia/Tokyo'),
+      event('2027-05-02T10:51Z'),
+    ],
+    looks: [
+      ['2027-05-02T10:35Z', 1, '2027-05-03', '2027-05-02'],
+      ['2027-05-02T10:40Z', 1, '2027-05-03', '2027-05-01'],
+      ['2027-05-02T10:41Z', 2, '2027-05-01', '2027-05-02'],
+      ['2027-05-02T10:51Z', 3, '2027-05-01', '2027-05-04'],
+    ],
+    tells: ['[S11] a date that was skipped stays closed to those who come back'],
+  },
+  '[S4, S11] a date that had ended is lived through again by those who begin a streak before it': {
+    settings: DAILY,
+    life: [
+      // From the first half an hour of the 4th to the last of the 2nd.
+      create('2027-05-03T10:00Z', 'Pacific/Kiritimati'),
+      zone('2027-05-03T10:30Z', 'Pacific/Pago_Pago'),
+      event('2027-05-03T10:31Z'),
+      zone('2027-05-03T10:40Z', 'Pacific/Kiritimati'),
+      zone('2027-05-03T10:50Z', 'Pacific/Pago_Pago'),
+      event('2027-05-03T11:00Z'),
+    ],
+    looks: [
+      ['2027-05-03T10:31Z', 1, '2027-05-02', '2027-05-03'],
+      // The 3rd is spared, and then it is open again.
+      ['2027-05-03T10:40Z', 1, '2027-05-02', '2027-05-04'],
+      ['2027-05-03T10:50Z', 1, '2027-05-02', '2027-05-03'],
+      ['2027-05-03T11:00Z', 2, '2027-05-02', '2027-05-04'],
+    ],
+    tells: ['[S11] a date stays over although the user begins a streak there'],
+  },
   '[S4] a date that counted does not count again after a journey to the west': {
     settings: DAILY,
     life: [

@@ -85,10 +85,11 @@ export function restored(
     restored: at,
   }
   const joining = { open: current, extended: alive.extended, frequency }
-  // What was before a journey is not to come back in its place.
+  // What was before a journey is not to come back in its place. One that was lost begins on this day, whatever had ended before.
   return {
     ...streak,
     ...{ frequency, epoch: terms.epoch, missed: null, journeys: [] },
+    reached: streak.run === null ? null : streak.reached,
     run: joined(alive, ahead, joining),
   }
 }

@@ -75,8 +75,9 @@ export function joined(
 
 /**
  * A settled streak after its user has come by a change of zone, at a moment, from one date to another: to be settled in the new zone.
- * What a journey to a later date skips is over (S4). If the user comes back before such a date is over everywhere, all is as it was
- * before the journey, but for what the user did meanwhile (S11). `activeDay`: the day of the last event, or null.
+ * What a journey to a later date skips is over (S4). If the user comes back to such a date, all is as it was before the journey, but for
+ * what the user did meanwhile. A date that had ended for the user before is not skipped, and stays over (S11). `activeDay`: the day of
+ * the last event, or null.
  */
 export function travelled(
   streak: StreakState,
@@ -87,9 +88,14 @@ export function travelled(
   if (to === from) return streak
   const jumps = remembered(streak.jumps, [at, from, to])
   const journeys = streak.journeys.filter(({ until }) => !isOverEverywhere(until, at))
-  if (to > from) return { ...streak, jumps, journeys: [...journeys, begun(streak, [at, from, to])] }
+  const reached = Math.max(from, streak.reached ?? from)
+  if (to > from) {
+    const begins = to > reached ? [begun(streak, [at, reached, to])] : []
+    return { ...streak, jumps, journeys: [...journeys, ...begins] }
+  }
   const journey = journeys.find(({ until }) => to <= until)
-  if (journey === undefined) return { ...streak, jumps, journeys }
+  if (journey === undefined)
+    return { ...streak, jumps, journeys, reached, run: opened(streak, to, frequency) }
   const earlier = journeys.slice(0, journeys.indexOf(journey))
   const before = back(streak, journey, to, frequency)
   if (to > journey.from) return { ...before, jumps, journeys: [...earlier, { ...journey, until: to - 1 }] }
@@ -109,8 +115,11 @@ function withoutJourney(
   { since, from }: Journey,
   [at, to]: [number, number],
 ): Jump[] {
-  const before = jumps.filter((jump) => jump[0] < since)
-  return to === from ? before : remembered(before, [at, from, to])
+  // There may be others of the same moment.
+  const index = jumps.findLastIndex((jump) => jump[0] === since && jump[1] <= from && from < jump[2])
+  const before = jumps.slice(0, Math.max(0, index))
+  const home = jumps[index]?.[1] ?? from
+  return to === home ? before : remembered(before, [at, home, to])
 }
 
 function begun(streak: StreakState, [at, from, to]: Jump): Journey {
@@ -118,27 +127,39 @@ function begun(streak: StreakState, [at, from, to]: Jump): Journey {
   return { since: instant(at), from, until: to - 1, run, missed, spared, freezes, earned, told: null }
 }
 
+/** A run that has nothing but later periods, open from a day on to which its user has come back. */
+function opened(
+  { run, missed }: Pick<StreakState, 'run' | 'missed'>,
+  day: number,
+  frequency: Aggregation,
+): LiveRun | null {
+  if (run === null) return null
+  const { known, open, ahead } = untilOpen(run, frequency)
+  if (known !== null || open === null) return run
+  const current = periodStart(day, frequency)
+  const first = missed === null ? current : Math.max(current, nextPeriod(missed, frequency))
+  return joined(null, ahead, { open: first, extended: run.extended, frequency })
+}
+
 /** The streak of before a journey, with the periods that were satisfied meanwhile. */
 function back(streak: StreakState, journey: Journey, to: number, frequency: Aggregation): StreakState {
-  const { run, missed, spared, freezes, earned } = journey
+  const { run: before, missed, spared, freezes, earned } = journey
   const periods = streak.run === null ? [] : periodsOf(streak.run, frequency)
-  const ahead = periods.filter(({ mark, start }) => mark === 'e' && (run === null || start > run.last))
-  const current = periodStart(to, frequency)
-  const joining = {
-    open: missed === null ? current : Math.max(current, nextPeriod(missed, frequency)),
-    extended: streak.run?.extended ?? null,
-    frequency,
-  }
+  const ahead = periods.filter(
+    ({ mark, start }) => mark === 'e' && (before === null || start > before.last),
+  )
+  const run = joined(
+    before,
+    ahead.map(({ start }) => start),
+    { open: periodStart(to, frequency), extended: streak.run?.extended ?? null, frequency },
+  )
   const wasSpared = streak.spared !== null && streak.spared >= journey.from && ahead.length > 0
   return {
     ...streak,
     ...{ missed, spared, freezes, earned },
+    reached: journey.from,
     lent: wasSpared ? streak.spared : streak.lent,
-    run: joined(
-      run,
-      ahead.map(({ start }) => start),
-      joining,
-    ),
+    run: opened({ run, missed }, to, frequency),
     told: latest(streak.told, journey.told),
   }
 }

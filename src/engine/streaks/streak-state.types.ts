@@ -52,6 +52,11 @@ export type StreakState = {
   jumps: readonly Jump[]
   /** Journeys from which the user may still come back to a date that they skipped, the oldest first. */
   journeys: readonly Journey[]
+  /**
+   * All days before this one have ended for the user, also if a change of zone led back to one of them. Null if no change of zone has
+   * led back since a streak began (S4, S11).
+   */
+  reached: number | null
   /** The first day of the last period of which a journey that was undone has told that it took a freeze or the streak; null for none. */
   told: number | null
   /**
@@ -68,7 +73,7 @@ export type Jump = readonly [at: number, from: number, to: number]
 export type Journey = {
   /** When it began. */
   since: Instant
-  /** The first and the last day of which it skipped the end: the first is the day on which it began. */
+  /** The first and the last day of which it skipped the end. */
   from: number
   until: number
   run: LiveRun | null
@@ -96,6 +101,7 @@ export const NO_STREAK: StreakState = {
   pauses: [],
   jumps: [],
   journeys: [],
+  reached: null,
   told: null,
   altered: null,
   due: null,

@@ -333,7 +333,9 @@ export function extended(
   }
   const ahead = [period, ...(parts?.ahead ?? [])].sort((a, b) => a - b)
   const grown = joined(parts?.known ?? null, ahead, { open: parts?.open ?? period, extended: at, frequency })
-  return { streak: { ...streak, frequency, epoch, run: grown, sums: others }, isExtended: true }
+  // The days after this one are lived through, also if they had ended before a change of zone led back to it.
+  const known = { ...streak, frequency, epoch, reached: null }
+  return { streak: { ...known, run: grown, sums: others }, isExtended: true }
 }
 
 /** The sums of a period after an event, and those of others, from a day on: a traveller may come back to them. */
