@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
+import { guardSql } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
 import type { Tenant } from '../runtime/context'
 
@@ -75,7 +76,7 @@ export async function isActive(db: TenantDatabase): Promise<boolean> {
   return (await db.rows(db.statement(ACTIVE, db.tenantId))).length > 0
 }
 
-const ACTIVE_OR_CONFLICT = `SELECT CASE WHEN EXISTS (${ACTIVE}) THEN 1 ELSE json('conflict') END`
+const ACTIVE_OR_CONFLICT = guardSql(`EXISTS (${ACTIVE})`)
 
 /** A guard (see db/guard.ts): holds while the tenant is active, so that nothing is stored of one that is being erased. */
 export function tenantActive(db: TenantDatabase): D1PreparedStatement {

@@ -3,17 +3,29 @@ import { jsonRow, packed } from '../lib/packed'
 import type { TenantDatabase } from './database'
 
 /**
- * Guards open a write batch, but for that of an event, whose guard stands in the statement that stores the user. A guard writes
- * nothing; it raises an error, which undoes the whole batch, unless what the decision was made from still holds. SQLite can raise an error of ours in a query only by way of a function that
- * fails: `json()` on a text that is no JSON.
+ * The SQL that raises a conflict, the only one: everything that guards a batch is made from it. Outside of triggers, SQLite raises an error
+ * with a text of ours only if a function fails and quotes its argument, as `json_extract` quotes a path that is none. `isConflict` knows
+ * the error. No path in a query comes from data, so nothing else has this text; malformed JSON has another one.
  */
-const CONFIGURATION_UNCHANGED = `
-  SELECT CASE WHEN (SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2 THEN 1 ELSE json('conflict') END`
+export const CONFLICT = "json_extract('{}', 'laurel-conflict')"
 
-const BOTH_UNCHANGED = `
-  SELECT CASE WHEN (SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2
-    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4
-    THEN 1 ELSE json('conflict') END`
+/** How the error of `CONFLICT` begins: in D1, and in an object's own SQLite. */
+const CONFLICT_ERROR = /^(D1_ERROR: )?bad JSON path: 'laurel-conflict'/
+
+/**
+ * The SQL of a guard: a statement that reads, writes nothing, and raises a conflict unless the condition is true. A conflict undoes the
+ * whole batch. Guards open a write batch; only the batch of one user's commands has its guard in the statement that stores the user.
+ */
+export const guardSql = (condition: string): string =>
+  `SELECT CASE WHEN ${condition} THEN 1 ELSE ${CONFLICT} END`
+
+const CONFIGURATION_UNCHANGED = guardSql(
+  "(SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2",
+)
+
+const BOTH_UNCHANGED = guardSql(`
+  (SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2
+    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4`)
 
 /** Holds while the tenant is active, and its configuration at this version. */
 export function configurationUnchanged(db: TenantDatabase, version: number): D1PreparedStatement {
@@ -39,10 +51,9 @@ export function bothUnchanged(
   )
 }
 
-const USERS_UNCHANGED = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?2) asked WHERE coalesce((
-    SELECT iid || ':' || seq FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0), '') <> asked.value ->> 1)
-    THEN json('conflict') ELSE 1 END`
+const USERS_UNCHANGED = guardSql(`
+  NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE coalesce((
+    SELECT iid || ':' || seq FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0), '') <> asked.value ->> 1)`)
 
 /** Holds while all of these users are as read: the same persons at the same `seq`, or, where `was` is null, absent. */
 export function usersUnchanged(
@@ -96,8 +107,7 @@ export function overUsers(
   return packed(rows.map(jsonRow)).map((list) => db.statement(sql, list, db.tenantId, among))
 }
 
-const CLOCK_UNCHANGED = `
-  SELECT CASE WHEN coalesce((SELECT now FROM test_clock WHERE ?1), 0) = ?2 THEN 1 ELSE json('conflict') END`
+const CLOCK_UNCHANGED = guardSql('coalesce((SELECT now FROM test_clock WHERE ?1), 0) = ?2')
 
 /** Holds while the test clock stands where it did; null where it is not set (C1). */
 export function clockUnchanged(db: TenantDatabase, clock: Instant | null): D1PreparedStatement {
@@ -114,7 +124,7 @@ export function isTooBig(error: unknown): boolean {
   return error instanceof Error && error.message.includes('SQLITE_TOOBIG')
 }
 
-/** Whether a batch failed because one of its guards no longer held. */
+/** True if a batch failed because one of its guards did not hold, and for no other reason. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('malformed JSON')
+  return error instanceof Error && CONFLICT_ERROR.test(error.message)
 }

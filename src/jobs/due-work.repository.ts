@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
+import { guardSql } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
 import type { DueKind } from './due-kinds.types'
 
@@ -93,9 +94,8 @@ export function progressed(
   return db.statement(PROGRESSED, db.tenantId, kind, subject, asked, progress)
 }
 
-const UNCHANGED = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4
-    AND progress IS ?5) THEN 1 ELSE json('conflict') END`
+const UNCHANGED = guardSql(`
+  EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4 AND progress IS ?5)`)
 
 /** A guard (see db/guard.ts): holds while a piece of work has got as far as this and no further, and was not asked for again. */
 export function workUnchanged(

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../db/database'
-import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
+import { amongUnmoved, guardSql, overUsers, type Unmoved } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
 
 const Notice = z.object({
@@ -46,10 +46,9 @@ export async function dueNotices(db: TenantDatabase, by: Instant, limit: number)
 
 const keys = (notices: readonly Notice[]) => JSON.stringify(notices.map(({ dueAt, id }) => [dueAt, id]))
 
-const PRESENT = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM notices n
-    WHERE n.tenant_id = ?1 AND n.due_at = asked.value ->> 0 AND n.id = asked.value ->> 1))
-    THEN json('conflict') ELSE 1 END`
+const PRESENT = guardSql(`
+  NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM notices n
+    WHERE n.tenant_id = ?1 AND n.due_at = asked.value ->> 0 AND n.id = asked.value ->> 1))`)
 
 /** A guard (see db/guard.ts): holds while none of these notices was told of. */
 export function noticesPresent(db: TenantDatabase, notices: readonly Notice[]): D1PreparedStatement {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Configuration } from '../config/configuration.types'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
-import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
+import { amongUnmoved, guardSql, overUsers, type Unmoved } from '../db/guard'
 import { bytesOf, idOf, numberOf } from '../db/short-ids'
 import type { UserState } from '../engine/state.types'
 import { type Instant, instant } from '../lib/clock'
@@ -75,11 +75,10 @@ export async function duePoints(db: TenantDatabase, by: Instant): Promise<DuePoi
   return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, by)))
 }
 
-const UNTOLD = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?1) asked WHERE NOT EXISTS (SELECT 1 FROM points_told t
+const UNTOLD = guardSql(`
+  NOT EXISTS (SELECT 1 FROM json_each(?1) asked WHERE NOT EXISTS (SELECT 1 FROM points_told t
     WHERE t.user_iid = asked.value ->> 0 AND t.system_id = asked.value ->> 1 AND t.seq = asked.value ->> 2
-      AND t.due_at = asked.value ->> 3))
-    THEN json('conflict') ELSE 1 END`
+      AND t.due_at = asked.value ->> 3))`)
 
 /** Holds while nobody else has told of these. */
 export function untold(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { BoostRow } from '../config/configuration.repository'
 import { NO_PREFERENCES, Preferences } from '../config/preferences.types'
 import type { TenantDatabase } from '../db/database'
-import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
+import { amongUnmoved, CONFLICT, overUsers, type Unmoved } from '../db/guard'
 import type { Completion, Counter, UserState } from '../engine/state.types'
 import type { StreakState } from '../engine/streaks/streak-state.types'
 import { type Instant, instant } from '../lib/clock'
@@ -121,7 +121,7 @@ const COLUMNS = `id, iid, seq, changed, email, name, tz, subscribe_to_emails, de
 
 const STORE = `
   INSERT INTO users (tenant_id, ${COLUMNS})
-  VALUES (?1, ?2, ?3, CASE WHEN ${CONDITION} THEN ?4 ELSE json('conflict') END, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+  VALUES (?1, ?2, ?3, CASE WHEN ${CONDITION} THEN ?4 ELSE ${CONFLICT} END, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
     ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
   ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = ?5, email = ?6, name = ?7, tz = ?8, subscribe_to_emails = ?9,
     device_tokens = ?10, attributes = ?11, updated = ?14, metrics = ?15, points = ?16, counters = ?17, touched = ?18,

@@ -111,7 +111,7 @@ function d1(real: D1Database): D1Database {
       try {
         return await real.batch(statements)
       } catch (error) {
-        if (String(error).includes('malformed JSON')) chaos.conflicts += 1
+        if (String(error).includes('laurel-conflict')) chaos.conflicts += 1
         throw error
       }
     })

@@ -60,7 +60,7 @@ describe('an event', () => {
         if (name === 'batch') {
           return (statements: D1PreparedStatement[]) =>
             target.batch(statements).catch((error: unknown) => {
-              if (String(error).includes('malformed JSON')) conflicts += 1
+              if (String(error).includes('laurel-conflict')) conflicts += 1
               throw error
             })
         }

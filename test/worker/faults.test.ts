@@ -278,7 +278,7 @@ describe('[E2, E3] a write whose answer is lost', () => {
     })
     const answer = await send(setup.tenant.through(newApp({ DB })), { key: 'once' })
     expect(answer).toMatchObject({ status: 201, body: { total: 1 } })
-    await expect(late?.run()).rejects.toThrow('malformed JSON')
+    await expect(late?.run()).rejects.toThrow('laurel-conflict')
     await holdsExactly(setup, [answer])
   })
 

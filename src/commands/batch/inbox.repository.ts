@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { tenantActive } from '../../access/tenants.repository'
 import type { TenantDatabase } from '../../db/database'
+import { guardSql } from '../../db/guard'
 import { type Instant, instant } from '../../lib/clock'
 import { Json, jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../lib/packed'
 import type { InboxRow, Progress } from './inbox.types'
@@ -114,9 +115,9 @@ export const parseInbox = (result: D1Result | undefined): InboxRow[] =>
 /** Most events to one step. */
 export const EVENTS_A_STEP = EVENTS_A_ROW
 
-const UNCHANGED = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM inbox
-    WHERE no = asked.value ->> 0 AND tenant_id = ?1 AND seq = asked.value ->> 1)) THEN json('conflict') ELSE 1 END`
+const UNCHANGED = guardSql(`
+  NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM inbox
+    WHERE no = asked.value ->> 0 AND tenant_id = ?1 AND seq = asked.value ->> 1))`)
 
 /** Holds while these rows of the inbox are as read (see db/guard.ts). */
 export function inboxUnchanged(

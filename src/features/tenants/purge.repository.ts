@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { guardSql } from '../../db/guard'
 import type { Instant } from '../../lib/clock'
 import { ROWS_OF_USERS } from '../../store/user-rows.repository'
 
@@ -192,7 +193,7 @@ const LEFT = [
   ...['users', 'api_keys', ...Object.keys(ROWS_OF_TENANT)].filter((table) => table !== 'due_work').map(isAny),
   "EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind <> 'purge')",
 ].join(' OR ')
-const NOTHING_LEFT = `SELECT CASE WHEN ${LEFT} THEN json('conflict') ELSE 1 END`
+const NOTHING_LEFT = guardSql(`NOT (${LEFT})`)
 const END = 'DELETE FROM due_work WHERE tenant_id = ?1'
 const REMOVE = "DELETE FROM tenants WHERE id = ?1 AND status = 'purging'"
 

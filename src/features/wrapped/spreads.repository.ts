@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { guardSql } from '../../db/guard'
 import { bytesOf, idOf, LOGS, type Log } from '../../db/short-ids'
 import type { DueWork } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
@@ -66,10 +67,9 @@ const PlaceRows = z.array(z.object({ nth: z.number(), users: z.number(), less: z
 
 export const parsePlaces = (result: D1Result | undefined) => PlaceRows.parse(result?.results)
 
-const UNCHANGED = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM due_work
-    WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2 AND due_at = ?3 AND progress IS ?4)
-    THEN 1 ELSE json('conflict') END`
+const UNCHANGED = guardSql(`
+  EXISTS (SELECT 1 FROM due_work
+    WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2 AND due_at = ?3 AND progress IS ?4)`)
 
 /** A guard (see db/guard.ts): holds while a build is as far as this, and nobody has done the step. */
 export function spreadsUnchanged(

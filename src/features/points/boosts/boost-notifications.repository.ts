@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repository'
 import type { Boost } from '../../../config/configuration.types'
 import type { TenantDatabase } from '../../../db/database'
+import { guardSql } from '../../../db/guard'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
 import { addDays, type CivilDate } from '../../../lib/civil'
 import { type Instant, instant } from '../../../lib/clock'
@@ -85,10 +86,9 @@ export async function toldOf(
   return new Map(Rows.parse(rows).map((row) => [row.id, row.told]))
 }
 
-const UNCHANGED = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM points_boosts b
-    WHERE b.id = asked.value ->> 0 AND +b.tenant_id = ?1 AND b.updated = asked.value ->> 1 AND b.deleted IS NULL))
-    THEN json('conflict') ELSE 1 END`
+const UNCHANGED = guardSql(`
+  NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM points_boosts b
+    WHERE b.id = asked.value ->> 0 AND +b.tenant_id = ?1 AND b.updated = asked.value ->> 1 AND b.deleted IS NULL))`)
 
 /** A guard (see db/guard.ts): holds while boosts are as they were read. */
 export function boostsUnchanged(db: TenantDatabase, boosts: readonly Boost[]): D1PreparedStatement {

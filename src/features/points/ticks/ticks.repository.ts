@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../../db/database'
+import { guardSql } from '../../../db/guard'
 import type { TicksRow } from '../../../jobs/due-work.repository'
 import { type Instant, instant } from '../../../lib/clock'
 
@@ -36,28 +37,26 @@ export async function ticksRow(db: TenantDatabase): Promise<TicksRow> {
   return parseRow(await db.rows(db.statement(ROW, db.tenantId)))
 }
 
-const UNCHANGED = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM due_work
-    WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = '' AND progress IS ?2) THEN 1 ELSE json('conflict') END`
+const UNCHANGED = guardSql(`
+  EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = '' AND progress IS ?2)`)
 
 /** A guard (see db/guard.ts): holds while ticks have got as far as this and no further. */
 export function progressUnchanged(db: TenantDatabase, progress: string | null): D1PreparedStatement {
   return db.statement(UNCHANGED, db.tenantId, progress)
 }
 
-const BETWEEN_PASSES = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM due_work
-    WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = '' AND progress ->> '$.pass.to' IS NOT NULL)
-    THEN json('conflict') ELSE 1 END`
+const BETWEEN_PASSES = guardSql(`
+  NOT EXISTS (SELECT 1 FROM due_work
+    WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = '' AND progress ->> '$.pass.to' IS NOT NULL)`)
 
 /** A guard: holds while no pass is under way, so that nobody has a tick that others miss. */
 export function betweenPasses(db: TenantDatabase): D1PreparedStatement {
   return db.statement(BETWEEN_PASSES, db.tenantId)
 }
 
-const STILL_AHEAD = `
-  SELECT CASE WHEN EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = ''
-    AND max(progress ->> '$.through', coalesce(progress ->> '$.pass.to', 0)) >= ?2) THEN json('conflict') ELSE 1 END`
+const STILL_AHEAD = guardSql(`
+  NOT EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = ''
+    AND max(progress ->> '$.through', coalesce(progress ->> '$.pass.to', 0)) >= ?2)`)
 
 /** A guard: holds while ticks that are due at a moment will still be granted; not once the clock was moved past it. */
 export function stillAhead(db: TenantDatabase, due: Instant): D1PreparedStatement {

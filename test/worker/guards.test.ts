@@ -1,0 +1,183 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { tenantActive } from '../../src/access/tenants.repository'
+import { inboxUnchanged } from '../../src/commands/batch/inbox.repository'
+import type { TenantDatabase } from '../../src/db/database'
+import {
+  bothUnchanged,
+  clockUnchanged,
+  configurationUnchanged,
+  isConflict,
+  usersUnchanged,
+} from '../../src/db/guard'
+import { boostsUnchanged } from '../../src/features/points/boosts/boost-notifications.repository'
+import {
+  betweenPasses,
+  progressUnchanged,
+  stillAhead,
+} from '../../src/features/points/ticks/ticks.repository'
+import { removeTenant } from '../../src/features/tenants/purge.repository'
+import { spreadsUnchanged } from '../../src/features/wrapped/spreads.repository'
+import { workUnchanged } from '../../src/jobs/due-work.repository'
+import { instant } from '../../src/lib/clock'
+import { noticesPresent } from '../../src/outbox/pending-notifications.repository'
+import { untold } from '../../src/outbox/points-notifications.repository'
+import { parseUser, storeUser, userStatement } from '../../src/store/users.repository'
+import { contextOf } from './contexts'
+import { newTenant, type TestTenant } from './harness'
+
+const AT = instant(1_000)
+const SOMEBODY = { iid: 'somebody', seq: 7 }
+const TICKS = JSON.stringify({ through: 1_000, pass: { to: 2_000 } })
+
+type Guard = (db: TenantDatabase) => D1PreparedStatement
+
+/** Of a tenant with one user, ada, and ticks under way: each guard as it raises, and as it holds. */
+const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
+  tenantActive: {
+    raises: (db) => tenantActive(contextOf(`${db.tenantId}0`).db),
+    holds: tenantActive,
+  },
+  configurationUnchanged: {
+    raises: (db) => configurationUnchanged(db, 99),
+    holds: (db) => configurationUnchanged(db, 1),
+  },
+  bothUnchanged: {
+    raises: (db) => bothUnchanged(db, 1, 'nobody', SOMEBODY),
+    holds: (db) => bothUnchanged(db, 1, 'nobody', null),
+  },
+  usersUnchanged: {
+    raises: (db) => usersUnchanged(db, [{ id: 'ada', was: null }]),
+    holds: (db) => usersUnchanged(db, [{ id: 'nobody', was: null }]),
+  },
+  clockUnchanged: {
+    raises: (db) => clockUnchanged(db, AT),
+    holds: (db) => clockUnchanged(db, null),
+  },
+  workUnchanged: {
+    raises: (db) => workUnchanged(db, { kind: 'ticks', subject: '', dueAt: AT, asked: 1, progress: TICKS }),
+    holds: (db) => workUnchanged(db, { kind: 'ticks', subject: '', dueAt: AT, asked: 0, progress: TICKS }),
+  },
+  progressUnchanged: {
+    raises: (db) => progressUnchanged(db, null),
+    holds: (db) => progressUnchanged(db, TICKS),
+  },
+  betweenPasses: {
+    raises: betweenPasses,
+    holds: (db) => betweenPasses(contextOf(`${db.tenantId}0`).db),
+  },
+  stillAhead: {
+    raises: (db) => stillAhead(db, instant(2_000)),
+    holds: (db) => stillAhead(db, instant(2_001)),
+  },
+  spreadsUnchanged: {
+    raises: (db) =>
+      spreadsUnchanged(db, { kind: 'spreads', subject: '2024', dueAt: AT, asked: 0, progress: null }),
+    holds: (db) =>
+      spreadsUnchanged(db, { kind: 'spreads', subject: '2025', dueAt: AT, asked: 0, progress: null }),
+  },
+  inboxUnchanged: {
+    raises: (db) => inboxUnchanged(db, [{ no: 0, seq: 1 }]),
+    holds: (db) => inboxUnchanged(db, []),
+  },
+  boostsUnchanged: {
+    raises: (db) =>
+      boostsUnchanged(db, [
+        {
+          ...{ id: 'gone', created: AT, updated: AT, systemId: 's', userId: null, userIid: null, name: 'b' },
+          ...{ start: '2026-01-01', end: '2026-01-02', multiplier: 2, rounding: 'down', userAttributes: [] },
+        },
+      ]),
+    holds: (db) => boostsUnchanged(db, []),
+  },
+  untold: {
+    raises: (db) =>
+      untold(db, [{ userId: 'ada', userIid: 'x', systemId: 's', seq: 1, at: AT, total: 1, dueAt: AT }]),
+    holds: (db) => untold(db, []),
+  },
+  noticesPresent: {
+    raises: (db) =>
+      noticesPresent(db, [{ dueAt: AT, id: 'n', userId: 'ada', userIid: 'x', achievementId: 'a' }]),
+    holds: (db) => noticesPresent(db, []),
+  },
+}
+
+/** A tenant with one user, ada, a configuration of version 1, and two pieces of work that are due. */
+async function withAda(): Promise<{ tenant: TestTenant; db: TenantDatabase }> {
+  const tenant = await newTenant()
+  await tenant.metric('m')
+  expect((await tenant.event('m', 'ada', 1)).status).toBe(201)
+  const due = env.DB.prepare(
+    'INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, ?2, ?3, 1000, ?4)',
+  )
+  await env.DB.batch([due.bind(tenant.id, 'ticks', '', TICKS), due.bind(tenant.id, 'spreads', '2025', null)])
+  return { tenant, db: contextOf(tenant.id).db }
+}
+
+const rename = (db: TenantDatabase, name: string) =>
+  db.statement('UPDATE tenants SET name = ?2 WHERE id = ?1', db.tenantId, name)
+const nameOf = ({ id }: TestTenant) =>
+  env.DB.prepare('SELECT name FROM tenants WHERE id = ?1').bind(id).first('name')
+
+/** What a batch throws; fails if it throws nothing. */
+const errorOf = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.fail('nothing was thrown'),
+    (error: unknown) => error,
+  )
+
+describe('[E2, E3] a guard', () => {
+  it.each(Object.entries(GUARDS))(
+    '%s holds, or raises a conflict that undoes the batch',
+    async (_, guard) => {
+      const { tenant, db } = await withAda()
+      const before = await nameOf(tenant)
+      expect(isConflict(await errorOf(db.batch([rename(db, 'lost'), guard.raises(db)])))).toBe(true)
+      expect(await nameOf(tenant)).toBe(before)
+      const results = await db.batch([rename(db, 'kept'), guard.holds(db)])
+      expect(results[1]?.meta.rows_written).toBe(0)
+      expect(await nameOf(tenant)).toBe('kept')
+    },
+  )
+
+  it('of the statement that stores a user raises a conflict that undoes the batch', async () => {
+    const { tenant, db } = await withAda()
+    const [read] = await db.batch([userStatement(db, 'ada', AT)])
+    const ada = parseUser(read)
+    if (ada === null) throw new Error('there is no ada')
+    const next = { ...ada, seq: ada.seq + 1 }
+    const before = await nameOf(tenant)
+    const late = storeUser(db, next, { version: 1, clock: null, was: { ...ada, seq: ada.seq - 1 } })
+    expect(isConflict(await errorOf(db.batch([rename(db, 'lost'), late])))).toBe(true)
+    expect(await nameOf(tenant)).toBe(before)
+    await db.batch([rename(db, 'kept'), storeUser(db, next, { version: 1, clock: null, was: ada })])
+    expect(await nameOf(tenant)).toBe('kept')
+  })
+
+  it('of the end of an erasure raises a conflict while anything is left', async () => {
+    const { db } = await withAda()
+    expect(isConflict(await errorOf(removeTenant(db)))).toBe(true)
+  })
+})
+
+describe('[E2, E3] an error of its own is no conflict', () => {
+  it.each([
+    ['malformed JSON', "SELECT json('laurel-conflict')"],
+    ['malformed JSON that is stored', "UPDATE tenants SET name = json('{laurel-conflict') WHERE id = ?1"],
+    ['a path of JSON that is none', "SELECT json_extract('{}', 'laurel')"],
+    ['a column that does not exist', 'SELECT "laurel-conflict" . x FROM tenants WHERE id = ?1'],
+    ['a constraint', 'INSERT INTO tenants (id) VALUES (?1)'],
+  ])('%s', async (_, sql) => {
+    const { tenant, db } = await withAda()
+    const statement = sql.includes('?1') ? db.statement(sql, tenant.id) : db.statement(sql)
+    const error = await errorOf(db.batch([statement]))
+    expect(error).toBeInstanceOf(Error)
+    expect(isConflict(error)).toBe(false)
+  })
+
+  it('what JavaScript says of data that names the signal', async () => {
+    const text = "bad JSON path: 'laurel-conflict'"
+    const error = await errorOf(Promise.resolve(text).then((data): unknown => JSON.parse(data)))
+    expect(isConflict(error)).toBe(false)
+  })
+})
