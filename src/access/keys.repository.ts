@@ -7,11 +7,12 @@ import type { Context } from '../runtime/context'
 import { keyCacheOf } from './keys.cache'
 import type { KeyRecord } from './keys.rules'
 import { apiKeys } from './keys.table'
+import { SURFACES } from './surface.types'
 import { tenantActive } from './tenants.repository'
 
 const Stored = z.object({
   id: z.string(),
-  kind: z.enum(['application', 'admin']),
+  kind: z.enum(SURFACES),
   tenantId: z.string().nullable(),
   userId: z.string().nullable(),
   hash: z.string(),

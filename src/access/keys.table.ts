@@ -1,4 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { SURFACES } from './surface.types'
 
 /** Keys: application keys of one user, admin keys of the whole account (K1). The body of a key is never stored. */
 export const apiKeys = sqliteTable(
@@ -7,7 +8,7 @@ export const apiKeys = sqliteTable(
     no: integer('no').primaryKey({ autoIncrement: true }),
     id: text('id').notNull().unique(),
     prefix: text('prefix').notNull().unique(),
-    kind: text('kind', { enum: ['application', 'admin'] }).notNull(),
+    kind: text('kind', { enum: SURFACES }).notNull(),
     /** Null for an admin key. */
     tenantId: text('tenant_id'),
     /** The user whom an application key is for, by the caller's own id. */

@@ -1,5 +1,6 @@
 /** The interface that an operation belongs to (G1). */
-export type Surface = 'application' | 'admin'
+export const SURFACES = ['application', 'admin'] as const
+export type Surface = (typeof SURFACES)[number]
 
 /** What an operation says of who may enter. */
 export type Entrance = {

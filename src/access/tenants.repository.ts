@@ -3,6 +3,7 @@ import type { AccountDatabase, TenantDatabase } from '../db/database'
 import { guardSql } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
 import type { Tenant } from '../runtime/context'
+import { TENANT_STATUSES } from './tenants.types'
 
 /** The one tenant there is with multi-tenancy off (T1); the first migration makes it. */
 export const IMPLICIT_TENANT_ID = '00000000-0000-7000-8000-000000000000'
@@ -123,7 +124,7 @@ const TenantRow = z.object({
   id: z.string(),
   customerId: z.string(),
   name: z.string(),
-  status: z.enum(['active', 'archived', 'purging']),
+  status: z.enum(TENANT_STATUSES),
   created: z.number().transform(instant),
   updated: z.number().transform(instant),
 })

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Configuration, Leaderboard } from '../config/configuration.types'
+import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../config/enumerations.types'
 import type { Placement } from '../engine/placement.types'
 import { STREAK } from '../engine/state.types'
 import { civilDate } from '../lib/civil'
@@ -15,8 +16,8 @@ export const Definition = z.object({
   tenantId: z.string(),
   /** The version of the configuration that it is as of. */
   version: z.number(),
-  status: z.enum(['inactive', 'scheduled', 'active', 'finished']),
-  rankBy: z.enum(['metric', 'points', 'streak']),
+  status: z.enum(LEADERBOARD_STATUSES),
+  rankBy: z.enum(RANK_BY),
   /** The id of the metric or points system that is counted, or `streak`: under which name users' rows note its last change. */
   input: z.string().nullable(),
   maxParticipants: z.number(),
@@ -27,7 +28,7 @@ export const Definition = z.object({
   startTime: z.string().nullable(),
   endTime: z.string().nullable(),
   breakdown: z.array(z.string()).readonly(),
-  runUnit: z.enum(['day', 'month', 'year']).nullable(),
+  runUnit: z.enum(RUN_UNITS).nullable(),
   runInterval: z.number().nullable(),
   finished: moment.nullable(),
   /** What webhooks are told of it; of one that was stored before there were any, nothing. */

@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import { RECAP_FREQUENCIES } from '../access/tenants.types'
 import type { TenantDatabase } from '../db/database'
 import { civilDate } from '../lib/civil'
+import { ROUNDINGS } from '../lib/decimal'
 import type { Instance } from '../runtime/instance'
 import { configurationsOf } from './configuration.cache'
 import type {
@@ -13,7 +15,21 @@ import type {
   Trigger,
   Webhook,
 } from './configuration.types'
-import { NOTIFICATION_TYPES } from './preferences.types'
+import {
+  ACHIEVEMENT_STATUSES,
+  ACHIEVEMENT_TRIGGERS,
+  ATTRIBUTE_TYPES,
+  ATTRIBUTE_WRITERS,
+  LEADERBOARD_STATUSES,
+  METRIC_UNIT_TYPES,
+  NOTIFICATION_CHANNELS,
+  NOTIFICATION_TYPES,
+  RANK_BY,
+  RUN_UNITS,
+  SWITCH_STATUSES,
+  TIME_UNITS,
+  TRIGGER_TYPES,
+} from './enumerations.types'
 import { streakSettings } from './streak-settings.types'
 import { SUBSCRIPTIONS } from './webhook-events.types'
 
@@ -27,21 +43,21 @@ const resource = { id: z.string(), created: z.number(), updated: z.number() }
 const TenantRow = z.object({
   version: z.number(),
   controlRatio: z.number(),
-  recapFrequency: z.enum(['none', 'weekly', 'monthly']),
+  recapFrequency: z.enum(RECAP_FREQUENCIES),
   streaks: streakSettings,
 })
 const AttributeRow = z.object({
   ...resource,
-  type: z.enum(['user', 'event']),
+  type: z.enum(ATTRIBUTE_TYPES),
   key: z.string(),
   name: z.string(),
-  writableBy: z.enum(['admin', 'user']),
+  writableBy: z.enum(ATTRIBUTE_WRITERS),
 })
 const MetricRow = z.object({
   ...resource,
   key: z.string(),
   name: z.string(),
-  unitType: z.enum(['number', 'currency']),
+  unitType: z.enum(METRIC_UNIT_TYPES),
   units: z.string(),
 })
 const SystemRow = z.object({
@@ -64,16 +80,16 @@ const LevelRow = z.object({
 const TriggerRow = z.object({
   ...resource,
   systemId: z.string(),
-  type: z.enum(['metric', 'achievement', 'streak', 'time', 'user_creation']),
+  type: z.enum(TRIGGER_TYPES),
   points: z.number(),
-  status: z.enum(['active', 'inactive']),
+  status: z.enum(SWITCH_STATUSES),
   userAttributes: filters,
   eventAttributes: filters,
   metricId: z.string().nullable(),
   metricThreshold: z.number().nullable(),
   achievementId: z.string().nullable(),
   streakLength: z.number().nullable(),
-  timeUnit: z.enum(['hours', 'days']).nullable(),
+  timeUnit: z.enum(TIME_UNITS).nullable(),
   timeInterval: z.number().nullable(),
   blockIfOutOfPoints: z.number().transform((n) => n === 1),
   counterId: z.string(),
@@ -86,8 +102,8 @@ const LeaderboardRow = z.object({
   key: z.string(),
   name: z.string(),
   description: z.string().nullable(),
-  status: z.enum(['inactive', 'scheduled', 'active', 'finished']),
-  rankBy: z.enum(['metric', 'points', 'streak']),
+  status: z.enum(LEADERBOARD_STATUSES),
+  rankBy: z.enum(RANK_BY),
   metricId: z.string().nullable(),
   systemId: z.string().nullable(),
   maxParticipants: z.number(),
@@ -99,7 +115,7 @@ const LeaderboardRow = z.object({
     .string()
     .transform((text): unknown => JSON.parse(text))
     .pipe(z.array(z.string())),
-  runUnit: z.enum(['day', 'month', 'year']).nullable(),
+  runUnit: z.enum(RUN_UNITS).nullable(),
   runInterval: z.number().nullable(),
   finished: z.number().nullable(),
 })
@@ -109,8 +125,8 @@ const AchievementRow = z.object({
   name: z.string(),
   description: z.string(),
   badgeUrl: z.string().nullable(),
-  status: z.enum(['inactive', 'active', 'locked']),
-  trigger: z.enum(['metric', 'streak', 'api', 'achievement']),
+  status: z.enum(ACHIEVEMENT_STATUSES),
+  trigger: z.enum(ACHIEVEMENT_TRIGGERS),
   metricId: z.string().nullable(),
   metricValue: z.number().nullable(),
   streakLength: z.number().nullable(),
@@ -130,17 +146,17 @@ const WebhookRow = z.object({
     .string()
     .transform((text): unknown => JSON.parse(text))
     .pipe(z.array(z.enum(SUBSCRIPTIONS))),
-  status: z.enum(['active', 'inactive']),
+  status: z.enum(SWITCH_STATUSES),
   secret: z.string(),
 })
 const TemplateRow = z.object({
   ...resource,
   type: z.enum(NOTIFICATION_TYPES),
-  channel: z.enum(['email', 'push']),
+  channel: z.enum(NOTIFICATION_CHANNELS),
   title: z.string(),
   body: z.string(),
   userAttributes: filters,
-  status: z.enum(['active', 'inactive']),
+  status: z.enum(SWITCH_STATUSES),
   origin: z.string(),
 })
 /** A boost's row, of those for everyone and of users' own. */
@@ -153,7 +169,7 @@ export const BoostRow = z.object({
   start: z.string(),
   end: z.string(),
   multiplier: z.number(),
-  rounding: z.enum(['down', 'up', 'nearest']),
+  rounding: z.enum(ROUNDINGS),
   userAttributes: filters,
 })
 

@@ -1,5 +1,21 @@
+import type { RecapFrequency } from '../access/tenants.types'
 import type { CivilDate } from '../lib/civil'
 import type { Rounding } from '../lib/decimal'
+import type {
+  AchievementStatus,
+  AchievementTrigger,
+  AttributeType,
+  AttributeWriter,
+  LeaderboardStatus,
+  MetricUnitType,
+  NotificationChannel,
+  NotificationType,
+  RankBy,
+  RunUnit,
+  SwitchStatus,
+  TimeUnit,
+  TriggerType,
+} from './enumerations.types'
 import type { StreakSettings } from './streak-settings.types'
 import type { Subscription } from './webhook-events.types'
 
@@ -10,17 +26,17 @@ export type Filter = { attributeId: string; attributeValue: string }
 export type Resource = { id: string; created: number; updated: number }
 
 export type Attribute = Resource & {
-  type: 'user' | 'event'
+  type: AttributeType
   key: string
   name: string
   /** Who may set it on users: admin keys only, or users' own keys too (K7). Means nothing for event attributes. */
-  writableBy: 'admin' | 'user'
+  writableBy: AttributeWriter
 }
 
 export type Metric = Resource & {
   key: string
   name: string
-  unitType: 'number' | 'currency'
+  unitType: MetricUnitType
   units: string
 }
 
@@ -35,16 +51,16 @@ export type Level = Resource & {
 
 export type Trigger = Resource & {
   systemId: string
-  type: 'metric' | 'achievement' | 'streak' | 'time' | 'user_creation'
+  type: TriggerType
   points: number
-  status: 'active' | 'inactive'
+  status: SwitchStatus
   userAttributes: readonly Filter[]
   eventAttributes: readonly Filter[]
   metricId: string | null
   metricThreshold: number | null
   achievementId: string | null
   streakLength: number | null
-  timeUnit: 'hours' | 'days' | null
+  timeUnit: TimeUnit | null
   timeInterval: number | null
   blockIfOutOfPoints: boolean
   /** Under which users' own counters of it stand: another one once it counts something else (P1). */
@@ -88,8 +104,8 @@ export type Leaderboard = Resource & {
   name: string
   description: string | null
   /** As it was set: what it has become by itself since then, `statusOf` tells (L7). */
-  status: 'inactive' | 'scheduled' | 'active' | 'finished'
-  rankBy: 'metric' | 'points' | 'streak'
+  status: LeaderboardStatus
+  rankBy: RankBy
   metricId: string | null
   systemId: string | null
   maxParticipants: number
@@ -100,7 +116,7 @@ export type Leaderboard = Resource & {
   /** The ids of the user attributes by whose values users are grouped (L6). */
   breakdown: readonly string[]
   /** Null where it is perpetual. */
-  runUnit: 'day' | 'month' | 'year' | null
+  runUnit: RunUnit | null
   runInterval: number | null
   /** When it was finished by hand, in milliseconds (L7). */
   finished: number | null
@@ -112,8 +128,8 @@ export type Achievement = Resource & {
   name: string
   description: string
   badgeUrl: string | null
-  status: 'inactive' | 'active' | 'locked'
-  trigger: 'metric' | 'streak' | 'api' | 'achievement'
+  status: AchievementStatus
+  trigger: AchievementTrigger
   metricId: string | null
   /** In the metric's unit. */
   metricValue: number | null
@@ -133,26 +149,26 @@ export type Webhook = Resource & {
   url: string
   /** The types of events that it is told of, each once, or `*` alone. */
   events: readonly Subscription[]
-  status: 'active' | 'inactive'
+  status: SwitchStatus
   /** What its deliveries are signed with; told to nobody but by the answers that show it once. */
   secret: string
 }
 
 /** A template of what users are told (N3). */
 export type Template = Resource & {
-  type: 'achievement_completed' | 'recap' | 'reactivation' | 'streak_reminder'
-  channel: 'email' | 'push'
+  type: NotificationType
+  channel: NotificationChannel
   /** The subject of an email, the title of a push message. Liquid. */
   title: string
   /** HTML of an email, text of a push message. Liquid. */
   body: string
   userAttributes: readonly Filter[]
-  status: 'active' | 'inactive'
+  status: SwitchStatus
   /** Where links lead as long as PUBLIC_URL is not set: the address through which it was last written. */
   origin: string
 }
 
-export type Settings = { controlRatio: number; recapFrequency: 'none' | 'weekly' | 'monthly' }
+export type Settings = { controlRatio: number; recapFrequency: RecapFrequency }
 
 /** All that a tenant has configured, as of one version; resources in order of creation. */
 export type Configuration = {

@@ -1,9 +1,10 @@
 import type { Configuration, Filter } from './configuration.types'
+import type { AttributeType } from './enumerations.types'
 
 /** Why filters can't be configured, or null: one names no attribute of that type. */
 export function filterObjection(
   config: Configuration,
-  type: 'user' | 'event',
+  type: AttributeType,
   filters: readonly Filter[],
 ): string | null {
   const isKnown = ({ attributeId }: Filter) =>

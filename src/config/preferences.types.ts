@@ -1,14 +1,7 @@
 import * as z from 'zod'
+import { EVALUATION_MODE_SPELLINGS, NOTIFICATION_CHANNELS, NOTIFICATION_TYPES } from './enumerations.types'
 
-/** What a user can be told of (N1). */
-export const NOTIFICATION_TYPES = [
-  'achievement_completed',
-  'recap',
-  'reactivation',
-  'streak_reminder',
-] as const
-
-const channels = z.array(z.enum(['email', 'push'])).readonly()
+const channels = z.array(z.enum(NOTIFICATION_CHANNELS)).readonly()
 
 /** What a user has set (U7), as stored; what was never set is left out. */
 export const Preferences = z.object({
@@ -17,7 +10,7 @@ export const Preferences = z.object({
     /** Without it, on. */
     enabled: z.boolean().optional(),
     /** In the spelling in which it was set; AND and ALL are the same. */
-    evaluationMode: z.enum(['ALL', 'AND', 'OR']).optional(),
+    evaluationMode: z.enum(EVALUATION_MODE_SPELLINGS).optional(),
     /** Thresholds in millionths; none where it is empty. */
     metrics: z
       .array(z.object({ metricId: z.string(), threshold: z.number() }))

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { EVALUATION_MODES, STREAK_FREQUENCIES } from './enumerations.types'
 
 const FreezeSettings = z.object({
   /** What a new user begins with. */
@@ -17,12 +18,12 @@ const StreakSettings = z.object({
   enabled: z.boolean(),
   /** When they were off, in milliseconds, the newest last: periods that ended then are not judged (S1). The last one has no end while they are. */
   off: z.array(z.object({ from: z.number(), to: z.number().nullable() })).readonly(),
-  frequency: z.enum(['daily', 'weekly', 'monthly']),
+  frequency: z.enum(STREAK_FREQUENCIES),
   /** Counts the switches of the frequency: streaks of an earlier one are to be counted anew (S9). */
   epoch: z.number(),
   /** Thresholds in millionths; where there are none, any positive event counts. */
   metrics: z.array(z.object({ metricId: z.string(), threshold: z.number() })).readonly(),
-  evaluationMode: z.enum(['ALL', 'OR']),
+  evaluationMode: z.enum(EVALUATION_MODES),
   personalisation: z.boolean(),
   freezes: FreezeSettings.nullable(),
 })

@@ -1,4 +1,5 @@
 import type { Configuration } from '../config/configuration.types'
+import { NOTIFICATION_CHANNELS } from '../config/enumerations.types'
 import type { Instant } from '../lib/clock'
 import { MOST_AT_ONCE, utf8Bytes } from '../lib/packed'
 import { isTold, type Message, NOTIFICATION_MESSAGES, type Parcel } from '../outbox/outbox.messages'
@@ -7,7 +8,6 @@ import { type Destination, type Letter, nameOf } from './queue.messages'
 import { carry } from './queue.service'
 
 /** The ways to the users themselves. */
-const CHANNELS = ['email', 'push'] as const
 
 /** Where something is to be carried, which messages, and as what. */
 type Way = {
@@ -25,7 +25,7 @@ function waysOf(tenantId: string, { webhooks }: Configuration): Way[] {
         eventOf: ({ type }) => type,
       }),
     ),
-    ...CHANNELS.map(
+    ...NOTIFICATION_CHANNELS.map(
       (kind): Way => ({
         destination: { kind, tenantId },
         takes: ({ type }) => type === NOTIFICATION_MESSAGES[kind],

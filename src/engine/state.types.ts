@@ -1,7 +1,8 @@
 import type { Boost } from '../config/configuration.types'
+import type { BoostStatus } from '../config/enumerations.types'
 import type { Preferences } from '../config/preferences.types'
 import type { Instant } from '../lib/clock'
-import type { Micros } from '../lib/decimal'
+import type { Micros, Rounding } from '../lib/decimal'
 import type { StreakState } from './streaks/streak-state.types'
 
 /** Under which name the last change of a streak's length is noted among those of totals. */
@@ -89,9 +90,9 @@ export type AwardRecord = LocalTime & {
 export type AppliedBoost = {
   id: string
   name: string
-  status: 'active' | 'scheduled' | 'finished'
+  status: BoostStatus
   start: string
   end: string | null
   multiplier: number
-  rounding: 'down' | 'up' | 'nearest'
+  rounding: Rounding
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { dayOf, isCivilDate } from '../lib/civil'
+import { AGGREGATIONS, dayOf, isCivilDate } from '../lib/civil'
 import { INT32_MAX } from '../lib/decimal'
 import { isId } from '../lib/ids'
 import { DateField, rule } from './fields'
@@ -108,7 +108,7 @@ export const SummaryQuery = z
     camelCased,
     z
       .object({
-        aggregation: z.enum(['daily', 'weekly', 'monthly']),
+        aggregation: z.enum(AGGREGATIONS),
         startDate: DateField,
         endDate: DateField,
         start_date: otherSpelling('startDate'),

@@ -4,7 +4,9 @@ import { type Instant, instant, iso, parseIso } from './clock'
 /** A date of the calendar, `YYYY-MM-DD`, in no zone (G4). */
 export type CivilDate = string & { readonly civilDate: unique symbol }
 
-export type Aggregation = 'daily' | 'weekly' | 'monthly'
+/** The lengths of periods of the calendar (P12, S1). */
+export const AGGREGATIONS = ['daily', 'weekly', 'monthly'] as const
+export type Aggregation = (typeof AGGREGATIONS)[number]
 
 const DAY = 86_400_000
 

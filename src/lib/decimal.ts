@@ -39,7 +39,9 @@ export function fromMicros(total: Micros): number {
   return total / MICROS_PER_UNIT
 }
 
-export type Rounding = 'down' | 'up' | 'nearest'
+/** How fractions of points become whole (P5). */
+export const ROUNDINGS = ['down', 'up', 'nearest'] as const
+export type Rounding = (typeof ROUNDINGS)[number]
 
 /** `points` (whole, positive) times all multipliers, exactly, then rounded once (P5); at most 2^53. */
 export function multiply(points: number, multipliers: readonly number[], rounding: Rounding): number {

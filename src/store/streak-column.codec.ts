@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { STREAK_FREQUENCIES } from '../config/enumerations.types'
 import { NO_STREAK, type StreakState } from '../engine/streaks/streak-state.types'
 import { instant } from '../lib/clock'
 
@@ -25,7 +26,7 @@ const StoredJourney = z.object({
   told: day,
 })
 const Stored = z.object({
-  frequency: z.enum(['daily', 'weekly', 'monthly', 'unknown']).nullable(),
+  frequency: z.enum([...STREAK_FREQUENCIES, 'unknown']).nullable(),
   epoch: z.number().default(0),
   run: Run.nullable().default(null),
   freezes: z.number().default(0),

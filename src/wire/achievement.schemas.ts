@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ACHIEVEMENT_TRIGGERS } from '../config/enumerations.types'
 import { Timestamp } from '../http/fields'
 import { UserAttributesQuery } from '../http/queries'
 import { AttributeFilterAnswer } from './attribute.schemas'
@@ -21,7 +22,7 @@ export const AchievementResponse = z
   .object({
     id: z.string(),
     name: z.string(),
-    trigger: z.enum(['metric', 'streak', 'api', 'achievement']),
+    trigger: z.enum(ACHIEVEMENT_TRIGGERS),
     description: z.string().nullable(),
     badgeUrl: z.string().nullable(),
     key: z.string().optional(),

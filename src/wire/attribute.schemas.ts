@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ATTRIBUTE_TYPES, ATTRIBUTE_WRITERS } from '../config/enumerations.types'
 import {
   AttributeValue,
   ConfigKey,
@@ -12,8 +13,8 @@ import {
   updateAnswer,
 } from '../http/fields'
 
-const AttributeType = z.enum(['user', 'event'])
-const WritableBy = z.enum(['admin', 'user'])
+const AttributeType = z.enum(ATTRIBUTE_TYPES)
+const WritableBy = z.enum(ATTRIBUTE_WRITERS)
 
 /** A custom attribute to configure (seed 2.1). */
 export const CreateAttributeRequestItem = z

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../config/enumerations.types'
 import { cursorQuery } from '../http/cursors'
 import { DateAnswer, DateField, rule, Timestamp, UserId } from '../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries'
@@ -6,15 +7,15 @@ import { INT32_MAX } from '../lib/decimal'
 import { AttributeFilterAnswer } from './attribute.schemas'
 
 /** By what a leaderboard ranks (L3). */
-export const RankBy = z.enum(['points', 'streak', 'metric'])
+export const RankBy = z.enum(RANK_BY)
 /** In what the length of a run is counted (L2). */
-export const RunUnit = z.enum(['day', 'month', 'year'])
+export const RunUnit = z.enum(RUN_UNITS)
 /** A time of day, `HH:MM` or `HH:MM:SS` (L1). */
 export const TimeOfDay = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$/, {
   error: 'must be a time of day written HH:MM or HH:MM:SS',
 })
 /** The statuses in which the application interface shows a leaderboard: an inactive one is hidden from it (L7). */
-const ShownStatus = z.enum(['active', 'scheduled', 'finished'])
+const ShownStatus = z.enum(LEADERBOARD_STATUSES).exclude(['inactive'])
 
 /**
  * A leaderboard as configured (seed 2.11), and its present status (L7); the singular `breakdownAttribute` carries the first of the plural

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { METRIC_UNIT_TYPES } from '../config/enumerations.types'
 import {
   ConfigKey,
   createAnswer,
@@ -15,7 +16,7 @@ import {
 } from '../http/fields'
 import { UserAchievementResponse } from './achievement.schemas'
 
-const UnitType = z.enum(['number', 'currency'])
+const UnitType = z.enum(METRIC_UNIT_TYPES)
 const Units = text(255)
 
 /** A metric to configure. */

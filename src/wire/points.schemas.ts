@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import { BOOST_STATUSES, SWITCH_STATUSES, type TimeUnit, TRIGGER_TYPES } from '../config/enumerations.types'
 import { Timestamp } from '../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries'
+import { ROUNDINGS } from '../lib/decimal'
 import { AttributeFilterAnswer } from './attribute.schemas'
 
 /** How many of the newest awards to answer (seed 4.9). */
@@ -12,20 +14,23 @@ export const BoostsQuery = z.object({ includeFinished: booleanQuery(false) })
 /** Which users a points summary counts: those who have all these attribute values (P11). */
 export const PointsSummaryQuery = z.object({ userAttributes: UserAttributesQuery.optional() })
 
+/** The units of a time trigger's interval as the application interface calls them (G10). */
+export const TIME_UNIT_SHOWN = { hours: 'hour', days: 'day' } as const satisfies Record<TimeUnit, string>
+
 /** A trigger; which of the optional fields are there depends on its type (seed 2.5, G10). */
 export const PointsTrigger = z
   .object({
     id: z.string(),
-    type: z.enum(['metric', 'achievement', 'streak', 'time', 'user_creation']),
+    type: z.enum(TRIGGER_TYPES),
     points: z.int32(),
-    status: z.enum(['active', 'inactive', 'archived']),
+    status: z.enum([...SWITCH_STATUSES, 'archived']),
     achievementId: z.string().optional(),
     metricId: z.string().optional(),
     metricName: z.string().optional(),
     metricThreshold: z.int32().optional(),
     streakLengthThreshold: z.int32().optional(),
     achievementName: z.string().optional(),
-    timeUnit: z.enum(['hour', 'day']).optional(),
+    timeUnit: z.enum(TIME_UNIT_SHOWN).optional(),
     timeInterval: z.int32().optional(),
     userAttributes: z.array(AttributeFilterAnswer),
     eventAttribute: AttributeFilterAnswer.optional(),
@@ -40,11 +45,11 @@ export const PointsBoost = z
   .object({
     id: z.string(),
     name: z.string(),
-    status: z.enum(['active', 'scheduled', 'finished']),
+    status: z.enum(BOOST_STATUSES),
     start: z.string(),
     end: z.string().nullable(),
     multiplier: z.number(),
-    rounding: z.enum(['down', 'up', 'nearest']),
+    rounding: z.enum(ROUNDINGS),
   })
   .meta({ id: 'PointsBoost' })
 

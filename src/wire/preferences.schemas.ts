@@ -1,5 +1,10 @@
 import * as z from 'zod'
-import { NOTIFICATION_TYPES, Preferences } from '../config/preferences.types'
+import {
+  EVALUATION_MODE_SPELLINGS,
+  NOTIFICATION_CHANNELS,
+  NOTIFICATION_TYPES,
+} from '../config/enumerations.types'
+import { Preferences } from '../config/preferences.types'
 import { optional, readable } from '../http/fields'
 import { micros, toMicros } from '../lib/decimal'
 
@@ -8,7 +13,7 @@ const THRESHOLD_MAX = 1_000_000_000
 /** The most metrics that streaks may count. */
 const METRICS_MAX = 100
 
-const NotificationChannel = z.enum(['email', 'push']).meta({ id: 'NotificationChannel' })
+const NotificationChannel = z.enum(NOTIFICATION_CHANNELS).meta({ id: 'NotificationChannel' })
 
 const Channels = z.array(NotificationChannel).transform((channels) => [...new Set(channels)])
 
@@ -70,7 +75,7 @@ export const ReadableMetrics = z
 const StreakPreferences = z.object({
   enabled: optional(z.boolean()),
   /** AND and ALL are the same (U7). */
-  evaluationMode: optional(z.enum(['OR', 'AND', 'ALL'])),
+  evaluationMode: optional(z.enum(EVALUATION_MODE_SPELLINGS)),
   metrics: optional(StreakMetrics),
 })
 
@@ -98,7 +103,7 @@ export const UserPreferencesResponse = z
     streak: z
       .object({
         enabled: z.boolean().optional(),
-        evaluationMode: z.enum(['OR', 'AND', 'ALL']).optional(),
+        evaluationMode: z.enum(EVALUATION_MODE_SPELLINGS).optional(),
         metrics: z.array(z.object({ key: z.string(), threshold: z.number() })).optional(),
       })
       .optional(),

@@ -1,8 +1,9 @@
 import * as z from 'zod'
+import { STREAK_FREQUENCIES } from '../config/enumerations.types'
 import { DateAnswer, Timestamp, UserId, UuidAnswer } from '../http/fields'
 import { integerQuery } from '../http/queries'
 
-export const StreakFrequency = z.enum(['daily', 'weekly', 'monthly']).meta({ id: 'StreakFrequency' })
+export const StreakFrequency = z.enum(STREAK_FREQUENCIES).meta({ id: 'StreakFrequency' })
 
 /** A streak: the dates are null where its length is 0, and the freeze fields only there when freezes are on (S5). */
 export const BaseStreakResponse = z

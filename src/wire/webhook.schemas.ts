@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { EventType } from '../config/webhook-events.types'
 import { Timestamp } from '../http/fields'
+import { ROUNDINGS } from '../lib/decimal'
 import { UserAchievementResponse } from './achievement.schemas'
 import { AttributeFilterAnswer } from './attribute.schemas'
 import { LeaderboardResponseWithRankings, UserLeaderboardResponse } from './leaderboard.schemas'
@@ -38,7 +39,7 @@ export const PointsBoostWebhookPayload = z
     start: date,
     end: date.nullable(),
     multiplier: z.number(),
-    rounding: z.enum(['down', 'up', 'nearest']),
+    rounding: z.enum(ROUNDINGS),
   })
   .meta({ id: 'PointsBoostWebhookPayload' })
 

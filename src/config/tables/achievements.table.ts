@@ -1,5 +1,6 @@
 import { integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
+import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../enumerations.types'
 
 /** Achievements; which columns are filled depends on the trigger. Who has completed one stands in the users' rows. */
 export const achievements = sqliteTable(
@@ -10,8 +11,8 @@ export const achievements = sqliteTable(
     name: text('name').notNull(),
     description: text('description').notNull(),
     badgeUrl: text('badge_url'),
-    status: text('status', { enum: ['inactive', 'active', 'locked'] }).notNull(),
-    trigger: text('trigger', { enum: ['metric', 'streak', 'api', 'achievement'] }).notNull(),
+    status: text('status', { enum: ACHIEVEMENT_STATUSES }).notNull(),
+    trigger: text('trigger', { enum: ACHIEVEMENT_TRIGGERS }).notNull(),
     metricId: text('metric_id'),
     /** In the metric's unit. */
     metricValue: real('metric_value'),

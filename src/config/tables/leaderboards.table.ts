@@ -1,5 +1,6 @@
 import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
+import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../enumerations.types'
 
 /** Leaderboards as they are configured. The scores stand in an object each, which can be made anew from the log. */
 export const leaderboards = sqliteTable(
@@ -10,8 +11,8 @@ export const leaderboards = sqliteTable(
     name: text('name').notNull(),
     description: text('description'),
     /** As it was set; what it becomes by itself is computed from the dates (L7). */
-    status: text('status', { enum: ['inactive', 'scheduled', 'active', 'finished'] }).notNull(),
-    rankBy: text('rank_by', { enum: ['metric', 'points', 'streak'] }).notNull(),
+    status: text('status', { enum: LEADERBOARD_STATUSES }).notNull(),
+    rankBy: text('rank_by', { enum: RANK_BY }).notNull(),
     metricId: text('metric_id'),
     systemId: text('system_id'),
     maxParticipants: integer('max_participants').notNull(),
@@ -24,7 +25,7 @@ export const leaderboards = sqliteTable(
     /** JSON: the ids of the breakdown attributes. */
     breakdown: text('breakdown').notNull(),
     /** Null where it is perpetual. */
-    runUnit: text('run_unit', { enum: ['day', 'month', 'year'] }),
+    runUnit: text('run_unit', { enum: RUN_UNITS }),
     runInterval: integer('run_interval'),
     /** When it was finished by hand, in milliseconds. */
     finished: integer('finished'),

@@ -1,5 +1,6 @@
 import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
+import { METRIC_UNIT_TYPES } from '../enumerations.types'
 
 /** Metrics: what events are counted in. */
 export const metrics = sqliteTable(
@@ -8,7 +9,7 @@ export const metrics = sqliteTable(
     ...resource(),
     key: text('key').notNull(),
     name: text('name').notNull(),
-    unitType: text('unit_type', { enum: ['number', 'currency'] }).notNull(),
+    unitType: text('unit_type', { enum: METRIC_UNIT_TYPES }).notNull(),
     units: text('units').notNull(),
   },
   (table) => [uniqueIndex('metrics_key').on(table.tenantId, table.key).where(living)],

@@ -10,6 +10,8 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
+import { ROUNDINGS } from '../../lib/decimal'
+import { BOOST_MOMENTS, SWITCH_STATUSES, TIME_UNITS, TRIGGER_TYPES } from '../enumerations.types'
 
 /** Points systems, such as XP or energy. */
 export const pointsSystems = sqliteTable(
@@ -49,9 +51,9 @@ export const pointsTriggers = sqliteTable(
   {
     ...resource(),
     systemId: text('system_id').notNull(),
-    type: text('type', { enum: ['metric', 'achievement', 'streak', 'time', 'user_creation'] }).notNull(),
+    type: text('type', { enum: TRIGGER_TYPES }).notNull(),
     points: integer('points').notNull(),
-    status: text('status', { enum: ['active', 'inactive'] }).notNull(),
+    status: text('status', { enum: SWITCH_STATUSES }).notNull(),
     /** JSON: `[{attributeId, attributeValue}]`. */
     userAttributes: text('user_attributes').notNull(),
     /** JSON: `[{attributeId, attributeValue}]`. */
@@ -60,7 +62,7 @@ export const pointsTriggers = sqliteTable(
     metricThreshold: integer('metric_threshold'),
     achievementId: text('achievement_id'),
     streakLength: integer('streak_length'),
-    timeUnit: text('time_unit', { enum: ['hours', 'days'] }),
+    timeUnit: text('time_unit', { enum: TIME_UNITS }),
     timeInterval: integer('time_interval'),
     blockIfOutOfPoints: integer('block_if_out_of_points', { mode: 'boolean' }).notNull(),
     /** Under which users' own counters of it stand: another one once it counts something else (P1). */
@@ -100,11 +102,11 @@ export const pointsBoosts = sqliteTable(
     /** Last local date on which it applies; `9999-12-31` where it has no end, so that an index range serves. */
     end: text('end').notNull(),
     multiplier: real('multiplier').notNull(),
-    rounding: text('rounding', { enum: ['down', 'up', 'nearest'] }).notNull(),
+    rounding: text('rounding', { enum: ROUNDINGS }).notNull(),
     /** JSON: `[{attributeId, attributeValue}]`. */
     userAttributes: text('user_attributes').notNull(),
     /** What webhooks were last told of it: that it has started, or finished; null where nothing (W6). */
-    told: text('told', { enum: ['started', 'finished'] }),
+    told: text('told', { enum: BOOST_MOMENTS }),
   },
   (table) => [
     // Deleted ones too, so that those of an erased user are found (U8).

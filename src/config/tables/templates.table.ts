@@ -1,22 +1,21 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
+import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../enumerations.types'
 
 /** Templates of what users are told (N3). */
 export const notificationTemplates = sqliteTable(
   'notification_templates',
   {
     ...resource(),
-    type: text('type', {
-      enum: ['achievement_completed', 'recap', 'reactivation', 'streak_reminder'],
-    }).notNull(),
-    channel: text('channel', { enum: ['email', 'push'] }).notNull(),
+    type: text('type', { enum: NOTIFICATION_TYPES }).notNull(),
+    channel: text('channel', { enum: NOTIFICATION_CHANNELS }).notNull(),
     /** The subject of an email, the title of a push message. Liquid. */
     title: text('title').notNull(),
     /** HTML of an email, text of a push message. Liquid. */
     body: text('body').notNull(),
     /** JSON: `[{attributeId, attributeValue}]`. */
     userAttributes: text('user_attributes').notNull(),
-    status: text('status', { enum: ['active', 'inactive'] }).notNull(),
+    status: text('status', { enum: SWITCH_STATUSES }).notNull(),
     /** The address through which it was last written: where links lead as long as PUBLIC_URL is not set. */
     origin: text('origin').notNull(),
   },

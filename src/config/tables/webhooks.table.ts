@@ -1,5 +1,6 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
+import { SWITCH_STATUSES } from '../enumerations.types'
 
 /** Webhooks: whom a tenant wants to be told of what happens (W1). */
 export const webhooks = sqliteTable(
@@ -9,7 +10,7 @@ export const webhooks = sqliteTable(
     url: text('url').notNull(),
     /** JSON: the types of events that it is told of, or `["*"]`. */
     events: text('events').notNull(),
-    status: text('status', { enum: ['active', 'inactive'] }).notNull(),
+    status: text('status', { enum: SWITCH_STATUSES }).notNull(),
     /** `whsec_` and base64: it signs, so it can't be kept as a hash. Empty once the webhook is deleted. */
     secret: text('secret').notNull(),
   },

@@ -1,3 +1,4 @@
+import type { StreakFrequency } from '../../config/enumerations.types'
 import type { Instant } from '../../lib/clock'
 
 /** A streak from its first period to the last that is settled. Days are days since 1970-01-01 in the user's zone of then. */
@@ -27,7 +28,7 @@ export type Pause = { id: string; start: number; end: number }
 /** What of a user's row concerns the streak. It is never changed in place. */
 export type StreakState = {
   /** The frequency of which its periods are; null while it has none. Another one than the tenant's means that the log is to be asked (S9). */
-  frequency: 'daily' | 'weekly' | 'monthly' | 'unknown' | null
+  frequency: StreakFrequency | 'unknown' | null
   /** The epoch of the settings of which they are. */
   epoch: number
   /** Null where the length is 0. */

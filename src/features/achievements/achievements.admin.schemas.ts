@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../config/enumerations.types'
 import {
   Badge,
   ConfigKey,
@@ -21,8 +22,8 @@ const MOST_TOTAL = 9_007_199_254
 const LEAST_TOTAL = 0.000_001
 const PREREQUISITES_MAX = 100
 
-const Status = z.enum(['inactive', 'active', 'locked'])
-const Trigger = z.enum(['metric', 'streak', 'api', 'achievement'])
+const Status = z.enum(ACHIEVEMENT_STATUSES)
+const Trigger = z.enum(ACHIEVEMENT_TRIGGERS)
 
 /** The fields that only some triggers have, and the filters (A2). */
 const conditions = {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { LEADERBOARD_STATUSES } from '../../config/enumerations.types'
 import {
   ConfigKey,
   createAnswer,
@@ -20,7 +21,7 @@ import { MOST_PARTICIPANTS } from './leaderboards.rules'
 
 const BREAKDOWN_MAX = 10
 
-const Status = z.enum(['inactive', 'active', 'scheduled', 'finished'])
+const Status = z.enum(LEADERBOARD_STATUSES)
 const MaxParticipants = wholeNumber(1, MOST_PARTICIPANTS)
 const RunInterval = wholeNumber(1, INT32_MAX)
 const Breakdown = z.array(Uuid).max(BREAKDOWN_MAX)

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { NOTIFICATION_CHANNELS } from '../../config/enumerations.types'
 import { LogReply, MomentReply, type Place } from '../../delivery/queue.messages'
 import { courierOf } from '../../delivery/queue.service'
 import { instant, iso } from '../../lib/clock'
@@ -11,8 +12,6 @@ type Entry = z.infer<typeof NotificationLogEntry>
 
 /** A letter as its courier tells of it. */
 type Carried = z.output<typeof LogReply>['letters'][number]
-
-const CHANNELS = ['email', 'push'] as const
 
 const courier = (context: TenantContext, kind: Channel) =>
   courierOf(context, { kind, tenantId: context.db.tenantId })
@@ -38,7 +37,9 @@ type Page = { limit: number; skip: number }
 export async function* readLog(scope: Scope, { limit, skip }: Page): AsyncGenerator<Entry[]> {
   const places = await placesAfter(scope, skip)
   if (places === null) return
-  const [email, push] = CHANNELS.map((channel) => carried(scope, channel, { limit, skip: places[channel] }))
+  const [email, push] = NOTIFICATION_CHANNELS.map((channel) =>
+    carried(scope, channel, { limit, skip: places[channel] }),
+  )
   if (email === undefined || push === undefined) return
   let [first, second] = [await next(email), await next(push)]
   for (let left = limit; ; left -= 1) {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { NOTIFICATION_TYPES } from '../../config/preferences.types'
+import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../../config/enumerations.types'
 import {
   createAnswer,
   defaulted,
@@ -25,8 +25,8 @@ const BODY_MAX = 65_536
 const SKIP_MAX = 100_000
 
 const NotificationType = z.enum(NOTIFICATION_TYPES)
-const Channel = z.enum(['email', 'push'])
-const Status = z.enum(['active', 'inactive'])
+const Channel = z.enum(NOTIFICATION_CHANNELS)
+const Status = z.enum(SWITCH_STATUSES)
 
 /** A text in Liquid, whose first fault is told with its place. */
 const liquid = (form: Form, max: number) =>

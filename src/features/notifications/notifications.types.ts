@@ -1,3 +1,4 @@
+import type { RecapFrequency } from '../../access/tenants.types'
 import type { Template } from '../../config/configuration.types'
 import type { CivilDate } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
@@ -19,7 +20,7 @@ export type RecapOccasion = {
   type: 'recap'
   periodStart: CivilDate
   periodEnd: CivilDate
-  frequency: 'weekly' | 'monthly'
+  frequency: Exclude<RecapFrequency, 'none'>
   metrics: readonly { metricId: string; change: number; total: number }[]
   points: readonly { systemId: string; change: number; total: number }[]
 }

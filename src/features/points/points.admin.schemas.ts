@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { BOOST_STATUSES, SWITCH_STATUSES, TIME_UNITS, TRIGGER_TYPES } from '../../config/enumerations.types'
 import {
   Badge,
   ConfigKey,
@@ -19,7 +20,7 @@ import {
   wholeNumber,
 } from '../../http/fields'
 import { isCivilDate } from '../../lib/civil'
-import { INT32_MAX } from '../../lib/decimal'
+import { INT32_MAX, ROUNDINGS } from '../../lib/decimal'
 import { Filters, FiltersAnswer } from '../../wire/attribute.schemas'
 
 const POINTS_MAX = 1_000_000
@@ -80,7 +81,7 @@ export const DeletePointsLevelsResponse = deleteAnswer('DeletePointsLevelsRespon
 /* Boosts (P5) */
 
 const Multiplier = z.number().gt(0).lt(100).refine(isNot(1), 'must not be 1, which changes nothing')
-const Rounding = z.enum(['down', 'up', 'nearest'])
+const Rounding = z.enum(ROUNDINGS)
 
 const isDate = (value: unknown): value is string => typeof value === 'string' && isCivilDate(value)
 const endsInOrder = ({ start, end }: { start?: unknown; end?: unknown }) =>
@@ -123,7 +124,7 @@ export const AdminPointsBoost = z
   .object({
     id: UuidAnswer,
     name: z.string(),
-    status: z.enum(['active', 'scheduled', 'finished']),
+    status: z.enum(BOOST_STATUSES),
     start: DateAnswer,
     end: DateAnswer.nullable(),
     multiplier: z.number(),
@@ -146,10 +147,10 @@ export const DeletePointsBoostsResponse = deleteAnswer('DeletePointsBoostsRespon
 
 /* Triggers (P1–P4) */
 
-const TriggerType = z.enum(['metric', 'achievement', 'streak', 'time', 'user_creation'])
-const TriggerStatus = z.enum(['active', 'inactive'])
+const TriggerType = z.enum(TRIGGER_TYPES)
+const TriggerStatus = z.enum(SWITCH_STATUSES)
 const TriggerPoints = wholeNumber(-POINTS_MAX, POINTS_MAX).refine(isNot(0), 'must not be 0')
-const TimeUnit = z.enum(['hours', 'days'])
+const TimeUnit = z.enum(TIME_UNITS)
 
 /** The fields that only some types of trigger have. */
 const typedFields = {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { EVALUATION_MODES } from '../../config/enumerations.types'
 import { optional, readable, wholeNumber } from '../../http/fields'
 import { ReadableMetrics, StreakMetrics } from '../../wire/preferences.schemas'
 import { StreakFrequency } from '../../wire/streak.schemas'
@@ -6,7 +7,7 @@ import { StreakFrequency } from '../../wire/streak.schemas'
 /** The most freezes that a user may have (S1), and the most days between two that are earned. */
 const FREEZES_MAX = 100
 const INTERVAL_MAX = 3_650
-const EvaluationMode = z.enum(['ALL', 'OR'])
+const EvaluationMode = z.enum(EVALUATION_MODES)
 
 const FreezesChange = z.object({
   initial: optional(wholeNumber(0, FREEZES_MAX)),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { TENANT_STATUSES } from '../../access/tenants.types'
 import type { TenantDatabase } from '../../db/database'
 import { guardSql } from '../../db/guard'
 import type { Instant } from '../../lib/clock'
@@ -12,7 +13,7 @@ const CALL = `
   WHERE id = ?1 AND status = 'purging' ON CONFLICT DO NOTHING`
 const STATUS = 'SELECT status FROM tenants WHERE id = ?1'
 
-const Status = z.object({ status: z.enum(['active', 'archived', 'purging']) }).optional()
+const Status = z.object({ status: z.enum(TENANT_STATUSES) }).optional()
 
 /**
  * Begins to erase an archived tenant, in one batch: from now on nobody finds it, whatever was decided on its configuration is not stored any more, and

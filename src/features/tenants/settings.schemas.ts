@@ -1,8 +1,9 @@
 import * as z from 'zod'
+import { RECAP_FREQUENCIES } from '../../access/tenants.types'
 import { optional } from '../../http/fields'
 
 const ControlRatio = z.number().min(0).max(100)
-const RecapFrequency = z.enum(['none', 'weekly', 'monthly'])
+const RecapFrequency = z.enum(RECAP_FREQUENCIES)
 
 /** A tenant's settings; `controlRatio` is the per cent of new users who are in the control group (T4, U5). */
 export const Settings = z

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { SWITCH_STATUSES } from '../../config/enumerations.types'
 import { SUBSCRIPTIONS, subscriptions } from '../../config/webhook-events.types'
 import {
   createAnswer,
@@ -29,7 +30,7 @@ const EventName = z.enum(SUBSCRIPTIONS, {
 
 const Events = z.array(EventName).min(1).max(MOST_GIVEN).transform(subscriptions)
 
-const Status = z.enum(['active', 'inactive'])
+const Status = z.enum(SWITCH_STATUSES)
 
 /** A webhook to configure (W1). */
 export const CreateWebhookRequestItem = z

@@ -5,7 +5,13 @@ import type { StoredAward } from '../../engine/points/award.types'
 import { levelOf } from '../../engine/points/points.rules'
 import type { AwardRecord } from '../../engine/state.types'
 import { instant, iso } from '../../lib/clock'
-import type { MetricEventPointsResponse, PointsAward, PointsLevel, PointsTrigger } from '../points.schemas'
+import {
+  type MetricEventPointsResponse,
+  type PointsAward,
+  type PointsLevel,
+  type PointsTrigger,
+  TIME_UNIT_SHOWN,
+} from '../points.schemas'
 import { filtersAnswer } from './attributes.presenter'
 
 /** A level as the application interface shows it. */
@@ -37,7 +43,7 @@ export function triggerAnswer(config: Configuration, trigger: Trigger): z.infer<
     ...(metric !== undefined && { metricName: metric.name }),
     ...(metricThreshold !== null && { metricThreshold }),
     ...(streakLength !== null && { streakLengthThreshold: streakLength }),
-    ...(timeUnit !== null && { timeUnit: timeUnit === 'hours' ? 'hour' : 'day' }),
+    ...(timeUnit !== null && { timeUnit: TIME_UNIT_SHOWN[timeUnit] }),
     ...(timeInterval !== null && { timeInterval }),
     userAttributes: filtersAnswer(config, trigger.userAttributes),
     ...(eventAttribute !== undefined && { eventAttribute, eventAttributes }),

@@ -1,5 +1,6 @@
 import { type Configuration, MOST_TEMPLATES, meets, type Template } from '../../../config/configuration.types'
 import { type Clearable, type Optional, revised } from '../../../config/drafts.rules'
+import { NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
 import { filterObjection } from '../../../config/filters.rules'
 import type { UserState } from '../../../engine/state.types'
 import type { Instant } from '../../../lib/clock'
@@ -86,7 +87,7 @@ export function templatesFor(
   user: Addressee,
   type: NotificationType,
 ): Template[] {
-  return (['email', 'push'] as const).flatMap((channel) =>
+  return NOTIFICATION_CHANNELS.flatMap((channel) =>
     isReachable(user, type, channel) ? (templateFor(config, user, type, channel) ?? []) : [],
   )
 }

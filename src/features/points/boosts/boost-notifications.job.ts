@@ -1,4 +1,5 @@
 import type { Boost, Configuration, System } from '../../../config/configuration.types'
+import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.types'
 import { guardedStep } from '../../../config/guarded-step.service'
 import { type DueWork, rescheduled } from '../../../jobs/due-work.repository'
 import type { Job } from '../../../jobs/job.types'
@@ -20,10 +21,8 @@ import {
   toldOf,
 } from './boost-notifications.repository'
 import {
-  type BoostMoment,
   boostParcels,
   isTelling,
-  MOMENTS,
   madeToHappen,
   momentOf,
   nextMoment,
@@ -136,7 +135,7 @@ async function ofEveryone(
   to: Instant,
 ): Promise<Happened[]> {
   const happened = boosts.flatMap((boost) =>
-    MOMENTS.flatMap((moment) => {
+    BOOST_MOMENTS.flatMap((moment) => {
       const at = momentOf(boost, null, moment)
       return at === null || at <= since || at > to ? [] : [{ boost, moment, at }]
     }),

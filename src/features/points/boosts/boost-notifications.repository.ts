@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repository'
 import type { Boost } from '../../../config/configuration.types'
+import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.types'
 import type { TenantDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
 import { addDays, type CivilDate } from '../../../lib/civil'
 import { type Instant, instant } from '../../../lib/clock'
 import { civilDateAt } from '../../../lib/zone'
-import type { BoostMoment } from './boost-notifications.rules'
 
 const Moment = z.number().transform(instant)
 
@@ -22,7 +22,7 @@ const Progress = z.object({
   pass: z
     .object({
       to: Moment,
-      phase: z.enum(['started', 'finished']),
+      phase: z.enum(BOOST_MOMENTS),
       after: z.tuple([z.string(), z.number()]),
       next: Moment.nullable(),
     })
@@ -73,7 +73,7 @@ export function noteTold(
 const TOLD = `
   SELECT b.id, b.told FROM json_each(?2) asked CROSS JOIN points_boosts b ON b.id = asked.value AND +b.tenant_id = ?1`
 
-const told = z.enum(['started', 'finished']).nullable()
+const told = z.enum(BOOST_MOMENTS).nullable()
 
 /** What is noted of boosts by their ids. */
 export async function toldOf(

@@ -1,4 +1,5 @@
 import type { Boost, Configuration, System } from '../../../config/configuration.types'
+import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.types'
 import { boostSpan, boostStatus, shown } from '../../../engine/points/boosts.rules'
 import { type Instant, instant, iso } from '../../../lib/clock'
 import { childId, namedId } from '../../../lib/ids'
@@ -6,15 +7,13 @@ import type { Addressed } from '../../../outbox/outbox.messages'
 import { listens } from '../../../outbox/outbox.messages'
 
 /** What there is to tell of a boost, in order of time (W6). */
-export const MOMENTS = ['started', 'finished'] as const
-export type BoostMoment = (typeof MOMENTS)[number]
 
 const EVENTS = { started: 'points.boost_started', finished: 'points.boost_finished' } as const
 const STATUS = { started: 'active', finished: 'finished' } as const
 
 /** Whether somebody listens to when boosts start or finish (W6). */
 export const isTelling = (config: Pick<Configuration, 'webhooks'>): boolean =>
-  MOMENTS.some((moment) => listens(config, EVENTS[moment]))
+  BOOST_MOMENTS.some((moment) => listens(config, EVENTS[moment]))
 
 /** What has happened to a boost by a moment, as its row notes it; the zone is a user's own boost's, else null. */
 export function toldBy(boost: Boost, at: Instant, zone: string | null): BoostMoment | null {
@@ -29,9 +28,9 @@ export function madeToHappen(
   now: Instant,
   zone: string | null,
 ): BoostMoment[] {
-  const rank = (told: BoostMoment | null) => (told === null ? 0 : MOMENTS.indexOf(told) + 1)
+  const rank = (told: BoostMoment | null) => (told === null ? 0 : BOOST_MOMENTS.indexOf(told) + 1)
   const was = before === null ? null : toldBy(before, now, zone)
-  return MOMENTS.slice(rank(was), Math.max(rank(was), rank(toldBy(after, now, zone))))
+  return BOOST_MOMENTS.slice(rank(was), Math.max(rank(was), rank(toldBy(after, now, zone))))
 }
 
 /** When a boost starts or finishes (P5); null where it never finishes. */
@@ -46,7 +45,7 @@ export function nextMoment(
   after: Instant,
 ): Instant | null {
   const moments = boosts.flatMap(({ boost, zone }) =>
-    MOMENTS.flatMap((moment) => {
+    BOOST_MOMENTS.flatMap((moment) => {
       const at = momentOf(boost, zone, moment)
       return at === null || at <= after ? [] : [at]
     }),

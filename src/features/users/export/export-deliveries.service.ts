@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Configuration } from '../../../config/configuration.types'
+import { NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
 import { type Destination, HeldReply, type Place } from '../../../delivery/queue.messages'
 import { courierOf } from '../../../delivery/queue.service'
 import type { UserState } from '../../../engine/state.types'
@@ -25,7 +26,7 @@ export async function* deliveries(
 
 /** What a user was told, and is still to be told, by channel, oldest first. */
 export async function* notifications(scope: Scope, user: User): AsyncGenerator<Export['notifications']> {
-  for (const channel of ['email', 'push'] as const) {
+  for (const channel of NOTIFICATION_CHANNELS) {
     for await (const page of letters(scope, { kind: channel, tenantId: scope.tenant.id }, user))
       yield page.map(({ event, told }) => ({ channel, type: event, ...told }))
   }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { EVALUATION_MODE_SPELLINGS, NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
 import { DateAnswer, Timestamp, UuidAnswer } from '../../../http/fields'
 import { PointsBoost } from '../../../wire/points.schemas'
 import { UserPreferencesResponse } from '../../../wire/preferences.schemas'
@@ -149,7 +150,7 @@ const ExportedDelivery = z
   .object({ webhookId: UuidAnswer, event: z.string(), ...told })
   .meta({ id: 'ExportedDelivery' })
 const ExportedNotification = z
-  .object({ channel: z.enum(['email', 'push']), type: z.string(), ...told })
+  .object({ channel: z.enum(NOTIFICATION_CHANNELS), type: z.string(), ...told })
   .meta({ id: 'ExportedNotification' })
 
 /** Everything that is held of a user (U8). What was configured and is deleted stands by its id, and null for its key. */
@@ -161,7 +162,7 @@ export const UserExport = z
     preferences: UserPreferencesResponse.pick({ notifications: true }).extend({
       streak: z.object({
         enabled: z.boolean().optional(),
-        evaluationMode: z.enum(['OR', 'AND', 'ALL']).optional(),
+        evaluationMode: z.enum(EVALUATION_MODE_SPELLINGS).optional(),
         metrics: z.array(Threshold).optional(),
       }),
     }),

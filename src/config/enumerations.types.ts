@@ -1,0 +1,81 @@
+import { AGGREGATIONS } from '../lib/civil'
+
+/*
+ * Every enumeration of a tenant's configuration, each once. Tables, schemas and rules take their values from here. If a value is added,
+ * the type check names every switch and every record that must handle it.
+ */
+
+/** What fires a points trigger (P1, P2, P4, U6). */
+export const TRIGGER_TYPES = ['metric', 'achievement', 'streak', 'time', 'user_creation'] as const
+export type TriggerType = (typeof TRIGGER_TYPES)[number]
+
+/** The units of the interval of a time trigger (P4). */
+export const TIME_UNITS = ['hours', 'days'] as const
+export type TimeUnit = (typeof TIME_UNITS)[number]
+
+/** The states of what is either on or off: points triggers, webhooks and templates. */
+export const SWITCH_STATUSES = ['active', 'inactive'] as const
+export type SwitchStatus = (typeof SWITCH_STATUSES)[number]
+
+/** What a boost is at a moment (P5). */
+export const BOOST_STATUSES = ['active', 'scheduled', 'finished'] as const
+export type BoostStatus = (typeof BOOST_STATUSES)[number]
+
+/** What webhooks are told of a boost (W6). */
+export const BOOST_MOMENTS = ['started', 'finished'] as const
+export type BoostMoment = (typeof BOOST_MOMENTS)[number]
+
+/** What a leaderboard ranks users by (L1). */
+export const RANK_BY = ['points', 'streak', 'metric'] as const
+export type RankBy = (typeof RANK_BY)[number]
+
+/** The states of a leaderboard (L7). */
+export const LEADERBOARD_STATUSES = ['inactive', 'active', 'scheduled', 'finished'] as const
+export type LeaderboardStatus = (typeof LEADERBOARD_STATUSES)[number]
+
+/** The units of the length of a leaderboard's runs (L2). */
+export const RUN_UNITS = ['day', 'month', 'year'] as const
+export type RunUnit = (typeof RUN_UNITS)[number]
+
+/** What completes an achievement (A2, A3). */
+export const ACHIEVEMENT_TRIGGERS = ['metric', 'streak', 'api', 'achievement'] as const
+export type AchievementTrigger = (typeof ACHIEVEMENT_TRIGGERS)[number]
+
+/** The states of an achievement (A1). */
+export const ACHIEVEMENT_STATUSES = ['inactive', 'active', 'locked'] as const
+export type AchievementStatus = (typeof ACHIEVEMENT_STATUSES)[number]
+
+/** How often a streak must be extended (S1). */
+export const STREAK_FREQUENCIES = AGGREGATIONS
+export type StreakFrequency = (typeof STREAK_FREQUENCIES)[number]
+
+/** Whether all of a streak's metrics must reach their thresholds, or one (S1). */
+export const EVALUATION_MODES = ['ALL', 'OR'] as const
+
+/** The same as users spell it: AND is ALL (U7). */
+export const EVALUATION_MODE_SPELLINGS = ['OR', 'AND', 'ALL'] as const
+
+/** What attributes describe. */
+export const ATTRIBUTE_TYPES = ['user', 'event'] as const
+export type AttributeType = (typeof ATTRIBUTE_TYPES)[number]
+
+/** Who may set an attribute on users: admin keys only, or users' own keys too (K7). */
+export const ATTRIBUTE_WRITERS = ['admin', 'user'] as const
+export type AttributeWriter = (typeof ATTRIBUTE_WRITERS)[number]
+
+/** What a metric's units are. */
+export const METRIC_UNIT_TYPES = ['number', 'currency'] as const
+export type MetricUnitType = (typeof METRIC_UNIT_TYPES)[number]
+
+/** What a user can be notified of (N1). */
+export const NOTIFICATION_TYPES = [
+  'achievement_completed',
+  'recap',
+  'reactivation',
+  'streak_reminder',
+] as const
+export type NotificationType = (typeof NOTIFICATION_TYPES)[number]
+
+/** How a notification reaches a user (N1). */
+export const NOTIFICATION_CHANNELS = ['email', 'push'] as const
+export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number]
