@@ -1,10 +1,13 @@
 import * as z from 'zod'
 import type { Configuration, Leaderboard } from '../config/configuration.types'
+import type { RankBy } from '../config/enumerations.types'
 import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../config/enumerations.types'
 import type { Placement } from '../engine/placement.types'
 import { STREAK } from '../engine/state.types'
 import { civilDate } from '../lib/civil'
 import { type Instant, instant } from '../lib/clock'
+import { MICROS_PER_UNIT } from '../lib/decimal'
+import { unreachable } from '../lib/unreachable'
 import { Listened, listenedOf, NewsRow } from './notify/news.messages'
 
 const date = z.string().transform(civilDate)
@@ -67,12 +70,28 @@ export function definitionOf(config: Configuration, board: Leaderboard): Told {
 }
 
 /** What of users' rows a leaderboard follows (see `Definition`). */
-export const inputOf = ({
+export function inputOf({
   rankBy,
   metricId,
   systemId,
-}: Pick<Leaderboard, 'rankBy' | 'metricId' | 'systemId'>): string | null =>
-  rankBy === 'streak' ? STREAK : (metricId ?? systemId)
+}: Pick<Leaderboard, 'rankBy' | 'metricId' | 'systemId'>): string | null {
+  switch (rankBy) {
+    case 'streak':
+      return STREAK
+    case 'metric':
+      return metricId
+    case 'points':
+      return systemId
+    default:
+      return unreachable(rankBy)
+  }
+}
+
+/** How much of a score makes one of what is served: metrics are counted in millionths (E1). */
+export const SCORE_UNITS = { metric: MICROS_PER_UNIT, points: 1, streak: 1 } as const satisfies Record<
+  RankBy,
+  number
+>
 
 /** The group of someone with these values of the breakdown attributes, as JSON; null where one is lacking (L6). */
 export const groupOf = (values: readonly (string | null | undefined)[]): string | null =>

@@ -6,6 +6,7 @@ import type { AwardRecord, EventRecord, Profile, UserState } from '../engine/sta
 import type { Instant } from '../lib/clock'
 import { jsonBytes, MOST_AT_ONCE, packsOf } from '../lib/packed'
 import { within } from '../lib/timeout'
+import { unreachable } from '../lib/unreachable'
 import { offsetMinutes } from '../lib/zone'
 import type { Context } from '../runtime/context'
 import {
@@ -194,16 +195,22 @@ function amountsOf(
   board: Leaderboard,
   { event, awards, growth, isExtended = false, after }: InputChange,
 ): Amount[] | null {
-  if (board.rankBy === 'streak') {
-    return growth === 0 && !isExtended
-      ? null
-      : [[after.changed, offsetMinutes(after.profile.tz ?? 'UTC', after.changed), growth]]
+  switch (board.rankBy) {
+    case 'streak':
+      return growth === 0 && !isExtended
+        ? null
+        : [[after.changed, offsetMinutes(after.profile.tz ?? 'UTC', after.changed), growth]]
+    case 'metric':
+      return event?.metricId === board.metricId && event !== null
+        ? [[event.at, event.utcOffset, event.value]]
+        : null
+    case 'points': {
+      const counted = awards.filter(({ systemId }) => systemId === board.systemId)
+      return counted.length === 0
+        ? null
+        : counted.map(({ at, utcOffset, awarded }) => [at, utcOffset, awarded])
+    }
+    default:
+      return unreachable(board.rankBy)
   }
-  if (board.rankBy === 'metric') {
-    return event?.metricId === board.metricId && event !== null
-      ? [[event.at, event.utcOffset, event.value]]
-      : null
-  }
-  const counted = awards.filter(({ systemId }) => systemId === board.systemId)
-  return counted.length === 0 ? null : counted.map(({ at, utcOffset, awarded }) => [at, utcOffset, awarded])
 }

@@ -3,6 +3,7 @@ import type { Command } from '../engine/evaluate.rules'
 import type { Actor, ProfileChange } from '../engine/profile.rules'
 import { type Instant, instant } from '../lib/clock'
 import { fromMicros, toMicros } from '../lib/decimal'
+import { unreachable } from '../lib/unreachable'
 import { EventRequest } from '../wire/event.schemas'
 import { PreferencesChangeMessage } from '../wire/preferences.schemas'
 import { UpdatedUser, UpsertedUser } from '../wire/user.schemas'
@@ -70,20 +71,28 @@ function jobOf(
 /** A job as JSON, as `Commands` reads it. */
 export function messageOf({ command, arrived, prefix, tenantName, tried }: Job) {
   const common = { arrived, prefix, tenantName, since: tried?.since ?? null }
-  if (command.kind === 'preferences') return { ...common, kind: command.kind, body: command.preferences }
-  if (command.kind === 'completion') {
-    const { kind, completionId, achievementKey, userId, user, by } = command
-    return { ...common, kind, by, completionId, achievementKey, body: { id: userId, ...profileJson(user) } }
+  switch (command.kind) {
+    case 'event': {
+      const { kind, eventId, metricKey, idempotencyKey, user, by, value, attributes } = command
+      const body = {
+        user: { id: command.userId, ...profileJson(user) },
+        value: fromMicros(value),
+        attributes: Object.fromEntries(attributes),
+      }
+      return { ...common, kind, by, eventId, metricKey, idempotencyKey, body }
+    }
+    case 'upsert':
+    case 'update':
+      return { ...common, kind: command.kind, by: command.by, body: profileJson(command.user) }
+    case 'completion': {
+      const { kind, completionId, achievementKey, userId, user, by } = command
+      return { ...common, kind, by, completionId, achievementKey, body: { id: userId, ...profileJson(user) } }
+    }
+    case 'preferences':
+      return { ...common, kind: command.kind, body: command.preferences }
+    default:
+      return unreachable(command)
   }
-  if (command.kind !== 'event')
-    return { ...common, kind: command.kind, by: command.by, body: profileJson(command.user) }
-  const { kind, eventId, metricKey, idempotencyKey, user, by, value, attributes } = command
-  const body = {
-    user: { id: command.userId, ...profileJson(user) },
-    value: fromMicros(value),
-    attributes: Object.fromEntries(attributes),
-  }
-  return { ...common, kind, by, eventId, metricKey, idempotencyKey, body }
 }
 
 function profileJson({ attributes, ...rest }: ProfileChange) {

@@ -253,8 +253,15 @@ async function handOver(
 }
 
 /** How many bytes the answer to a command takes at most: that to a change of a user is the user. */
-const answerBytes = ({ command }: Job): number =>
-  command.kind === 'upsert' || command.kind === 'update' ? MOST_VALUE : 100_000
+const answerBytes = ({ command }: Job): number => ANSWER_BYTES[command.kind]
+
+const ANSWER_BYTES = {
+  event: 100_000,
+  upsert: MOST_VALUE,
+  update: MOST_VALUE,
+  completion: 100_000,
+  preferences: 100_000,
+} as const satisfies Record<Command['kind'], number>
 
 /** Whether what the lane has found of a command is what a try here came to. */
 function isOwn(command: Command, outcome: Outcome, settlement: Settlement | undefined): boolean {

@@ -7,6 +7,7 @@ import { type Instant, instant } from '../lib/clock'
 import { type Refusal, refusals } from '../lib/errors'
 import { newId } from '../lib/new-id'
 import { systemNow } from '../lib/system-clock'
+import { unreachable } from '../lib/unreachable'
 import type { Tenant } from '../runtime/context'
 import type { Recorded, UsedKey } from '../store/events.repository'
 import { outcomeOfTry } from './attempts.service'
@@ -58,19 +59,29 @@ export function decide(
         usedKey: (metricId, key) => used.get(`${metricId} ${key}`),
       }),
     )
-    if (decision.kind === 'refused') return { decision, config: null }
-    if (decision.kind === 'failed') return { decision, config: null }
-    if (decision.kind === 'changed') {
-      const { change } = decision
-      state = change.after
-      changes.push(change)
-      if (change.event !== null && job.command.kind === 'event' && job.command.idempotencyKey !== null) {
-        const { metricId, id } = change.event
-        used.set(`${metricId} ${job.command.idempotencyKey}`, id)
-        newlyUsed.push({ metricId, key: job.command.idempotencyKey, eventId: id })
+    switch (decision.kind) {
+      case 'refused':
+        return { decision, config: null }
+      case 'failed':
+        return { decision, config: null }
+      case 'changed': {
+        const { change } = decision
+        state = change.after
+        changes.push(change)
+        if (change.event !== null && job.command.kind === 'event' && job.command.idempotencyKey !== null) {
+          const { metricId, id } = change.event
+          used.set(`${metricId} ${job.command.idempotencyKey}`, id)
+          newlyUsed.push({ metricId, key: job.command.idempotencyKey, eventId: id })
+        }
+        return { decision, config }
       }
+      case 'replayed':
+      case 'completed':
+      case 'unchanged':
+        return { decision, config }
+      default:
+        return unreachable(decision)
     }
-    return { decision, config }
   })
   return { outcomes, changes, newlyUsed }
 }

@@ -9,6 +9,7 @@ import type { UserState } from '../engine/state.types'
 import type { Instant } from '../lib/clock'
 import { fromMicros } from '../lib/decimal'
 import { listed, REFUSAL_STATUSES, Refusal } from '../lib/errors'
+import { unreachable } from '../lib/unreachable'
 import { AchievementCompletionResponse } from '../wire/achievement.schemas'
 import { EventResponse } from '../wire/event.schemas'
 import { UserPreferencesResponse } from '../wire/preferences.schemas'
@@ -80,44 +81,47 @@ const warned = (leftOut: readonly string[]) =>
 
 /** The answer to an event's caller. Throws what refused it. */
 export function eventReply(settlement: Settlement) {
-  if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
-  const { kind } = settlement
-  if (kind === 'event' || kind === 'lost') {
-    const more = warned(settlement.leftOut)
-    if (kind === 'event') return { status: settlement.status, body: settlement.body, ...more } as const
-    if (settlement.replay !== null) return { status: 202, body: settlement.replay, ...more } as const
-    throw new Error('an event counted, but its answer is lost')
+  if (settlement.kind !== 'event' && settlement.kind !== 'lost') return noReply(settlement)
+  const more = warned(settlement.leftOut)
+  if (settlement.kind === 'event') {
+    return { status: settlement.status, body: settlement.body, ...more } as const
   }
-  throw new Error(
-    settlement.kind === 'failed' ? settlement.message : 'an event was settled as something else',
-  )
+  if (settlement.replay !== null) return { status: 202, body: settlement.replay, ...more } as const
+  throw new Error('an event counted, but its answer is lost')
+}
+
+/** Throws what refused a command or made it fail; also if the settlement is that of another kind of command. */
+function noReply(settlement: Settlement): never {
+  switch (settlement.kind) {
+    case 'refused':
+      throw new Refusal(settlement.status, settlement.message)
+    case 'failed':
+      throw new Error(settlement.message)
+    case 'event':
+    case 'lost':
+    case 'user':
+    case 'completion':
+    case 'preferences':
+      throw new Error(`another kind of command was settled as ${settlement.kind}`)
+    default:
+      return unreachable(settlement)
+  }
 }
 
 /** The user to answer to whoever changed it. Throws what refused it. */
 export function userReply(settlement: Settlement): z.infer<typeof User> {
-  if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
-  if (settlement.kind === 'user') return settlement.body
-  throw new Error(settlement.kind === 'failed' ? settlement.message : 'a user was settled as something else')
+  return settlement.kind === 'user' ? settlement.body : noReply(settlement)
 }
 
 /** What completing an achievement came to, to answer to its caller. Throws what refused it. */
 export function completionReply(settlement: Settlement) {
-  if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
-  if (settlement.kind === 'completion') {
-    return { status: 201, body: settlement.body, ...warned(settlement.leftOut) } as const
-  }
-  throw new Error(
-    settlement.kind === 'failed' ? settlement.message : 'a completion was settled as something else',
-  )
+  if (settlement.kind !== 'completion') return noReply(settlement)
+  return { status: 201, body: settlement.body, ...warned(settlement.leftOut) } as const
 }
 
 /** What a user has set, to answer to whoever set it. Throws what refused it. */
 export function preferencesReply(settlement: Settlement): z.infer<typeof UserPreferencesResponse> {
-  if (settlement.kind === 'refused') throw new Refusal(settlement.status, settlement.message)
-  if (settlement.kind === 'preferences') return settlement.body
-  throw new Error(
-    settlement.kind === 'failed' ? settlement.message : 'preferences were settled as something else',
-  )
+  return settlement.kind === 'preferences' ? settlement.body : noReply(settlement)
 }
 
 /** The end of a command whose commit threw: a refusal, or a fault of ours. */
@@ -176,35 +180,72 @@ export function settle(
 ): Settlement {
   if (outcome === undefined) throw new Error('a commit left a command without an outcome')
   const { decision, config } = outcome
-  if (decision.kind === 'failed') return failedSettlement(decision.error)
-  if (decision.kind === 'refused') {
-    const { status, message } = decision.refusal
-    return { kind: 'refused', status, message }
+  switch (decision.kind) {
+    case 'failed':
+      return failedSettlement(decision.error)
+    case 'refused': {
+      const { status, message } = decision.refusal
+      return { kind: 'refused', status, message }
+    }
+    case 'lost':
+      return lost(command, decision)
+    case 'changed':
+    case 'replayed':
+    case 'completed':
+    case 'unchanged':
+      if (config === null) throw new Error('a decision without its configuration')
+      return decided(command, decision, config, placements)
+    default:
+      return unreachable(decision)
   }
-  if (decision.kind === 'lost') return lost(command, decision)
-  if (config === null) throw new Error('a decision without its configuration')
-  const before = decision.kind === 'changed' ? decision.change.before : decision.state
-  if (command.kind === 'completion') {
-    const body = completionAnswer(config, decision)
-    return { kind: 'completion', body, leftOut: leftOutOf(config, before, command) }
+}
+
+type Decided = Exclude<Outcome['decision'], { kind: 'lost' | 'refused' | 'failed' }>
+
+function decided(
+  command: Command,
+  decision: Decided,
+  config: Configuration,
+  placements: Placements,
+): Settlement {
+  const [before, after] =
+    decision.kind === 'changed'
+      ? [decision.change.before, decision.change.after]
+      : [decision.state, decision.state]
+  switch (command.kind) {
+    case 'event':
+      return eventSettlement(command, decision, config, placements)
+    case 'upsert':
+    case 'update':
+      return { kind: 'user', body: userAnswer(config, after) }
+    case 'completion': {
+      const body = completionAnswer(config, decision)
+      return { kind: 'completion', body, leftOut: leftOutOf(config, before, command) }
+    }
+    case 'preferences':
+      return { kind: 'preferences', body: preferencesAnswer(config, after.preferences) }
+    default:
+      return unreachable(command)
   }
-  if (command.kind !== 'event') {
-    const user = decision.kind === 'changed' ? decision.change.after : decision.state
-    return command.kind === 'preferences'
-      ? { kind: 'preferences', body: preferencesAnswer(config, user.preferences) }
-      : { kind: 'user', body: userAnswer(config, user) }
-  }
+}
+
+function eventSettlement(
+  command: EventCommand,
+  decision: Decided,
+  config: Configuration,
+  placements: Placements,
+): Settlement {
   const key = command.idempotencyKey
-  const leftOut = leftOutOf(config, before, command)
   if (decision.kind === 'replayed') {
     const { eventId, metric, state, at } = decision
+    const leftOut = leftOutOf(config, state, command)
     const body = replayAnswer(config, eventId, metric, state, at)
     return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) }, leftOut }
   }
   if (decision.kind !== 'changed' || decision.metric === null)
     throw new Error('an event that changed nothing')
   const { change, metric } = decision
-  const { after } = change
+  const { before, after } = change
   const body = {
     ...totalAnswer(command.eventId, metric, after),
     achievements: completedAnswers(config, change),
@@ -213,10 +254,8 @@ export function settle(
     leaderboards: leaderboardChanges(config, placements, after.profile, after.changed),
     ...idempotency(key, false),
   }
-  return { kind: 'event', status: 201, body, leftOut }
+  return { kind: 'event', status: 201, body, leftOut: leftOutOf(config, before, command) }
 }
-
-type Decided = Exclude<Outcome['decision'], { kind: 'lost' | 'refused' | 'failed' }>
 
 function completionAnswer(
   config: Configuration,

@@ -37,7 +37,7 @@ export type LeaderboardStatus = (typeof LEADERBOARD_STATUSES)[number]
 export const RUN_UNITS = ['day', 'month', 'year'] as const
 export type RunUnit = (typeof RUN_UNITS)[number]
 
-/** What completes an achievement (A2, A3). */
+/** What completes an achievement (A2, A3), in the order in which achievements complete (E5). */
 export const ACHIEVEMENT_TRIGGERS = ['metric', 'streak', 'api', 'achievement'] as const
 export type AchievementTrigger = (typeof ACHIEVEMENT_TRIGGERS)[number]
 

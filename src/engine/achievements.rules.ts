@@ -1,6 +1,8 @@
 import { type Achievement, type Configuration, meets } from '../config/configuration.types'
+import { ACHIEVEMENT_TRIGGERS } from '../config/enumerations.types'
 import { toMicros } from '../lib/decimal'
 import type { Fault } from '../lib/errors'
+import { unreachable } from '../lib/unreachable'
 import { count, NEW_COUNTER } from './metrics.rules'
 import type { Completion, Counter, LocalTime, UserState } from './state.types'
 import { termsOf } from './streaks/streaks.rules'
@@ -58,6 +60,9 @@ export function countForAchievements(
   return counters === null ? user : { ...user, counters }
 }
 
+/** The triggers in the order in which they complete (E5); composites come after all others. */
+const FIRST = ACHIEVEMENT_TRIGGERS.filter((trigger) => trigger !== 'achievement')
+
 /**
  * Completes what a user qualifies for: metric, streak and api achievements, then composites until none is added (E5, A2). Answers the
  * ids of what was completed, in that order.
@@ -78,7 +83,7 @@ export function complete(
     achievement.status === 'active' &&
     !had.has(achievement.id) &&
     meets(achievement.userAttributes, user.profile.attributes)
-  for (const kind of ['metric', 'streak', 'api'] as const) {
+  for (const kind of FIRST) {
     for (const achievement of achievements) {
       if (achievement.trigger !== kind || !isOpen(achievement) || !deed.isTried(achievement)) continue
       if (qualifies(config, user, achievement)) add(achievement)
@@ -102,14 +107,22 @@ const hasAll = ({ achievementIds }: Achievement, had: ReadonlyMap<string, Comple
 /** Whether a user's totals and streak are enough for an achievement; for an api one it is the call that counts (A2). */
 export function qualifies(config: Configuration, user: UserState, achievement: Achievement): boolean {
   const { trigger, metricId, metricValue, streakLength } = achievement
-  if (trigger === 'api') return true
-  if (trigger === 'streak') {
-    const length = termsOf(config, user.preferences).isOn ? (user.streak.run?.length ?? 0) : 0
-    return length >= (streakLength ?? Number.POSITIVE_INFINITY)
+  switch (trigger) {
+    case 'api':
+      return true
+    case 'streak': {
+      const length = termsOf(config, user.preferences).isOn ? (user.streak.run?.length ?? 0) : 0
+      return length >= (streakLength ?? Number.POSITIVE_INFINITY)
+    }
+    case 'metric':
+      if (metricValue === null || !config.metrics.some(({ id }) => id === metricId)) return false
+      return (totalOf(user, achievement)?.total ?? Number.NEGATIVE_INFINITY) >= toMicros(metricValue)
+    case 'achievement':
+      // Other achievements complete it, not totals.
+      return false
+    default:
+      return unreachable(trigger)
   }
-  if (trigger !== 'metric' || metricId === null || metricValue === null) return false
-  if (!config.metrics.some(({ id }) => id === metricId)) return false
-  return (totalOf(user, achievement)?.total ?? Number.NEGATIVE_INFINITY) >= toMicros(metricValue)
 }
 
 /** What an achievement counts of a user; undefined where that is not known yet (A4). */

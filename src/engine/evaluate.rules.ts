@@ -9,6 +9,7 @@ import {
 import type { Instant } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
 import { Refusal, refusals, refuse } from '../lib/errors'
+import { unreachable } from '../lib/unreachable'
 import { completionFaults } from './achievements.rules'
 import { type Change, happen } from './change.rules'
 import { addToMetric } from './metrics.rules'
@@ -94,10 +95,19 @@ export function evaluate(
   given: Given,
 ): Decision {
   try {
-    if (command.kind === 'event') return evaluateEvent(config, state, command, given)
-    if (command.kind === 'completion') return evaluateCompletion(config, state, command, given)
-    if (command.kind === 'preferences') return evaluatePreferences(config, state, command, given)
-    return evaluateUser(config, state, command, given)
+    switch (command.kind) {
+      case 'event':
+        return evaluateEvent(config, state, command, given)
+      case 'upsert':
+      case 'update':
+        return evaluateUser(config, state, command, given)
+      case 'completion':
+        return evaluateCompletion(config, state, command, given)
+      case 'preferences':
+        return evaluatePreferences(config, state, command, given)
+      default:
+        return unreachable(command)
+    }
   } catch (refusal) {
     if (refusal instanceof Refusal) return { kind: 'refused', refusal }
     throw refusal

@@ -6,6 +6,7 @@ import type { UserState } from '../engine/state.types'
 import type { StreakNotice } from '../engine/streaks/streak-events.types'
 import { childId } from '../lib/ids'
 import { newId } from '../lib/new-id'
+import { unreachable } from '../lib/unreachable'
 import { completedAnswers } from '../wire/presenters/achievement.presenter'
 import { levelAnswer, systemFields } from '../wire/presenters/points.presenter'
 import { streakAnswer } from '../wire/presenters/streak.presenter'
@@ -96,6 +97,8 @@ function streakFacts(config: Configuration, after: UserState, notice: StreakNoti
       return { consumed: 1, freezes: notice.freezes }
     case 'freeze_earned':
       return { earned: notice.earned, freezes: notice.freezes }
+    default:
+      return unreachable(notice)
   }
 }
 

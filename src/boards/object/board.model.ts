@@ -1,9 +1,9 @@
 import type { Placement } from '../../engine/placement.types'
 import { type Run, runHolding } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
-import { INT32_MAX, MICROS_PER_UNIT } from '../../lib/decimal'
+import { INT32_MAX } from '../../lib/decimal'
 import { LAST_DAY } from '../../lib/periods'
-import { type Applying, Definition, meaningOf, type ScoreChange } from '../board.messages'
+import { type Applying, Definition, meaningOf, SCORE_UNITS, type ScoreChange } from '../board.messages'
 import type { Recounted, Row } from '../board.types'
 import { NewsStore } from '../notify/news.store'
 import type { BoardStore } from './board.store'
@@ -88,7 +88,7 @@ export class Board implements BoardView {
 
   /** A score as it is served: rounded down, within 32 bits (L3, G11). */
   served = (score: number): number => {
-    const unit = this.#definition.rankBy === 'metric' ? MICROS_PER_UNIT : 1
+    const unit = SCORE_UNITS[this.#definition.rankBy]
     return Math.min(Math.floor(score / unit), INT32_MAX)
   }
 

@@ -1,6 +1,5 @@
 import type * as z from 'zod'
 import { lastDayOf, nearestRun, type Run } from '../../engine/runs.rules'
-import { MICROS_PER_UNIT } from '../../lib/decimal'
 import { jsonBytes } from '../../lib/packed'
 import { LAST_DAY } from '../../lib/periods'
 import { compareText } from '../../lib/ranking'
@@ -17,6 +16,7 @@ import {
   type PageRequest,
   type PlaceReply,
   type PlaceRequest,
+  SCORE_UNITS,
 } from '../board.messages'
 import type { Board } from './board.model'
 import { MOST_DAYS } from './board.store'
@@ -218,7 +218,7 @@ type HeldRuns = z.output<typeof HeldReply>['runs']
 
 function heldIn(board: Board, run: number, userId: string, iid: string): HeldRuns[number] {
   const { store, rankings, isFinal, runHolding, definition } = board
-  const unit = definition.rankBy === 'metric' ? MICROS_PER_UNIT : 1
+  const unit = SCORE_UNITS[definition.rankBy]
   const exact = (score: number | null) => (score === null ? null : score / unit)
   const final = store.finalOf(run, iid)
   const row = store.ofUserIn(userId, iid, run) ?? null

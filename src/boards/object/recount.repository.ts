@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { RankBy } from '../../config/enumerations.types'
 import type { TenantDatabase } from '../../db/database'
 import { bytesOf, numberOf } from '../../db/short-ids'
 import { lastDayOf, windowOf } from '../../engine/runs.rules'
@@ -225,6 +226,12 @@ export function recountable(
   return packsOf(users, MOST_AT_ONCE, ({ seq = days }) => USER + breakdown.length * VALUE + sums(seq) * DAY)
 }
 
+/** What counts the scores of each kind of leaderboard from the log. Streaks are counted by rules, not by SQL. */
+const RECOUNT = { metric: RECOUNT_EVENTS, points: RECOUNT_AWARDS } as const satisfies Record<
+  Exclude<RankBy, 'streak'>,
+  string
+>
+
 /** How far a local time may be ahead of UTC, in milliseconds. */
 const MOST_AHEAD = 15 * 3_600_000
 
@@ -239,7 +246,7 @@ export async function recountUsers(
   if (rankBy === 'streak') return recountStreaks(db, definition, userIds, extent)
   const { from, to, window, until, byDay } = extent
   const statement = db.statement(
-    rankBy === 'metric' ? RECOUNT_EVENTS : RECOUNT_AWARDS,
+    RECOUNT[rankBy],
     db.tenantId,
     JSON.stringify(breakdown),
     input,

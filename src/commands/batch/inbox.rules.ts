@@ -1,3 +1,4 @@
+import { unreachable } from '../../lib/unreachable'
 import type { Job, Outcome } from '../attempts.types'
 import type { InboxRow, Progress } from './inbox.types'
 
@@ -66,8 +67,14 @@ export function endOf({ job }: Item, outcome: Outcome | undefined): End {
       return { kind: 'dropped', reason: decision.refusal.message }
     case 'failed':
       return { kind: 'parked', reason: String(decision.error) }
-    default:
+    // Nothing that an event comes to.
+    case 'lost':
+    case 'completed':
+    case 'unchanged':
+    case undefined:
       return { kind: 'parked', reason: 'It is no event.' }
+    default:
+      return unreachable(decision)
   }
 }
 

@@ -9,6 +9,7 @@ import {
 import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../../lib/decimal'
 import { refusals } from '../../lib/errors'
 import { childId } from '../../lib/ids'
+import { unreachable } from '../../lib/unreachable'
 import { count, NEW_COUNTER } from '../metrics.rules'
 import type { AwardRecord, Counter, LocalTime, UserState } from '../state.types'
 import { type Boosted, boost } from './boosts.rules'
@@ -69,15 +70,29 @@ export function awardPoints(
   return { after: { ...user, points, counters }, awards }
 }
 
-/** How often a trigger fires (P1, P2, U6); it counts on its own where it has filters on event attributes. */
+/** How often a change fires a trigger (P1, P2, U6). */
 function countFirings(trigger: Trigger, occasion: Occasion, ledger: Ledger): number {
   const { event, created } = occasion
-  if (trigger.type === 'user_creation') return created ? 1 : 0
-  if (trigger.type === 'streak') {
-    return occasion.extendedTo !== null && occasion.extendedTo % (trigger.streakLength ?? 1) === 0 ? 1 : 0
+  switch (trigger.type) {
+    case 'user_creation':
+      return created ? 1 : 0
+    case 'streak':
+      return occasion.extendedTo !== null && occasion.extendedTo % (trigger.streakLength ?? 1) === 0 ? 1 : 0
+    case 'achievement':
+      return occasion.completed.includes(trigger.achievementId ?? '') ? 1 : 0
+    case 'metric':
+      return event === null ? 0 : countCrossings(trigger, event, ledger)
+    case 'time':
+      // Its ticks have awards of their own (P4).
+      return 0
+    default:
+      return unreachable(trigger.type)
   }
-  if (trigger.type === 'achievement') return occasion.completed.includes(trigger.achievementId ?? '') ? 1 : 0
-  if (trigger.type !== 'metric' || event === null || trigger.metricId !== event.metricId) return 0
+}
+
+/** How often an event fires a metric trigger (P1); it counts on its own if it has filters on event attributes. */
+function countCrossings(trigger: Trigger, event: NonNullable<Occasion['event']>, ledger: Ledger): number {
+  if (trigger.metricId !== event.metricId) return 0
   const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
   if (trigger.eventAttributes.length === 0) return crossings(event.before, event.after, threshold)
   if (!meets(trigger.eventAttributes, event.attributes)) return 0

@@ -2,6 +2,7 @@ import type { Achievement } from '../../config/configuration.types'
 import { type Clearable, type Optional, revised } from '../../config/drafts.rules'
 import { countsItself } from '../../engine/achievements.rules'
 import type { Instant } from '../../lib/clock'
+import { unreachable } from '../../lib/unreachable'
 
 type Always = Pick<Achievement, 'name' | 'key' | 'trigger'>
 type Sometimes = Optional<Pick<Achievement, 'description' | 'status'>> &
@@ -79,17 +80,31 @@ function patched(before: Achievement, item: UpdateItem): Achievement {
   })
 }
 
+/** The fields that only achievements with some triggers have, as they are in an achievement with another trigger. */
+const NONE = {
+  metricId: null,
+  metricValue: null,
+  streakLength: null,
+  achievementIds: [],
+  eventAttributes: [],
+} as const satisfies Partial<Achievement>
+
 /** Drops the fields that belong to other triggers. */
 function ofItsTrigger(achievement: Achievement): Achievement {
-  const { trigger } = achievement
-  const isMetric = trigger === 'metric'
-  return {
-    ...achievement,
-    metricId: isMetric ? achievement.metricId : null,
-    metricValue: isMetric ? achievement.metricValue : null,
-    streakLength: trigger === 'streak' ? achievement.streakLength : null,
-    achievementIds: trigger === 'achievement' ? achievement.achievementIds : [],
-    eventAttributes: isMetric ? achievement.eventAttributes : [],
+  const bare = { ...achievement, ...NONE }
+  switch (achievement.trigger) {
+    case 'metric': {
+      const { metricId, metricValue, eventAttributes } = achievement
+      return { ...bare, metricId, metricValue, eventAttributes }
+    }
+    case 'streak':
+      return { ...bare, streakLength: achievement.streakLength }
+    case 'achievement':
+      return { ...bare, achievementIds: achievement.achievementIds }
+    case 'api':
+      return bare
+    default:
+      return unreachable(achievement.trigger)
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Achievement, type Configuration, MOST_RESOURCES } from '../../config/configuration.types'
 import { filterObjection } from '../../config/filters.rules'
+import { unreachable } from '../../lib/unreachable'
 import { asksTheSame, beginsAnew } from './admin.rules'
 
 /**
@@ -45,6 +46,8 @@ function conditionObjection(config: Configuration, achievement: Achievement): st
       return 'No metric has this metricId. Take one from GET /metrics.'
     case 'achievement':
       return achievementIds.length === 0 ? missing('achievementIds') : compositeObjection(config, achievement)
+    default:
+      return unreachable(trigger)
   }
 }
 

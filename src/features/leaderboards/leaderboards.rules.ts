@@ -3,6 +3,7 @@ import { type Clearable, type Optional, revised } from '../../config/drafts.rule
 import { dateOf, finalUntil, statusOf } from '../../engine/runs.rules'
 import { civilDate, dayOf } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
+import { unreachable } from '../../lib/unreachable'
 import { moved, statusWanted, today } from './moves.rules'
 
 /** Users on a leaderboard at most, and unless said otherwise (L5). */
@@ -92,12 +93,18 @@ function patched(board: Leaderboard, item: UpdateItem): Leaderboard {
 
 /** Drops what belongs to another kind of ranking; a unit of runs without an interval means one of it. */
 function ofItsKind(board: Leaderboard): Leaderboard {
-  const { rankBy, runUnit, runInterval } = board
-  return {
-    ...board,
-    metricId: rankBy === 'metric' ? board.metricId : null,
-    systemId: rankBy === 'points' ? board.systemId : null,
-    runInterval: runUnit === null ? runInterval : (runInterval ?? 1),
+  const { rankBy, runUnit, metricId, systemId } = board
+  const runInterval = runUnit === null ? board.runInterval : (board.runInterval ?? 1)
+  const bare = { ...board, metricId: null, systemId: null, runInterval }
+  switch (rankBy) {
+    case 'metric':
+      return { ...bare, metricId }
+    case 'points':
+      return { ...bare, systemId }
+    case 'streak':
+      return bare
+    default:
+      return unreachable(rankBy)
   }
 }
 

@@ -2,6 +2,7 @@ import type { Leaderboard } from '../../config/configuration.types'
 import { beginsAt } from '../../engine/runs.rules'
 import { civilDate, dayOf } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
+import { unreachable } from '../../lib/unreachable'
 import { civilDateAt } from '../../lib/zone'
 
 type Status = Leaderboard['status']
@@ -48,6 +49,8 @@ function moveObjection(board: Leaderboard, from: Status, to: Status, now: Instan
     case 'finished':
       if (from === 'active') return null
       return from === 'scheduled' ? NOT_BEGUN : finishingObjection(board, now)
+    default:
+      return unreachable(to)
   }
 }
 

@@ -6,6 +6,7 @@ import {
 } from '../../config/configuration.types'
 import { statusOf, windowOf } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
+import { unreachable } from '../../lib/unreachable'
 
 /**
  * Why a leaderboard can't stand in the configuration, of which it may be a part already, or null: its key is taken, there are too
@@ -47,19 +48,20 @@ function roomObjection(
 function scoreObjection({ metrics, systems }: Configuration, board: Leaderboard): string | null {
   const { rankBy, metricId, systemId } = board
   const missing = (field: string) => `A leaderboard that ranks by ${rankBy} needs ${field}. Pass it too.`
-  if (rankBy === 'metric') {
-    if (metricId === null) return missing('metricId')
-    if (metrics.every(({ id }) => id !== metricId)) {
+  switch (rankBy) {
+    case 'metric':
+      if (metricId === null) return missing('metricId')
+      if (metrics.some(({ id }) => id === metricId)) return null
       return 'No metric has this metricId. Take one from GET /metrics.'
-    }
-  }
-  if (rankBy === 'points') {
-    if (systemId === null) return missing('pointsSystemId')
-    if (systems.every(({ id }) => id !== systemId)) {
+    case 'points':
+      if (systemId === null) return missing('pointsSystemId')
+      if (systems.some(({ id }) => id === systemId)) return null
       return 'No points system has this pointsSystemId. Take one from GET /points.'
-    }
+    case 'streak':
+      return null
+    default:
+      return unreachable(rankBy)
   }
-  return null
 }
 
 /** The attributes must be users', and each there once (L6). */

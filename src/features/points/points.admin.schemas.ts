@@ -22,6 +22,7 @@ import {
 import { isCivilDate } from '../../lib/civil'
 import { INT32_MAX, ROUNDINGS } from '../../lib/decimal'
 import { Filters, FiltersAnswer } from '../../wire/attribute.schemas'
+import { NEEDED_FIELDS } from './triggers/triggers.rules'
 
 const POINTS_MAX = 1_000_000
 const NESTED_MAX = 100
@@ -165,10 +166,10 @@ const typedFields = {
 
 /** Holds that a trigger of the type has the field. */
 const neededBy = (type: z.output<typeof TriggerType>, field: keyof typeof typedFields) =>
-  [
-    (trigger: Readonly<Record<string, unknown>>) => trigger.type !== type || trigger[field] !== undefined,
+  z.refine<Readonly<Record<string, unknown>>>(
+    (trigger) => trigger.type !== type || trigger[field] !== undefined,
     rule(field, `is needed by a trigger of type ${type}, and is missing`),
-  ] as const
+  )
 
 /** A trigger to configure; inactive unless said (P3). */
 export const CreatePointsTriggerRequestItem = z
@@ -180,12 +181,7 @@ export const CreatePointsTriggerRequestItem = z
     ...typedFields,
     blockIfOutOfPoints: defaulted(z.boolean(), false),
   })
-  .refine(...neededBy('metric', 'metricId'))
-  .refine(...neededBy('metric', 'metricThreshold'))
-  .refine(...neededBy('achievement', 'achievementId'))
-  .refine(...neededBy('streak', 'streakLength'))
-  .refine(...neededBy('time', 'timeUnit'))
-  .refine(...neededBy('time', 'timeInterval'))
+  .check(...TRIGGER_TYPES.flatMap((type) => NEEDED_FIELDS[type].map((field) => neededBy(type, field))))
   .meta({ id: 'CreatePointsTriggerRequestItem' })
 
 /** A change to a trigger; null takes its filters away. */

@@ -2,6 +2,7 @@ import type { Configuration, Template } from '../../../config/configuration.type
 import type { UserState } from '../../../engine/state.types'
 import { type Instant, iso } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
+import { unreachable } from '../../../lib/unreachable'
 import type { TenantContext } from '../../../runtime/context'
 import { streakAnswer } from '../../../wire/presenters/streak.presenter'
 import type { Notification } from '../channels/notification.messages'
@@ -173,6 +174,8 @@ function occasionVariables(config: Configuration, occasion: Occasion): object {
     }
     case 'streak_reminder':
       return {}
+    default:
+      return unreachable(occasion)
   }
 }
 

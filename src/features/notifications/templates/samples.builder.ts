@@ -4,6 +4,7 @@ import { dayIn } from '../../../engine/streaks/streaks.rules'
 import type { Instant } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
 import { periodEnd, periodStart, periodsBefore } from '../../../lib/periods'
+import { unreachable } from '../../../lib/unreachable'
 import { dateOf } from '../../../wire/presenters/streak.presenter'
 import type { AchievementOccasion, NotificationType, Occasion, RecapOccasion } from '../notifications.types'
 
@@ -35,6 +36,8 @@ export function sampleOccasion(
     }
     case 'streak_reminder':
       return { type }
+    default:
+      return unreachable(type)
   }
 }
 

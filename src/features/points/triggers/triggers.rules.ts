@@ -1,8 +1,10 @@
 import type { Configuration, Trigger } from '../../../config/configuration.types'
 import type { Clearable } from '../../../config/drafts.rules'
+import type { TriggerType } from '../../../config/enumerations.types'
 import { filterObjection } from '../../../config/filters.rules'
 import { isTicking } from '../../../engine/points/ticks.rules'
 import type { Instant } from '../../../lib/clock'
+import { unreachable } from '../../../lib/unreachable'
 
 /** The fields of a trigger that an admin write may name. */
 type Named = Pick<
@@ -91,44 +93,72 @@ function countsTheSame(before: Trigger, after: Trigger): boolean {
   return basis(before) === basis(after)
 }
 
+/** The fields that only triggers of some types have, as they are in a trigger of another type. */
+const NONE = {
+  eventAttributes: [],
+  metricId: null,
+  metricThreshold: null,
+  achievementId: null,
+  streakLength: null,
+  timeUnit: null,
+  timeInterval: null,
+} as const satisfies Partial<Trigger>
+
+/** Of these fields, the ones that a trigger of each type must have (P1–P4, U6). */
+export const NEEDED_FIELDS = {
+  metric: ['metricId', 'metricThreshold'],
+  achievement: ['achievementId'],
+  streak: ['streakLength'],
+  time: ['timeUnit', 'timeInterval'],
+  user_creation: [],
+} as const satisfies Record<TriggerType, readonly (keyof typeof NONE)[]>
+
 /** Drops the fields that belong to other types. */
 function ofItsType(trigger: Trigger): Trigger {
-  const { type } = trigger
-  const metric = type === 'metric'
-  return {
-    ...trigger,
-    eventAttributes: metric ? trigger.eventAttributes : [],
-    metricId: metric ? trigger.metricId : null,
-    metricThreshold: metric ? trigger.metricThreshold : null,
-    achievementId: type === 'achievement' ? trigger.achievementId : null,
-    streakLength: type === 'streak' ? trigger.streakLength : null,
-    timeUnit: type === 'time' ? trigger.timeUnit : null,
-    timeInterval: type === 'time' ? trigger.timeInterval : null,
+  const bare = { ...trigger, ...NONE }
+  switch (trigger.type) {
+    case 'metric': {
+      const { eventAttributes, metricId, metricThreshold } = trigger
+      return { ...bare, eventAttributes, metricId, metricThreshold }
+    }
+    case 'achievement':
+      return { ...bare, achievementId: trigger.achievementId }
+    case 'streak':
+      return { ...bare, streakLength: trigger.streakLength }
+    case 'time':
+      return { ...bare, timeUnit: trigger.timeUnit, timeInterval: trigger.timeInterval }
+    case 'user_creation':
+      return bare
+    default:
+      return unreachable(trigger.type)
   }
 }
 
 /** Why a trigger can't be configured so, or null: a field that its type needs, or something that it refers to, is missing. */
 export function triggerObjection(config: Configuration, trigger: Trigger): string | null {
-  const { type } = trigger
-  const missing = (field: string) => `A trigger of type ${type} needs ${field}. Pass it too.`
-  if (type === 'metric') {
-    if (trigger.metricId === null) return missing('metricId')
-    if (trigger.metricThreshold === null) return missing('metricThreshold')
-    if (!config.metrics.some(({ id }) => id === trigger.metricId)) {
-      return 'No metric has this metricId. Take one from GET /metrics.'
-    }
-  }
-  if (type === 'achievement') {
-    if (trigger.achievementId === null) return missing('achievementId')
-    if (!config.achievements.some(({ id }) => id === trigger.achievementId)) {
-      return 'No achievement has this achievementId. Take one from GET /achievements.'
-    }
-  }
-  if (type === 'streak' && trigger.streakLength === null) return missing('streakLength')
-  if (type === 'time' && trigger.timeUnit === null) return missing('timeUnit')
-  if (type === 'time' && trigger.timeInterval === null) return missing('timeInterval')
+  const missing = NEEDED_FIELDS[trigger.type].find((field) => trigger[field] === null)
+  if (missing !== undefined) return `A trigger of type ${trigger.type} needs ${missing}. Pass it too.`
   return (
+    referenceObjection(config, trigger) ??
     filterObjection(config, 'user', trigger.userAttributes) ??
     filterObjection(config, 'event', trigger.eventAttributes)
   )
+}
+
+/** Why a trigger can't refer to what its type refers to, or null: there is no such metric or achievement. */
+function referenceObjection(config: Configuration, trigger: Trigger): string | null {
+  switch (trigger.type) {
+    case 'metric':
+      if (config.metrics.some(({ id }) => id === trigger.metricId)) return null
+      return 'No metric has this metricId. Take one from GET /metrics.'
+    case 'achievement':
+      if (config.achievements.some(({ id }) => id === trigger.achievementId)) return null
+      return 'No achievement has this achievementId. Take one from GET /achievements.'
+    case 'streak':
+    case 'time':
+    case 'user_creation':
+      return null
+    default:
+      return unreachable(trigger.type)
+  }
 }
