@@ -1,8 +1,14 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
+import type { FixedSql } from '../db/fixed-sql'
 import { guardSql } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
-import type { DueKind } from './due-kinds.types'
+import type { DueKind, TenantStatus, WorkKind } from './due-kinds.types'
+
+/*
+ * All SQL of the table of due work; no other file names it. Kinds come as parameters, so that nothing here knows one. What a statement asks of other
+ * tables comes from whoever knows those, as SQL that is a constant (`FixedSql`); there, as here, the tenant is ?1.
+ */
 
 const DueRow = z.object({
   kind: z.string(),
@@ -14,6 +20,14 @@ const DueRow = z.object({
 
 /** One piece of due work as D1 has it; `progress` is JSON of its own kind. */
 export type DueWork = z.infer<typeof DueRow>
+
+/** Which piece of work. A kind that a tenant has but once has an empty subject. */
+type Piece = { kind: string; subject: string }
+
+/** How a piece of work stands: when it is due (null where it is not there), and how far it has got, as JSON. */
+export type WorkState = { dueAt: Instant | null; progress: string | null }
+
+// -- What is made due --
 
 // Nothing falls due of a tenant that is archived, or gone: objects ask at any time.
 const MAKE_DUE = `
@@ -30,42 +44,68 @@ export function makeDue(
   return db.statement(MAKE_DUE, db.tenantId, kind, subject, at)
 }
 
-const DUE = `
-  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work CROSS JOIN json_each(?2) known ON known.value = kind
-  WHERE tenant_id = ?1
-    AND CASE (SELECT status FROM tenants WHERE id = ?1) WHEN 'active' THEN kind <> 'purge'
-      WHEN 'archived' THEN kind = 'erasure' WHEN 'purging' THEN kind = 'purge' END
-  ORDER BY due_at, known.key, subject LIMIT 3`
+const MAKE_DUE_EARLIER = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ?3 FROM tenants WHERE id = ?1 AND status = 'active'
+  ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
+
+/** The same, of a kind that a tenant has but once, for something that happens often: writes a row only if the work was not due by then. */
+export function makeDueEarlier(db: TenantDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
+  return db.statement(MAKE_DUE_EARLIER, db.tenantId, kind, at)
+}
 
 /**
- * The three pieces of a tenant's work that are due first, in order of due time; those of one moment in the order of their kinds. Work of a
- * kind that is not among these waits. Of an archived tenant only erasures of users, and of one that is erased itself only that.
+ * The same at a moment that other tables know. `earliest` is a subquery in parentheses: the moment, or null, and then nothing is made due.
  */
-export async function nextWorkOf(db: TenantDatabase, kinds: readonly string[]): Promise<DueWork[]> {
-  return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, JSON.stringify(kinds))))
-}
-
-const OF_KIND = `
-  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ''`
-
-/** The work of a kind that a tenant has but once; undefined if none is due. */
-export async function workOf(db: TenantDatabase, kind: string): Promise<DueWork | undefined> {
-  const [work] = z.array(DueRow).parse(await db.rows(db.statement(OF_KIND, db.tenantId, kind)))
-  return work
-}
-
-const RESCHEDULED = `
-  UPDATE due_work SET due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
-const DONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4'
-
-/** Notes when a piece of work is due next, or that it never is again; not where it was asked for again meanwhile. */
-export function rescheduled(
+export function makeDueByEarliest<const T extends string>(
   db: TenantDatabase,
-  { kind, subject, asked }: DueWork,
-  next: Instant | null,
+  kind: DueKind,
+  earliest: T & FixedSql<T>,
 ): D1PreparedStatement {
-  const its = [db.tenantId, kind, subject, asked] as const
-  return next === null ? db.statement(DONE, ...its) : db.statement(RESCHEDULED, ...its, next)
+  const sql = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ${earliest} FROM tenants
+  WHERE id = ?1 AND status = 'active' AND ${earliest} IS NOT NULL
+  ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
+  return db.statement(sql, db.tenantId, kind)
+}
+
+// A set clock may have moved since the request read it.
+const MAKE_DUE_NOW = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at)
+  VALUES (?1, ?2, '', coalesce((SELECT now FROM test_clock WHERE ?3), ?4)) ON CONFLICT DO NOTHING`
+
+/** Makes something due at the time at which it is stored, unless it is due already. `now` is real time. The batch must have a guard for the tenant. */
+export function makeDueNow(db: TenantDatabase, kind: DueKind, now: Instant): D1PreparedStatement {
+  return db.statement(MAKE_DUE_NOW, db.tenantId, kind, db.testClock ? 1 : 0, now)
+}
+
+const MAKE_DUE_ONCE = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ?3 FROM tenants
+  WHERE id = ?1 AND status = ?4 ON CONFLICT DO NOTHING`
+
+/** Makes something due at a moment if the tenant has this status, unless it is there already. */
+export function makeDueOnce(
+  db: TenantDatabase,
+  kind: DueKind,
+  at: Instant,
+  status: TenantStatus,
+): D1PreparedStatement {
+  return db.statement(MAKE_DUE_ONCE, db.tenantId, kind, at, status)
+}
+
+/**
+ * Makes something due at a moment for each row of a query of other tables, which answers `subject` and `progress` (JSON). `more` are its
+ * parameters, from ?4 on.
+ */
+export function makeEachDue<const T extends string>(
+  db: TenantDatabase,
+  kind: DueKind,
+  at: Instant,
+  query: T & FixedSql<T>,
+  ...more: readonly unknown[]
+): D1PreparedStatement {
+  const sql = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) SELECT ?1, ?2, subject, ?3, progress FROM (${query})`
+  return db.statement(sql, db.tenantId, kind, at, ...more)
 }
 
 const BEGIN = `
@@ -82,6 +122,127 @@ export function beginWalk(
   return db.statement(BEGIN, db.tenantId, kind, subject, at)
 }
 
+const BEGIN_OR_EXPECT = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, ?2, '', ?3, ?4)
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
+
+/** Makes something due at a moment, unless it is due before; where it is not there yet, it begins with this progress. */
+export function beginOrExpect(
+  db: TenantDatabase,
+  kind: DueKind,
+  at: Instant,
+  progress: string,
+): D1PreparedStatement {
+  return db.statement(BEGIN_OR_EXPECT, db.tenantId, kind, at, progress)
+}
+
+const JOIN = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, '', ?3)
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, ?3), asked = asked + 1, progress = json_patch(progress, ?4)`
+
+/** Makes something due at a moment, unless it is due before, and merges a patch (JSON, RFC 7396) into the progress that it has. */
+export function joinWork(db: TenantDatabase, kind: DueKind, at: Instant, patch: string): D1PreparedStatement {
+  return db.statement(JOIN, db.tenantId, kind, at, patch)
+}
+
+// -- What is due --
+
+/** When a piece of work is due, as a subquery: of the kind ?2 and the subject ?3. Null where it is not there. */
+export const DUE_AT = '(SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3)'
+
+/** When the first work of some kinds is due, as a subquery: `kinds` is a list of parameters, such as `?5, ?6`. Null where there is none. */
+export const firstDueOf = (kinds: string): string =>
+  `(SELECT min(due_at) FROM due_work WHERE tenant_id = ?1 AND kind IN (${kinds}))`
+
+/** In which status of its tenant work of which kinds is done: each pair as one text, in order of the kinds. */
+const turnsOf = (kinds: readonly WorkKind[]): string =>
+  JSON.stringify(
+    kinds.flatMap(({ kind, while: statuses = ['active'] }) => statuses.map((status) => `${status} ${kind}`)),
+  )
+
+const DUE = `
+  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work
+  CROSS JOIN json_each(?2) turn ON turn.value = (SELECT status FROM tenants WHERE id = ?1) || ' ' || kind
+  WHERE tenant_id = ?1 ORDER BY due_at, turn.key, subject LIMIT 3`
+
+/**
+ * The three pieces of a tenant's work that are due first, in order of due time; those of one moment in the order of their kinds. Work of a
+ * kind that is not among these waits, as does what is not done while the tenant has the status that it has.
+ */
+export async function nextWorkOf(db: TenantDatabase, kinds: readonly WorkKind[]): Promise<DueWork[]> {
+  return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, turnsOf(kinds))))
+}
+
+const OF_KIND = `
+  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1 AND kind = ?2
+  ORDER BY subject LIMIT 1`
+
+/** The tenant's first work of a kind in order of subjects, whatever its time; undefined if there is none. */
+export async function workOf(db: TenantDatabase, kind: DueKind): Promise<DueWork | undefined> {
+  const [work] = z.array(DueRow).parse(await db.rows(db.statement(OF_KIND, db.tenantId, kind)))
+  return work
+}
+
+/** How the work of a kind stands that a tenant has but once. */
+export async function workState(db: TenantDatabase, kind: DueKind): Promise<WorkState> {
+  const { dueAt = null, progress = null } = (await workOf(db, kind)) ?? {}
+  return { dueAt, progress }
+}
+
+// From one tenant to the next by the outbox's key, whatever number of rows they have.
+const OVERDUE = `
+  WITH RECURSIVE telling(id) AS (
+    SELECT min(tenant_id) FROM outbox
+    UNION ALL SELECT (SELECT min(o.tenant_id) FROM outbox o WHERE o.tenant_id > telling.id) FROM telling
+      WHERE telling.id IS NOT NULL)
+  SELECT d.tenant_id AS tenantId FROM due_work d
+  JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?2)) WHERE d.due_at <= ?1
+  UNION SELECT t.id FROM telling JOIN tenants t ON t.id = telling.id AND t.status = 'active'
+  UNION SELECT p.tenant_id FROM points_told p JOIN tenants t ON t.id = p.tenant_id AND t.status = 'active'
+    WHERE p.due_at <= ?1`
+
+/**
+ * The tenants for whom something is due by a moment that is done while they have the status that they have, and active ones who have something
+ * in the outbox (T3, U8).
+ */
+export async function tenantsWithDueWork(
+  db: AccountDatabase,
+  kinds: readonly WorkKind[],
+  by: Instant,
+): Promise<string[]> {
+  const rows = await db.rows(db.statement(OVERDUE, by, turnsOf(kinds)))
+  return z
+    .array(z.object({ tenantId: z.string() }))
+    .parse(rows)
+    .map(({ tenantId }) => tenantId)
+}
+
+const HASTEN = `
+  UPDATE due_work SET due_at = ?1, asked = asked + 1
+  WHERE kind NOT IN (SELECT value FROM json_each(?2)) AND due_at > ?1`
+
+/** Has all work of all tenants due by a moment, but for kinds that keep their time: for when the clock went back (C1). */
+export function hasten(db: AccountDatabase, kinds: readonly WorkKind[], by: Instant): D1PreparedStatement {
+  const kept = kinds.filter(({ keepsItsTime }) => keepsItsTime).map(({ kind }) => kind)
+  return db.statement(HASTEN, by, JSON.stringify(kept))
+}
+
+// -- What has been done --
+
+const RESCHEDULED = `
+  UPDATE due_work SET due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
+const DONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4'
+
+/** Notes when a piece of work is due next, or that it never is again; not where it was asked for again meanwhile. */
+export function rescheduled(
+  db: TenantDatabase,
+  { kind, subject, asked }: DueWork,
+  next: Instant | null,
+): D1PreparedStatement {
+  const its = [db.tenantId, kind, subject, asked] as const
+  return next === null ? db.statement(DONE, ...its) : db.statement(RESCHEDULED, ...its, next)
+}
+
 const PROGRESSED = `
   UPDATE due_work SET progress = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
 
@@ -94,8 +255,44 @@ export function progressed(
   return db.statement(PROGRESSED, db.tenantId, kind, subject, asked, progress)
 }
 
+const STORE =
+  'UPDATE due_work SET progress = ?4, due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
+const FORGET = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
+
+/**
+ * Stores how a piece of work stands, also where it was asked for again meanwhile; takes it away where nothing is due. The batch must have a
+ * guard, so that no later state is overwritten.
+ */
+export function storeState(
+  db: TenantDatabase,
+  { kind, subject }: Piece,
+  { dueAt, progress }: WorkState,
+): D1PreparedStatement {
+  const its = [db.tenantId, kind, subject] as const
+  return dueAt === null ? db.statement(FORGET, ...its) : db.statement(STORE, ...its, progress, dueAt)
+}
+
+/**
+ * Has the work of a kind that a tenant has but once be due when other tables say, and takes it away where they say never. `earliest` is a subquery in
+ * parentheses: the moment, or null. `more` are its parameters, from ?3 on.
+ */
+export function followEarliest<const T extends string>(
+  db: TenantDatabase,
+  kind: DueKind,
+  earliest: T & FixedSql<T>,
+  ...more: readonly unknown[]
+): D1PreparedStatement[] {
+  const its = "tenant_id = ?1 AND kind = ?2 AND subject = ''"
+  return [
+    db.statement(`DELETE FROM due_work WHERE ${its} AND ${earliest} IS NULL`, db.tenantId, kind, ...more),
+    // It is still there only where there is such a moment.
+    db.statement(`UPDATE due_work SET due_at = ${earliest} WHERE ${its}`, db.tenantId, kind, ...more),
+  ]
+}
+
 const UNCHANGED = guardSql(`
-  EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4 AND progress IS ?5)`)
+  EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4
+    AND progress IS ?5)`)
 
 /** A guard (see db/guard.ts): holds while a piece of work has got as far as this and no further, and was not asked for again. */
 export function workUnchanged(
@@ -105,38 +302,109 @@ export function workUnchanged(
   return db.statement(UNCHANGED, db.tenantId, kind, subject, asked, progress)
 }
 
-// From one tenant to the next by the outbox's key, whatever number of rows they have.
-const OVERDUE = `
-  WITH RECURSIVE telling(id) AS (
-    SELECT min(tenant_id) FROM outbox
-    UNION ALL SELECT (SELECT min(o.tenant_id) FROM outbox o WHERE o.tenant_id > telling.id) FROM telling
-      WHERE telling.id IS NOT NULL)
-  SELECT d.tenant_id AS tenantId FROM due_work d
-  JOIN tenants t ON t.id = d.tenant_id AND (t.status = 'active' OR d.kind IN ('erasure', 'purge')) WHERE d.due_at <= ?1
-  UNION SELECT t.id FROM telling JOIN tenants t ON t.id = telling.id AND t.status = 'active'
-  UNION SELECT p.tenant_id FROM points_told p JOIN tenants t ON t.id = p.tenant_id AND t.status = 'active'
-    WHERE p.due_at <= ?1`
+const PROGRESS_UNCHANGED = guardSql(`
+  EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND progress IS ?4
+    AND due_at = coalesce(?5, due_at))`)
+
+/** A guard: holds while a piece of work has got as far as this and no further, and, where that is given, is due at this moment. */
+export function progressUnchanged(
+  db: TenantDatabase,
+  { kind, subject, progress }: Piece & Pick<WorkState, 'progress'>,
+  dueAt: Instant | null = null,
+): D1PreparedStatement {
+  return db.statement(PROGRESS_UNCHANGED, db.tenantId, kind, subject, progress, dueAt)
+}
+
+// -- Work in passes --
+
+/*
+ * Some work is done in passes over all users, each of which does what falls due in a span of time. Its progress has `through`, the moment up to which
+ * all is done, and `pass`: null between two, else `to`, the end of the span, and `skipped`, the ids of users who are to be visited again.
+ */
+
+/** The moment that a pass, or what came before, has reached. */
+const REACHED = "max(progress ->> '$.through', coalesce(progress ->> '$.pass.to', 0))"
+
+const BETWEEN_PASSES = guardSql(`
+  NOT EXISTS (SELECT 1 FROM due_work
+    WHERE tenant_id = ?1 AND kind = ?2 AND subject = '' AND progress ->> '$.pass.to' IS NOT NULL)`)
+
+/** A guard: holds while no pass is under way. */
+export function betweenPasses(db: TenantDatabase, kind: DueKind): D1PreparedStatement {
+  return db.statement(BETWEEN_PASSES, db.tenantId, kind)
+}
+
+const STILL_AHEAD = guardSql(`
+  NOT EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ''
+    AND ${REACHED} >= ?3)`)
+
+/** A guard: holds while no pass has reached a moment. */
+export function stillAhead(db: TenantDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
+  return db.statement(STILL_AHEAD, db.tenantId, kind, at)
+}
+
+const ADVANCE_PASS = `
+  UPDATE due_work SET
+    progress = CASE skipped WHEN '[]' THEN ?4 ELSE json_set(?6, '$.pass.skipped', json(skipped)) END,
+    due_at = CASE skipped WHEN '[]' THEN ?5 ELSE ?7 END
+  FROM (
+    SELECT json_group_array(asked.value ->> 0) AS skipped FROM json_each(?3) asked WHERE NOT EXISTS (
+      SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0
+        AND u.iid = asked.value ->> 1 AND u.seq = asked.value ->> 2))
+  WHERE tenant_id = ?1 AND kind = ?2 AND subject = ''
+  RETURNING due_at AS dueAt, progress`
 
 /**
- * The tenants for whom something is due by a moment, or who have something in the outbox: active ones, and archived ones that are being erased,
- * or some of whose users are (T3, U8).
+ * Has a pass move on, in the batch that changes these users, and before they are changed: as `done` if all of them are still as they were read,
+ * else as `open`, and those who are not are skipped. The result is the state that was stored, for `parseState`.
  */
-export async function tenantsWithDueWork(db: AccountDatabase, by: Instant): Promise<string[]> {
-  const rows = await db.rows(db.statement(OVERDUE, by))
-  return z
-    .array(z.object({ tenantId: z.string() }))
-    .parse(rows)
-    .map(({ tenantId }) => tenantId)
+export function advancePass(
+  db: TenantDatabase,
+  kind: DueKind,
+  users: readonly { id: string; iid: string; seq: number }[],
+  { done, open }: { done: WorkState; open: WorkState },
+): D1PreparedStatement {
+  const seen = JSON.stringify(users.map(({ id, iid, seq }) => [id, iid, seq]))
+  const states = [done.progress, done.dueAt, open.progress, open.dueAt]
+  return db.statement(ADVANCE_PASS, db.tenantId, kind, seen, ...states)
 }
 
-// Ticks begin anew otherwise (P4); deadlines of streaks and years of changes are found by what is in the users' rows.
-const HASTEN = `UPDATE due_work SET due_at = ?1, asked = asked + 1
-  WHERE kind NOT IN ('ticks', 'streaks', 'spreads') AND due_at > ?1`
+const States = z.array(DueRow.pick({ dueAt: true, progress: true }))
 
-/** Has all leaderboards looked after, walks over users gone on with, and what comes at times of the day found anew, by a moment: for when the clock went back (C1). */
-export function hasten(db: AccountDatabase, by: Instant): D1PreparedStatement {
-  return db.statement(HASTEN, by)
+/** The state that `advancePass` has stored. */
+export const parseState = (result: D1Result | undefined): WorkState =>
+  States.parse(result?.results)[0] ?? { dueAt: null, progress: null }
+
+const IS_AHEAD = `kind = ?2 AND ${REACHED} > ?1`
+
+/** The tenants whose passes of the kind ?2 have run ahead of the moment ?1, as a query of their ids. */
+export const TENANTS_AHEAD = `SELECT tenant_id FROM due_work WHERE ${IS_AHEAD}`
+
+const RESTART = [
+  `UPDATE due_work SET progress = NULL WHERE ${IS_AHEAD}`,
+  'UPDATE due_work SET due_at = min(due_at, ?1) WHERE kind = ?2',
+] as const
+
+/** Has passes of all tenants begin anew where they have run ahead of `now`, and all be due by then: for when the clock went back (C1). */
+export function restartPasses(db: AccountDatabase, kind: DueKind, now: Instant): D1PreparedStatement[] {
+  return RESTART.map((sql) => db.statement(sql, now, kind))
 }
 
-/** The row of a tenant's ticks in the table of what is due; nothing is due where `dueAt` is null. */
-export type TicksRow = { dueAt: Instant | null; progress: string | null }
+// -- What goes with a tenant --
+
+const REMOVE = `
+  DELETE FROM due_work WHERE (tenant_id, kind, subject) IN (SELECT tenant_id, kind, subject FROM due_work
+    WHERE tenant_id = ?1 AND kind NOT IN (SELECT value FROM json_each(?2)) LIMIT ?3)`
+
+/** Takes so many pieces of the tenant's work away, but none of these kinds. */
+export function removeWork(db: TenantDatabase, but: readonly DueKind[], limit: number): D1PreparedStatement {
+  return db.statement(REMOVE, db.tenantId, JSON.stringify(but), limit)
+}
+
+const NOTHING_ELSE = guardSql(`
+  NOT EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind <> ?2)`)
+
+/** A guard: holds while the tenant has no work of another kind. */
+export function nothingElseDue(db: TenantDatabase, kind: DueKind): D1PreparedStatement {
+  return db.statement(NOTHING_ELSE, db.tenantId, kind)
+}

@@ -1,6 +1,6 @@
 import type { Instant } from '../lib/clock'
 import type { TenantContext } from '../runtime/context'
-import type { DueKind } from './due-kinds.types'
+import type { WorkKind } from './due-kinds.types'
 import type { DueWork } from './due-work.repository'
 
 /** When a step of due work is done, by the service's clock. */
@@ -20,8 +20,7 @@ export type When = {
 }
 
 /** One kind of due work: what does a step of it. */
-export type Job = {
-  kind: DueKind
+export type Job = WorkKind & {
   /**
    * Whether others rely on it: it waits until nothing is on its way that belongs before it, and nothing else is done if it fails. Else it
    * waits a minute after a failure, and holds up nothing.

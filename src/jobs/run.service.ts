@@ -20,11 +20,7 @@ const jobOf = ({ list }: Jobs, work: DueWork): Job => {
 }
 
 /** A tenant's work that is due first, of the kinds that there are jobs for. */
-export const nextWork = ({ db }: TenantContext, { list }: Jobs): Promise<DueWork[]> =>
-  nextWorkOf(
-    db,
-    list.map(({ kind }) => kind),
-  )
+export const nextWork = ({ db }: TenantContext, { list }: Jobs): Promise<DueWork[]> => nextWorkOf(db, list)
 
 /**
  * Does what of a tenant's work is due by a moment, in order of due time, at most so many steps of it. Every step is idempotent:

@@ -31,7 +31,7 @@ const LONGEST = 24 * 3_600_000
 const PAUSE = 60_000
 
 /**
- * A tenant's Timekeeper: it does what falls due, and sets its alarm for what will. What is due stands in D1 (due_work), so that
+ * A tenant's Timekeeper: it does what falls due, and sets its alarm for what will. What is due stands in D1, so that
  * an alarm that is lost or runs twice costs time and never work; the cron trigger wakes it where one was lost (C2).
  */
 export abstract class TimekeeperObject extends DurableObject<Bindings> {

@@ -5,6 +5,7 @@ import { within } from '../lib/timeout'
 import type { Context, Scope } from '../runtime/context'
 import type { DueKind } from './due-kinds.types'
 import { tenantsWithDueWork } from './due-work.repository'
+import type { Jobs } from './job.types'
 
 /** Steps that a change of the configuration has done at once (L3), and how long it waits for them, in milliseconds. */
 const STEPS_AT_ONCE = 20
@@ -54,26 +55,27 @@ export async function catchUpKind(scope: Scope, kind: DueKind, to: Instant): Pro
  * Does everything that falls due while the test clock is moved from a moment to another, of all tenants, and has all told that is in their outboxes
  * (C1). Throws what kept one from it.
  */
-export async function catchUpAll(context: Context, from: Instant, to: Instant): Promise<void> {
-  const results = await ofEachTenant(context, to, (tenantId) =>
+export async function catchUpAll(context: Context, jobs: Jobs, from: Instant, to: Instant): Promise<void> {
+  const results = await ofEachTenant(context, jobs, to, (tenantId) =>
     timekeeperOf(context, tenantId).catchUp(tenantId, from, to),
   )
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
 /** Wakes the Timekeepers that have, or will soon have, something to do: what the cron trigger does (C2). Their alarms do it. */
-export async function wakeAll(context: Context): Promise<void> {
+export async function wakeAll(context: Context, jobs: Jobs): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
-  await ofEachTenant(context, instant(now + AHEAD), (tenantId) => arm(context, tenantId))
+  await ofEachTenant(context, jobs, instant(now + AHEAD), (tenantId) => arm(context, tenantId))
 }
 
 /** Does something for each tenant who has something due by a moment, some of them at once. */
 async function ofEachTenant(
   context: Context,
+  { list }: Jobs,
   by: Instant,
   work: (tenantId: string) => Promise<void>,
 ): Promise<PromiseSettledResult<void>[]> {
-  const tenantIds = await tenantsWithDueWork(context.db, by)
+  const tenantIds = await tenantsWithDueWork(context.db, list, by)
   const results: PromiseSettledResult<void>[] = []
   for (let from = 0; from < tenantIds.length; from += GROUP) {
     results.push(...(await Promise.allSettled(tenantIds.slice(from, from + GROUP).map(work))))

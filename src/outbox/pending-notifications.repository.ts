@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../db/database'
 import { amongUnmoved, guardSql, overUsers, type Unmoved } from '../db/guard'
+import { followEarliest } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 
 const Notice = z.object({
@@ -58,16 +59,8 @@ export function noticesPresent(db: TenantDatabase, notices: readonly Notice[]): 
 const FORGET = `
   DELETE FROM notices WHERE tenant_id = ?1 AND (due_at, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))`
 const EARLIEST = '(SELECT min(due_at) FROM notices WHERE tenant_id = ?1)'
-const NEXT = `UPDATE due_work SET due_at = ${EARLIEST}
-  WHERE tenant_id = ?1 AND kind = 'notices' AND subject = '' AND ${EARLIEST} IS NOT NULL`
-const NONE = `
-  DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'notices' AND subject = '' AND ${EARLIEST} IS NULL`
 
 /** Forgets notices, and has the row of due work say when the next one is due. */
 export function forgetNotices(db: TenantDatabase, notices: readonly Notice[]): D1PreparedStatement[] {
-  return [
-    db.statement(FORGET, db.tenantId, keys(notices)),
-    db.statement(NEXT, db.tenantId),
-    db.statement(NONE, db.tenantId),
-  ]
+  return [db.statement(FORGET, db.tenantId, keys(notices)), ...followEarliest(db, 'notices', EARLIEST)]
 }

@@ -4,6 +4,7 @@ import type { AccountDatabase, TenantDatabase } from '../db/database'
 import { amongUnmoved, guardSql, overUsers, type Unmoved } from '../db/guard'
 import { bytesOf, idOf, numberOf } from '../db/short-ids'
 import type { UserState } from '../engine/state.types'
+import { makeDueByEarliest } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 import { listens } from './outbox.messages'
 
@@ -148,14 +149,10 @@ export function forgetPoints(db: TenantDatabase, rows: readonly DuePoints[]): D1
 }
 
 const FIRST = '(SELECT min(due_at) FROM points_told WHERE tenant_id = ?1 AND due_at IS NOT NULL)'
-const ANNOUNCE = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, 'outbox', '', ${FIRST} FROM tenants
-  WHERE id = ?1 AND status = 'active' AND ${FIRST} IS NOT NULL
-  ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
 
 /** Has the Timekeeper know when the next is to be told. Writes a row only where it knows of none so early. */
 export function announcePoints(db: TenantDatabase): D1PreparedStatement {
-  return db.statement(ANNOUNCE, db.tenantId)
+  return makeDueByEarliest(db, 'outbox', FIRST)
 }
 
 const FIRST_DUE = `SELECT ${FIRST} AS dueAt`

@@ -4,7 +4,8 @@ import type { TenantDatabase } from '../db/database'
 import { bytesOf, numberOf } from '../db/short-ids'
 import type { TickChange, TickUser } from '../engine/points/ticks.rules'
 import type { AwardRecord } from '../engine/state.types'
-import type { TicksRow } from '../jobs/due-work.repository'
+import type { DueKind } from '../jobs/due-kinds.types'
+import { advancePass, type WorkState } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 import { packed } from '../lib/packed'
 import { portionOf, shortAmong, shortOnly } from './portions.repository'
@@ -74,18 +75,6 @@ export async function readTickUsers(
   return { ...known, users: z.array(UserRow).parse(rows), isAll }
 }
 
-/** The row skips users who have changed since they were read, in the very batch that writes the others. */
-const ADVANCE = `
-  UPDATE due_work SET
-    progress = CASE skipped WHEN '[]' THEN ?3 ELSE json_set(?5, '$.pass.skipped', json(skipped)) END,
-    due_at = CASE skipped WHEN '[]' THEN ?4 ELSE ?6 END
-  FROM (
-    SELECT json_group_array(asked.value ->> 0) AS skipped FROM json_each(?2) asked WHERE NOT EXISTS (
-      SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0
-        AND u.iid = asked.value ->> 1 AND u.seq = asked.value ->> 2))
-  WHERE tenant_id = ?1 AND kind = 'ticks' AND subject = ''
-  RETURNING due_at AS dueAt, progress`
-
 // What awards of one tick have in common comes once (?3), and each list is materialised, since whatever JSON is referred to is read
 // anew each time: half of the time of a tick otherwise.
 const BOOK = `
@@ -148,20 +137,20 @@ function bookings({ before, awards }: TickChange, ticks: TickList): string[] {
 }
 
 /**
- * What writes ticks' changes of users, and how the row stands: as `done` if all of them are still as they were read, else as
+ * What writes ticks' changes of users, and how their work of a kind stands: as `done` if all of them are still as they were read, else as
  * `open`, with the ids of those who are not, and who are left alone. The first
- * result is the row, for `parseRow`.
+ * result is that state, for `parseState`.
  */
 export function writeTicks(
   db: TenantDatabase,
+  kind: DueKind,
   changes: readonly TickChange[],
   changed: Instant,
-  row: { done: TicksRow; open: TicksRow },
+  row: { done: WorkState; open: WorkState },
   /** What is stored with those who are as they were read: it must be told who they were. */
   beside: readonly D1PreparedStatement[],
 ): D1PreparedStatement[] {
-  const seen = changes.map(({ before }) => [before.id, before.iid, before.seq])
-  const { done, open } = row
+  const users = changes.map(({ before }) => before)
   const ticks = new TickList()
   const booked = changes.flatMap((change) => bookings(change, ticks))
   const states = changes.map(({ before, after }) =>
@@ -174,15 +163,7 @@ export function writeTicks(
     ]),
   )
   return [
-    db.statement(
-      ADVANCE,
-      db.tenantId,
-      JSON.stringify(seen),
-      done.progress,
-      done.dueAt,
-      open.progress,
-      open.dueAt,
-    ),
+    advancePass(db, kind, users, row),
     ...beside,
     ...packed(booked).map((list) => db.statement(BOOK, db.tenantId, list, ticks.json)),
     ...packed(states).map((list) => db.statement(STORE, db.tenantId, list, changed)),

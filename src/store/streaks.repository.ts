@@ -5,6 +5,7 @@ import { bytesOf, idOf } from '../db/short-ids'
 import type { Change } from '../engine/change.rules'
 import type { UserState } from '../engine/state.types'
 import type { Pause, StreakRun } from '../engine/streaks/streak-state.types'
+import { followEarliest, makeDueEarlier } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 import { portionOf, shortAmong, shortOnly, userColumns } from './portions.repository'
 import { userOf } from './users.repository'
@@ -103,26 +104,17 @@ export async function pausesPage(
 /** The earliest deadline of a tenant's streaks, which is when the row of due work is due. */
 const EARLIEST = '(SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL)'
 
-const ADVANCE = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, 'streaks', '', ?2 FROM tenants
-  WHERE id = ?1 AND status = 'active'
-  ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
-
 /**
  * Sees to it that a deadline of a streak is known to the Timekeeper. Writes a row only where it is earlier than all others of the
  * tenant; part of the batch that stores the deadline.
  */
 export function announce(db: TenantDatabase, due: Instant): D1PreparedStatement {
-  return db.statement(ADVANCE, db.tenantId, due)
+  return makeDueEarlier(db, 'streaks', due)
 }
-
-const NEXT = `UPDATE due_work SET due_at = ${EARLIEST}
-  WHERE tenant_id = ?1 AND kind = 'streaks' AND subject = '' AND ${EARLIEST} IS NOT NULL`
-const NONE = `DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks' AND subject = '' AND ${EARLIEST} IS NULL`
 
 /** Has the row of due work say when the earliest deadline is; takes it away where there is none. */
 export function nextDeadline(db: TenantDatabase): D1PreparedStatement[] {
-  return [db.statement(NEXT, db.tenantId), db.statement(NONE, db.tenantId)]
+  return followEarliest(db, 'streaks', EARLIEST)
 }
 
 // What is sorted is the whole log, so that only what comes of it is named.

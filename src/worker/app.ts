@@ -32,6 +32,7 @@ import { systemNow } from '../lib/system-clock'
 import { newContext } from '../runtime/context'
 import type { Instance } from '../runtime/instance'
 import { docsRoutes } from './docs'
+import { JOBS } from './jobs'
 import { systemRoutes } from './system'
 
 const MODULES = [
@@ -61,7 +62,7 @@ const MODULES = [
   notificationRoutes,
   unsubscribeRoutes,
   keyRoutes,
-  clockRoutes,
+  clockRoutes(JOBS),
 ]
 
 /** The Worker's HTTP side, over what one isolate remembers. Two apps share nothing but the database. */

@@ -7,6 +7,7 @@ import type { Bindings } from '../runtime/env'
 import { Instance } from '../runtime/instance'
 import { createApp } from './app'
 import { enterDemo, hasDemo, loadDemo } from './demo/demo.service'
+import { JOBS } from './jobs'
 
 export { LeaderboardObject } from '../boards/object/board.object'
 export { UserLane } from '../commands/lane.object'
@@ -21,7 +22,7 @@ export default {
 
   async scheduled(_controller, env, ctx) {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
-    await wakeAll(context)
+    await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
   },
 

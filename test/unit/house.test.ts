@@ -22,6 +22,22 @@ test('no folder has more than sixteen files', () => {
   expect(large).toEqual([])
 })
 
+test('only the repository of due work names its table, and the jobs room names no kind', () => {
+  const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
+  const naming = files.filter((file) => textOf(file).includes('due_work'))
+  // The last one lists all tables.
+  const expected = ['jobs/due-work.repository', 'jobs/due-work.table', 'features/tenants/purge.repository']
+  expect(naming.toSorted()).toEqual(expected.map((name) => `src/${name}.ts`).toSorted())
+  const kinds = files
+    .filter((file) => file.endsWith('.job.ts'))
+    .flatMap((file) => textOf(file).match(/(?<=^ {2}kind: ')\w+(?=',$)/m) ?? [`none in ${file}`])
+  expect(kinds.length).toBeGreaterThan(12)
+  const room = files.filter((file) => file.startsWith('src/jobs/')).map(textOf)
+  expect(kinds.filter((kind) => room.some((text) => text.includes(`'${kind}'`)))).toEqual([])
+  const list = textOf('src/worker/jobs.ts')
+  expect(list.match(/^ {4}\w+Job,$/gm)).toHaveLength(kinds.length)
+})
+
 test('the end of a name says what a file is', () => {
   const named = files.filter((file) => NAMED.test(file))
   const unclear = named.filter((file) => !LAYERS.includes(basename(file, '.ts').split('.').at(-1) ?? ''))

@@ -124,6 +124,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'jobs/due-work.repository': {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers are to be woken (C2)',
     hasten: "the clock that has gone back is all tenants' (C1)",
+    restartPasses: "the clock that has gone back is all tenants' (C1)",
   },
   'config/deletions.repository': null,
   'features/notifications/unsubscribe/links.repository': {

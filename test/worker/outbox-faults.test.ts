@@ -6,6 +6,7 @@ import { drain } from '../../src/delivery/drain.service'
 import { wakeAll } from '../../src/jobs/timekeeper.service'
 import type { Outgoing } from '../../src/outbox/outbox.messages'
 import worker from '../../src/worker/index'
+import { JOBS } from '../../src/worker/jobs'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newApp, newTenant, type TestTenant, untilHeld } from './harness'
@@ -58,7 +59,7 @@ describe('[W2] between the commit and the drain', () => {
   it('the message of the queue is lost: the event has happened, and the cron trigger has it told', async () => {
     expect((await tenant.event('steps', 'ada', 1)).status).toBe(201)
     expect(await waiting()).toBe(2)
-    await wakeAll(contextOf(tenant.id))
+    await wakeAll(contextOf(tenant.id), JOBS)
     await untilHeld(async () => expect(await waiting()).toBe(0))
     expect((await told()).toSorted()).toEqual([
       ['points.changed', 10],

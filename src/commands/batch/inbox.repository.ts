@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { tenantActive } from '../../access/tenants.repository'
 import type { TenantDatabase } from '../../db/database'
 import { guardSql } from '../../db/guard'
+import { followEarliest, makeDueNow } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
 import { Json, jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../lib/packed'
 import type { InboxRow, Progress } from './inbox.types'
@@ -17,8 +18,6 @@ const RECEIVE = `
   INSERT INTO event_batches (tenant_id, id, created, accepted) VALUES (?1, ?2, ${NOW}, ?5)`
 const PUT = `
   INSERT INTO inbox (tenant_id, batch_id, count, "offset", events) VALUES (?1, ?2, ?3, ?4, ?5)`
-const CALL = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'inbox', ?2, ${NOW}) ON CONFLICT DO NOTHING`
 
 /** Puts the events of a batch, each as JSON, into the inbox, and makes their processing due (E9). Raises a conflict unless the tenant is active. */
 export function receive(
@@ -42,7 +41,7 @@ export function receive(
     ...rows.map(({ offset, part }) =>
       db.statement(PUT, db.tenantId, batchId, part.length, offset, listOf(part)),
     ),
-    db.statement(CALL, db.tenantId, '', testClock, now),
+    makeDueNow(db, 'inbox', now),
   ]
 }
 
@@ -138,13 +137,10 @@ const COUNT = `
 const PARK = `
   INSERT INTO parked_events (tenant_id, batch_id, position, event, reason)
   SELECT ?1, value ->> 0, value ->> 1, value -> 2, value ->> 3 FROM json_each(?2)`
-const DONE = `
-  DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'inbox' AND subject = ''
-    AND NOT EXISTS (SELECT 1 FROM inbox WHERE tenant_id = ?1)`
-const NEXT_DUE = `
-  UPDATE due_work SET due_at = CASE WHEN ?3 THEN min(?2, (SELECT b.created FROM inbox i CROSS JOIN event_batches b
-      ON b.tenant_id = i.tenant_id AND b.id = i.batch_id WHERE i.tenant_id = ?1 ORDER BY i.no LIMIT 1)) ELSE ?2 END
-  WHERE tenant_id = ?1 AND kind = 'inbox' AND subject = '' AND EXISTS (SELECT 1 FROM inbox WHERE tenant_id = ?1)`
+/** When what is left in the inbox is due: at the moment ?3; under a set clock as of when it was sent, if that is earlier. */
+const AGAIN = '(SELECT ?3 FROM inbox WHERE tenant_id = ?1 LIMIT 1)'
+const AGAIN_AS_SENT = `(SELECT min(?3, b.created) FROM inbox i CROSS JOIN event_batches b
+  ON b.tenant_id = i.tenant_id AND b.id = i.batch_id WHERE i.tenant_id = ?1 ORDER BY i.no LIMIT 1)`
 
 /** Notes what was made of events. What is left is due again at that moment, under a set clock as of when it was sent. */
 export function advance(
@@ -161,7 +157,6 @@ export function advance(
     ...(advanced === null ? [] : [db.statement(ADVANCE, db.tenantId, advanced.no, advanced.done)]),
     db.statement(COUNT, db.tenantId, JSON.stringify(counted)),
     ...packed(aside).map((list) => db.statement(PARK, db.tenantId, list)),
-    db.statement(DONE, db.tenantId),
-    db.statement(NEXT_DUE, db.tenantId, again, isSet ? 1 : 0),
+    ...followEarliest(db, 'inbox', isSet ? AGAIN_AS_SENT : AGAIN, again),
   ]
 }

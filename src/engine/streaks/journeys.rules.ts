@@ -145,9 +145,7 @@ function opened(
 function back(streak: StreakState, journey: Journey, to: number, frequency: Aggregation): StreakState {
   const { run: before, missed, spared, freezes, earned } = journey
   const periods = streak.run === null ? [] : periodsOf(streak.run, frequency)
-  const ahead = periods.filter(
-    ({ mark, start }) => mark === 'e' && (before === null || start > before.last),
-  )
+  const ahead = periods.filter(({ mark, start }) => mark === 'e' && (before === null || start > before.last))
   const run = joined(
     before,
     ahead.map(({ start }) => start),

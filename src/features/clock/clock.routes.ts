@@ -1,6 +1,7 @@
 import type { App } from '../../http/app'
 import { mountForAccount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
+import type { Jobs } from '../../jobs/job.types'
 import { ClockResponse, MoveClockRequest } from './clock.schemas'
 import { moveClock, readClock, requireTestClock, resetClock } from './clock.service'
 
@@ -39,10 +40,14 @@ export const adminTestClockReset = operation({
   refuses: [403, 404, 422],
 })
 
-/** Serves the test clock (C1). */
-export function clockRoutes(app: App): void {
-  const stage = { find: requireTestClock }
-  mountForAccount(app, adminTestClockGet, stage, async (scope) => ok(readClock(scope)))
-  mountForAccount(app, adminTestClockSet, stage, async (scope, { body }) => ok(await moveClock(scope, body)))
-  mountForAccount(app, adminTestClockReset, stage, async (scope) => ok(await resetClock(scope)))
-}
+/** Serves the test clock (C1); `jobs` is all work that falls due while it moves. */
+export const clockRoutes =
+  (jobs: Jobs) =>
+  (app: App): void => {
+    const stage = { find: requireTestClock }
+    mountForAccount(app, adminTestClockGet, stage, async (scope) => ok(readClock(scope)))
+    mountForAccount(app, adminTestClockSet, stage, async (scope, { body }) =>
+      ok(await moveClock(scope, jobs, body)),
+    )
+    mountForAccount(app, adminTestClockReset, stage, async (scope) => ok(await resetClock(scope, jobs)))
+  }

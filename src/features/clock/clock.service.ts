@@ -6,6 +6,7 @@ import {
   removeTestClock,
 } from '../../access/clock.repository'
 import { hasten } from '../../jobs/due-work.repository'
+import type { Jobs } from '../../jobs/job.types'
 import { catchUpAll, wakeAll } from '../../jobs/timekeeper.service'
 import { type Instant, iso } from '../../lib/clock'
 import { type Duration, later } from '../../lib/durations'
@@ -39,11 +40,12 @@ export function readClock({ now }: AccountScope): Clock {
  */
 export async function moveClock(
   scope: AccountScope,
+  jobs: Jobs,
   { now: moment, advance }: z.output<typeof MoveClockRequest>,
 ): Promise<Clock> {
   const { from, to } =
     advance === undefined ? await moveTo(scope, moment ?? scope.now) : await moveBy(scope, advance)
-  await catchUpAll(scope, from, to)
+  await catchUpAll(scope, jobs, from, to)
   return { now: iso(to) }
 }
 
@@ -71,17 +73,17 @@ async function moveBy({ db }: AccountScope, duration: Duration): Promise<Move> {
 }
 
 /** Returns to real time, in which time triggers begin anew (C1, P4). */
-export async function resetClock(scope: AccountScope): Promise<Clock> {
+export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
   const { db } = scope
   const now = systemNow()
   await db.batch([
     ...restartTriggers(db, now),
-    hasten(db, now),
+    hasten(db, jobs.list, now),
     shortenQuiet(db, now),
     forgetSums(db),
     removeTestClock(db),
   ])
-  await wakeAll(scope)
+  await wakeAll(scope, jobs)
   return { now: iso(systemNow()) }
 }
 

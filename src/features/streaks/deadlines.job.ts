@@ -89,6 +89,8 @@ declare module '../../jobs/due-kinds.types' {
 /** Deadlines of streaks (S3). */
 export const deadlinesJob: Job = {
   kind: 'streaks',
+  // Deadlines are found by what is in the users' rows.
+  keepsItsTime: true,
   isFirst: true,
   run: async (context, _work, { by }) => bulkStep(context, 'streaks', () => judgeStreaks(context, by)),
 }

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { bytesOf, LOGS, numberOf } from '../../db/short-ids'
+import type { DueKind } from '../../jobs/due-kinds.types'
+import { firstDueOf } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
 import { type DayChange, firstMomentAfter, type KeptDays } from './day-sums.rules'
 
@@ -31,11 +33,13 @@ const eachLog = <T>(make: (log: (typeof READ)[keyof typeof READ]) => T) => ({
   awards: make(READ.awards),
 })
 
-// Both kinds of work log what happened earlier, at the earliest when they are due: ticks (P4), and events of a batch under a set clock (E9).
+/** Work that logs what happened earlier, at the earliest when it is due: ticks (P4), and events of a batch under a set clock (E9). */
+const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
+
 const STANDING = eachLog(
   ({ log, table, total }) => `
   SELECT u.seq, coalesce(${total}, 0) AS total, d.through, d.days,
-    (SELECT min(due_at) FROM due_work WHERE tenant_id = ?1 AND kind IN ('ticks', 'inbox')) AS late
+    ${firstDueOf('?5, ?6')} AS late
   FROM users u LEFT JOIN day_sums d
     ON d.user_iid = ${bytesOf('u.iid')} AND d.log = '${log}' AND d.no = ${numberOf(table, '?4')}
   WHERE u.tenant_id = ?1 AND u.id = ?2 AND u.iid = ?3`,
@@ -136,7 +140,7 @@ export async function readStanding(
 ): Promise<(Standing & { page: LogPage }) | null> {
   const all = Number.MAX_SAFE_INTEGER
   const [standing, rows] = await db.batch([
-    db.statement(STANDING[log], db.tenantId, user.id, user.iid, id),
+    db.statement(STANDING[log], db.tenantId, user.id, user.iid, id, ...LATE),
     db.statement(FIRST_PAGE[log], user.iid, id, ...placeBefore(from), all, limit, firstMomentAfter(-1)),
   ])
   const [row] = standing?.results ?? []

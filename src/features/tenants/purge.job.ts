@@ -10,5 +10,6 @@ declare module '../../jobs/due-kinds.types' {
 /** The erasure of the whole tenant (U8, T3). */
 export const purgeJob: Job = {
   kind: 'purge',
+  while: ['purging'],
   run: (context, work) => purgeStep(context, work),
 }

@@ -2,15 +2,13 @@ import * as z from 'zod'
 import { TENANT_STATUSES } from '../../access/tenants.types'
 import type { TenantDatabase } from '../../db/database'
 import { guardSql } from '../../db/guard'
+import { makeDueOnce, nothingElseDue, removeWork } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
 import { ROWS_OF_USERS } from '../../store/user-rows.repository'
 
 const ACCEPT = `
   UPDATE tenants SET status = 'purging', config_version = config_version + 1, link_secret = NULL
   WHERE id = ?1 AND status = 'archived'`
-const CALL = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, 'purge', '', ?2 FROM tenants
-  WHERE id = ?1 AND status = 'purging' ON CONFLICT DO NOTHING`
 const STATUS = 'SELECT status FROM tenants WHERE id = ?1'
 
 const Status = z.object({ status: z.enum(TENANT_STATUSES) }).optional()
@@ -22,7 +20,7 @@ const Status = z.object({ status: z.enum(TENANT_STATUSES) }).optional()
 export async function acceptPurge(db: TenantDatabase, now: Instant) {
   const results = await db.batch([
     db.statement(ACCEPT, db.tenantId),
-    db.statement(CALL, db.tenantId, now),
+    makeDueOnce(db, 'purge', now, 'purging'),
     db.statement(STATUS, db.tenantId),
   ])
   return Status.parse(results.at(-1)?.results[0])?.status
@@ -46,23 +44,6 @@ export async function objectsAfter(
   const sql = kind === 'boards' ? BOARDS : COURIERS
   const rows = await db.rows(db.statement(sql, db.tenantId, after, limit))
   return Names.parse(rows).map(({ name }) => name)
-}
-
-const ERASURE = `
-  SELECT subject, progress FROM due_work WHERE tenant_id = ?1 AND kind = 'erasure' ORDER BY subject LIMIT 1`
-const ERASED = "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'erasure' AND subject = ?2"
-
-const Erasure = z.object({ subject: z.string(), progress: z.string() }).optional()
-
-/** The next user of the tenant whose erasure is under way; undefined if there is none. */
-export async function nextErasure(db: TenantDatabase) {
-  const [row] = await db.rows(db.statement(ERASURE, db.tenantId))
-  return Erasure.parse(row)
-}
-
-/** Forgets that a user is being erased, of whom nothing is left. */
-export function erased(db: TenantDatabase, subject: string): D1PreparedStatement {
-  return db.statement(ERASED, db.tenantId, subject)
 }
 
 const KEYS = 'SELECT prefix AS name FROM api_keys WHERE tenant_id = ?1 LIMIT ?2'
@@ -96,10 +77,9 @@ export function removeUsers(db: TenantDatabase, ids: readonly string[]): D1Prepa
 }
 
 /** Takes so many of the tenant's rows out of a table by its primary key. */
-const someOf = (table: string, key: string, rows: number, condition = 'true') => ({
+const someOf = (table: string, key: string, rows: number) => ({
   rows,
-  sql: `DELETE FROM ${table} WHERE (${key}) IN (
-    SELECT ${key} FROM ${table} WHERE tenant_id = ?1 AND ${condition} LIMIT ${rows})`,
+  sql: `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE tenant_id = ?1 LIMIT ${rows})`,
 })
 
 /** How many short rows go at once, and how many that may take a megabyte or two. */
@@ -115,14 +95,17 @@ const ROWS_OF_TENANT = {
   tallies: someOf('tallies', 'tenant_id, name', SHORT),
   change_spreads: someOf('change_spreads', 'tenant_id, period, subject', LONG),
   points_summaries: someOf('points_summaries', 'tenant_id, system_id, kind, filter', LONG),
-  due_work: someOf('due_work', 'tenant_id, kind, subject', SHORT, "kind NOT IN ('purge', 'erasure')"),
 } as const
 
 /** Takes the next rows out of all tables that find them by the tenant; tells whether these were the last ones. */
 export async function removeTenantRows(db: TenantDatabase): Promise<boolean> {
   const tables = Object.values(ROWS_OF_TENANT)
-  const results = await db.batch(tables.map(({ sql }) => db.statement(sql, db.tenantId)))
-  return results.every(({ meta }, index) => meta.changes < (tables[index]?.rows ?? 0))
+  const results = await db.batch([
+    removeWork(db, ['purge', 'erasure'], SHORT),
+    ...tables.map(({ sql }) => db.statement(sql, db.tenantId)),
+  ])
+  const most = [SHORT, ...tables.map(({ rows }) => rows)]
+  return results.every(({ meta }, index) => meta.changes < (most[index] ?? 0))
 }
 
 /** Rows of the configuration that are walked past at once: no index finds those that were deleted before, and a tenant has few. */
@@ -190,17 +173,18 @@ async function removeVersions(
 }
 
 const isAny = (table: string) => `EXISTS (SELECT 1 FROM ${table} WHERE tenant_id = ?1)`
-const LEFT = [
-  ...['users', 'api_keys', ...Object.keys(ROWS_OF_TENANT)].filter((table) => table !== 'due_work').map(isAny),
-  "EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind <> 'purge')",
-].join(' OR ')
+const LEFT = ['users', 'api_keys', ...Object.keys(ROWS_OF_TENANT)].map(isAny).join(' OR ')
 const NOTHING_LEFT = guardSql(`NOT (${LEFT})`)
-const END = 'DELETE FROM due_work WHERE tenant_id = ?1'
 const REMOVE = "DELETE FROM tenants WHERE id = ?1 AND status = 'purging'"
 
 /** Deletes the tenant itself, with the note that it is being erased. Throws a conflict if something came in while the rest was taken out. */
 export async function removeTenant(db: TenantDatabase): Promise<void> {
-  await db.batch([NOTHING_LEFT, END, REMOVE].map((sql) => db.statement(sql, db.tenantId)))
+  await db.batch([
+    db.statement(NOTHING_LEFT, db.tenantId),
+    nothingElseDue(db, 'purge'),
+    removeWork(db, [], SHORT),
+    db.statement(REMOVE, db.tenantId),
+  ])
 }
 
 /** Every table with rows of tenants: a test holds that none is missing. */
@@ -211,5 +195,6 @@ export const PURGED_TABLES: readonly string[] = [
   'trigger_versions',
   ...Object.keys(ROWS_OF_USERS),
   ...Object.keys(ROWS_OF_TENANT),
+  'due_work',
   ...CONFIGURATION.map(({ table }) => table),
 ]

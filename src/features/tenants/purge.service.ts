@@ -3,7 +3,7 @@ import { dropKeyRecord } from '../../access/keys.repository'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
 import { boardObject } from '../../boards/delivery.service'
 import { isConflict } from '../../db/guard'
-import { type DueWork, progressed } from '../../jobs/due-work.repository'
+import { type DueWork, progressed, rescheduled, workOf } from '../../jobs/due-work.repository'
 import { wakeForPurge } from '../../jobs/timekeeper.service'
 import { refusals } from '../../lib/errors'
 import { within } from '../../lib/timeout'
@@ -136,16 +136,16 @@ async function objects(context: TenantContext, kind: 'couriers' | 'boards', afte
 /** Takes out what is left of users whose erasure was under way. */
 async function erasures(context: TenantContext, { after }: Progress): Promise<Portion> {
   const { db } = context
-  const next = await repository.nextErasure(db)
+  const next = await workOf(db, 'erasure')
   if (next === undefined) return END
-  const { iid, prefixes } = ErasureProgress.parse(JSON.parse(next.progress))
+  const { iid, prefixes } = ErasureProgress.parse(JSON.parse(next.progress ?? 'null'))
   const some = prefixes.filter((prefix) => prefix > after).slice(0, RECORDS)
   if (some.length > 0) {
     await visited(some, (prefix) => dropKeyRecord(context, prefix))
     return { isEnd: false, progress: { after: some.at(-1) ?? after } }
   }
   if (iid !== null && !(await removeRows(db, [iid]))) return GO_ON
-  return { isEnd: false, progress: { after: '' }, statements: [repository.erased(db, next.subject)] }
+  return { isEnd: false, progress: { after: '' }, statements: [rescheduled(db, next, null)] }
 }
 
 /** Deletes the next keys, and after that their records in KV: their prefixes stand in the progress meanwhile. */

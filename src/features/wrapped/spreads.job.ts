@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { readTestClock } from '../../access/clock.repository'
 import type { TenantDatabase } from '../../db/database'
 import { isConflict } from '../../db/guard'
-import { type DueWork, makeDue } from '../../jobs/due-work.repository'
+import { type DueWork, makeDue, progressUnchanged, storeState } from '../../jobs/due-work.repository'
 import type { Job } from '../../jobs/job.types'
 import { wake } from '../../jobs/timekeeper.service'
 import { civilDateOfDay } from '../../lib/civil'
@@ -14,10 +14,8 @@ import {
   countChanges,
   forgetBuild,
   lastOfStep,
-  moveOn,
   readCounts,
   serveSpreads,
-  spreadsUnchanged,
   storeCounts,
 } from './spreads.repository'
 import { merged, mostValues, spreadOf } from './spreads.rules'
@@ -59,12 +57,14 @@ export async function spreadStep(context: TenantContext, work: DueWork): Promise
     last === null
       ? { progress: null, dueAt: afterBuild(days, instant(began), now) }
       : { progress: JSON.stringify({ after: last, began }), dueAt: now }
+  // Also of the moment at which it is due: a build that is done has no progress, as one that has not begun.
+  const unchanged = progressUnchanged(db, work, work.dueAt)
   try {
     // What a build that was broken off has left is nothing that this one has counted.
-    if (known === null) await db.batch([spreadsUnchanged(db, work), forgetBuild(db, year)])
+    if (known === null) await db.batch([unchanged, forgetBuild(db, year)])
     const stored =
       last === null ? await served(db, year, now) : await counted(db, year, { after, last }, days)
-    await db.batch([spreadsUnchanged(db, work), ...stored, moveOn(db, work, next)])
+    await db.batch([unchanged, ...stored, storeState(db, work, next)])
   } catch (error) {
     if (!isConflict(error)) throw error
   }
@@ -134,5 +134,7 @@ declare module '../../jobs/due-kinds.types' {
 /** The distribution of users’ changes in a year, which is the subject (R1). */
 export const spreadsJob: Job = {
   kind: 'spreads',
+  // Years are found by what is in the users' rows.
+  keepsItsTime: true,
   run: (context, work) => spreadStep(context, work),
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
-import { guardSql } from '../../db/guard'
 import { bytesOf, idOf, LOGS, type Log } from '../../db/short-ids'
-import type { DueWork } from '../../jobs/due-work.repository'
+import type { DueKind } from '../../jobs/due-kinds.types'
+import { DUE_AT } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
 import { packed } from '../../lib/packed'
 import { json } from '../../store/users.repository'
@@ -24,10 +24,9 @@ const markerOf = (year: number) => `${yearName(year)} built`
 
 // What a test clock has left behind when it was taken away, far ahead or made then, counts for nothing (C1).
 const KNOWN = `
-  SELECT coalesce(
-    (SELECT due_at <= ?4 + 86400000 FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2),
+  SELECT coalesce(${DUE_AT} <= ?5 + 86400000,
     EXISTS (SELECT 1 FROM change_spreads
-      WHERE tenant_id = ?1 AND period = ?3 AND subject = '' AND document ->> '$.at' <= ?4)) AS isKnown`
+      WHERE tenant_id = ?1 AND period = ?4 AND subject = '' AND document ->> '$.at' <= ?5)) AS isKnown`
 
 /** Whether a year's spreads are there, or will be. Parsed by `parseKnown`. */
 export function knownStatement(
@@ -36,7 +35,7 @@ export function knownStatement(
   subject: string,
   now: Instant,
 ): D1PreparedStatement {
-  return db.statement(KNOWN, db.tenantId, subject, markerOf(year), now)
+  return db.statement(KNOWN, db.tenantId, 'spreads' satisfies DueKind, subject, markerOf(year), now)
 }
 
 export const parseKnown = (result: D1Result | undefined): boolean =>
@@ -66,18 +65,6 @@ export function placesStatement(
 const PlaceRows = z.array(z.object({ nth: z.number(), users: z.number(), less: z.number() }))
 
 export const parsePlaces = (result: D1Result | undefined) => PlaceRows.parse(result?.results)
-
-const UNCHANGED = guardSql(`
-  EXISTS (SELECT 1 FROM due_work
-    WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2 AND due_at = ?3 AND progress IS ?4)`)
-
-/** A guard (see db/guard.ts): holds while a build is as far as this, and nobody has done the step. */
-export function spreadsUnchanged(
-  db: TenantDatabase,
-  { subject, dueAt, progress }: DueWork,
-): D1PreparedStatement {
-  return db.statement(UNCHANGED, db.tenantId, subject, dueAt, progress)
-}
 
 const LAST = `
   SELECT max(id) AS last FROM (
@@ -188,21 +175,6 @@ export const storeCounts = (
   year: number,
   counts: readonly Counts[],
 ): D1PreparedStatement[] => store(db, buildingAs(year), counts)
-
-const ADVANCE = `
-  UPDATE due_work SET progress = ?3, due_at = ?4 WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2`
-const DONE = "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = ?2"
-
-/** Stores how far a build is, and when it goes on; takes its row away where that is never. */
-export function moveOn(
-  db: TenantDatabase,
-  { subject }: DueWork,
-  { progress, dueAt }: { progress: string | null; dueAt: Instant | null },
-): D1PreparedStatement {
-  return dueAt === null
-    ? db.statement(DONE, db.tenantId, subject)
-    : db.statement(ADVANCE, db.tenantId, subject, progress, dueAt)
-}
 
 const MARK = `
   INSERT INTO change_spreads (tenant_id, period, subject, document) VALUES (?1, ?2, '', json_object('at', ?3))`

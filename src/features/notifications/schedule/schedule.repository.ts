@@ -3,6 +3,7 @@ import type { TenantDatabase } from '../../../db/database'
 import { bytesOf, LOGS, type Log, numberOf } from '../../../db/short-ids'
 import type { UserState } from '../../../engine/state.types'
 import type { Pause, StreakRun } from '../../../engine/streaks/streak-state.types'
+import { joinWork, storeState } from '../../../jobs/due-work.repository'
 import { type Instant, instant } from '../../../lib/clock'
 import { packed } from '../../../lib/packed'
 import { canonicalZone, spelledZone } from '../../../lib/zone'
@@ -55,17 +56,10 @@ export function withZones(progress: Progress, names: readonly string[]): Progres
   return { ...progress, zones: [...zones].slice(0, MOST_ZONES), aliases: [...aliases].slice(0, MOST_ZONES) }
 }
 
-const STORE = `
-  UPDATE due_work SET progress = ?2, due_at = ?3 WHERE tenant_id = ?1 AND kind = 'schedule' AND subject = ''`
-
 /** Stores how far the schedule has got, and when it goes on. */
 export function storeProgress(db: TenantDatabase, progress: Progress, dueAt: Instant): D1PreparedStatement {
-  return db.statement(STORE, db.tenantId, JSON.stringify(progress), dueAt)
+  return storeState(db, { kind: 'schedule', subject: '' }, { progress: JSON.stringify(progress), dueAt })
 }
-
-const JOIN = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'schedule', '', ?2)
-  ON CONFLICT DO UPDATE SET due_at = min(due_at, ?2), asked = asked + 1, progress = json_patch(progress, ?3)`
 
 /** Has the schedule tell some types from a moment on; part of the batch that stores why. */
 export function joinSchedule(
@@ -74,7 +68,7 @@ export function joinSchedule(
   from: Instant,
 ): D1PreparedStatement {
   const since = Object.fromEntries(types.map((type) => [type, from]))
-  return db.statement(JOIN, db.tenantId, from, JSON.stringify({ since }))
+  return joinWork(db, 'schedule', from, JSON.stringify({ since }))
 }
 
 // Rows of earlier versions may have a zone in any letter case.

@@ -5,6 +5,7 @@ import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.ty
 import type { TenantDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
+import { beginOrExpect, storeState } from '../../../jobs/due-work.repository'
 import { addDays, type CivilDate } from '../../../lib/civil'
 import { type Instant, instant } from '../../../lib/clock'
 import { civilDateAt } from '../../../lib/zone'
@@ -36,25 +37,18 @@ export function parseProgress(text: string | null): BoostProgress | null {
   return text === null ? null : Progress.parse(JSON.parse(text))
 }
 
-const STORE = `
-  UPDATE due_work SET progress = ?2, due_at = ?3 WHERE tenant_id = ?1 AND kind = 'boosts' AND subject = ''`
-
 /** Stores how far boosts are told of, and when that goes on. */
 export function storeProgress(
   db: TenantDatabase,
   progress: BoostProgress,
   dueAt: Instant,
 ): D1PreparedStatement {
-  return db.statement(STORE, db.tenantId, JSON.stringify(progress), dueAt)
+  return storeState(db, { kind: 'boosts', subject: '' }, { progress: JSON.stringify(progress), dueAt })
 }
-
-const EXPECT = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, 'boosts', '', ?2, ?3)
-  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
 
 /** Has boosts told of at a moment to come; part of the batch that stores what starts or finishes then. */
 export function expectBoosts(db: TenantDatabase, at: Instant, now: Instant): D1PreparedStatement {
-  return db.statement(EXPECT, db.tenantId, at, JSON.stringify({ since: now, through: now, pass: null }))
+  return beginOrExpect(db, 'boosts', at, JSON.stringify({ since: now, through: now, pass: null }))
 }
 
 const NOTE = `

@@ -1,17 +1,17 @@
 import type { Trigger } from '../../../config/configuration.types'
 import type { AccountDatabase } from '../../../db/database'
 import { earliest, isTicking } from '../../../engine/points/ticks.rules'
-import { makeDue } from '../../../jobs/due-work.repository'
+import { betweenPasses, makeDue, stillAhead, workState } from '../../../jobs/due-work.repository'
 import { catchUpKind } from '../../../jobs/timekeeper.service'
 import { type Instant, instant } from '../../../lib/clock'
 import type { Scope } from '../../../runtime/context'
-import { betweenPasses, parseProgress, restartTicks, stillAhead, ticksRow } from './ticks.repository'
+import { parseProgress, restartTicks } from './ticks.repository'
 
 /** What makes the ticks of triggers due whose first tick is a new one; part of the batch that stores the triggers (P4). */
 export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): D1PreparedStatement[] {
   const first = earliest(triggers, 0)
   if (first === null) return []
-  return [stillAhead(db, first), makeDue(db, 'ticks', '', first)]
+  return [stillAhead(db, 'ticks', first), makeDue(db, 'ticks', '', first)]
 }
 
 /**
@@ -24,9 +24,9 @@ export async function settleTicks(
 ): Promise<D1PreparedStatement[]> {
   if (!triggers.some(isTicking)) return []
   const { db, now } = scope
-  const { pass } = parseProgress((await ticksRow(db)).progress)
+  const { pass } = parseProgress((await workState(db, 'ticks')).progress)
   await catchUpKind(scope, 'ticks', instant(Math.max(now, pass?.to ?? now)))
-  return [betweenPasses(db)]
+  return [betweenPasses(db, 'ticks')]
 }
 
 /** What has time triggers of all tenants begin anew whose ticks have run ahead of `now`: for when the clock went back (C1, P4). */

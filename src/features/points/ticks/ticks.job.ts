@@ -12,7 +12,14 @@ import {
   type TickUser,
   ticksBetween,
 } from '../../../engine/points/ticks.rules'
-import type { DueWork, TicksRow } from '../../../jobs/due-work.repository'
+import {
+  type DueWork,
+  parseState,
+  progressUnchanged,
+  storeState,
+  type WorkState,
+  workState,
+} from '../../../jobs/due-work.repository'
 import type { Job } from '../../../jobs/job.types'
 import { type Instant, instant } from '../../../lib/clock'
 import { newId } from '../../../lib/new-id'
@@ -20,17 +27,10 @@ import type { TenantContext } from '../../../runtime/context'
 import { type Asked, readTickUsers, writeTicks } from '../../../store/grants.repository'
 import { newsOfTicks } from '../../../store/tick-entries.builder'
 import { asRead } from '../../../store/writer.service'
-import {
-  type Progress,
-  parseProgress,
-  parseRow,
-  progressUnchanged,
-  storeRow,
-  ticksRow,
-} from './ticks.repository'
+import { type Progress, parseProgress } from './ticks.repository'
 
 /** What a step came to: how the row of due work stands now, and the users that it has changed, under which configuration. */
-export type TickStep = TicksRow & { changes: readonly TickChange[]; config: Configuration }
+export type TickStep = WorkState & { changes: readonly TickChange[]; config: Configuration }
 
 /** The most users of one step. */
 const MOST_USERS = 1_000
@@ -41,7 +41,7 @@ const MOST_AWARDS = 20_000
 type Plan = { progress: Progress; pass: Progress['pass']; ticks: readonly Tick[]; asked: Asked }
 
 /** Users with what they are due, and how the row stands if all of them still are as read, or else. */
-type Chunk = { changes: readonly TickChange[]; done: TicksRow; open: TicksRow }
+type Chunk = { changes: readonly TickChange[]; done: WorkState; open: WorkState }
 
 /**
  * Does one step of granting a tenant's ticks that are due by `to` (P4): a chunk of users gets all of a pass, in one guarded batch.
@@ -125,17 +125,18 @@ async function write(
   work: DueWork,
   { changes, done, open }: Chunk,
   to: Instant,
-): Promise<TicksRow & Pick<TickStep, 'changes'>> {
-  const isAsItWas = (row: TicksRow) => row.dueAt === work.dueAt && row.progress === work.progress
+): Promise<WorkState & Pick<TickStep, 'changes'>> {
+  const isAsItWas = (row: WorkState) => row.dueAt === work.dueAt && row.progress === work.progress
   if (changes.length === 0 && isAsItWas(done)) return { ...done, changes }
   try {
     const [, , advanced] = await db.batch([
       configurationUnchanged(db, config.version),
-      progressUnchanged(db, work.progress),
+      progressUnchanged(db, work),
       ...(changes.length === 0
-        ? [storeRow(db, done)]
+        ? [storeState(db, work, done)]
         : writeTicks(
             db,
+            'ticks',
             changes,
             to,
             { done, open },
@@ -143,11 +144,11 @@ async function write(
           )),
     ])
     if (changes.length === 0) return { ...done, changes }
-    const row = parseRow(advanced?.results)
+    const row = parseState(advanced)
     const skipped = new Set(parseProgress(row.progress).pass?.skipped)
     return { ...row, changes: changes.filter(({ before }) => !skipped.has(before.id)) }
   } catch (error) {
-    const row = await ticksRow(db)
+    const row = await workState(db, 'ticks')
     if (!isConflict(error) && isAsItWas(row)) throw error
     return { ...row, changes: [] }
   }
@@ -162,6 +163,8 @@ declare module '../../../jobs/due-kinds.types' {
 /** Ticks of time triggers (P4). */
 export const ticksJob: Job = {
   kind: 'ticks',
+  // Ticks begin anew: see `restartTicks`.
+  keepsItsTime: true,
   isFirst: true,
   run: (context, work, { by }) => grantTicks(context, work, by),
 }

@@ -10,5 +10,6 @@ declare module '../../../jobs/due-kinds.types' {
 /** What is left of an erased user, whose internal id is the subject (U8). */
 export const erasureJob: Job = {
   kind: 'erasure',
+  while: ['active', 'archived'],
   run: (context, work, when) => erasureStep(context, work, when),
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../../db/database'
+import { makeEachDue } from '../../../jobs/due-work.repository'
 import type { Instant } from '../../../lib/clock'
 
 /** Prefixes of keys that one row of due work holds, so that it has room for them: a user may have any number of keys. */
@@ -7,17 +8,16 @@ const MOST_PREFIXES = 10_000
 
 // What is left of the user is noted with the caller's id, since the row that knows it goes in the same batch. The first row is named by our own
 // id of the user, if there is one; further ones hold keys alone.
-const NOTE = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress)
-  SELECT ?1, 'erasure', CASE WHEN part = 0 THEN coalesce(u.iid, ?4) ELSE ?4 || ':' || part END, ?3,
-    json_object('userId', ?2, 'iid', CASE WHEN part = 0 THEN u.iid END, 'prefixes', json(k.prefixes))
+const LEFT = `
+  SELECT CASE WHEN part = 0 THEN coalesce(u.iid, ?5) ELSE ?5 || ':' || part END AS subject,
+    json_object('userId', ?4, 'iid', CASE WHEN part = 0 THEN u.iid END, 'prefixes', json(k.prefixes)) AS progress
   FROM (
-    SELECT 0 AS part, '[]' AS prefixes WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2)
+    SELECT 0 AS part, '[]' AS prefixes WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?1 AND user_id = ?4)
     UNION ALL SELECT part, json_group_array(prefix ORDER BY prefix) FROM (
       SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
-      WHERE tenant_id = ?1 AND user_id = ?2) GROUP BY part) k
-    LEFT JOIN users u ON u.tenant_id = ?1 AND u.id = ?2
-  WHERE u.iid IS NOT NULL OR k.prefixes <> '[]'`
+      WHERE tenant_id = ?1 AND user_id = ?4) GROUP BY part) k
+    LEFT JOIN users u ON u.tenant_id = ?1 AND u.id = ?4
+  WHERE u.iid IS NOT NULL OR k.prefixes <> '[]'` as const
 
 const UNCOUNT = `
   UPDATE tallies SET count = count - 1 WHERE tenant_id = ?1 AND name IN (
@@ -64,7 +64,7 @@ export async function removeUser(
   const { tenantId } = db
   const asJson = JSON.stringify(userId)
   const results = await db.batch([
-    db.statement(NOTE, tenantId, userId, now, spare),
+    makeEachDue(db, 'erasure', now, LEFT, userId, spare),
     db.statement(UNCOUNT, tenantId, userId),
     db.statement(REMOVE_KEYS, tenantId, userId),
     db.statement(REMOVE_OUTBOX, tenantId, userId),
