@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { AccountDatabase, noCost, type TenantDatabase } from '../db/database'
 import { among, groupsOf, ofTenant } from '../db/queries'
 import { type Instant, instant } from '../lib/clock'
+import { DAY, SECOND } from '../lib/units'
 import type { Context } from '../runtime/context'
 import { keyCacheOf } from './keys.cache'
 import type { KeyRecord } from './keys.rules'
@@ -22,7 +23,7 @@ const BY_PREFIX = `
   SELECT id, kind, tenant_id AS tenantId, user_id AS userId, hash FROM api_keys WHERE prefix = ?1`
 
 /** Seconds for which the edge may keep a record: long, since records never change. */
-const EDGE_TTL = 86_400
+const EDGE_TTL = DAY / SECOND
 
 const kvKey = (prefix: string) => `key:${prefix}`
 

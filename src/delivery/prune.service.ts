@@ -1,14 +1,15 @@
 import { type Instant, instant } from '../lib/clock'
+import { DAY, HOUR } from '../lib/units'
 import type { CourierStore } from './queue.store'
 
 /** For how long a settled letter stays in the log, in milliseconds, and the most of them that do. */
-const KEPT = 30 * 24 * 3_600_000
+const KEPT = 30 * DAY
 const MOST = 20_000
 /** Letters that are deleted in passing, and after how many that were settled that is done again. */
 const AT_ONCE = 1_000
 const PASSING = 500
 /** How often the settled letters are counted at most by objects that were made anew, in milliseconds: that reads all of them. */
-const COUNTED = 3_600_000
+const COUNTED = HOUR
 
 /** Takes settled letters out of the log that are too old or too many, some at a time, and none that is still to be carried. */
 export class Pruning {

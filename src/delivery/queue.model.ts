@@ -1,4 +1,5 @@
 import { type Instant, instant } from '../lib/clock'
+import { MINUTE } from '../lib/units'
 import type { Attempt, Carrier } from './queue.messages'
 import type { CourierStore, Outcome, Pending } from './queue.store'
 import { afterFailure, afterSuccess, heldSince, heldUntil, isGivenUp, retryAt } from './retries.rules'
@@ -8,7 +9,7 @@ const AT_ONCE = 5
 /** Letters that are looked at for the next one that may go; more than are on their way. */
 const PAGE = 20
 /** How long beyond the run's moment a letter makes way for one that is on its way, in milliseconds; it goes as soon as that is settled. */
-const PUT_OFF = 60_000
+const PUT_OFF = MINUTE
 
 const UNKNOWN = 'nobody knows whether it arrived'
 const TOO_OLD = 'given up after 24 hours, in which the destination failed every attempt'

@@ -8,6 +8,7 @@ import { makeDue } from '../jobs/due-work.repository'
 import { arm } from '../jobs/timekeeper.service'
 import { type Instant, instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
+import { HOUR, MINUTE, SECOND } from '../lib/units'
 import type { TenantContext } from '../runtime/context'
 import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
@@ -45,19 +46,19 @@ declare module '../runtime/env' {
 }
 
 /** How long a run begins attempts, in milliseconds: an alarm has a quarter of an hour, and an attempt takes five minutes at most. */
-const LONGEST_RUN = 5 * 60_000
+const LONGEST_RUN = 5 * MINUTE
 /** Attempts that a run begins at most, so that its requests and its queries of D1 are far from what the platform allows one call. */
 const MOST_BEGUN = 500
 /** Letters that a run gives up without an attempt, at most. */
 const MOST_GIVEN_UP = 1_000
 /** For how long what D1 says of the destination is believed, in milliseconds. A change of a webhook tells its courier at once. */
-const BELIEVED = 1_000
+const BELIEVED = SECOND
 /** When it is looked again at letters that are being carried, in milliseconds, should the alarm that carries them be lost. */
-const LOOK_AGAIN = 5 * 60_000
+const LOOK_AGAIN = 5 * MINUTE
 /** When a run that broke off is tried again, in milliseconds. */
-const PAUSE = 60_000
+const PAUSE = MINUTE
 /** The furthest ahead that anything is due, in milliseconds; what is further was put there by a test clock that went back (C1). */
-const FURTHEST = 25 * 3_600_000
+const FURTHEST = 25 * HOUR
 
 /** What D1 says: by the clock that is set, if one is, and how letters are carried. */
 type Present = { read: Instant; clock: Instant | null; carrier: Carrier | 'waits' | 'gone' }

@@ -1,12 +1,10 @@
 import { type Instant, instant } from '../lib/clock'
-
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
+import { DAY, HOUR, MINUTE } from '../lib/units'
 
 /** The pauses after the first, second … failed attempt, in milliseconds; after the seventh attempt a letter is dead (W4). */
 const PAUSES = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR] as const
 /** The longest that the other side can ask us to wait, in milliseconds. */
-const LONGEST = 24 * HOUR
+const LONGEST = DAY
 
 /** How long a letter that has not arrived holds up the later ones about the same user, in milliseconds, counted from what it tells of. */
 const HOLD = HOUR
@@ -15,7 +13,7 @@ const HOLD = HOUR
 const MOST_FAILURES = 20
 const REST = 5 * MINUTE
 /** The age in milliseconds, since it was last made pending, at which a letter is given up while the destination rests, so that its backlog is bounded. */
-const OLD = 24 * HOUR
+const OLD = DAY
 
 /** When a letter is tried again after so many attempts since it was last made pending, the last of which has failed at `at`; null: it is dead (W4). */
 export function retryAt(tries: number, at: Instant, retryAfter = 0): Instant | null {

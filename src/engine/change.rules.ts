@@ -1,7 +1,7 @@
 import { type Achievement, type Configuration, living } from '../config/configuration.types'
 import type { Instant } from '../lib/clock'
 import { childId } from '../lib/ids'
-import { offsetMinutes } from '../lib/zone'
+import { localDay, offsetMinutes } from '../lib/zone'
 import { complete, countForAchievements, countsItself } from './achievements.rules'
 import { awardPoints, type Occasion } from './points/points.rules'
 import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state.types'
@@ -36,7 +36,7 @@ export type Happening = {
 export function happen(config: Configuration, { before, user, at, id, event, isTried }: Happening): Change {
   const local: LocalTime = { at, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', at) }
   const isNew = before === null
-  const activeDay = event === null ? user.activeDay : localDay(local)
+  const activeDay = event === null ? user.activeDay : localDay(local.at, local.utcOffset)
   const next = { ...user, seq: (before?.seq ?? 0) + 1, changed: at, activeDay }
   const { user: streaked, change: streak } = changeStreak(config, before, next, local, event)
   const counted = countForAchievements(config, streaked, isNew, event)
@@ -67,9 +67,6 @@ export function happen(config: Configuration, { before, user, at, id, event, isT
   const change = { ...streak, before, event: record, awards, completed: achieved.completed }
   return { ...change, after: touch(config, trimmed(config, after), change) }
 }
-
-/** The local date of a moment, in days since 1970-01-01. */
-const localDay = ({ at, utcOffset }: LocalTime) => Math.floor((at + utcOffset * 60_000) / 86_400_000)
 
 /** The user without the counters of what no longer counts. */
 function trimmed(config: Configuration, user: UserState): UserState {

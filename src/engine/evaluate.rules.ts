@@ -9,6 +9,7 @@ import {
 import type { Instant } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
 import { Refusal, refusals, refuse } from '../lib/errors'
+import { MINUTE } from '../lib/units'
 import { unreachable } from '../lib/unreachable'
 import { completionFaults } from './achievements.rules'
 import { type Change, happen } from './change.rules'
@@ -82,7 +83,7 @@ export type Given = {
 }
 
 /** A pause between two isolates' clocks that counts as one moment: changes of a user never go back by less. */
-const SKEW = 60_000
+const SKEW = MINUTE
 
 /**
  * Decides what a command does to a user: pure, from the configuration, the user's state (null where there is none) and

@@ -1,14 +1,11 @@
 import { Temporal } from 'temporal-polyfill'
 import type { Leaderboard } from '../config/configuration.types'
-import { civilDateOfDay, dayOf } from '../lib/civil'
-import { type Instant, instant } from '../lib/clock'
+import { dayOf } from '../lib/civil'
+import type { Instant } from '../lib/clock'
 import { LAST_DAY } from '../lib/periods'
+import { DAY, FIRST_OFFSET, HOUR, LAST_OFFSET, MINUTE, SECOND } from '../lib/units'
+import { dayBegins, localDay, timeOfDay } from '../lib/zone'
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
-/** The first zone to see a date, and the last to leave it, in hours before and after UTC (L7, L8). */
-const EARLIEST = 14
-const LATEST = 12
 /** The months of the years that can be written. */
 const MOST_MONTHS = 120_000
 /** One instance of a leaderboard: first and last local date, as days since 1970-01-01; null where it has no end. */
@@ -16,9 +13,6 @@ export type Run = { start: number; end: number | null }
 
 /** What of a leaderboard says when it runs. */
 export type Schedule = Pick<Leaderboard, 'start' | 'end' | 'runUnit' | 'runInterval'>
-
-/** The local day of a moment, at an offset of so many minutes ahead of UTC, as days since 1970-01-01. */
-export const localDay = (at: number, utcOffset: number) => Math.floor((at + utcOffset * 60_000) / DAY)
 
 /** The last local day of a leaderboard; null where it has no end. */
 export const lastDayOf = ({ end }: Pick<Schedule, 'end'>) => (end === null ? null : dayOf(end))
@@ -81,15 +75,15 @@ export function latestRuns(schedule: Schedule, until: number, after: number): Ru
 }
 
 /** When the first user on Earth enters a run: its first midnight in UTC+14 (L8). */
-export const beginsAt = ({ start }: Pick<Run, 'start'>): Instant => instant(start * DAY - EARLIEST * HOUR)
+export const beginsAt = ({ start }: Pick<Run, 'start'>): Instant => dayBegins(start, FIRST_OFFSET)
 
 /** When a run is final: 12 hours after its end in UTC (L8); null where it has no end. */
 export const finalAt = ({ end }: Run): Instant | null =>
-  end === null ? null : instant((end + 1) * DAY + LATEST * HOUR)
+  end === null ? null : dayBegins(end + 1, LAST_OFFSET)
 
 /** The last day of the last run that is final by now; null where none can be yet (L8). */
 export function finalUntil(schedule: Schedule, now: Instant): number | null {
-  const over = localDay(now, -LATEST * 60) - 1
+  const over = localDay(now, LAST_OFFSET) - 1
   const last = lastDayOf(schedule)
   const run = runHolding(schedule, last === null ? over : Math.min(over, last))
   if (run === null) return null
@@ -111,7 +105,7 @@ export function statusOf(board: Schedule & Pick<Leaderboard, 'status'>, now: Ins
 /** Seconds since midnight of a time of day, `HH:MM` or `HH:MM:SS`. */
 function secondsOf(time: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number)
-  return hours * 3_600 + minutes * 60 + seconds
+  return (hours * HOUR + minutes * MINUTE) / SECOND + seconds
 }
 
 /** The daily window of a leaderboard in seconds since local midnight; `to` is not in it. One that crosses midnight ends before it starts. */
@@ -122,17 +116,14 @@ export function windowOf({ startTime, endTime }: Pick<Leaderboard, 'startTime' |
   if (startTime === null && endTime === null) return null
   return {
     from: startTime === null ? 0 : secondsOf(startTime),
-    to: endTime === null ? 86_400 : secondsOf(endTime),
+    to: endTime === null ? DAY / SECOND : secondsOf(endTime),
   }
 }
 
 /** Whether the local time of a moment lies inside the daily window (L1). */
 export function isInside(window: Window | null, at: number, utcOffset: number): boolean {
   if (window === null) return true
-  const ms = (((at + utcOffset * 60_000) % DAY) + DAY) % DAY
-  const [from, to] = [window.from * 1_000, window.to * 1_000]
+  const ms = timeOfDay(at, utcOffset)
+  const [from, to] = [window.from * SECOND, window.to * SECOND]
   return from <= to ? from <= ms && ms < to : ms >= from || ms < to
 }
-
-/** A local day as a date, `YYYY-MM-DD`. */
-export const dateOf = (day: number) => civilDateOfDay(Math.min(day, LAST_DAY))

@@ -2,6 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { refusals } from '../lib/errors'
 import { within } from '../lib/timeout'
+import { SECOND } from '../lib/units'
 import type { AppEnv } from './app'
 
 const MIB = 1_048_576
@@ -30,7 +31,7 @@ export function readBody(limit = MIB): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const seconds = c.get('ctx').variables.BODY_TIMEOUT
     try {
-      const bytes = await within(seconds * 1_000, bytesOf(c), () => refusals.bodyTooSlow(seconds))
+      const bytes = await within(seconds * SECOND, bytesOf(c), () => refusals.bodyTooSlow(seconds))
       const text = UTF8.decode(bytes)
       c.set('json', JSON.parse(text))
       // For the validator, which reads it again. Hono keeps promises there, whatever its types say.

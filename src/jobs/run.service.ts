@@ -1,13 +1,14 @@
 import { isConflict } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
+import { MINUTE, SECOND } from '../lib/units'
 import type { TenantContext } from '../runtime/context'
 import type { DueKind } from './due-kinds.types'
 import { type DueWork, nextWorkOf, rescheduled, workOf } from './due-work.repository'
 import type { Job, Jobs } from './job.types'
 
 /** How long work is left alone after it has failed, and after live events were faster, in milliseconds. */
-const PAUSE = 60_000
-const SOON = 1_000
+const PAUSE = MINUTE
+const SOON = SECOND
 
 /** How long after their time, in milliseconds, what others rely on is done (`first`), and runs are made final, so that what was on its way has arrived. */
 export type Grace = { first: number; finals: number }

@@ -3,6 +3,7 @@ import { readTestClock } from '../access/clock.repository'
 import { exists } from '../access/tenants.repository'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
+import { DAY, MINUTE, SECOND } from '../lib/units'
 import type { TenantContext } from '../runtime/context'
 import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
@@ -23,12 +24,12 @@ const STEPS_AN_ALARM = 40
  * In real time an event may be stored some seconds after the moment at which it counts (see MOST_LATE of commit.ts). Under a set clock
  * none is: an event counts at the time that the clock shows when it is stored.
  */
-const REAL: Grace = { first: 10_000, finals: 60_000 }
+const REAL: Grace = { first: 10 * SECOND, finals: MINUTE }
 const SET: Grace = { first: 0, finals: 0 }
 /** The longest that an alarm is set ahead, in milliseconds: the platform takes no time of its far future. */
-const LONGEST = 24 * 3_600_000
+const LONGEST = DAY
 /** When work that has failed is tried again, in milliseconds. */
-const PAUSE = 60_000
+const PAUSE = MINUTE
 
 /**
  * A tenant's Timekeeper: it does what falls due, and sets its alarm for what will. What is due stands in D1, so that

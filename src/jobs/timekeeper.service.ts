@@ -2,6 +2,7 @@ import { readTestClock } from '../access/clock.repository'
 import { type Instant, instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { within } from '../lib/timeout'
+import { MINUTE } from '../lib/units'
 import type { Context, Scope } from '../runtime/context'
 import type { DueKind } from './due-kinds.types'
 import { tenantsWithDueWork } from './due-work.repository'
@@ -13,7 +14,7 @@ const PATIENCE = 5_000
 /** Steps that are done at once of the erasure of a tenant. */
 const STEPS_OF_PURGE = 40
 /** How far ahead the cron trigger looks, in milliseconds: it comes every five minutes, and an alarm may have been lost (C2). */
-const AHEAD = 5 * 60_000
+const AHEAD = 5 * MINUTE
 /** Timekeepers that are called at once. */
 const GROUP = 20
 

@@ -1,6 +1,8 @@
 import { Temporal } from 'temporal-polyfill'
-import { type Aggregation, bucketStart, type CivilDate, civilDateOfDay, dayOf, utcMidnight } from './civil'
-import { type Instant, instant } from './clock'
+import { type Aggregation, bucketStart, type CivilDate, civilDateOfDay, dayOf } from './civil'
+import type { Instant } from './clock'
+import { FURTHEST_OFFSET } from './units'
+import { dayBegins } from './zone'
 
 /** What a summary is of: whole buckets that overlap the dates from `startDate` to `endDate` (P12). */
 export type SummaryRange = { aggregation: Aggregation; startDate: CivilDate; endDate: CivilDate }
@@ -64,10 +66,7 @@ function daysIn(start: CivilDate, aggregation: Aggregation): number {
   return aggregation === 'weekly' ? 7 : 1
 }
 
-/** The most by which a local time has ever been ahead of UTC, in milliseconds. */
-const MOST_AHEAD = 15 * 3_600_000
-
 /** A moment before which nothing belongs to the summary's buckets, whatever zone it happened in. */
 export function firstMoment({ startDate, aggregation }: SummaryRange): Instant {
-  return instant(utcMidnight(bucketStart(startDate, aggregation)) - MOST_AHEAD)
+  return dayBegins(dayOf(bucketStart(startDate, aggregation)), FURTHEST_OFFSET)
 }

@@ -1,5 +1,6 @@
 import { Temporal } from 'temporal-polyfill'
 import { type Instant, instant, iso, parseIso } from './clock'
+import { DAY } from './units'
 
 /** A date of the calendar, `YYYY-MM-DD`, in no zone (G4). */
 export type CivilDate = string & { readonly civilDate: unique symbol }
@@ -7,8 +8,6 @@ export type CivilDate = string & { readonly civilDate: unique symbol }
 /** The lengths of periods of the calendar (P12, S1). */
 export const AGGREGATIONS = ['daily', 'weekly', 'monthly'] as const
 export type Aggregation = (typeof AGGREGATIONS)[number]
-
-const DAY = 86_400_000
 
 /** Whether the text is a date of the calendar between the years 0001 and 9999, written `YYYY-MM-DD`. */
 export function isCivilDate(text: string): text is CivilDate {

@@ -1,9 +1,10 @@
 import { Temporal } from 'temporal-polyfill'
 import { BoundedMap } from './bounded'
 import { type CivilDate, civilDateOfDay } from './civil'
-import { type Instant, instant } from './clock'
+import { type Instant, instant, iso } from './clock'
+import { LAST_DAY } from './periods'
+import { DAY, MINUTE } from './units'
 
-const MINUTE = 60_000
 /** Every zone changes its offset at a quarter of an hour in UTC, so an offset holds for the whole quarter. */
 const QUARTER = 15 * MINUTE
 /** Offsets in minutes by `zone|quarter of an hour`. */
@@ -56,12 +57,37 @@ export function offsetMinutes(zone: string, at: Instant): number {
   return minutes
 }
 
-/** The civil date of a moment at an offset of so many minutes ahead of UTC. */
-export function civilDateAt(at: Instant, minutes: number): CivilDate {
-  return civilDateOfDay(Math.floor((at + minutes * MINUTE) / 86_400_000))
-}
+/* A local day is the date that a clock somewhere shows, in days since 1970-01-01. Offsets are in minutes ahead of UTC (E8). */
 
-/** The moment at which a civil date begins in a zone; the first that exists where midnight is skipped. */
+/** The local day of a moment at an offset. */
+export const localDay = (at: number, utcOffset: number): number => Math.floor((at + utcOffset * MINUTE) / DAY)
+
+/** The day of a moment in UTC. */
+export const utcDay = (at: number): number => localDay(at, 0)
+
+/** The local day of a moment in a zone; in UTC if there is none. */
+export const dayIn = (tz: string | null, at: number): number =>
+  localDay(at, offsetMinutes(tz ?? 'UTC', instant(at)))
+
+/** How long after local midnight a moment is at an offset, in milliseconds. */
+export const timeOfDay = (at: number, utcOffset: number): number =>
+  at + utcOffset * MINUTE - localDay(at, utcOffset) * DAY
+
+/** The moment at which a local day begins at an offset. */
+export const dayBegins = (day: number, utcOffset: number): Instant => instant(day * DAY - utcOffset * MINUTE)
+
+/** The moment at which a date begins in a zone; the first that exists if midnight is skipped. */
 export function startOfDay(date: CivilDate, zone: string): Instant {
   return instant(Temporal.PlainDate.from(date).toZonedDateTime(zone).epochMilliseconds)
 }
+
+/** The local date of a moment at an offset. */
+export const civilDateAt = (at: Instant, utcOffset: number): CivilDate =>
+  civilDateOfDay(localDay(at, utcOffset))
+
+/** The same as text, for a million rows: it is not checked that it is a date between the years 0001 and 9999. */
+export const uncheckedDateAt = (at: Instant, utcOffset: number): string =>
+  iso(instant(at + utcOffset * MINUTE)).slice(0, 10)
+
+/** A local day as a date, `YYYY-MM-DD`: 9999-12-31 if it is later than that. */
+export const dateOfDay = (day: number): CivilDate => civilDateOfDay(Math.min(day, LAST_DAY))

@@ -1,10 +1,10 @@
 import { Temporal } from 'temporal-polyfill'
 import type { Configuration, Template } from '../config/configuration.types'
 import type { EventType } from '../config/webhook-events.types'
-import { dayIn } from '../engine/streaks/streaks.rules'
 import { BoundedMap } from '../lib/bounded'
 import { civilDateOfDay } from '../lib/civil'
 import { type Instant, instant } from '../lib/clock'
+import { dayIn } from '../lib/zone'
 import { listens } from './outbox.messages'
 
 /** Users without a zone are in UTC (U1). */

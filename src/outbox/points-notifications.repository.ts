@@ -6,10 +6,11 @@ import { bytesOf, idOf, numberOf } from '../db/short-ids'
 import type { UserState } from '../engine/state.types'
 import { makeDueByEarliest } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
+import { DAY, MINUTE } from '../lib/units'
 import { listens } from './outbox.messages'
 
 /** For how long nothing more is told of a user's points in a system, in milliseconds (W5). */
-const QUIET = 15 * 60_000
+const QUIET = 15 * MINUTE
 
 /** What a change did to a user's points: the user as read and as left by it, and its awards. */
 export type PointsChange = {
@@ -121,7 +122,7 @@ export function notePointsTold(
 const MOST_AWARDS = 1_000
 const MOST_BYTES = 300_000
 /** By how much an award may be older than what was told before it: ticks that are late are dated when they were due (P4). */
-const LATE = 31 * 86_400_000
+const LATE = 31 * DAY
 
 const AWARDS = `
   SELECT nth, hex(id) AS id, at, seq, position, awarded, total, ${idOf('points_triggers', 't.trigger_no')} AS triggerId,

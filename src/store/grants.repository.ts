@@ -8,6 +8,7 @@ import type { DueKind } from '../jobs/due-kinds.types'
 import { advancePass, type WorkState } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 import { packed } from '../lib/packed'
+import { DAY, SECOND } from '../lib/units'
 import { portionOf, shortAmong, shortOnly } from './portions.repository'
 import { BOOST_LIST, json } from './users.repository'
 
@@ -15,7 +16,7 @@ const Moment = z.number().transform(instant)
 
 const columnsOf = (columns: string) => `u.id, u.iid, u.seq, u.changed, u.tz, u.created, ${columns},
     (SELECT ${BOOST_LIST} FROM points_boosts b
-     WHERE b.user_iid = u.iid AND b."end" >= date(?3 / 1000 - 172800, 'unixepoch') AND b.deleted IS NULL) AS boosts`
+     WHERE b.user_iid = u.iid AND b."end" >= date(?3 / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch') AND b.deleted IS NULL) AS boosts`
 
 const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
 const CHUNK = `

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../db/database'
 import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
+import { localDayOf } from '../db/local-time'
 import { bytesOf, idOf } from '../db/short-ids'
 import type { Change } from '../engine/change.rules'
 import type { UserState } from '../engine/state.types'
@@ -119,7 +120,7 @@ export function nextDeadline(db: TenantDatabase): D1PreparedStatement[] {
 
 // What is sorted is the whole log, so that only what comes of it is named.
 const LOG = `
-  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, (at + utc_offset * 60000) / 86400000 AS day
+  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, ${localDayOf()} AS day
   FROM (SELECT at, seq, metric_no, value, utc_offset FROM events
     WHERE user_iid = ${bytesOf('?1')} AND seq <= ?2 AND (at, seq) > (?3, ?4) ORDER BY at, seq LIMIT ?5) e
   ORDER BY at, seq`
@@ -157,7 +158,7 @@ const LOGS_PAGE = 30_000
 // CROSS JOIN takes one user after another, so that the read ends with its limit; to sort would take all of it first.
 const LOGS = `
   SELECT asked.value ->> 0 AS userIid, e.at, e.seq, ${idOf('metrics', 'e.metric_no')} AS metricId, e.value,
-    (e.at + e.utc_offset * 60000) / 86400000 AS day
+    ${localDayOf('e')} AS day
   FROM json_each(?1) asked CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.seq <= asked.value ->> 1
   LIMIT ?2`
 

@@ -8,6 +8,7 @@ import type { StreakState } from '../engine/streaks/streak-state.types'
 import { type Instant, instant } from '../lib/clock'
 import { micros } from '../lib/decimal'
 import { Json } from '../lib/packed'
+import { DAY, SECOND } from '../lib/units'
 import { spelledZone } from '../lib/zone'
 import { parseStreak, streakJson } from './streak-column.codec'
 
@@ -64,7 +65,7 @@ export const BOOST_LIST = `json_group_array(json_object('id', b.id, 'created', b
 export const OWN_BOOSTS = `
   (SELECT ${BOOST_LIST}
    FROM points_boosts b WHERE b.user_iid = u.iid
-     AND b."end" >= date(coalesce((SELECT now FROM test_clock WHERE ?4), ?3) / 1000 - 172800, 'unixepoch')
+     AND b."end" >= date(coalesce((SELECT now FROM test_clock WHERE ?4), ?3) / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch')
      AND b.deleted IS NULL) AS boosts`
 
 const USER = `SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`

@@ -29,6 +29,7 @@ import { routedPath } from '../http/host'
 import { logLine } from '../http/log'
 import { Refusal, refusals } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
+import { DAY, SECOND } from '../lib/units'
 import { newContext } from '../runtime/context'
 import type { Instance } from '../runtime/instance'
 import { docsRoutes } from './docs'
@@ -84,7 +85,7 @@ export function createApp(instance: Instance): App {
     origin: '*',
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposeHeaders: ['X-Request-Id', 'Retry-After', 'Link', 'X-Laurel-Warning'],
-    maxAge: 86_400,
+    maxAge: DAY / SECOND,
   })
   app.use('/v1/*', openCors)
 

@@ -56,3 +56,23 @@ test('a file that a document or a comment names exists', () => {
   )
   expect(lost).toEqual([])
 })
+
+test('lengths of time and offsets are named in one file', () => {
+  // In milliseconds or seconds, as number or SQL; a constant of the same name; a local day computed by hand.
+  const own = [
+    /\b(86_?400(_?000)?|3_?600_?000|172_?800)\b/,
+    /\* 60_?000\b/,
+    /\bconst (SECOND|MINUTE|HOUR|DAY)\b/,
+    /utcOffset \*/,
+  ]
+  const units = ['src/lib/units.ts', 'src/lib/zone.ts']
+  const found = files
+    .filter((file) => !units.includes(file))
+    .flatMap((file) => {
+      const lines = readFileSync(join(root, file), 'utf8').split('\n')
+      return lines
+        .filter((line) => own.some((one) => one.test(line)))
+        .map((line) => `${file}: ${line.trim()}`)
+    })
+  expect(found).toEqual([])
+})

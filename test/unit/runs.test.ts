@@ -3,6 +3,7 @@ import * as rules from '../../src/engine/runs.rules'
 import { askedAtOnce } from '../../src/features/leaderboards/asked.rules'
 import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant, iso } from '../../src/lib/clock'
+import { dateOfDay, localDay } from '../../src/lib/zone'
 
 const DAY = 86_400_000
 const day = (date: string) => dayOf(civilDate(date))
@@ -22,7 +23,7 @@ const schedule = (
 
 /** A run as two dates; null where it has no end, or where there is no run. */
 const dates = (run: rules.Run | null) =>
-  run && [rules.dateOf(run.start), run.end === null ? null : rules.dateOf(run.end)]
+  run && [dateOfDay(run.start), run.end === null ? null : dateOfDay(run.end)]
 const holding = (of: rules.Schedule, date: string) => dates(rules.runHolding(of, day(date)))
 const nearest = (of: rules.Schedule, date: string) => dates(rules.nearestRun(of, day(date)))
 
@@ -180,7 +181,7 @@ describe('[L7, L8] when runs begin and are final', () => {
   test('[L8] until when runs are final', () => {
     const until = (of: rules.Schedule, at: string) => {
       const last = rules.finalUntil(of, moment(at))
-      return last === null ? null : rules.dateOf(last)
+      return last === null ? null : dateOfDay(last)
     }
     const weekly = schedule('2026-03-02', 'day', 7)
     expect(until(weekly, '2026-03-01T00:00:00Z')).toBeNull()
@@ -256,10 +257,10 @@ describe('[L1] the daily window', () => {
   })
 
   test('[L1] the part after midnight belongs to the date that it is on', () => {
-    expect(rules.dateOf(rules.localDay(at('23:59:59.999'), 0))).toBe('2026-03-10')
-    expect(rules.dateOf(rules.localDay(at('23:59:59.999'), 1))).toBe('2026-03-11')
-    expect(rules.dateOf(rules.localDay(at('10:30:00'), -11 * 60))).toBe('2026-03-09')
-    expect(rules.localDay(-1, 0)).toBe(-1)
+    expect(dateOfDay(localDay(at('23:59:59.999'), 0))).toBe('2026-03-10')
+    expect(dateOfDay(localDay(at('23:59:59.999'), 1))).toBe('2026-03-11')
+    expect(dateOfDay(localDay(at('10:30:00'), -11 * 60))).toBe('2026-03-09')
+    expect(localDay(-1, 0)).toBe(-1)
   })
 })
 

@@ -15,12 +15,13 @@ import { historyOf } from '../../src/engine/streaks/history.rules'
 import { Recount } from '../../src/engine/streaks/recount.rules'
 import { streakOnly } from '../../src/engine/streaks/streak-only.rules'
 import type { Pause, StreakRun, StreakState } from '../../src/engine/streaks/streak-state.types'
-import { dayIn, isStale, scheduled, settled, termsOf } from '../../src/engine/streaks/streaks.rules'
+import { isStale, scheduled, settled, termsOf } from '../../src/engine/streaks/streaks.rules'
 import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
 import { micros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'
-import { dateOf, streakAnswer } from '../../src/wire/presenters/streak.presenter'
+import { dateOfDay, dayIn } from '../../src/lib/zone'
+import { streakAnswer } from '../../src/wire/presenters/streak.presenter'
 import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
 import { type Happening, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
 import type { PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
@@ -207,7 +208,7 @@ class Service {
       freezes: answer.freezes ?? null,
       extended: isOn ? (run?.extended ?? null) : null,
       history: history.map(({ start, length, mark }) => ({
-        ...{ start: String(dateOf(start)), length, usedFreeze: mark === 'f', usedPause: mark === 'p' },
+        ...{ start: String(dateOfDay(start)), length, usedFreeze: mark === 'f', usedPause: mark === 'p' },
       })),
     }
   }

@@ -11,14 +11,14 @@ import {
   usersUnchanged,
 } from '../../src/db/guard'
 import { boostsUnchanged } from '../../src/features/points/boosts/boost-notifications.repository'
+import { removeTenant } from '../../src/features/tenants/purge.repository'
 import {
   betweenPasses,
+  nothingElseDue,
   progressUnchanged,
   stillAhead,
-} from '../../src/features/points/ticks/ticks.repository'
-import { removeTenant } from '../../src/features/tenants/purge.repository'
-import { spreadsUnchanged } from '../../src/features/wrapped/spreads.repository'
-import { workUnchanged } from '../../src/jobs/due-work.repository'
+  workUnchanged,
+} from '../../src/jobs/due-work.repository'
 import { instant } from '../../src/lib/clock'
 import { noticesPresent } from '../../src/outbox/pending-notifications.repository'
 import { untold } from '../../src/outbox/points-notifications.repository'
@@ -59,22 +59,25 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
     holds: (db) => workUnchanged(db, { kind: 'ticks', subject: '', dueAt: AT, asked: 0, progress: TICKS }),
   },
   progressUnchanged: {
-    raises: (db) => progressUnchanged(db, null),
-    holds: (db) => progressUnchanged(db, TICKS),
+    raises: (db) => progressUnchanged(db, { kind: 'ticks', subject: '', progress: null }),
+    holds: (db) => progressUnchanged(db, { kind: 'ticks', subject: '', progress: TICKS }),
   },
   betweenPasses: {
-    raises: betweenPasses,
-    holds: (db) => betweenPasses(contextOf(`${db.tenantId}0`).db),
+    raises: (db) => betweenPasses(db, 'ticks'),
+    holds: (db) => betweenPasses(contextOf(`${db.tenantId}0`).db, 'ticks'),
   },
   stillAhead: {
-    raises: (db) => stillAhead(db, instant(2_000)),
-    holds: (db) => stillAhead(db, instant(2_001)),
+    raises: (db) => stillAhead(db, 'ticks', instant(2_000)),
+    holds: (db) => stillAhead(db, 'ticks', instant(2_001)),
   },
-  spreadsUnchanged: {
+  'progressUnchanged, with a moment': {
     raises: (db) =>
-      spreadsUnchanged(db, { kind: 'spreads', subject: '2024', dueAt: AT, asked: 0, progress: null }),
-    holds: (db) =>
-      spreadsUnchanged(db, { kind: 'spreads', subject: '2025', dueAt: AT, asked: 0, progress: null }),
+      progressUnchanged(db, { kind: 'spreads', subject: '2025', progress: null }, instant(2_000)),
+    holds: (db) => progressUnchanged(db, { kind: 'spreads', subject: '2025', progress: null }, AT),
+  },
+  nothingElseDue: {
+    raises: (db) => nothingElseDue(db, 'ticks'),
+    holds: (db) => nothingElseDue(contextOf(`${db.tenantId}0`).db, 'ticks'),
   },
   inboxUnchanged: {
     raises: (db) => inboxUnchanged(db, [{ no: 0, seq: 1 }]),

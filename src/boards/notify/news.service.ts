@@ -1,10 +1,11 @@
 import type * as z from 'zod'
 import type { Configuration, Leaderboard } from '../../config/configuration.types'
 import { handOver } from '../../delivery/dispatch.service'
-import { dateOf, type Run } from '../../engine/runs.rules'
+import type { Run } from '../../engine/runs.rules'
 import type { UserState } from '../../engine/state.types'
 import type { Instant } from '../../lib/clock'
 import { childId } from '../../lib/ids'
+import { dateOfDay } from '../../lib/zone'
 import type { Message, Parcel } from '../../outbox/outbox.messages'
 import type { TenantContext } from '../../runtime/context'
 import { readPortion } from '../../store/portions.repository'
@@ -98,8 +99,8 @@ type WithPlace = z.infer<typeof WebhookUserLeaderboardResponse>
 function runFields(config: Configuration, board: Leaderboard, { start, end }: Run, at: Instant) {
   return {
     ...leaderboardFields(config, board, at),
-    start: dateOf(start),
-    end: end === null ? null : dateOf(end),
+    start: dateOfDay(start),
+    end: end === null ? null : dateOfDay(end),
   }
 }
 

@@ -7,6 +7,8 @@ import { makeDue } from '../../jobs/due-work.repository'
 import { arm } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
+import { SECOND } from '../../lib/units'
+import { utcDay } from '../../lib/zone'
 import { type Bindings, variables } from '../../runtime/env'
 import {
   type BestReply,
@@ -32,7 +34,6 @@ import { HandedRequest } from '../notify/news.messages'
 import { Board } from './board.model'
 import { readBest, readGroups, readHeld, readPage, readPlace } from './board.presenter'
 import { BoardStore } from './board.store'
-import { utcDay } from './progress.types'
 import { marksAfter, recountUsers, type Source } from './recount.repository'
 import { Sql } from './statements.store'
 import { tend } from './upkeep.service'
@@ -47,7 +48,7 @@ declare module '../../runtime/env' {
  * After how many milliseconds a message is late, so that it isn't taken for the first of a user whom the board doesn't know. An erasure
  * visits boards twice, the second time a minute later: what comes after that is late (U8).
  */
-const LATE = 30_000
+const LATE = 30 * SECOND
 
 const GONE = 'the leaderboard was deleted'
 

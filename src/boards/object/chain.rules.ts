@@ -1,4 +1,5 @@
-import { firstDayOf, isInside, localDay, type Run, windowOf } from '../../engine/runs.rules'
+import { firstDayOf, isInside, type Run, windowOf } from '../../engine/runs.rules'
+import { localDay } from '../../lib/zone'
 import type { Definition, ScoreChange } from '../board.messages'
 import type { Recounted, Row } from '../board.types'
 

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../lib/bounded'
 import { type Instant, instant } from '../../lib/clock'
+import { MINUTE } from '../../lib/units'
 
 /** A group, as JSON of its values, and how many users are ranked in it. */
 export type GroupSize = { group: string; users: number }
@@ -9,7 +10,7 @@ export type Counted = { sizes: readonly GroupSize[]; read: number }
 
 /** Scores above which a count is kept for a while, and for how long, in milliseconds of real time. */
 const KEPT_ABOVE = 10_000
-const KEPT_FOR = 60_000
+const KEPT_FOR = MINUTE
 /** Runs whose counts are kept: each has at most 10,000 groups and 4 million characters (board.store.ts). */
 const MOST_KEPT = 4
 

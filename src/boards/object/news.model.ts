@@ -1,5 +1,7 @@
-import { beginsAt, latestRuns, localDay, type Run } from '../../engine/runs.rules'
+import { beginsAt, latestRuns, type Run } from '../../engine/runs.rules'
 import { type Instant, instant } from '../../lib/clock'
+import { FIRST_OFFSET } from '../../lib/units'
+import { localDay } from '../../lib/zone'
 import { type Definition, groupOf } from '../board.messages'
 import type { Row } from '../board.types'
 import { changesOf, endOf, rebase, standingOf } from '../notify/flush.builder'
@@ -8,9 +10,6 @@ import { flushAt, isNews, listens } from '../notify/news.rules'
 import { NewsState } from '../notify/news.state'
 import type { NewsStore } from '../notify/news.store'
 import type { BoardView } from './board-view.types'
-
-/** How far local dates are ahead of UTC at most, in minutes (L7). */
-const EARLIEST = 14 * 60
 
 /**
  * What a board tells the outside (W5, W6): which runs begin and end, and, at a flush, what is other than was last told. It stands in the
@@ -206,7 +205,7 @@ export class News {
   /** The runs after one that have begun by a moment, somewhere on Earth; none begins once the board is finished (L7). */
   #begunBy(by: Instant, after: number | null): Run[] {
     const { definition } = this.#board
-    const day = localDay(Math.min(by, definition.finished ?? by), EARLIEST)
+    const day = localDay(Math.min(by, definition.finished ?? by), FIRST_OFFSET)
     return latestRuns(definition, day, after ?? Number.NEGATIVE_INFINITY)
   }
 

@@ -17,9 +17,6 @@ export const Progress = z.object({
 })
 export type Progress = z.infer<typeof Progress>
 
-/** A UTC day as days since 1970-01-01. */
-export const utcDay = (at: number) => Math.floor(at / 86_400_000)
-
 /** That of a board on which nothing was done yet. */
 export const newProgress = ({ start }: Definition): Progress => ({
   openFrom: firstDayOf({ start }),

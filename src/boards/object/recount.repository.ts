@@ -1,13 +1,15 @@
 import * as z from 'zod'
 import type { RankBy } from '../../config/enumerations.types'
 import type { TenantDatabase } from '../../db/database'
+import { localDayOf, timeOfDayOf } from '../../db/local-time'
 import { bytesOf, numberOf } from '../../db/short-ids'
 import { lastDayOf, windowOf } from '../../engine/runs.rules'
 import { lengthOn } from '../../engine/streaks/history.rules'
 import type { StreakRun, StreakState } from '../../engine/streaks/streak-state.types'
-import { dayIn } from '../../engine/streaks/streaks.rules'
 import { firstPack, MOST_AT_ONCE, packsOf } from '../../lib/packed'
 import { LAST_DAY } from '../../lib/periods'
+import { FURTHEST_OFFSET, SECOND } from '../../lib/units'
+import { dayBegins, dayIn } from '../../lib/zone'
 import { parseStreak } from '../../store/streak-column.codec'
 import { StreakRunRow } from '../../store/streaks.repository'
 import { type Definition, groupOf } from '../board.messages'
@@ -88,12 +90,12 @@ export async function marksAfter(
 
 /** What is counted: changes with their local day and seconds since local midnight, one row a change of the user. */
 const EVENTS = `
-  SELECT at, value AS amount, (at + utc_offset * 60000) / 86400000 AS day,
-    (at + utc_offset * 60000) % 86400000 AS time FROM events
+  SELECT at, value AS amount, ${localDayOf()} AS day,
+    ${timeOfDayOf()} AS time FROM events
   WHERE user_iid = ${bytesOf('u.iid')} AND metric_no = ${numberOf('metrics', '?3')} AND at >= ?5 AND at <= ?6`
 const AWARDS = `
-  SELECT at, sum(awarded) AS amount, (at + utc_offset * 60000) / 86400000 AS day,
-    (at + utc_offset * 60000) % 86400000 AS time FROM awards
+  SELECT at, sum(awarded) AS amount, ${localDayOf()} AS day,
+    ${timeOfDayOf()} AS time FROM awards
   WHERE user_iid = ${bytesOf('u.iid')} AND system_no = ${numberOf('points_systems', '?3')} AND at >= ?5 AND at <= ?6 GROUP BY at, seq`
 
 /**
@@ -204,14 +206,14 @@ export function extentOf(definition: Definition, from: number): Extent {
   return {
     from,
     to: lastDayOf({ end }) ?? LAST_DAY,
-    window: window && [window.from * 1_000, window.to * 1_000],
+    window: window && [window.from * SECOND, window.to * SECOND],
     until: finished ?? Number.MAX_SAFE_INTEGER,
     byDay: runUnit !== null,
   }
 }
 
 /** Bytes that a value of an attribute takes at most as JSON, that a user takes besides, and that a day's sum takes. */
-const [VALUE, USER, DAY] = [6_010, 1_500, 45]
+const [VALUE, USER, DAY_SUM] = [6_010, 1_500, 45]
 
 /** A user to be counted, and how many changes there are of the user at most, if that is known. */
 export type Countable = { userId: string; seq?: number }
@@ -223,7 +225,11 @@ export function recountable(
   days: number,
 ): Countable[][] {
   const sums = (seq: number) => (runUnit === null ? 1 : Math.min(days, seq + 1))
-  return packsOf(users, MOST_AT_ONCE, ({ seq = days }) => USER + breakdown.length * VALUE + sums(seq) * DAY)
+  return packsOf(
+    users,
+    MOST_AT_ONCE,
+    ({ seq = days }) => USER + breakdown.length * VALUE + sums(seq) * DAY_SUM,
+  )
 }
 
 /** What counts the scores of each kind of leaderboard from the log. Streaks are counted by rules, not by SQL. */
@@ -231,9 +237,6 @@ const RECOUNT = { metric: RECOUNT_EVENTS, points: RECOUNT_AWARDS } as const sati
   Exclude<RankBy, 'streak'>,
   string
 >
-
-/** How far a local time may be ahead of UTC, in milliseconds. */
-const MOST_AHEAD = 15 * 3_600_000
 
 /** Counts users' scores from the log, as of one moment (L12). Users who are gone are not among the answers. */
 export async function recountUsers(
@@ -251,7 +254,7 @@ export async function recountUsers(
     JSON.stringify(breakdown),
     input,
     JSON.stringify(userIds),
-    from * 86_400_000 - MOST_AHEAD,
+    dayBegins(from, FURTHEST_OFFSET),
     until,
     from,
     window === null ? null : JSON.stringify(window),

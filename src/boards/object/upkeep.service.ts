@@ -4,13 +4,13 @@ import { beginsAt, finalAt, finalUntil, firstDayOf, runHolding, statusOf } from 
 import { type Instant, instant } from '../../lib/clock'
 import { packsOf } from '../../lib/packed'
 import { LAST_DAY } from '../../lib/periods'
+import { HOUR, MINUTE } from '../../lib/units'
+import { utcDay } from '../../lib/zone'
 import type { TendRequest } from '../board.messages'
 import type { Mark } from '../board.types'
 import type { Board } from './board.model'
 import { cursorOf } from './chain.rules'
-import { utcDay } from './progress.types'
 
-const HOUR = 3_600_000
 /** Up to when a board does what is due. */
 type Moments = Omit<z.output<typeof TendRequest>, 'definition'> & {
   /** Whether time may go back: only where a test clock can be taken away (C1). */
@@ -22,7 +22,7 @@ const CHUNK = 1_000
 const WALK = 20_000
 const CHUNKS = 10
 /** By how much clocks and the ends of changes may differ: users who changed so long before a comparison are in the next one too. */
-const MARGIN = 10 * 60_000
+const MARGIN = 10 * MINUTE
 
 /**
  * Does what is due of a board by `now`, or a part of it: compares it with D1 hourly (L12), and makes runs final after a full

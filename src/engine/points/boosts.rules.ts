@@ -1,14 +1,13 @@
 import { type Boost, meets, type System } from '../../config/configuration.types'
-import { addDays, type CivilDate, civilDate, utcMidnight } from '../../lib/civil'
-import { type Instant, instant } from '../../lib/clock'
+import { addDays, type CivilDate, civilDate, dayOf } from '../../lib/civil'
+import type { Instant } from '../../lib/clock'
 import { multiply, type Rounding } from '../../lib/decimal'
-import { civilDateAt, startOfDay } from '../../lib/zone'
+import { FIRST_OFFSET, LAST_OFFSET } from '../../lib/units'
+import { civilDateAt, dayBegins, startOfDay } from '../../lib/zone'
 import type { AppliedBoost, LocalTime, Profile, UserState } from '../state.types'
 
 /** The `end` of a boost that has none, as stored. */
 export const OPEN_END = '9999-12-31'
-
-const HOUR = 3_600_000
 
 /** Points after boosts, and the boosts that made them. */
 export type Boosted = { points: number; boosts: readonly AppliedBoost[] }
@@ -75,7 +74,7 @@ export function boostSpan(boost: Boost, zone: string | null): { begins: Instant;
     return { begins: startOfDay(start, zone), ends: after === null ? null : startOfDay(after, zone) }
   }
   return {
-    begins: instant(utcMidnight(start) - 14 * HOUR),
-    ends: after === null ? null : instant(utcMidnight(after) + 12 * HOUR),
+    begins: dayBegins(dayOf(start), FIRST_OFFSET),
+    ends: after === null ? null : dayBegins(dayOf(after), LAST_OFFSET),
   }
 }

@@ -7,15 +7,12 @@ import {
 } from '../../config/configuration.types'
 import { type Instant, instant } from '../../lib/clock'
 import { childId, retimed } from '../../lib/ids'
-import { offsetMinutes } from '../../lib/zone'
+import { DAY, HOUR } from '../../lib/units'
+import { dayBegins, localDay, offsetMinutes, utcDay } from '../../lib/zone'
 import { touch } from '../change.rules'
 import type { AwardRecord, LocalTime, Profile, UserState } from '../state.types'
 import { type Boosted, boost } from './boosts.rules'
 import { award, isExhausted } from './points.rules'
-
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 
 /** The last moment that a timestamp can name; what would be due later is never due. */
 const END_OF_TIME = 8.64e15
@@ -94,7 +91,7 @@ export function endOfPass(
 ): Instant | null {
   const first = nextDue(config, through)
   if (first === null || first > to) return null
-  const end = instant(Math.min(to, (Math.floor(first / DAY) + 1) * DAY - 1))
+  const end = instant(Math.min(to, dayBegins(utcDay(first) + 1, 0) - 1))
   const ticks = ticksBetween(config, through, end)
   const beyond = ticks[MOST_TICKS]
   return ticks.findLast(({ due }) => beyond !== undefined && due < beyond.due)?.due ?? end
@@ -168,7 +165,7 @@ function localTimes(): (zone: string, at: Instant) => LocalTime {
 function boosting(user: TickUser): (system: System, trigger: Trigger, local: LocalTime) => Boosted {
   const last = new Map<Trigger, { day: number; boosted: Boosted }>()
   return (system, trigger, local) => {
-    const day = Math.floor((local.at + local.utcOffset * MINUTE) / DAY)
+    const day = localDay(local.at, local.utcOffset)
     const known = last.get(trigger)
     if (known?.day === day) return known.boosted
     const boosted = boost(system, user, local, trigger.points)

@@ -1,6 +1,8 @@
 import type { Aggregation } from '../../lib/civil'
 import { type Instant, instant } from '../../lib/clock'
 import { nextPeriod, periodStart } from '../../lib/periods'
+import { LAST_OFFSET } from '../../lib/units'
+import { localDay } from '../../lib/zone'
 import { periodsOf } from './history.rules'
 import { marked, parseMarks } from './period-history.rules'
 import type { Journey, Jump, LiveRun, StreakState } from './streak-state.types'
@@ -9,15 +11,12 @@ import type { Journey, Jump, LiveRun, StreakState } from './streak-state.types'
 const MOST_JUMPS = 100
 /** In so many days in a row travel spares at most one (S11). */
 const SPARED_ONCE_IN = 7
-/** A date is over everywhere when it is in UTC-12, the last zone on Earth. */
-const LAST_OFFSET = -12 * 3_600_000
-const DAY = 86_400_000
 
 /** How many days before the local date somebody may come back to by a change of zone: zones are at most 26 hours apart. */
 export const DAYS_BACK = 2
 
 /** Whether every zone has left a day behind at a moment. */
-const isOverEverywhere = (day: number, at: number): boolean => Math.floor((at + LAST_OFFSET) / DAY) > day
+const isOverEverywhere = (day: number, at: number): boolean => localDay(at, LAST_OFFSET) > day
 
 /** When the end of a day was skipped by a change of zone to a later date; null if it was not, or if the user has come back to it. */
 export function skippedAt(jumps: readonly Jump[], day: number): number | null {

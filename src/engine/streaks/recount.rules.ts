@@ -1,9 +1,10 @@
 import type { Configuration } from '../../config/configuration.types'
 import { micros } from '../../lib/decimal'
+import { dayIn } from '../../lib/zone'
 import type { UserState } from '../state.types'
 import { travelled } from './journeys.rules'
 import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
-import { dayIn, extended, scheduled, settled, termsOf } from './streaks.rules'
+import { extended, scheduled, settled, termsOf } from './streaks.rules'
 
 /** An event as the log has it: its local day in days since 1970-01-01, its value in millionths. */
 export type LoggedEvent = { at: UserState['changed']; day: number; metricId: string; value: number }

@@ -1,10 +1,11 @@
 import type { Configuration } from '../../config/configuration.types'
 import type { Micros } from '../../lib/decimal'
+import { dayIn, localDay } from '../../lib/zone'
 import type { LocalTime, UserState } from '../state.types'
 import { travelled } from './journeys.rules'
 import { NO_NOTICES, type StreakNotice } from './streak-events.types'
 import { NO_STREAK, type StreakRun } from './streak-state.types'
-import { anchored, dayIn, extended, isStale, lengthOf, scheduled, settled, termsOf } from './streaks.rules'
+import { anchored, extended, isStale, lengthOf, scheduled, settled, termsOf } from './streaks.rules'
 
 /** What a change did to a user's streak. */
 export type StreakChange = {
@@ -33,7 +34,7 @@ export function changeStreak(
   event: { metricId: string; value: Micros } | null,
 ): { user: UserState; change: StreakChange } {
   const terms = termsOf(config, user.preferences)
-  const today = Math.floor((at + utcOffset * 60_000) / 86_400_000)
+  const today = localDay(at, utcOffset)
   const known =
     before === null
       ? {

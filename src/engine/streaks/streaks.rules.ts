@@ -1,10 +1,10 @@
 import type { Configuration } from '../../config/configuration.types'
 import type { FreezeSettings, StreakSettings } from '../../config/streak-settings.types'
 import { type Aggregation, civilDateOfDay } from '../../lib/civil'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import type { Micros } from '../../lib/decimal'
 import { LAST_DAY, nextPeriod, periodStart } from '../../lib/periods'
-import { offsetMinutes, startOfDay } from '../../lib/zone'
+import { dayIn, startOfDay } from '../../lib/zone'
 import type { UserState } from '../state.types'
 import { DAYS_BACK, joined, latest, maySpare, skippedAt, untilOpen } from './journeys.rules'
 import { marked } from './period-history.rules'
@@ -62,12 +62,6 @@ export const isStale = (
   { frequency, epoch }: StreakState,
   terms: Pick<Terms, 'frequency' | 'epoch'>,
 ): boolean => frequency !== null && (frequency !== terms.frequency || epoch !== terms.epoch)
-
-/** The local day of a moment in a user's zone, as days since 1970-01-01. */
-export const dayIn = (tz: string | null, at: number): number => {
-  const utcOffset = offsetMinutes(tz ?? 'UTC', instant(at))
-  return Math.floor((at + utcOffset * 60_000) / 86_400_000)
-}
 
 /** The first day of the first period that a run doesn't know of. */
 const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => nextPeriod(run.last, frequency)

@@ -12,13 +12,13 @@ import { type Instant, iso } from '../../lib/clock'
 import { type Duration, later } from '../../lib/durations'
 import { Refusal, refusals } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
+import { DAY } from '../../lib/units'
 import { shortenQuiet } from '../../outbox/points-notifications.repository'
 import type { AccountScope } from '../../runtime/context'
 import { restartTriggers } from '../points/ticks/schedule.service'
 import { forgetSums } from '../summaries/day-sums.service'
 import { type ClockResponse, MOST_DAYS_AHEAD, type MoveClockRequest } from './clock.schemas'
 
-const DAY = 86_400_000
 /** How often a move by a duration is tried. Of parallel moves, each round lets at least one through. */
 const MOST_ATTEMPTS = 100
 

@@ -1,9 +1,10 @@
 import type { Leaderboard } from '../../config/configuration.types'
 import { type Clearable, type Optional, revised } from '../../config/drafts.rules'
-import { dateOf, finalUntil, statusOf } from '../../engine/runs.rules'
+import { finalUntil, statusOf } from '../../engine/runs.rules'
 import { civilDate, dayOf } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
 import { unreachable } from '../../lib/unreachable'
+import { dateOfDay } from '../../lib/zone'
 import { moved, statusWanted, today } from './moves.rules'
 
 /** Users on a leaderboard at most, and unless said otherwise (L5). */
@@ -145,5 +146,5 @@ function endObjection(
   if (from === 'inactive' || to === 'inactive' || after.end === null || after.end === before.end) return null
   const final = finalUntil(before, now)
   if (final === null || dayOf(civilDate(after.end)) >= final) return null
-  return `The run until ${dateOf(final)} is final, so the leaderboard can't end before. Choose a later end, or make the leaderboard inactive first.`
+  return `The run until ${dateOfDay(final)} is final, so the leaderboard can't end before. Choose a later end, or make the leaderboard inactive first.`
 }

@@ -4,14 +4,14 @@ import { boardObject } from '../../boards/delivery.service'
 import type { LeaderboardObject } from '../../boards/object/board.object'
 import { configurationOf } from '../../config/configuration.service'
 import { type Configuration, type Leaderboard, leaderboardByKey } from '../../config/configuration.types'
-import { dateOf, localDay, nearestRun, type Run, runHolding, statusOf } from '../../engine/runs.rules'
+import { nearestRun, type Run, runHolding, statusOf } from '../../engine/runs.rules'
 import type { UserState } from '../../engine/state.types'
 import { nextLink } from '../../http/cursors'
 import { type CivilDate, dayOf, utcMidnight } from '../../lib/civil'
 import { iso } from '../../lib/clock'
 import { type Fault, Refusal, refusals, refuse } from '../../lib/errors'
 import { within } from '../../lib/timeout'
-import { offsetMinutes } from '../../lib/zone'
+import { dateOfDay, localDay, offsetMinutes } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
 import { namesOf } from '../../store/users.repository'
 import {
@@ -145,7 +145,7 @@ export async function readGroups(
   )
   const last = groups.at(-1)
   // The next page is of the same run, also after midnight.
-  const same = { run: dateOf(run.start), limit: String(limit) }
+  const same = { run: dateOfDay(run.start), limit: String(limit) }
   const cursor: z.input<typeof GroupCursor> | null = hasMore && last ? [last.users, last.group] : null
   return {
     groups: groups.map(({ group, users }) => ({ userAttributes: valuesOf(config, board, group), users })),
@@ -212,7 +212,7 @@ export async function readUserPlace(
     rank,
     value,
     history: history.map(({ day, ...rest }) => {
-      const date = dateOf(day)
+      const date = dateOfDay(day)
       return { date, timestamp: iso(utcMidnight(date)), ...rest }
     }),
   }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Filter, Level } from '../../config/configuration.types'
 import { inParts, type Pause } from '../../db/scans'
 import { compareText } from '../../lib/ranking'
+import { MINUTE } from '../../lib/units'
 import type { Scope } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
 
@@ -10,7 +11,7 @@ export const summariesOf = sharedScans<Summary>()
 
 /** Users above whom a summary is kept for a minute (P11). */
 const KEPT_ABOVE = 10_000
-const KEPT_FOR = 60_000
+const KEPT_FOR = MINUTE
 
 /**
  * How many of the next users have each total in the system whose path is ?2, and whether they meet ?3, a JSON array of paths and values.

@@ -2,7 +2,9 @@ import type * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { Pause } from '../../db/scans'
-import { dayIn, isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { MINUTE } from '../../lib/units'
+import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
 import { MOST_RANKED, type StreakRankingsQuery, type StreakRankingsResponse } from '../../wire/streak.schemas'
@@ -20,7 +22,7 @@ import {
 
 /** Users above whom a ranking is kept for a minute, as a summary of points is (P11). */
 const KEPT_ABOVE = 10_000
-const KEPT_FOR = 60_000
+const KEPT_FOR = MINUTE
 
 type Asked = z.output<typeof StreakRankingsQuery>
 

@@ -9,6 +9,7 @@ import { wake } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'
 import { type Fault, refuse } from '../../lib/errors'
+import { MINUTE } from '../../lib/units'
 import type { Scope } from '../../runtime/context'
 import { streakBoardsDue } from '../leaderboards/upkeep.service'
 import { heedListeners } from '../notifications/schedule/listening.service'
@@ -24,7 +25,7 @@ type ReadableChange = Pick<z.output<typeof ReadableStreakSettings>, 'metrics' | 
 /** Times when streaks were off that are remembered: whoever is judged later than so many is judged by these. */
 const MOST_OFF = 20
 /** Midnights, of all zones, are at quarters of an hour. */
-const QUARTER = 15 * 60_000
+const QUARTER = 15 * MINUTE
 
 /** The tenant's settings of streaks (S1). */
 export async function readStreakSettings(scope: Scope) {

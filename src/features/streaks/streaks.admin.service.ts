@@ -13,6 +13,7 @@ import type { Pause } from '../../engine/streaks/streak-state.types'
 import { dayOf } from '../../lib/civil'
 import { newId } from '../../lib/new-id'
 import { periodStart } from '../../lib/periods'
+import { dateOfDay } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
 import {
   deletePauses,
@@ -22,7 +23,6 @@ import {
   pausesPage,
   runsOfSeveral,
 } from '../../store/streaks.repository'
-import { dateOf } from '../../wire/presenters/streak.presenter'
 import { changeStreaks, type OpenStreak } from './changes.service'
 import type {
   AdminStreakPause,
@@ -98,8 +98,8 @@ export async function listPauses(
 const pauseAnswer = (userId: string, { id, start, end }: Pause): z.infer<typeof AdminStreakPause> => ({
   id,
   userId,
-  start: dateOf(start),
-  end: dateOf(end),
+  start: dateOfDay(start),
+  end: dateOfDay(end),
   status: 'active',
 })
 
@@ -134,7 +134,7 @@ export function createPauses(
 /** Why a user's streak can't be paused so, or null. */
 function pauseObjection({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
   if (start < today) {
-    return `start: must not be before the user's today, which is ${dateOf(today)}. Choose a later date.`
+    return `start: must not be before the user's today, which is ${dateOfDay(today)}. Choose a later date.`
   }
   if (end - today > MOST_DAYS) {
     return `end: must be at most ${MOST_DAYS} days ahead. Choose an earlier date.`

@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
+import { localDayOf } from '../../db/local-time'
 import { bytesOf, LOGS, numberOf } from '../../db/short-ids'
 import type { DueKind } from '../../jobs/due-kinds.types'
 import { firstDueOf } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
+import { DAY, MINUTE } from '../../lib/units'
 import { type DayChange, firstMomentAfter, type KeptDays } from './day-sums.rules'
 
 /** What is summed up: a user's events of a metric, or awards of a points system. */
@@ -54,7 +56,7 @@ const page = (from: string) =>
   eachLog(
     ({ log, no, table, key, place, amount }) => `
   SELECT day, total(change) AS change, count(*) AS count, max(place) AS last FROM (
-    SELECT (at + utc_offset * 60000) / 86400000 AS day, ${amount} AS change, printf(${place}) AS place FROM ${log}
+    SELECT ${localDayOf()} AS day, ${amount} AS change, printf(${place}) AS place FROM ${log}
     WHERE user_iid = ${bytesOf('?1')} AND ${no} = ${numberOf(table, '?2')}
       AND (${key}) > (${from}, ?4${log === 'awards' ? ', ?5' : ''}) AND seq <= ?6
     ORDER BY ${key} LIMIT ?7)
@@ -66,7 +68,7 @@ const PAGE = page('?3')
 // From the moment ?3 on, or behind what is kept if that is later; ?8 is the first moment after the day -1.
 const FIRST_PAGE = eachLog(
   ({ log, table }) =>
-    page(`max(?3, coalesce((SELECT (d.through + 1) * 86400000 + ?8 FROM day_sums d
+    page(`max(?3, coalesce((SELECT (d.through + 1) * ${DAY} + ?8 FROM day_sums d
         WHERE d.user_iid = ${bytesOf('?1')} AND d.log = '${log}' AND d.no = ${numberOf(table, '?2')}), ?3))`)[
       log
     ],
@@ -170,7 +172,7 @@ const KEEP = eachLog(
 )
 
 /** How far the clocks of two isolates may differ, in milliseconds. */
-const SKEW = 60_000
+const SKEW = MINUTE
 
 /** Keeps sums of days that were closed at a moment; one row written. */
 export async function keepDays(

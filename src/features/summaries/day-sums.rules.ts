@@ -1,9 +1,7 @@
 import type { Instant } from '../../lib/clock'
+import { FURTHEST_OFFSET, HOUR } from '../../lib/units'
+import { dayBegins, localDay } from '../../lib/zone'
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
-/** The most by which a local time has ever been ahead of UTC, or behind it, in milliseconds. */
-const FARTHEST = 16 * HOUR
 /** How long after it happened something is in the log at the latest, in milliseconds: the commit of an event may be slow. */
 const GRACE = HOUR
 
@@ -20,11 +18,11 @@ export type KeptDays = { through: number; days: readonly DayChange[] }
  */
 export function lastClosedDay(now: Instant, late: Instant | null): number {
   const until = Math.min(now - GRACE, late ?? now)
-  return Math.floor((until - FARTHEST) / DAY) - 1
+  return localDay(until, -FURTHEST_OFFSET) - 1
 }
 
 /** A moment before which nothing happened that falls on a day after this one. */
-export const firstMomentAfter = (day: number): number => (day + 1) * DAY - FARTHEST
+export const firstMomentAfter = (day: number): number => dayBegins(day + 1, FURTHEST_OFFSET)
 
 /** The sum of all changes. */
 export const sumOf = (days: Iterable<DayChange>): number => {

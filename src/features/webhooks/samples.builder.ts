@@ -1,11 +1,11 @@
 import type { EventType } from '../../config/webhook-events.types'
 import { addDays, type CivilDate } from '../../lib/civil'
 import { type Instant, instant, iso } from '../../lib/clock'
+import { DAY } from '../../lib/units'
 import { civilDateAt } from '../../lib/zone'
 
 /** The ids in samples: none of anything that is configured. */
 const ID = '00000000-0000-7000-8000-00000000000'
-const DAY = 86_400_000
 
 /** A payload of a type with made-up data of nobody's, of the shape that the contract has for it; dates are around `now` (W2). */
 export function sampleOf(type: EventType, now: Instant): { type: EventType } & Record<string, unknown> {

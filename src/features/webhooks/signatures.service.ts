@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { dateOf, type Instant } from '../../lib/clock'
+import { SECOND } from '../../lib/units'
 
 /** A delivery to sign: the id that it keeps on every retry, the moment of this attempt, and the body exactly as it is sent. */
 export type Message = { id: string; at: Instant; body: string }
@@ -12,7 +13,7 @@ export async function signatureHeaders(secret: string, { id, at, body }: Message
   const date = dateOf(at)
   return {
     'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(at / 1_000)),
+    'webhook-timestamp': String(Math.floor(at / SECOND)),
     'webhook-signature': new Webhook(secret).sign(id, date, body),
     'x-trophy-signature': await bodySignature(secret, body),
   }

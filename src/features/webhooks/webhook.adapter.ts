@@ -2,6 +2,7 @@ import type { Webhook } from '../../config/configuration.types'
 import type { Attempt, Carrier } from '../../delivery/queue.messages'
 import { targetOf, targetRules } from '../../lib/net/webhook-targets'
 import { systemNow } from '../../lib/system-clock'
+import { SECOND } from '../../lib/units'
 import type { TenantContext } from '../../runtime/context'
 import { signatureHeaders } from './signatures.service'
 
@@ -27,7 +28,7 @@ export function webhookCarrier(
       const signed = await signatureHeaders(secret, { id, at: systemNow(), body })
       // Not AbortSignal.timeout, whose timer outlives the answer: an object with one is kept awake, and paid for.
       const limit = new AbortController()
-      const timer = setTimeout(() => limit.abort(), seconds * 1_000)
+      const timer = setTimeout(() => limit.abort(), seconds * SECOND)
       try {
         const response = await fetch(target.url, {
           method: 'POST',

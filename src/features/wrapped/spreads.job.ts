@@ -8,6 +8,8 @@ import { wake } from '../../jobs/timekeeper.service'
 import { civilDateOfDay } from '../../lib/civil'
 import { type Instant, instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
+import { DAY, LAST_OFFSET } from '../../lib/units'
+import { dayBegins } from '../../lib/zone'
 import type { Scope, TenantContext } from '../../runtime/context'
 import {
   type Counts,
@@ -20,10 +22,6 @@ import {
 } from './spreads.repository'
 import { merged, mostValues, spreadOf } from './spreads.rules'
 import { type Days, daysOfYear, periodsIn } from './wrapped.rules'
-
-const DAY = 86_400_000
-/** The last zone to leave a date does so that much after UTC. */
-const LATEST = DAY / 2
 
 /** How far a build has got: the last user who is counted, and when it began. */
 const Progress = z.object({ after: z.string(), began: z.number() })
@@ -106,7 +104,7 @@ async function served(db: TenantDatabase, year: number, now: Instant): Promise<D
 
 /** When a year that is built is due again; null where nothing of it can change any more. */
 function afterBuild({ last }: Days, began: Instant, now: Instant): Instant | null {
-  const isOver = began >= (last + 2) * DAY + LATEST
+  const isOver = began >= dayBegins(last + 2, LAST_OFFSET)
   return isOver ? null : instant(now + DAY)
 }
 

@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { localDayOf } from '../../db/local-time'
 import { bytesOf, idOf, LOGS, type Log } from '../../db/short-ids'
 import type { DueKind } from '../../jobs/due-kinds.types'
 import { DUE_AT } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
 import { packed } from '../../lib/packed'
+import { DAY } from '../../lib/units'
 import { json } from '../../store/users.repository'
 import type { Count, Spread } from './spreads.rules'
 import { momentsOf } from './wrapped.repository'
@@ -24,7 +26,7 @@ const markerOf = (year: number) => `${yearName(year)} built`
 
 // What a test clock has left behind when it was taken away, far ahead or made then, counts for nothing (C1).
 const KNOWN = `
-  SELECT coalesce(${DUE_AT} <= ?5 + 86400000,
+  SELECT coalesce(${DUE_AT} <= ?5 + ${DAY},
     EXISTS (SELECT 1 FROM change_spreads
       WHERE tenant_id = ?1 AND period = ?4 AND subject = '' AND document ->> '$.at' <= ?5)) AS isKnown`
 
@@ -95,7 +97,7 @@ const used = (name: string, { log, no }: Log) => `
 /** The users' changes by subject and period of the calendar, by stored local day (E8). */
 const changes = (usedName: string, { log, no, amount }: Log) => `
     SELECT d.iid, d.subject, c.period, sum(d.change) AS change
-    FROM (SELECT u.iid, u.no AS subject, (l.at + l.utc_offset * 60000) / 86400000 AS day, sum(l.${amount}) AS change
+    FROM (SELECT u.iid, u.no AS subject, ${localDayOf('l')} AS day, sum(l.${amount}) AS change
       FROM ${usedName} u CROSS JOIN ${log} l
         ON l.user_iid = u.iid AND l.${no} = u.no AND l.at BETWEEN ?4 AND ?5 GROUP BY 1, 2, 3) d
     CROSS JOIN calendar c ON c.day = d.day GROUP BY 1, 2, 3`

@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { Configuration, Metric } from '../../config/configuration.types'
 import type { UserState } from '../../engine/state.types'
 import { MICROS_PER_UNIT } from '../../lib/decimal'
+import { localDay } from '../../lib/zone'
 import { userAchievementAnswer } from '../../wire/presenters/achievement.presenter'
 import { systemFields } from '../../wire/presenters/points.presenter'
 import type { BestPlaces } from './best.service'
@@ -90,7 +91,7 @@ function byAttribute(
 /** The visible achievements that the user has completed on these days, by stored local date, oldest first (A1, E8). */
 function achievementsIn({ config, user }: Story, days: Days) {
   return [...user.achievements]
-    .filter(([, { at, utcOffset }]) => isIn(days, Math.floor((at + utcOffset * 60_000) / 86_400_000)))
+    .filter(([, { at, utcOffset }]) => isIn(days, localDay(at, utcOffset)))
     .sort(([, one], [, other]) => one.at - other.at)
     .flatMap(([id, completion]) => {
       const achievement = config.achievements.find((one) => one.id === id)

@@ -1,17 +1,16 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { localDayOf } from '../../db/local-time'
 import { bytesOf, idOf, LOGS, type Log, numberOf } from '../../db/short-ids'
 import type { UserState } from '../../engine/state.types'
+import { FURTHEST_OFFSET } from '../../lib/units'
+import { dayBegins } from '../../lib/zone'
 import type { DayChange, Days, Periods } from './wrapped.rules'
-
-const DAY = 86_400_000
-/** The most by which a local time has ever been ahead of UTC, or behind it, in milliseconds. */
-const FARTHEST = 16 * 3_600_000
 
 /** Moments between which, whatever zone it was in, everything happened that belongs to these days. */
 export const momentsOf = ({ first, last }: Days) => ({
-  from: first * DAY - FARTHEST,
-  to: (last + 1) * DAY + FARTHEST,
+  from: dayBegins(first, FURTHEST_OFFSET),
+  to: dayBegins(last + 1, -FURTHEST_OFFSET),
 })
 
 /** What of a user's log counts: what the user's state as read has counted. */
@@ -27,7 +26,7 @@ const daily = ({ log, no, table, amount }: Log) => `
     UNION ALL SELECT (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${bytesOf('?1')} AND l.${no} > used.no)
       FROM used WHERE used.no IS NOT NULL)
   SELECT ${idOf(table, 'd.no')} AS subject, day, count, change FROM (
-    SELECT used.no, min((l.at + l.utc_offset * 60000) / 86400000, ?5 + 1) AS day, count(*) AS count, total(l.${amount}) AS change
+    SELECT used.no, min(${localDayOf('l')}, ?5 + 1) AS day, count(*) AS count, total(l.${amount}) AS change
     FROM used CROSS JOIN ${log} l ON l.user_iid = ${bytesOf('?1')} AND l.${no} = used.no AND l.at >= ?3 AND l.seq <= ?2
     GROUP BY 1, 2 HAVING day >= ?4) d`
 
@@ -55,7 +54,7 @@ export async function readDays(
 // By day first, so that the periods meet days and not events. CROSS JOIN keeps SQLite's order.
 const BY_ATTRIBUTE = `
   WITH days AS MATERIALIZED (
-    SELECT m.value AS metric_id, a.key AS attribute, a.value, (e.at + e.utc_offset * 60000) / 86400000 AS day,
+    SELECT m.value AS metric_id, a.key AS attribute, a.value, ${localDayOf('e')} AS day,
       total(e.value) AS change
     FROM json_each(?3) m CROSS JOIN events e ON e.user_iid = ${bytesOf('?1')} AND e.metric_no = ${numberOf('metrics', 'm.value')}
       AND e.at <= ?4 AND e.seq <= ?2 AND e.attributes IS NOT NULL

@@ -2,13 +2,13 @@ import type * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { UserState } from '../../engine/state.types'
-import { dayIn, isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
 import { refusals } from '../../lib/errors'
 import { periodEnd, periodStart } from '../../lib/periods'
+import { dateOfDay, dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
 import { runsSince } from '../../store/streaks.repository'
-import { dateOf } from '../../wire/presenters/streak.presenter'
 import { userAnswer } from '../../wire/presenters/user.presenter'
 import { bestPlaces } from './best.service'
 import { askForSpreads, spreadName } from './spreads.job'
@@ -69,14 +69,14 @@ async function wrappedOf(scope: Scope, user: UserState, number: number, today: n
     user: userAnswer(config, user),
     activity: {
       ...active,
-      mostActiveDay: { date: dateOf(day.first), ...periodAnswer(told, 'day', ofDay) },
+      mostActiveDay: { date: dateOfDay(day.first), ...periodAnswer(told, 'day', ofDay) },
       mostActiveWeek: {
-        start: dateOf(monday),
-        end: dateOf(periodEnd(monday, 'weekly')),
+        start: dateOfDay(monday),
+        end: dateOfDay(periodEnd(monday, 'weekly')),
         ...periodAnswer(told, 'week', ofWeek),
       },
       mostActiveMonth: {
-        month: Number(dateOf(month.first).slice(5, 7)) - 1,
+        month: Number(dateOfDay(month.first).slice(5, 7)) - 1,
         ...periodAnswer(told, 'month', ofMonth),
       },
       entireYear: { longestStreak, ...periodAnswer(told, 'year', ofYear) },
@@ -145,5 +145,11 @@ async function longestStreakOf(
   const longest = longestIn(year, [...over, ...ended, ...present], frequency)
   if (longest === null) return none
   const { length, start, end, started } = longest
-  return { length, frequency, periodStart: dateOf(start), periodEnd: dateOf(end), started: dateOf(started) }
+  return {
+    length,
+    frequency,
+    periodStart: dateOfDay(start),
+    periodEnd: dateOfDay(end),
+    started: dateOfDay(started),
+  }
 }

@@ -1,9 +1,10 @@
 import type * as z from 'zod'
 import type { Configuration, Leaderboard } from '../../config/configuration.types'
 import type { Placements } from '../../engine/placement.types'
-import { dateOf, statusOf } from '../../engine/runs.rules'
+import { statusOf } from '../../engine/runs.rules'
 import type { Profile } from '../../engine/state.types'
 import type { Instant } from '../../lib/clock'
+import { dateOfDay } from '../../lib/zone'
 import type { LeaderboardResponse, MetricEventLeaderboardResponse } from '../leaderboard.schemas'
 
 /**
@@ -62,8 +63,8 @@ export function leaderboardChanges(
       })
       const answer = {
         ...leaderboardFields(config, board, at),
-        start: dateOf(run.start),
-        end: run.end === null ? null : dateOf(run.end),
+        start: dateOfDay(run.start),
+        end: run.end === null ? null : dateOfDay(run.end),
         rank,
         previousRank,
         threshold,

@@ -3,10 +3,10 @@ import type { Configuration } from '../../config/configuration.types'
 import type { UserState } from '../../engine/state.types'
 import { historyOf } from '../../engine/streaks/history.rules'
 import type { Pause, StreakRun } from '../../engine/streaks/streak-state.types'
-import { dayIn, endangered, isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
-import { civilDateOfDay } from '../../lib/civil'
+import { endangered, isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
 import { type Instant, iso } from '../../lib/clock'
-import { LAST_DAY, periodEnd, periodStart } from '../../lib/periods'
+import { periodEnd, periodStart } from '../../lib/periods'
+import { dateOfDay, dayIn } from '../../lib/zone'
 import type { BaseStreakResponse, StreakResponse } from '../streak.schemas'
 
 /** A user's streak as it is by the rules at a moment, not as stored (S3). */
@@ -36,16 +36,13 @@ export function streakAnswer(
   return {
     length: streak.run.length,
     frequency,
-    started: dateOf(streak.run.started),
-    periodStart: dateOf(start),
-    periodEnd: dateOf(periodEnd(start, frequency)),
-    expires: dateOf(periodEnd(endangered(streak, terms, today), frequency)),
+    started: dateOfDay(streak.run.started),
+    periodStart: dateOfDay(start),
+    periodEnd: dateOfDay(periodEnd(start, frequency)),
+    expires: dateOfDay(periodEnd(endangered(streak, terms, today), frequency)),
     ...inHand,
   }
 }
-
-/** A day as a date; the last one that can be written, beyond that. */
-export const dateOf = (day: number) => civilDateOfDay(Math.min(day, LAST_DAY))
 
 /** The first day of so many periods up to the one that holds a moment: what ended before it is of no interest to `wholeStreakAnswer`. */
 export function historyBegins(
@@ -87,8 +84,8 @@ export function wholeStreakAnswer(
     extended: extended === null ? null : iso(extended),
     streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
       ({ start, end, length, mark }) => ({
-        periodStart: dateOf(start),
-        periodEnd: dateOf(end),
+        periodStart: dateOfDay(start),
+        periodEnd: dateOfDay(end),
         length,
         ...(freezes !== null && { usedFreeze: mark === 'f' }),
         usedPause: mark === 'p',
@@ -96,6 +93,6 @@ export function wholeStreakAnswer(
     ),
     pauses: pauses
       .filter(({ end }) => end >= since)
-      .map(({ id, start, end }) => ({ id, start: dateOf(start), end: dateOf(end) })),
+      .map(({ id, start, end }) => ({ id, start: dateOfDay(start), end: dateOfDay(end) })),
   }
 }

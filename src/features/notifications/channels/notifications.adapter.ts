@@ -1,7 +1,7 @@
 import type { Attempt, Carried, Carrier } from '../../../delivery/queue.messages'
 import type { UserState } from '../../../engine/state.types'
-import { dayIn } from '../../../engine/streaks/streaks.rules'
 import type { Instant } from '../../../lib/clock'
+import { dayIn } from '../../../lib/zone'
 import type { TenantContext } from '../../../runtime/context'
 import { removeDeviceTokens } from '../../../store/devices.repository'
 import type { Channel } from '../notifications.types'

@@ -1,13 +1,14 @@
 import * as z from 'zod'
 import { parseIso } from '../../../lib/clock'
 import { systemNow } from '../../../lib/system-clock'
+import { DAY, SECOND } from '../../../lib/units'
 
 /** How long a provider may take, in milliseconds. */
-export const PATIENCE = 30_000
+export const PATIENCE = 30 * SECOND
 /** As much of an answer as is read. */
 const ANSWER_MAX = 65_536
 /** The longest that a provider can ask us to wait, in milliseconds: a day. */
-const WAIT_MAX = 86_400_000
+const WAIT_MAX = DAY
 
 /** What a provider answered; `json` is undefined where it is none. */
 export type Reply = { status: number; json: unknown; retryAfter?: number }
@@ -33,7 +34,7 @@ export async function ask(
     return { status: response.status, json, ...(wait !== null && { retryAfter: wait }) }
   } catch (error) {
     const isLate = error instanceof Error && error.name === 'TimeoutError'
-    return { error: isLate ? `no answer within ${patience / 1_000} s` : 'the provider could not be reached' }
+    return { error: isLate ? `no answer within ${patience / SECOND} s` : 'the provider could not be reached' }
   }
 }
 
@@ -62,7 +63,7 @@ function readJson(text: string): unknown {
 /** `Retry-After` in milliseconds: it is seconds or a date. */
 function waitIn(header: string | null): number | null {
   if (header === null) return null
-  const until = /^\d+$/.test(header) ? Number(header) * 1_000 : (parseIso(header) ?? 0) - systemNow()
+  const until = /^\d+$/.test(header) ? Number(header) * SECOND : (parseIso(header) ?? 0) - systemNow()
   return Number.isFinite(until) ? Math.min(Math.max(until, 0), WAIT_MAX) : null
 }
 

@@ -4,6 +4,7 @@ import { type DueWork, rescheduled } from '../../../jobs/due-work.repository'
 import type { Job } from '../../../jobs/job.types'
 import { type Instant, instant } from '../../../lib/clock'
 import { periodStart } from '../../../lib/periods'
+import { DAY } from '../../../lib/units'
 import { canonicalZone } from '../../../lib/zone'
 import { UTC } from '../../../outbox/notifications.rules'
 import { keepParcels } from '../../../outbox/outbox.repository'
@@ -40,8 +41,6 @@ const LEAST_TOLD = 10
 const MOST_WRITTEN = 4_000_000
 /** Moments for which a step looks for candidates at once, where there are few users. */
 const MOST_MOMENTS = 32
-
-const DAY = 86_400_000
 
 /** No zone is known yet, and no user was asked for theirs. */
 const LOOKING = { zones: [], aliases: [], found: '' }

@@ -1,14 +1,14 @@
 import { readTestClock } from '../../../access/clock.repository'
 import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
-import { dayIn } from '../../../engine/streaks/streaks.rules'
 import { civilDateOfDay } from '../../../lib/civil'
 import { type Instant, instant } from '../../../lib/clock'
 import { fromMicros, micros } from '../../../lib/decimal'
 import { MOST_AT_ONCE } from '../../../lib/packed'
 import { LAST_DAY } from '../../../lib/periods'
 import { systemNow } from '../../../lib/system-clock'
-import { canonicalZone } from '../../../lib/zone'
+import { DAY, HOUR } from '../../../lib/units'
+import { canonicalZone, dayIn } from '../../../lib/zone'
 import { UTC } from '../../../outbox/notifications.rules'
 import type { Addressed } from '../../../outbox/outbox.messages'
 import { bytesOfParcels } from '../../../outbox/outbox.repository'
@@ -25,8 +25,6 @@ import { absence, isInDanger, recapPeriod, type Slot, timetableOf } from './sche
 
 /** Periods of a streak's history that a reminder shows, as `GET /users/{id}/streak` does where nothing is said (S6). */
 const HISTORY = 7
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
 
 /**
  * What there is to tell users at a moment, each in parcels of their own: the first so many (`told`) of them, as one batch has room for.

@@ -1,19 +1,17 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../../db/database'
+import { localDayOf } from '../../../db/local-time'
 import { bytesOf, LOGS, type Log, numberOf } from '../../../db/short-ids'
 import type { UserState } from '../../../engine/state.types'
 import type { Pause, StreakRun } from '../../../engine/streaks/streak-state.types'
 import { joinWork, storeState } from '../../../jobs/due-work.repository'
 import { type Instant, instant } from '../../../lib/clock'
 import { packed } from '../../../lib/packed'
-import { canonicalZone, spelledZone } from '../../../lib/zone'
+import { FURTHEST_OFFSET } from '../../../lib/units'
+import { canonicalZone, dayBegins, spelledZone } from '../../../lib/zone'
 import { coveredBy, portionOf, shortAmong, userColumns } from '../../../store/portions.repository'
 import { runsOfSeveral } from '../../../store/streaks.repository'
 import { userOf } from '../../../store/users.repository'
-
-const DAY = 86_400_000
-/** How far clocks are from UTC at most, in milliseconds. */
-const FURTHEST = 16 * 3_600_000
 
 const Moment = z.number().transform(instant)
 const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_reminder: z.number() }).partial()
@@ -157,7 +155,7 @@ const ACTIVE = `
   SELECT asked.value ->> 0 AS iid FROM json_each(?1) asked WHERE EXISTS (
     SELECT 1 FROM json_each(asked.value -> 1) m CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
       AND e.metric_no = ${numberOf('metrics', 'm.value')} AND e.at BETWEEN ?2 AND ?3
-    WHERE (e.at + e.utc_offset * 60000) / 86400000 BETWEEN ?4 AND ?5)`
+    WHERE ${localDayOf('e')} BETWEEN ?4 AND ?5)`
 
 /** Those of these users, by our own ids, who have an event with a local date from the day `start` to `end`. */
 export async function activeBetween(
@@ -167,7 +165,7 @@ export async function activeBetween(
 ): Promise<Set<string>> {
   if (users.length === 0) return new Set()
   const asked = users.map(({ iid, metrics }) => JSON.stringify([iid, [...metrics.keys()]]))
-  const [from, to] = [start * DAY - FURTHEST, (end + 1) * DAY + FURTHEST]
+  const [from, to] = [dayBegins(start, FURTHEST_OFFSET), dayBegins(end + 1, -FURTHEST_OFFSET)]
   const results = await db.batch(
     packed(asked).map((list) => db.statement(ACTIVE, list, from, to, start, end)),
   )
@@ -176,7 +174,7 @@ export async function activeBetween(
 }
 
 // The dates of what is far from the period need not be looked at; all that came since is taken off the present total.
-const DATED = '(e.at + e.utc_offset * 60000) / 86400000'
+const DATED = localDayOf('e')
 const gainsIn = ({ log, no, table, amount }: Log) => `
   SELECT asked.value ->> 0 AS iid, of.value AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${amount} ELSE 0 END) AS change,
     sum(CASE WHEN ${DATED} > ?4 THEN e.${amount} ELSE 0 END) AS later
@@ -195,7 +193,7 @@ export async function gainsBetween(
   { start, end }: { start: number; end: number },
 ): Promise<ReadonlyMap<string, Gain>> {
   if (users.length === 0) return new Map()
-  const when = [start * DAY - FURTHEST, start, end]
+  const when = [dayBegins(start, FURTHEST_OFFSET), start, end]
   const of = (sql: string, idsOf: (user: (typeof users)[number]) => Iterable<string>) =>
     packed(users.map((user) => JSON.stringify([user.iid, [...idsOf(user)]]))).map((list) =>
       db.statement(sql, list, ...when),

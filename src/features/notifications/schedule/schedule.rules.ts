@@ -1,9 +1,10 @@
 import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
-import { dayIn, endangered, isStale, settled, termsOf } from '../../../engine/streaks/streaks.rules'
+import { endangered, isStale, settled, termsOf } from '../../../engine/streaks/streaks.rules'
 import type { Aggregation } from '../../../lib/civil'
 import type { Instant } from '../../../lib/clock'
 import { LAST_DAY, nextPeriod, periodStart } from '../../../lib/periods'
+import { dayIn } from '../../../lib/zone'
 import { isWanted, momentOf } from '../../../outbox/notifications.rules'
 
 /** What users are told of at a time of their day. */

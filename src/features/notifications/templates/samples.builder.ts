@@ -1,11 +1,10 @@
 import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
-import { dayIn } from '../../../engine/streaks/streaks.rules'
 import type { Instant } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
 import { periodEnd, periodStart, periodsBefore } from '../../../lib/periods'
 import { unreachable } from '../../../lib/unreachable'
-import { dateOf } from '../../../wire/presenters/streak.presenter'
+import { dateOfDay, dayIn } from '../../../lib/zone'
 import type { AchievementOccasion, NotificationType, Occasion, RecapOccasion } from '../notifications.types'
 
 /** An achievement for tenants who have none. */
@@ -61,8 +60,8 @@ function recap({ settings, metrics, systems }: Configuration, user: UserState, n
   const gained = (total: number) => (total === 0 ? { change: GAIN, total: GAIN } : { change: total, total })
   return {
     type: 'recap',
-    periodStart: dateOf(start),
-    periodEnd: dateOf(periodEnd(start, frequency)),
+    periodStart: dateOfDay(start),
+    periodEnd: dateOfDay(periodEnd(start, frequency)),
     frequency,
     metrics: metrics.map(({ id }) => {
       const counter = user.metrics.get(id)

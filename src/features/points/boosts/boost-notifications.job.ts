@@ -3,9 +3,11 @@ import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.ty
 import { guardedStep } from '../../../config/guarded-step.service'
 import { type DueWork, rescheduled } from '../../../jobs/due-work.repository'
 import type { Job } from '../../../jobs/job.types'
-import { civilDate, utcMidnight } from '../../../lib/civil'
+import { civilDate, dayOf } from '../../../lib/civil'
 import { type Instant, instant } from '../../../lib/clock'
 import { firstPack, jsonBytes, MOST_AT_ONCE } from '../../../lib/packed'
+import { FIRST_OFFSET } from '../../../lib/units'
+import { dayBegins } from '../../../lib/zone'
 import { keepParcels } from '../../../outbox/outbox.repository'
 import type { Scope, TenantContext } from '../../../runtime/context'
 import {
@@ -31,9 +33,6 @@ import {
 
 /** Users' own boosts that a step looks at. */
 const CHUNK = 1_000
-/** How long before midnight in UTC a date begins in the first zone, in milliseconds. */
-const FIRST_ZONE = 14 * 3_600_000
-const DAY = 86_400_000
 
 /** A boost that is written: as it was, null where it is new, and the zone of the user whose own it is, else null. */
 export type BoostWrite = { before: Boost | null; after: Boost; zone: string | null }
@@ -197,7 +196,7 @@ async function soonest(
 ): Promise<Instant | null> {
   const date = await dateBeyond(db, phase, last)
   if (date === null) return found
-  const earliest = utcMidnight(civilDate(date)) + (phase === 'started' ? 0 : DAY) - FIRST_ZONE
+  const earliest = dayBegins(dayOf(civilDate(date)) + (phase === 'started' ? 0 : 1), FIRST_OFFSET)
   return instant(Math.min(earliest, found ?? earliest))
 }
 

@@ -5,7 +5,7 @@ import type { UserState } from '../../../engine/state.types'
 import type { StreakRun } from '../../../engine/streaks/streak-state.types'
 import { type Instant, instant, iso } from '../../../lib/clock'
 import { fromMicros, micros } from '../../../lib/decimal'
-import { dateOf } from '../../../wire/presenters/streak.presenter'
+import { dateOfDay, uncheckedDateAt } from '../../../lib/zone'
 import type { Held } from './export.repository'
 import type { UserExport } from './export.schemas'
 
@@ -30,7 +30,7 @@ export function keysOf(config: Configuration): Keys {
 /** When something happened, in UTC and by the user's clock of then (E8). It is asked of a million events: the date comes without checks. */
 export const momentOf = ({ at, utcOffset }: { at: Instant; utcOffset: number }) => ({
   date: iso(at),
-  localDate: iso(instant(at + utcOffset * 60_000)).slice(0, 10),
+  localDate: uncheckedDateAt(at, utcOffset),
   utcOffsetMinutes: utcOffset,
 })
 
@@ -91,9 +91,9 @@ export function preferencesOf(
 }
 
 const runOf = ({ started, first, last, marks, length }: StreakRun) => ({
-  started: dateOf(started),
-  firstPeriod: dateOf(first),
-  lastPeriod: dateOf(last),
+  started: dateOfDay(started),
+  firstPeriod: dateOfDay(first),
+  lastPeriod: dateOfDay(last),
   periods: marks,
   length,
 })
@@ -116,7 +116,7 @@ export function streakOf(
       freezes,
       sums: sums.flatMap(([period, changes]) =>
         changes.map(([metricId, change]) => ({
-          period: dateOf(period),
+          period: dateOfDay(period),
           metricId,
           metricKey: keys.metric(metricId),
           change: fromMicros(micros(change)),
@@ -124,14 +124,14 @@ export function streakOf(
       ),
       zoneChanges: jumps.map(([at, from, to]) => ({
         date: iso(instant(at)),
-        from: dateOf(from),
-        to: dateOf(to),
+        from: dateOfDay(from),
+        to: dateOfDay(to),
       })),
-      spared: spared === null ? null : dateOf(spared),
+      spared: spared === null ? null : dateOfDay(spared),
       journeys: journeys.map(({ since, from, until, run: before, freezes: inHand }) => ({
         date: iso(since),
-        from: dateOf(from),
-        until: dateOf(until),
+        from: dateOfDay(from),
+        until: dateOfDay(until),
         length: before?.length ?? 0,
         freezes: inHand,
       })),
@@ -141,8 +141,8 @@ export function streakOf(
     past: runs.filter(({ first }) => first !== run?.first).map(runOf),
     pauses: pauses.map(({ id, start, end, deleted }) => ({
       id,
-      start: dateOf(start),
-      end: dateOf(end),
+      start: dateOfDay(start),
+      end: dateOfDay(end),
       deleted: isoOrNull(deleted),
     })),
   }

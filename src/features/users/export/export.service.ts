@@ -8,8 +8,8 @@ import { instant, iso } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
 import { refusals } from '../../../lib/errors'
 import { systemNow } from '../../../lib/system-clock'
+import { dateOfDay } from '../../../lib/zone'
 import type { Scope } from '../../../runtime/context'
-import { dateOf } from '../../../wire/presenters/streak.presenter'
 import { userAnswer } from '../../../wire/presenters/user.presenter'
 import { asked } from '../../leaderboards/leaderboards.service'
 import { userStreak } from '../../streaks/streaks.service'
@@ -167,12 +167,12 @@ const exportedPlace = (
 ): Export['leaderboards'][number] => ({
   leaderboardId: board.id,
   leaderboardKey: board.key,
-  start: dateOf(run.start),
-  end: run.end === null ? null : dateOf(run.end),
+  start: dateOfDay(run.start),
+  end: run.end === null ? null : dateOfDay(run.end),
   isFinal: run.isFinal,
   group: run.group === null ? null : Group.parse(JSON.parse(run.group)),
   rank: run.rank,
   value: run.score,
   reached: run.reached === 0 ? null : iso(instant(run.reached)),
-  history: run.history.map(({ day, score, rank }) => ({ date: dateOf(day), rank, value: score })),
+  history: run.history.map(({ day, score, rank }) => ({ date: dateOfDay(day), rank, value: score })),
 })

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../../../lib/bounded'
 import { type Instant, instant } from '../../../../lib/clock'
 import { systemNow } from '../../../../lib/system-clock'
+import { SECOND } from '../../../../lib/units'
 import { perInstance } from '../../../../runtime/instance'
 
 /** What a provider lets us in by, and until when it is good. */
@@ -42,9 +43,9 @@ export function entrance(passes: PassCache, name: string, make: () => Promise<Pa
 }
 
 /** Real time in seconds, as tokens have it, and so many seconds later. */
-export const seconds = (later = 0): number => Math.floor(systemNow() / 1_000) + later
+export const seconds = (later = 0): number => Math.floor(systemNow() / SECOND) + later
 
 /** The moment so many seconds from now. */
-export const inSeconds = (count: number): Instant => instant(systemNow() + Math.floor(count) * 1_000)
+export const inSeconds = (count: number): Instant => instant(systemNow() + Math.floor(count) * SECOND)
 
 export const passesOf = perInstance(() => new PassCache())

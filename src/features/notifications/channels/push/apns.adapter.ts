@@ -1,6 +1,7 @@
 import { importPKCS8, SignJWT } from 'jose'
 import { v5 } from 'uuid'
 import * as z from 'zod'
+import { MINUTE, SECOND } from '../../../../lib/units'
 import { ask, type Reply, type Silence } from '../provider.client'
 import { entrance, inSeconds, type PassCache, seconds } from './access-tokens.cache'
 import type { Push, PushPort, PushResult } from './push.types'
@@ -16,7 +17,7 @@ export type ApnsSettings = {
 }
 
 /** Apple takes a token for an hour, and none that is younger than 20 minutes in the place of another. */
-const PASS_SECONDS = 50 * 60
+const PASS_SECONDS = (50 * MINUTE) / SECOND
 const GONE = ['BadDeviceToken', 'Unregistered', 'ExpiredToken']
 const EXPIRED = 'ExpiredProviderToken'
 

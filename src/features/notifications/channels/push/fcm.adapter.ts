@@ -1,5 +1,6 @@
 import { importPKCS8, SignJWT } from 'jose'
 import * as z from 'zod'
+import { HOUR, MINUTE, SECOND } from '../../../../lib/units'
 import { ask, described, type Reply, type Silence } from '../provider.client'
 import { entrance, inSeconds, type PassCache, seconds } from './access-tokens.cache'
 import type { Push, PushPort, PushResult } from './push.types'
@@ -13,11 +14,10 @@ export type FcmSettings = {
 
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging'
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-const HOUR = 3_600
 /** How long before its end a token is used no more, in seconds. */
 const MARGIN = 60
 /** What Google asks for where the quota is used up and it says nothing else, in milliseconds. */
-const QUOTA_WAIT = 60_000
+const QUOTA_WAIT = MINUTE
 
 const Account = z
   .string()
@@ -134,7 +134,7 @@ async function assertionOf({ client_email, private_key, token_uri }: Account): P
       .setIssuer(client_email)
       .setAudience(token_uri)
       .setIssuedAt(seconds())
-      .setExpirationTime(seconds(HOUR))
+      .setExpirationTime(seconds(HOUR / SECOND))
       .sign(key)
   } catch {
     throw new NoPass('the private_key in FCM_SERVICE_ACCOUNT is none')
