@@ -1,4 +1,4 @@
-import type { Entry } from '../lib/ranking'
+import type { Entry } from './object/ranking.rules'
 
 /** A user's score in one run, as stored. */
 export type Row = Entry & {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compareText, type Entry, Ranking } from '../../src/lib/ranking'
+import { compareText, type Entry, Ranking } from '../../src/boards/object/ranking.rules'
 
 /** L4's order, in its own words; texts by their UTF-8 bytes. */
 function inOrder(entries: Iterable<Entry>): Entry[] {

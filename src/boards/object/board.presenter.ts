@@ -2,7 +2,6 @@ import type * as z from 'zod'
 import { lastDayOf, nearestRun, type Run } from '../../engine/runs.rules'
 import { jsonBytes } from '../../lib/packed'
 import { LAST_DAY } from '../../lib/periods'
-import { compareText } from '../../lib/ranking'
 import { systemNow } from '../../lib/system-clock'
 import {
   type BestReply,
@@ -21,6 +20,7 @@ import {
 import type { Board } from './board.model'
 import { MOST_DAYS } from './board.store'
 import type { GroupSize } from './group-sizes.cache'
+import { compareText } from './ranking.rules'
 
 type Page = z.output<typeof PageReply>
 type Place = z.output<typeof PlaceReply>

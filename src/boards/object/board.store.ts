@@ -1,7 +1,7 @@
 import { packed } from '../../lib/packed'
-import type { Entry } from '../../lib/ranking'
 import type { Row } from '../board.types'
 import type { Counted, GroupSize } from './group-sizes.cache'
+import type { Entry } from './ranking.rules'
 import type { Sql } from './statements.store'
 
 /** What a leaderboard's object keeps: docs/storage.md lists it. */

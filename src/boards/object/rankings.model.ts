@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../lib/bounded'
-import { Ranking } from '../../lib/ranking'
 import type { Row } from '../board.types'
 import type { BoardStore } from './board.store'
+import { Ranking } from './ranking.rules'
 
 /** Rankings that are held in memory, of at most 1,000 entries each; the one used longest ago goes first. */
 const MOST_RANKINGS = 200

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { compareText } from '../../boards/object/ranking.rules'
 import type { Filter, Level } from '../../config/configuration.types'
 import { inParts, type Pause } from '../../db/scans'
-import { compareText } from '../../lib/ranking'
 import { MINUTE } from '../../lib/units'
 import type { Scope } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
