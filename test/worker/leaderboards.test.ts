@@ -414,6 +414,21 @@ describe('reading', () => {
     expect((await tenant.as(key, 'GET', '/users/ada/leaderboards/board')).status).toBe(200)
     expect((await tenant.as(key, 'GET', '/users/bob/leaderboards/board')).status).toBe(403)
   })
+
+  test('[K3, L6] with breakdown it sees all groups, and the users of each, also by values that its own user lacks', async () => {
+    const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    await create({ breakdownAttributes: [plan] })
+    await step({ id: 'ada', attributes: { plan: 'free' } }, 5)
+    await step({ id: 'bob', name: 'Bob', attributes: { plan: 'pro' } }, 3)
+    const key = await tenant.key('ada')
+    const group = (value: string) => ({ userAttributes: [{ key: 'plan', value }], users: 1 })
+    expect((await tenant.as(key, 'GET', '/leaderboards/board/groups')).body).toEqual([
+      group('free'),
+      group('pro'),
+    ])
+    const page = await tenant.as(key, 'GET', '/leaderboards/board?userAttributes=plan:pro')
+    expect(at(page.body, 'rankings')).toEqual([{ userId: 'bob', userName: 'Bob', rank: 1, value: 3 }])
+  })
 })
 
 describe('an event', () => {

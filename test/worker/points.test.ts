@@ -728,6 +728,21 @@ describe('[P11] summaries of a system', () => {
     expect((await flat('?userAttributes=plan:pro')).status).toBe(422)
   })
 
+  it('[P11, K7] a user can take a value and then count who has it, unless only admins may set the attribute', async () => {
+    const { tenant, plan } = await setup([{ points: 1 }])
+    await tenant.admin('PATCH', '/attributes', [{ id: plan, writableBy: 'user' }])
+    await send(tenant, 1, { id: 'bob', attributes: { plan: 'pro' } })
+    const ada = await tenant.key('ada')
+    const take = async (value: string) =>
+      (await tenant.as(ada, 'PUT', '/users/ada', { attributes: { plan: value } })).status
+    const ask = (value: string) => tenant.as(ada, 'GET', `/points/xp/summary?userAttributes=plan:${value}`)
+    expect([(await ask('pro')).status, await take('pro')]).toEqual([403, 200])
+    expect(pick((await ask('pro')).body, 'users').slice(0, 2)).toEqual([1, 1])
+    expect(await take('free')).toBe(200)
+    await tenant.admin('PATCH', '/attributes', [{ id: plan, writableBy: 'admin' }])
+    expect([await take('pro'), (await ask('pro')).status]).toEqual([403, 403])
+  })
+
   it('seed 2.1.4: userAttributes are key:value pairs that must all match; unknown keys are 422, all of them named', async () => {
     const { tenant, path } = await setup([{ points: 1 }])
     await tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })

@@ -178,8 +178,9 @@ export const levelFaults = ({ levels }: System): Fault[] =>
   levels.length > 0 ? [] : [{ path: '', message: 'This points system has no levels. Create levels first' }]
 
 /**
- * Filters by attribute id from values by key. Throws 403 for values that an application key's own user does not have: else a user could
- * find out what others have, one value after another (P11). Throws 422 on unknown keys, and for `further` faults.
+ * Filters by attribute id from values by key. Throws 403 for values that an application key's own user does not have (P11). This keeps
+ * attributes that only admins may set from being guessed; a user can take a value of the others first (K7). Throws 422 on unknown keys,
+ * and for `further` faults.
  */
 async function filtersFrom(
   scope: Scope,
