@@ -12,7 +12,7 @@ const EVENT = {
   value:
     'How much was done, from -1,000,000,000 to 1,000,000,000, rounded to six decimals. Negative values take back.',
   attributes:
-    'Attribute values of the event, by attribute key. A number or a boolean is stored as its text. Each key must be configured.',
+    'Attribute values of the event, by attribute key. A number or a boolean is stored as its text: send a string if the spelling matters. Each key must be configured.',
 }
 
 const WRITABLE_BY =

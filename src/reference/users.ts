@@ -9,7 +9,7 @@ const PROFILE = {
     'The tokens for push messages, at most 25. They replace those from before; `null` clears them.',
   subscribeToEmails: 'Whether the user gets emails. `true` needs an email address.',
   attributes:
-    'Attribute values by attribute key. They are merged with those from before; `null` removes one. A number or a boolean is stored as its text, such as `12.5` or `true`. Each key must be configured, and an application key may set only those that users may set.',
+    'Attribute values by attribute key. They are merged with those from before; `null` removes one. A number or a boolean is stored as its text, such as `12.5` or `true`: send a string if the spelling matters. Each key must be configured, and an application key may set only those that users may set.',
 }
 
 const CHANNELS = {

@@ -436,6 +436,20 @@ describe('the rest of an event', () => {
     expect([0, 1, 2].map((n) => at(events, n, 'attributes', 0, 'value')).sort()).toEqual(['5', 'true', 'x'])
   })
 
+  it('[U1, E6] a number is the text that JSON parsing gives, and a string keeps its spelling', async () => {
+    for (const page of ['12.50', '12345678901234567890', '1e2', '"12.50"']) {
+      const { status } = await call(shared.send, 'POST', '/v1/metrics/words/event', {
+        raw: `{"user": {"id": "spelt"}, "value": 1, "attributes": {"page": ${page}}}`,
+        headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': shared.id },
+      })
+      expect([page, status]).toEqual([page, 201])
+    }
+    const events = at((await shared.admin('GET', '/users/spelt/export')).body, 'events')
+    expect([0, 1, 2, 3].map((n) => at(events, n, 'attributes', 0, 'value')).sort()).toEqual(
+      ['12.5', '12345678901234567000', '100', '12.50'].sort(),
+    )
+  })
+
   it('[E7] an unknown metric is 404, also by a key that is only odd', async () => {
     const before = await everything()
     for (const key of [
