@@ -8,7 +8,7 @@ import { NO_NOTICES } from '../engine/streaks/streak-events.types'
 import { streakOnly } from '../engine/streaks/streak-only.rules'
 import type { StreakRun, StreakState } from '../engine/streaks/streak-state.types'
 import type { Instant } from '../lib/clock'
-import { announceFirst, logOf, logsOf, pausesOfSeveral } from './streaks.repository'
+import { announceFirst, logOf, logsOf, pausesOfSeveral, type StreakSources } from './streaks.repository'
 import { writeBulk } from './writer.service'
 
 /** A streak as the log has it, and all that ended before it. */
@@ -42,6 +42,19 @@ export async function recounted(
     counted.push(recount.end(now))
   }
   return counted
+}
+
+/** Counts a user's streak from the log, as it is by the present settings (S9). Null if the log is longer than one read. */
+export function recountedFrom(
+  config: Configuration,
+  user: UserState,
+  { log, pauses }: StreakSources,
+  now: Instant,
+): Counted | null {
+  if (log === null) return null
+  const recount = new Recount(config, user, pauses)
+  for (const event of log) recount.add(event)
+  return recount.end(now)
 }
 
 /** The changes that recounts of the first of these users come to, at least of one (S9). */

@@ -5,7 +5,7 @@ import { localDayOf } from '../db/local-time'
 import { bytesOf, idOf } from '../db/short-ids'
 import type { Change } from '../engine/change.rules'
 import type { UserState } from '../engine/state.types'
-import type { Pause, StreakRun } from '../engine/streaks/streak-state.types'
+import type { Pause, StreakRun, StreakState } from '../engine/streaks/streak-state.types'
 import { followEarliest, makeDueEarlier } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 import { portionOf, shortAmong, shortOnly, userColumns } from './portions.repository'
@@ -133,6 +133,9 @@ const LoggedRow = z.object({
   day: z.number(),
 })
 const LoggedRows = z.array(LoggedRow)
+type LoggedEvent = z.output<typeof LoggedRow>
+
+const byTime = (a: LoggedEvent, b: LoggedEvent) => a.at - b.at || a.seq - b.seq
 
 /** Events of one page of a user's log. */
 const PAGE = 20_000
@@ -178,12 +181,44 @@ export async function logsOf(
   for (const { iid } of users) {
     if (iid === last) break
     const log = logs.get(iid) ?? []
-    complete.set(
-      iid,
-      log.toSorted((a, b) => a.at - b.at || a.seq - b.seq),
-    )
+    complete.set(iid, log.toSorted(byTime))
   }
   return { complete }
+}
+
+const STALE_IID = `(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2 AND streak ->> 'frequency' IS NOT NULL
+  AND (streak ->> 'frequency' <> ?3 OR coalesce(streak ->> 'epoch', 0) <> ?4))`
+const STALE_LOG = `
+  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, (at + utc_offset * 60000) / 86400000 AS day
+  FROM events e WHERE user_iid = ${bytesOf(STALE_IID)} LIMIT ?5`
+const STALE_PAUSES = `
+  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ${STALE_IID} AND "end" >= start ORDER BY start, id`
+
+/** What a streak is counted from: the log in order of time, null if one read can't take all of it, and all pauses that ever counted. */
+export type StreakSources = { log: readonly LoggedEvent[] | null; pauses: readonly Pause[] }
+
+/**
+ * Reads what a user's streak is counted from, by the caller's id of the user; nothing unless the stored streak is of another frequency or epoch
+ * than these (S9). Parsed by `parseSources`.
+ */
+export function sourcesIfStale(
+  db: TenantDatabase,
+  userId: string,
+  { frequency, epoch }: Pick<StreakState, 'frequency' | 'epoch'>,
+): D1PreparedStatement[] {
+  return [
+    db.statement(STALE_LOG, db.tenantId, userId, frequency, epoch, LOGS_PAGE),
+    db.statement(STALE_PAUSES, db.tenantId, userId, frequency, epoch),
+  ]
+}
+
+/** What `sourcesIfStale` has read. */
+export function parseSources([log, pauses]: readonly (D1Result | undefined)[]): StreakSources {
+  const rows = LoggedRows.parse(log?.results ?? [])
+  return {
+    log: rows.length < LOGS_PAGE ? rows.toSorted(byTime) : null,
+    pauses: PauseRows.parse(pauses?.results ?? []),
+  }
 }
 
 const PAUSES_OF_SEVERAL = `

@@ -332,6 +332,49 @@ describe('GET /users/{id}/overview', () => {
     // All four had begun before the first had answered.
     expect(waves).toEqual([1, 2, 3, 4])
   })
+
+  it('[A6, S9] costs two while the streak still has to be counted by another frequency, if one read takes the log', async () => {
+    await tenant.metric('words')
+    for (const id of ['ada', 'busy']) await tenant.event('words', id, 1)
+    await tenant.admin('POST', '/streaks/pauses', {
+      pauses: [{ userId: 'ada', start: dateAt(now + DAY), end: dateAt(now + 2 * DAY) }],
+    })
+    await pass(4 * DAY)
+    for (const id of ['ada', 'busy']) await tenant.event('words', id, 1)
+    // A log that is longer than one read.
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 15000)
+       INSERT INTO events SELECT user_iid, metric_no, at - i, seq, randomblob(16), value, utc_offset, attributes FROM n
+       CROSS JOIN events WHERE user_iid = (SELECT unhex(iid, '-') FROM users WHERE tenant_id = ?1 AND id = 'busy')`,
+    )
+      .bind(tenant.id)
+      .run()
+    const stored = () =>
+      env.DB.prepare('SELECT streak, id FROM users WHERE tenant_id = ?1').bind(tenant.id).all()
+    const { results: daily } = await stored()
+    await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    // All streaks are counted now. The rows of before are put back: as they are while that is still to come.
+    await pass(1_000)
+    const putBack = env.DB.prepare('UPDATE users SET streak = ?3 WHERE tenant_id = ?1 AND id = ?2')
+    await env.DB.batch(daily.map(({ id, streak }) => putBack.bind(tenant.id, id, streak)))
+    const { DB, count } = countedD1()
+    const warm = tenant.through(newApp({ DB }))
+    await warm.app('GET', '/users/ada/overview')
+    const overview = async (id: string) => {
+      const before = count.batches
+      const { body } = await warm.app('GET', `/users/${id}/overview`)
+      return { streak: at(body, 'streak'), batches: count.batches - before }
+    }
+    const ada = await overview('ada')
+    expect(ada.batches).toBe(2)
+    expect(ada.streak).toMatchObject({ frequency: 'weekly', pauses: [expect.anything()] })
+    expect(ada.streak).toEqual(await read('/users/ada/streak'))
+    const busy = await overview('busy')
+    expect(busy.batches).toBeGreaterThan(2)
+    expect(busy.streak).toEqual(await read('/users/busy/streak'))
+    // Reads store nothing.
+    expect((await stored()).results).toEqual(daily)
+  })
 })
 
 describe('GET /leaderboards/{key}/groups', () => {

@@ -7,7 +7,14 @@ import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../runtime/context'
 import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.repository'
 import { parseTallies, type Tallies, talliesStatement } from '../../store/counters.repository'
-import { parsePast, pastStatements, type StreakPast } from '../../store/streaks.repository'
+import {
+  parsePast,
+  parseSources,
+  pastStatements,
+  type StreakPast,
+  type StreakSources,
+  sourcesIfStale,
+} from '../../store/streaks.repository'
 import { parseUser, userStatement } from '../../store/users.repository'
 import { userAnswer } from '../../wire/presenters/user.presenter'
 import { listOfUser } from '../achievements/achievements.service'
@@ -28,18 +35,19 @@ type Found = {
   user: UserState
   tallies: Tallies
   awards: AwardsOfEach
-  past: StreakPast
+  past: StreakPast & { sources: StreakSources }
 }
 
 /** Reads all that D1 has of a user for the overview, in one round trip. Throws 404 if there is no such user. */
 export async function findOverview(scope: Scope, userId: string): Promise<Found> {
   const { db, now } = scope
   const config = await configurationOf(scope)
-  const [found, tallies, awards, forms, runs, pauses] = await db.batch([
+  const [found, tallies, awards, forms, runs, pauses, ...sources] = await db.batch([
     userStatement(db, userId, systemNow()),
     talliesStatement(db),
     ...awardsOfEachStatements(db, userId, awardsOfAll(config, AWARDS)),
     ...pastStatements(db, userId, earliestHistory(config, now, PERIODS)),
+    ...sourcesIfStale(db, userId, config.streaks),
   ])
   const user = parseUser(found)
   if (user === null) throw refusals.notFound('This user')
@@ -48,13 +56,13 @@ export async function findOverview(scope: Scope, userId: string): Promise<Found>
     user,
     tallies: parseTallies(tallies),
     awards: parseAwardsOfEach([awards, forms]),
-    past: parsePast([runs, pauses]),
+    past: { ...parsePast([runs, pauses]), sources: parseSources(sources) },
   }
 }
 
 /**
  * All of a user at once, each part as the read of that part alone has it. The leaderboards are asked at the same time, in one wave. A streak
- * that is being counted by another frequency at the moment needs further reads (S9).
+ * that is stale is counted from what was read with it (S9); only a log that is longer than one read takes further ones.
  */
 export async function overviewAnswer(
   scope: Scope,

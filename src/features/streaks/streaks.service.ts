@@ -9,8 +9,14 @@ import { type Instant, iso } from '../../lib/clock'
 import { refusals } from '../../lib/errors'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
-import { recounted } from '../../store/streak-recount.service'
-import { pausesOf, readStreaks, runsSince, type StreakPast } from '../../store/streaks.repository'
+import { recounted, recountedFrom } from '../../store/streak-recount.service'
+import {
+  pausesOf,
+  readStreaks,
+  runsSince,
+  type StreakPast,
+  type StreakSources,
+} from '../../store/streaks.repository'
 import { historyBegins, wholeStreakAnswer } from '../../wire/presenters/streak.presenter'
 import type { BulkStreakResponse, StreakResponse } from '../../wire/streak.schemas'
 
@@ -37,16 +43,20 @@ export function earliestHistory(config: Configuration, now: Instant, historyPeri
   return historyBegins(config, user, now, historyPeriods)
 }
 
-/** The same as `userStreak`, if what is past of the streak was read already. */
+/** The same as `userStreak`, if what is past of the streak was read already, and if it is stale, what it is counted from. */
 export async function streakOfUser(
   scope: Scope,
   user: UserState,
   historyPeriods: number,
-  { runs, pauses }: StreakPast,
+  { runs, pauses, sources }: StreakPast & { sources: StreakSources },
 ): Promise<z.infer<typeof StreakResponse>> {
   const config = await configurationOf(scope)
-  if (isStale(user.streak, termsOf(config, user.preferences))) return userStreak(scope, user, historyPeriods)
-  return wholeStreakAnswer(config, user, scope.now, { historyPeriods, past: runs, pauses })
+  if (!isStale(user.streak, termsOf(config, user.preferences)))
+    return wholeStreakAnswer(config, user, scope.now, { historyPeriods, past: runs, pauses })
+  const counted = recountedFrom(config, user, sources, scope.now)
+  if (counted === null) return userStreak(scope, user, historyPeriods)
+  const present = { ...user, streak: counted.streak }
+  return wholeStreakAnswer(config, present, scope.now, { historyPeriods, past: counted.runs, pauses })
 }
 
 /** A user's streak with its last so many periods and the pauses that touch them or are to come (S5, S6). */
