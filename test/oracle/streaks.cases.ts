@@ -1,5 +1,5 @@
 import type { OracleSettings } from './streaks.oracle'
-import { PROFILE, type StreakStep, type StreakWorld } from './streaks.worlds'
+import { type Hop, PROFILE, type StreakStep, type StreakWorld } from './streaks.worlds'
 
 /** Fixed lives of one user, for the core and over HTTP: what happens in them does not depend on luck. */
 
@@ -34,6 +34,15 @@ const FIVE = { ...DAILY, metrics: [{ metric: 'm0', threshold: 5_000_000 }] }
 const worth = (units: number): StreakStep => ({ ...event, value: units * 1_000_000 })
 const TWO = { initial: 2, max: 2, interval: null, amount: 1 }
 const most = (max: number) => ({ initial: 0, max, interval: 1, amount: 1 })
+
+/** Hops to the west, to the east, and both, of a moment and of some hours. */
+export const HOPS: readonly Hop[] = [
+  { leaves: 1, stays: 0, zones: ['Pacific/Pago_Pago', 'Asia/Tokyo'] },
+  { leaves: 0, stays: 0, zones: ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Europe/Berlin'] },
+  { leaves: 0.5, stays: 90, zones: ['Pacific/Pago_Pago'] },
+  { leaves: 0.3, stays: 60, zones: ['Pacific/Kiritimati', 'America/New_York'] },
+  { leaves: 1, stays: 0, zones: ['Pacific/Kiritimati'] },
+]
 
 /** What random worlds seldom come to. Between them they come to everything that is counted as seen. */
 export const STREAK_CASES: Record<string, StreakWorld> = {

@@ -37,6 +37,18 @@ export type StreakWorld = {
   steps: StreakStep[]
 }
 
+/** A visit to other zones on which nothing is done. It ends in the zone in which it began. */
+export type Hop = {
+  /** How far on the way from one step to the next it begins: from 0 to 1. */
+  leaves: number
+  /** Minutes in each zone. */
+  stays: number
+  zones: readonly (string | null)[]
+}
+
+/** The life of twins: one of them makes the n-th hop before the n-th step, and begins again after the last. */
+export type TwinWorld = { world: StreakWorld; hops: readonly Hop[] }
+
 /** What users may change of their profile, besides the zone. */
 export const PROFILE = ['email', 'name', 'subscribeToEmails', 'deviceTokens', 'attributes'] as const
 
@@ -261,3 +273,17 @@ export const streakWorlds: fc.Arbitrary<StreakWorld> = fc
         .map((groups) => groups.flat()),
     }),
   )
+
+const hop: fc.Arbitrary<Hop> = fc.record({
+  leaves: fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })),
+  stays: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 300 })),
+  zones: fc.array(fc.oneof(fc.constantFrom('Pacific/Kiritimati', 'Asia/Tokyo', 'Pacific/Pago_Pago'), zone), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+})
+
+export const twinWorlds: fc.Arbitrary<TwinWorld> = fc.record({
+  world: streakWorlds,
+  hops: fc.array(hop, { minLength: 1, maxLength: 5 }),
+})

@@ -24,7 +24,7 @@ import { dateOfDay, dayIn } from '../../src/lib/zone'
 import { streakAnswer } from '../../src/wire/presenters/streak.presenter'
 import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
 import { type Happening, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
-import type { PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
+import type { Hop, PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
 import { configured } from '../oracle/worlds'
 
 /** Plays random lives of one user on the core, and holds them against the oracle after each step. */
@@ -34,6 +34,14 @@ export const nothingSeen = () => ({
   ...{ steps: 0, long: 0, lost: 0, frozen: 0, paused: 0, earned: 0, restored: 0, east: 0, west: 0 },
   ...{ recounts: 0, ticks: 0, silent: 0, undone: 0, ahead: 0, spared: 0, fired: 0, achieved: 0 },
 })
+
+/** Hops that were made, by the frequency of then. */
+export const noHops = () => ({
+  daily: { west: 0, east: 0 },
+  weekly: { west: 0, east: 0 },
+  monthly: { west: 0, east: 0 },
+})
+type Hops = ReturnType<typeof noHops>
 
 /** Expects two things to be equal; much faster than `toEqual` where they are. */
 function same<T extends object>(found: T, expected: { [K in keyof T]: unknown }): void {
@@ -234,9 +242,14 @@ export class Play {
   /** Whether the tenant has switched streaks off, and whether the user has changed the zone. */
   #wasOff = false
   #hasMoved = false
+  /** The last date of which a journey has skipped the end: to come back to it is not without effect (S11). */
+  #skipped = ''
   #isAchieved = false
+  /** Hops to an earlier and to a later date. */
+  readonly hops: Hops
 
-  constructor(world: StreakWorld, seen: ReturnType<typeof nothingSeen>) {
+  constructor(world: StreakWorld, seen: ReturnType<typeof nothingSeen>, hops = noHops()) {
+    this.hops = hops
     this.#world = world
     this.seen = seen
     this.oracle = new StreakReplay(world.settings)
@@ -286,10 +299,13 @@ export class Play {
     return this.prompt.terms.isOn
   }
 
-  play(step: StreakStep): void {
+  /** Plays a step, and before it a hop. */
+  play(step: StreakStep, hop?: Hop): void {
     const times = step.do === 'habit' ? step.times : 1
     for (let n = 0; n < times; n += 1) {
-      this.#wait(step)
+      const next = this.#next(step)
+      if (hop !== undefined && n === 0) this.#hop(hop, next)
+      this.#now = next
       if (step.isLate) this.late.tick(this.#now)
       this.#ticks(this.prompt, this.#now)
       this.#do(step)
@@ -297,15 +313,63 @@ export class Play {
     }
   }
 
-  #wait(step: StreakStep): void {
+  /** Whether a recount knows of all changes of zone: the last 100 are kept. */
+  get #isWhole() {
+    return this.prompt.user.streak.jumps.length < 100
+  }
+
+  /** Expects that a twin is shown the same, and would be after a recount of the log. */
+  isTwinOf(other: Play): void {
+    const shown = ({ prompt }: Play) => ({
+      ...prompt.shown(this.#now, 9),
+      points: prompt.user.points.get(SYSTEM) ?? 0,
+    })
+    const recounted = ({ prompt }: Play) => {
+      const { streak, runs } = prompt.recount(this.#now, this.#log)
+      return { run: streak.run, missed: streak.missed, spared: streak.spared, runs }
+    }
+    same(shown(this), shown(other))
+    if (this.#isWhole && other.#isWhole) same(recounted(this), recounted(other))
+  }
+
+  /**
+   * Visits zones on the way to the next step. It takes only a moment if the home zone's date would end meanwhile, there or at a
+   * midnight elsewhere. A hop to a date that a journey has skipped is left out: that date is open again (S11).
+   */
+  #hop({ leaves, stays, zones }: Hop, next: number): void {
+    const home = this.#zone
+    const start = Math.round(this.#now + leaves * (next - this.#now))
+    const date = dateIn(home ?? 'UTC', start)
+    const stay = stays * 60_000
+    const isLong = [home, ...zones].some((zone, n) => {
+      const [from, to] =
+        n === 0 ? [start, start + zones.length * stay] : [start + (n - 1) * stay, start + n * stay]
+      return to > next || (dateIn(zone ?? 'UTC', from) <= date && dateIn(zone ?? 'UTC', to) > date)
+    })
+    const visits = [...zones, home].map((zone, n) => ({ zone, at: start + (isLong ? 0 : n * stay) }))
+    const dates = visits.map(({ zone, at }) => dateIn(zone ?? 'UTC', at))
+    if (dates.some((one) => one <= this.#skipped)) return
+    for (const { zone, at } of visits) {
+      this.#ticks(this.prompt, at)
+      this.#now = at
+      this.#tell({ at, do: 'zone', zone })
+      for (const one of this.#both) one.perform({ kind: 'upsert', user: { tz: zone }, by: 'user' }, at)
+    }
+    this.#agrees('hop')
+    const { frequency } = this.#settings
+    if (dates.some((one) => one < date)) this.hops[frequency].west += 1
+    if (dates.some((one) => one > date)) this.hops[frequency].east += 1
+  }
+
+  /** The moment of the next step. */
+  #next(step: StreakStep): number {
     const { minute } = step
     const days = step.do === 'habit' ? HABIT[this.#settings.frequency] : step.days
     const zone = this.#zone ?? 'UTC'
     const date = plusDays(dateIn(zone, this.#now), days)
     // Just before, at, and after midnights, and any time of the day.
     const at = beginningOf(zone, date) + minute * 60_000
-    const held = Math.max(this.#now + 1, at)
-    this.#now = held
+    return Math.max(this.#now + 1, at)
   }
 
   #do(step: StreakStep): void {
@@ -453,7 +517,10 @@ export class Play {
     if (zone !== this.#zone) this.#hasMoved = true
     if (to < from) this.#wentWest = true
     if (to < from) this.seen.west += 1
-    if (to > from) this.seen.east += 1
+    if (to > from) {
+      this.seen.east += 1
+      this.#skipped = plusDays(to, -1)
+    }
     this.#zone = zone
   }
 
@@ -511,7 +578,13 @@ export class Play {
 
   /** Where nothing but events, changes of zone, pauses and switches off and on were, the log alone tells the same (S9, S10, S11). */
   finish(): void {
-    if (!this.#isPlain || this.#settings.freezes !== null || (this.#wasOff && this.#hasMoved)) return
+    if (
+      !this.#isWhole ||
+      !this.#isPlain ||
+      this.#settings.freezes !== null ||
+      (this.#wasOff && this.#hasMoved)
+    )
+      return
     this.seen.recounts += 1
     this.prompt.tick(this.#now)
     const { streak, runs } = this.prompt.recount(this.#now, this.#log)

@@ -1,9 +1,9 @@
 import process from 'node:process'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { STREAK_CASES } from '../oracle/streaks.cases'
-import { type StreakWorld, streakWorlds } from '../oracle/streaks.worlds'
-import { nothingSeen, Play } from './streaks.play'
+import { HOPS, STREAK_CASES } from '../oracle/streaks.cases'
+import { type StreakWorld, streakWorlds, type TwinWorld, twinWorlds } from '../oracle/streaks.worlds'
+import { noHops, nothingSeen, Play } from './streaks.play'
 
 /** How many worlds, and of which seed: `VITE_WORLDS=5000 VITE_WORLDS_SEED=7` plays others. */
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
@@ -12,6 +12,24 @@ function holds(world: StreakWorld, seen = nothingSeen()): void {
   const play = new Play(world, seen)
   for (const step of world.steps) play.play(step)
   play.finish()
+}
+
+/** Of twins, one makes hops on which nothing is done: they are shown the same at all times, and so would a recount show them. */
+function areTwins({ world, hops }: TwinWorld, made = noHops()): void {
+  const seen = nothingSeen()
+  const [stayer, hopper] = [new Play(world, seen), new Play(world, seen, made)]
+  for (const [n, step] of world.steps.entries()) {
+    stayer.play(step)
+    hopper.play(step, hops[n % hops.length])
+    hopper.isTwinOf(stayer)
+  }
+  for (const one of [stayer, hopper]) one.finish()
+}
+
+const RUNS = {
+  numRuns: Number(WORLDS ?? 80),
+  ...(SEED !== undefined && { seed: Number(SEED) }),
+  ...(PATH !== undefined && { path: String(PATH) }),
 }
 
 describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, U6, U7, P2] the core against a recount of the whole history', () => {
@@ -27,11 +45,27 @@ describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, U6, U7, P2] the core ag
   test('a streak is at every moment what the oracle says, whether deadlines were met in time or not', () => {
     fc.assert(
       fc.property(streakWorlds, (one) => holds(one)),
-      {
-        numRuns: Number(WORLDS ?? 80),
-        ...(SEED !== undefined && { seed: Number(SEED) }),
-        ...(PATH !== undefined && { path: String(PATH) }),
-      },
+      RUNS,
+    )
+  }, 3_600_000)
+})
+
+describe('[S4, S11] a hop on which nothing is done changes nothing', () => {
+  test('in the fixed lives, which come to hops of all kinds', () => {
+    const made = noHops()
+    for (const world of Object.values(STREAK_CASES)) {
+      areTwins({ world, hops: HOPS }, made)
+      const settings = { ...world.settings, frequency: 'monthly' as const }
+      if (world.settings.frequency === 'weekly') areTwins({ world: { ...world, settings }, hops: HOPS }, made)
+    }
+    const counts = Object.values(made).flatMap(({ west, east }) => [west, east])
+    expect(Math.min(...counts), JSON.stringify(made)).toBeGreaterThan(0)
+  })
+
+  test('in any life', () => {
+    fc.assert(
+      fc.property(twinWorlds, (one) => areTwins(one)),
+      { ...RUNS, numRuns: Math.ceil(RUNS.numRuns / 2), endOnFailure: true },
     )
   }, 3_600_000)
 })
