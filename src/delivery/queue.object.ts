@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import { readTestClock } from '../access/clock.repository'
 import { isActive } from '../access/tenants.repository'
 import { presentState } from '../config/configuration.service'
-import { hasTables } from '../db/object-tables'
+import { hasTables } from '../db/object-migrations'
 import { makeDue } from '../jobs/due-work.repository'
 import { arm } from '../jobs/timekeeper.service'
 import { type Instant, instant } from '../lib/clock'
@@ -86,7 +86,7 @@ export abstract class CourierObject extends DurableObject<Bindings> {
   #calledAt: Instant | null = null
 
   get #store(): CourierStore {
-    this.#opened ??= new CourierStore(this.ctx.storage.sql)
+    this.#opened ??= new CourierStore(this.ctx.storage)
     return this.#opened
   }
 
@@ -306,7 +306,7 @@ export abstract class CourierObject extends DurableObject<Bindings> {
     this.#present = null
     await this.ctx.storage.deleteAlarm()
     await this.ctx.storage.deleteAll()
-    this.#opened = new CourierStore(this.ctx.storage.sql)
+    this.#opened = new CourierStore(this.ctx.storage)
     this.#store.setNote('deleted', true)
     this.#pruning = new Pruning()
   }

@@ -1,3 +1,4 @@
+import { migrate, type Steps, type TableStorage } from '../db/object-migrations'
 import type { Instant } from '../lib/clock'
 import { timeOf } from '../lib/ids'
 import { MOST_AT_ONCE, utf8Bytes } from '../lib/packed'
@@ -7,17 +8,20 @@ import { HEALTHY, type Health } from './retries.rules'
 /**
  * What a courier's object keeps: docs/storage.md lists it. The body comes last, so that reading a row for the rest of it doesn't touch the pages
  * of a long one. A letter in the good case is in one index only; those that failed, or wait for another, are in a second one.
+ * To change a table, add a step; those that are there stay as they are.
  */
-const SCHEMA = [
-  `CREATE TABLE IF NOT EXISTS letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
+const STEPS: Steps = [
+  [
+    `CREATE TABLE IF NOT EXISTS letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
      attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed INTEGER,
      last_status INTEGER, last_error TEXT, body TEXT, PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
-  "CREATE INDEX IF NOT EXISTS letters_by_next ON letters (next_at) WHERE status = 'pending'",
-  `CREATE INDEX IF NOT EXISTS letters_by_subject ON letters (subject, at, seq, id)
+    "CREATE INDEX IF NOT EXISTS letters_by_next ON letters (next_at) WHERE status = 'pending'",
+    `CREATE INDEX IF NOT EXISTS letters_by_subject ON letters (subject, at, seq, id)
      WHERE status = 'pending' AND waits > 0`,
-  'CREATE TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY, at INTEGER, seq INTEGER) WITHOUT ROWID',
-  'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
-] as const
+    'CREATE TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY, at INTEGER, seq INTEGER) WITHOUT ROWID',
+    'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+  ],
+]
 
 /** What a pending letter waits for: its first turn, the one before it, or the time of its retry. */
 export const WAITS = { forNothing: 0, forAnother: 1, forTime: 2 } as const
@@ -136,9 +140,9 @@ export class CourierStore {
   rowsWritten = 0
   #isClosed = false
 
-  constructor(sql: SqlStorage) {
-    this.#sql = sql
-    for (const statement of SCHEMA) this.#run(statement)
+  constructor(storage: TableStorage) {
+    this.#sql = storage.sql
+    this.rowsWritten = migrate(storage, STEPS)
   }
 
   /** Has all that is asked of it from now on do nothing: there is nothing any more, and nothing may come to be. */

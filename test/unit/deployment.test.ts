@@ -11,3 +11,15 @@ test('the Worker answers on a domain of its own alone', () => {
   // As a comment: uncommented, it stands before the first table too.
   expect(beforeTables).toMatch(/^# routes = \[\{ pattern = "[^"]+", custom_domain = true \}\]$/m)
 })
+
+test('objects keep their class names, from which the ids of stored objects are made', () => {
+  const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name).sort()
+  const classes = ['Courier', 'LeaderboardObject', 'Timekeeper', 'UserLane']
+  expect(named(/^class_name = "(\w+)"$/gm)).toEqual(classes)
+  // A class is declared once, in the migration in which it came to be; none was renamed or deleted.
+  const declared = [...text.matchAll(/^new_sqlite_classes = \[(.*)\]$/gm)].flatMap(([, list = '']) =>
+    list.split(', '),
+  )
+  expect(declared.map((name) => name.replaceAll('"', '')).sort()).toEqual(classes)
+  expect(text).not.toMatch(/^(renamed|deleted|transferred)_classes/m)
+})

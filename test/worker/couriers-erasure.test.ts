@@ -27,7 +27,7 @@ it('[U8] takes an erased user out of the rankings that letters tell of, and leav
   const letters = bodies.map(([event, body], n) => letter(NOON + n, null, { event, body }))
   await hand(destination, NOON, ...letters)
   await runInDurableObject(courier, (_, { storage }) => {
-    const store = new CourierStore(storage.sql)
+    const store = new CourierStore(storage)
     const [first] = letters
     if (first === undefined) throw new Error('no letter')
     store.settle(first, { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }, 1)
@@ -77,7 +77,7 @@ it('[U8] keeps nothing of what is answered to an event of a leaderboard, which m
       `UPDATE letters SET last_error = CASE event WHEN 'leaderboard.finished' THEN 'no answer: Ada'
          ELSE 'answered 500: unknown user Ada Lovelace: no' END WHERE event <> 'streak.lost'`,
     )
-    new CourierStore(storage.sql).erase({ iid: 'x', userId: 'ada' })
+    new CourierStore(storage).erase({ iid: 'x', userId: 'ada' })
   })
   const after = await errors()
   expect(JSON.stringify(after.filter(([event]) => event !== 'streak.lost'))).not.toContain('Ada')

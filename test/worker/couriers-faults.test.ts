@@ -87,7 +87,7 @@ function rounds(
   more: Partial<Round> = {},
 ) {
   return runInDurableObject(setup.courier, async (_, { storage }) => {
-    const store = new CourierStore(storage.sql)
+    const store = new CourierStore(storage)
     store.add(letters, instant(NOON))
     const carrier = typeof given === 'function' ? given(store) : given
     const round: Round = {
@@ -199,7 +199,7 @@ describe('D1 is away', () => {
       })
     const failed = Date.now()
     // It has been used before: one that keeps nothing yet asks D1 first whether there is such a tenant.
-    await runInDurableObject(setup.courier, (_, { storage }) => void new CourierStore(storage.sql))
+    await runInDurableObject(setup.courier, (_, { storage }) => void new CourierStore(storage))
     const alarm = await inside(async (courier) => {
       Object.defineProperty(courier, 'env', { value: { ...env, DB: away }, configurable: true })
       // Whoever hands over is told, and hands over again.

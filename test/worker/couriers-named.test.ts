@@ -66,7 +66,7 @@ it('[W4] a letter is found and sent again by its id, whatever the time in that s
 it('[U8] a named letter is one row more when it comes and none when it comes again, and its name goes with it', async () => {
   const setup = await withHook({ status: 'inactive' })
   await runInDurableObject(setup.courier, (_, { storage }) => {
-    const store = new CourierStore(storage.sql)
+    const store = new CourierStore(storage)
     const start = store.rowsWritten
     const [first, second, third, ada] = ['a', 'b', 'c', 'd'].map((id, n) =>
       letter(NOON + n, id === 'd' ? 'ada' : null, { id, isNamed: true }),

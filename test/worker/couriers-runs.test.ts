@@ -21,7 +21,7 @@ it('[W4] a run begins 500 attempts at most, and has its alarm go on with the res
   const run = vi.spyOn(CourierRounds.prototype, 'run')
   await runInDurableObject(courier, async (instance, { storage }) => {
     if (!(instance instanceof Courier)) throw new Error('no courier')
-    const store = new CourierStore(storage.sql)
+    const store = new CourierStore(storage)
     store.remember(destination)
     store.add(letters, instant(NOON))
     await instance.alarm()
@@ -46,7 +46,7 @@ it('one slow answer keeps no letters waiting that come after it', async () => {
 it('[C1] a destination that rested in the future of a clock that was taken away is tried again', async () => {
   const setup = await withHook()
   await runInDurableObject(setup.courier, (_, { storage }) => {
-    new CourierStore(storage.sql).health = {
+    new CourierStore(storage).health = {
       failures: 20,
       probeAt: instant(NOON + 30 * DAY),
       restedUntil: instant(NOON + 29 * DAY),
@@ -79,7 +79,7 @@ it('[W4, U8] what a leaderboard tells goes in its order, and no user’s erasure
 it('keeps the newest 20,000 settled letters of a destination', async () => {
   const { courier } = await withHook({ status: 'inactive' })
   await runInDurableObject(courier, (_, { storage }) => {
-    const store = new CourierStore(storage.sql)
+    const store = new CourierStore(storage)
     const letters = Array.from({ length: 20_003 }, (_, n) => letter(NOON + n))
     store.add(letters, instant(NOON))
     storage.sql.exec("UPDATE letters SET status = 'delivered', next_at = NULL")

@@ -265,7 +265,7 @@ describe('a destination that keeps failing rests', () => {
     const now = NOON + 2 * DAY
     await hand(setup.destination, NOON, one)
     await runInDurableObject(setup.courier, (_, { storage }) => {
-      const store = new CourierStore(storage.sql)
+      const store = new CourierStore(storage)
       store.settle(one, { status: 'dead', nextAt: null, lastStatus: 500, lastError: 'x' }, 1)
       store.health = { failures: 20, probeAt: instant(now), restedUntil: null }
     })
@@ -293,7 +293,7 @@ describe('the object', () => {
     await hand(setup.destination, NOON, letter(NOON))
     await until(async () => (await log(setup))[0]?.status === 'delivered')
     await runInDurableObject(setup.courier, async (_, { storage }) => {
-      const store = new CourierStore(storage.sql)
+      const store = new CourierStore(storage)
       const start = store.rowsWritten
       const spent = () => store.rowsWritten - start
       const one = letter(NOON + 1, 'ada')
@@ -335,7 +335,7 @@ describe('the object', () => {
     expect((await log(setup)).map(({ status }) => status)).toEqual(['pending', 'delivered'])
 
     await runInDurableObject(setup.courier, (_, { storage }) => {
-      const store = new CourierStore(storage.sql)
+      const store = new CourierStore(storage)
       const now = instant(NOON + 31 * DAY)
       const settled = Array.from({ length: 10 }, (_, n) => letter(NOON + 30 * DAY + 10 + n))
       store.add(settled, now)

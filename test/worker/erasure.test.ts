@@ -8,7 +8,7 @@ import {
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { hasTables } from '../../src/db/object-tables'
+import { hasTables } from '../../src/db/object-migrations'
 import { workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import type { Bindings } from '../../src/runtime/env'

@@ -194,7 +194,7 @@ export function keepLetters(
   body: string,
 ): Promise<string[]> {
   return runInDurableObject(env.COURIER.getByName(courier), (_, { storage }) => {
-    new CourierStore(storage.sql)
+    new CourierStore(storage)
     return Array.from({ length: letters }, (_, n) => {
       const id = newId(instant(from + n))
       const row = [from + n, id, subject, body]

@@ -31,7 +31,7 @@ describe('the day’s end of a leaderboard with many groups', () => {
   it('[L10] is written down however many have moved, and once', async () => {
     const id = env.LEADERBOARD.newUniqueId()
     await runInDurableObject(env.LEADERBOARD.get(id), (_, { storage }) => {
-      const store = new BoardStore(new Strict(storage.sql))
+      const store = new BoardStore(new Strict(storage))
       const count = (table: string) => Number(storage.sql.exec(`SELECT count(*) AS n FROM ${table}`).one().n)
       const end = (day: number) => store.snapshot(0, day, 1_000, (score) => score)
       for (let group = 0; group < GROUPS; group += 1) storage.sql.exec(FILL, group)

@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { hasTables } from '../../src/db/object-tables'
+import { hasTables } from '../../src/db/object-migrations'
 import type { TestTenant } from './harness'
 import { Hook } from './receiver'
 

@@ -445,7 +445,7 @@ describe('[N4] the log', () => {
     const kept = await runInDurableObject(
       env.COURIER.getByName(`push:${tenant.id}`),
       async (_object, { storage }) => {
-        const store = new CourierStore(storage.sql)
+        const store = new CourierStore(storage)
         const letter = { id: letterId, at: 0, seq: 0, subject: iid, event: 'recap', body: '{}' }
         store.add([{ ...letter, isNamed: true }], instant(0))
         await new CourierRounds(() => store).run({

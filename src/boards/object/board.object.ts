@@ -2,7 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import type * as z from 'zod'
 import { isActive } from '../../access/tenants.repository'
 import { AccountDatabase, noCost } from '../../db/database'
-import { hasTables } from '../../db/object-tables'
+import { hasTables } from '../../db/object-migrations'
 import { makeDue } from '../../jobs/due-work.repository'
 import { arm } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
@@ -67,7 +67,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   #upkeep: Promise<unknown> = Promise.resolve()
 
   get #store(): BoardStore {
-    this.#opened ??= new BoardStore(new Sql(this.ctx.storage.sql))
+    this.#opened ??= new BoardStore(new Sql(this.ctx.storage))
     return this.#opened
   }
 
@@ -245,7 +245,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     this.#board?.close()
     this.#board = null
     await this.ctx.storage.deleteAll()
-    this.#opened = new BoardStore(new Sql(this.ctx.storage.sql))
+    this.#opened = new BoardStore(new Sql(this.ctx.storage))
     this.#store.setNote('deleted', true)
   }
 

@@ -1,26 +1,29 @@
+import type { Steps } from '../../db/object-migrations'
 import { packed } from '../../lib/packed'
 import type { Row } from '../board.types'
 import type { Counted, GroupSize } from './group-sizes.cache'
 import type { Entry } from './ranking.rules'
 import type { Sql } from './statements.store'
 
-/** What a leaderboard's object keeps: docs/storage.md lists it. */
-const SCHEMA = [
-  `CREATE TABLE IF NOT EXISTS scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached INTEGER,
+/** What a leaderboard's object keeps: docs/storage.md lists it. To change a table, add a step; those that are there stay as they are. */
+const STEPS: Steps = [
+  [
+    `CREATE TABLE IF NOT EXISTS scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached INTEGER,
      cursor INTEGER, grouped INTEGER, PRIMARY KEY (user_id, iid, run)) WITHOUT ROWID`,
-  `CREATE INDEX IF NOT EXISTS scores_by_rank ON scores (run, grp, score DESC, reached, user_id)
+    `CREATE INDEX IF NOT EXISTS scores_by_rank ON scores (run, grp, score DESC, reached, user_id)
      WHERE score > 0 AND grp IS NOT NULL`,
-  `CREATE TABLE IF NOT EXISTS finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score INTEGER,
+    `CREATE TABLE IF NOT EXISTS finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score INTEGER,
      reached INTEGER, PRIMARY KEY (run, grp, rank)) WITHOUT ROWID`,
-  'CREATE TABLE IF NOT EXISTS final_runs (run INTEGER PRIMARY KEY, max INTEGER)',
-  `CREATE TABLE IF NOT EXISTS standings (run INTEGER, iid TEXT, rank INTEGER, score INTEGER,
+    'CREATE TABLE IF NOT EXISTS final_runs (run INTEGER PRIMARY KEY, max INTEGER)',
+    `CREATE TABLE IF NOT EXISTS standings (run INTEGER, iid TEXT, rank INTEGER, score INTEGER,
      PRIMARY KEY (run, iid)) WITHOUT ROWID`,
-  `CREATE TABLE IF NOT EXISTS history (run INTEGER, iid TEXT, day INTEGER, rank INTEGER, score INTEGER,
+    `CREATE TABLE IF NOT EXISTS history (run INTEGER, iid TEXT, day INTEGER, rank INTEGER, score INTEGER,
      previous_rank INTEGER, previous_score INTEGER, PRIMARY KEY (run, iid, day)) WITHOUT ROWID`,
-  'CREATE TABLE IF NOT EXISTS told (run INTEGER, grp TEXT, list TEXT, PRIMARY KEY (run, grp)) WITHOUT ROWID',
-  'CREATE TABLE IF NOT EXISTS outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
-  'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
-] as const
+    'CREATE TABLE IF NOT EXISTS told (run INTEGER, grp TEXT, list TEXT, PRIMARY KEY (run, grp)) WITHOUT ROWID',
+    'CREATE TABLE IF NOT EXISTS outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
+    'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+  ],
+]
 
 /** A place in a final ranking; without a user where that one was erased, so that the others keep theirs (U8). */
 export type FinalEntry = Pick<Entry, 'score' | 'reached'> & {
@@ -141,7 +144,7 @@ export class BoardStore {
 
   constructor(sql: Sql) {
     this.sql = sql
-    for (const statement of SCHEMA) this.sql.run(statement)
+    sql.migrate(STEPS)
   }
 
   /** A user's scores, by run. */

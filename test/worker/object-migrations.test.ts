@@ -1,0 +1,280 @@
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { BoardStore } from '../../src/boards/object/board.store'
+import { Sql } from '../../src/boards/object/statements.store'
+import { migrate, type Steps, type TableStorage } from '../../src/db/object-migrations'
+import { CourierStore } from '../../src/delivery/queue.store'
+import { DAY, dateAt, forgetTime, moveTo, NOON, ranking, withBoard } from './boards'
+import { letter, logged, withHook } from './couriers'
+
+/** The tables and rows of an object. */
+function contents({ sql }: Pick<DurableObjectStorage, 'sql'>) {
+  const tables = sql
+    .exec<{ name: string; sql: string | null }>(
+      "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\' ORDER BY name",
+    )
+    .toArray()
+  const named = tables.filter((table) => table.sql?.startsWith('CREATE TABLE'))
+  return { tables, rows: named.map(({ name }) => sql.exec(`SELECT * FROM ${name}`).toArray()) }
+}
+
+/** The object's storage, with the rows counted that its statements read and write. */
+function counted(storage: DurableObjectStorage) {
+  const cursors: { rowsRead: number; rowsWritten: number }[] = []
+  const count = (name: 'rowsRead' | 'rowsWritten') => cursors.reduce((sum, cursor) => sum + cursor[name], 0)
+  const sql = new Proxy(storage.sql, {
+    get(target, name) {
+      if (name !== 'exec') throw new Error(`the tables were asked for ${String(name)}`)
+      return (statement: string, ...values: unknown[]) => {
+        const cursor = target.exec(statement, ...values)
+        cursors.push(cursor)
+        return cursor
+      }
+    },
+  })
+  const transactionSync = <T>(work: () => T) => storage.transactionSync(work)
+  return { storage: { sql, transactionSync }, costs: () => [count('rowsRead'), count('rowsWritten')] }
+}
+
+/** Runs something on the storage of an object that has nothing yet. */
+const inNewObject = (act: (storage: DurableObjectStorage) => void) =>
+  runInDurableObject(env.COURIER.get(env.COURIER.newUniqueId()), (_, { storage }) => act(storage))
+
+/** Makes an object as an earlier version has left it, and has it woken by the present one. */
+async function leaveBehind(
+  stub: Parameters<typeof evictDurableObject>[0],
+  statements: readonly string[],
+): Promise<void> {
+  await runInDurableObject(stub, async (_, { storage }) => {
+    await storage.deleteAll()
+    for (const statement of statements) storage.sql.exec(statement)
+  })
+  await evictDurableObject(stub)
+}
+
+const NOTES = 'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID'
+const STEPS: Steps = [
+  ['CREATE TABLE IF NOT EXISTS things (id INTEGER PRIMARY KEY, size INTEGER)', NOTES],
+  ["ALTER TABLE things ADD COLUMN colour TEXT DEFAULT 'red'", 'UPDATE things SET size = size * 10'],
+  ['CREATE INDEX things_by_colour ON things (colour)'],
+]
+
+describe('numbered steps', () => {
+  it.each([1, 2, 3])('bring tables of version %i to the latest, with what is in them', (version) =>
+    inNewObject((storage) => {
+      migrate(storage, STEPS.slice(0, version))
+      storage.sql.exec('INSERT INTO things (id, size) VALUES (1, 5)')
+      migrate(storage, STEPS)
+      expect(storage.sql.exec('SELECT * FROM things').toArray()).toEqual([
+        { id: 1, size: version === 1 ? 50 : 5, colour: 'red' },
+      ])
+      const { tables } = contents(storage)
+      expect(tables.map(({ name }) => name)).toContain('things_by_colour')
+    }),
+  )
+
+  it('make the tables of a new object, and are done once', () =>
+    inNewObject((storage) => {
+      migrate(storage, STEPS)
+      storage.sql.exec('INSERT INTO things (id, size) VALUES (1, 5)')
+      const before = contents(storage)
+      migrate(storage, STEPS)
+      expect(contents(storage)).toEqual(before)
+    }))
+
+  it('are done all or not at all', () =>
+    inNewObject((storage) => {
+      migrate(storage, STEPS.slice(0, 1))
+      const before = contents(storage)
+      const broken = [...STEPS, ['INSERT INTO nowhere VALUES (1)']]
+      expect(() => migrate(storage, broken)).toThrow('nowhere')
+      expect(contents(storage)).toEqual(before)
+      migrate(storage, STEPS)
+      expect(contents(storage)).not.toEqual(before)
+    }))
+
+  it('refuse the tables of a later version, and leave them alone', () =>
+    inNewObject((storage) => {
+      migrate(storage, STEPS)
+      const before = contents(storage)
+      expect(() => migrate(storage, STEPS.slice(0, 2))).toThrow(
+        'have version 3, and this Laurel knows version 2',
+      )
+      expect(contents(storage)).toEqual(before)
+    }))
+
+  it.each([
+    ['the first version', STEPS.slice(0, 1), 0],
+    ['a later one', STEPS, 1],
+  ])('read one row at most and write none if all is done: %s', (_what, steps, read) =>
+    inNewObject((storage) => {
+      expect(migrate(storage, steps)).toBeGreaterThan(0)
+      const spied = counted(storage)
+      expect(migrate(spied.storage, steps)).toBe(0)
+      expect(spied.costs()).toEqual([read, 0])
+    }),
+  )
+})
+
+/** What leaderboards had in their objects before there were versions: at first, with maxima, and with what they tell. */
+const BOARD_FIRST = [
+  `CREATE TABLE scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached INTEGER,
+     cursor INTEGER, grouped INTEGER, PRIMARY KEY (user_id, iid, run)) WITHOUT ROWID`,
+  `CREATE INDEX scores_by_rank ON scores (run, grp, score DESC, reached, user_id)
+     WHERE score > 0 AND grp IS NOT NULL`,
+  `CREATE TABLE finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score INTEGER,
+     reached INTEGER, PRIMARY KEY (run, grp, rank)) WITHOUT ROWID`,
+  `CREATE TABLE standings (run INTEGER, iid TEXT, rank INTEGER, score INTEGER,
+     PRIMARY KEY (run, iid)) WITHOUT ROWID`,
+  `CREATE TABLE history (run INTEGER, iid TEXT, day INTEGER, rank INTEGER, score INTEGER,
+     previous_rank INTEGER, previous_score INTEGER, PRIMARY KEY (run, iid, day)) WITHOUT ROWID`,
+  'CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+]
+const BOARD_MAXIMA = [...BOARD_FIRST, 'CREATE TABLE final_runs (run INTEGER PRIMARY KEY, max INTEGER)']
+const BOARD_1 = [
+  ...BOARD_MAXIMA,
+  'CREATE TABLE told (run INTEGER, grp TEXT, list TEXT, PRIMARY KEY (run, grp)) WITHOUT ROWID',
+  'CREATE TABLE outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
+]
+
+/** The same of the delivery queue: at first, and with the ids of named letters. */
+const COURIER_FIRST = [
+  `CREATE TABLE letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
+     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed INTEGER,
+     last_status INTEGER, last_error TEXT, body TEXT, PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
+  "CREATE INDEX letters_by_next ON letters (next_at) WHERE status = 'pending'",
+  `CREATE INDEX letters_by_subject ON letters (subject, at, seq, id)
+     WHERE status = 'pending' AND waits > 0`,
+  'CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+]
+const COURIER_1 = [
+  ...COURIER_FIRST,
+  'CREATE TABLE named (id TEXT PRIMARY KEY, at INTEGER, seq INTEGER) WITHOUT ROWID',
+]
+
+const LATER = "INSERT INTO notes (name, value) VALUES ('version', '1000')"
+const note = (name: string, value: unknown) =>
+  `INSERT INTO notes (name, value) VALUES ('${name}', '${JSON.stringify(value)}')`
+
+describe('the objects of an earlier version', () => {
+  beforeEach(() => moveTo(NOON))
+  afterEach(forgetTime)
+
+  it.each([
+    ['at first', BOARD_FIRST, []],
+    ['with maxima', BOARD_MAXIMA, ['INSERT INTO final_runs VALUES (RUN, 1000)']],
+    ['of version 1', BOARD_1, ['INSERT INTO final_runs VALUES (RUN, 1000)']],
+  ])('[L8, L10] a final run and its history are served as they were: %s', async (_what, tables, more) => {
+    const start = dateAt(NOON - 10 * DAY)
+    const setup = await withBoard({ runUnit: 'day', runInterval: 1, start })
+    for (const user of ['ada', 'bob']) await setup.tenant.app('PUT', `/users/${user}`, {})
+    const { results } = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 ORDER BY id')
+      .bind(setup.tenant.id)
+      .all()
+    const [ada, bob] = z.array(z.object({ iid: z.string() })).parse(results)
+    const run = Math.floor(NOON / DAY) - 5
+    const definition = {
+      ...{ id: setup.board, tenantId: setup.tenant.id, version: 1, status: 'active', rankBy: 'metric' },
+      ...{ input: setup.metric, maxParticipants: 1_000, start, end: null, startTime: null, endTime: null },
+      ...{ breakdown: [], runUnit: 'day', runInterval: 1, finished: null },
+    }
+    const progress = {
+      openFrom: run + 4,
+      day: run + 4,
+      comparison: null,
+      mustCompareAll: false,
+      compared: NOON,
+    }
+    await leaveBehind(env.LEADERBOARD.getByName(setup.board), [
+      ...tables,
+      ...more.map((statement) => statement.replace('RUN', String(run))),
+      note('board', definition),
+      note('progress', progress),
+      // The log has nothing of these scores: they can't come from a recount.
+      `INSERT INTO finals VALUES (${run}, '[]', 1, 'bob', '${bob?.iid}', 9000000, ${NOON - 5 * DAY})`,
+      `INSERT INTO finals VALUES (${run}, '[]', 2, 'ada', '${ada?.iid}', 7000000, ${NOON - 5 * DAY})`,
+      `INSERT INTO history VALUES (${run}, '${ada?.iid}', ${run}, 2, 7000000, NULL, NULL)`,
+    ])
+    const asked = { run: dateAt(NOON - 5 * DAY) }
+    const expected = [
+      { userId: 'bob', rank: 1, value: 9 },
+      { userId: 'ada', rank: 2, value: 7 },
+    ]
+    expect(await ranking(setup, asked)).toMatchObject(expected)
+    const { body } = await setup.tenant.app('GET', `/users/ada/leaderboards/board?run=${asked.run}`)
+    expect(body).toMatchObject({ rank: 2, value: 7, history: [{ date: asked.run, rank: 2, value: 7 }] })
+    // It goes on: an event is ranked, and the upkeep of the next days leaves the final run as it is.
+    await setup.tenant.event('steps', 'ada', 3)
+    expect(await ranking(setup)).toMatchObject([{ userId: 'ada', value: 3 }])
+    await moveTo(NOON + 3 * DAY)
+    expect(await ranking(setup, asked)).toMatchObject(expected)
+  })
+
+  it.each([
+    ['at first', COURIER_FIRST],
+    ['of version 1', COURIER_1],
+  ])('[W4] a delivery that has arrived is listed, and one that waits is made: %s', async (_what, tables) => {
+    const setup = await withHook()
+    const [settled, pending] = [letter(NOON - DAY, 'ada'), letter(NOON - 1, 'ada')]
+    const row = ({ at, id }: typeof settled, status: string, attempts: number, answered: string) =>
+      `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, since, next_at, waits, claimed,
+         last_status, last_error, body)
+       VALUES (${at}, 0, '${id}', 'ada', 'streak.lost', '${status}', ${attempts}, ${attempts}, ${at}, ${at},
+         ${status === 'pending' ? at : 'NULL'}, 0, 0, ${answered}, NULL, '{"type":"streak.lost"}')`
+    await leaveBehind(setup.courier, [
+      ...tables,
+      note('destination', setup.destination),
+      row(settled, 'delivered', 2, '204'),
+      row(pending, 'pending', 0, 'NULL'),
+    ])
+    expect(await logged(setup, settled)).toMatchObject({ status: 'delivered', attempts: 2, lastStatus: 204 })
+    expect(await logged(setup, pending)).toMatchObject({ status: 'pending', attempts: 0 })
+    await setup.courier.tend({ now: NOON, wait: true })
+    expect(await setup.hook.ids(1)).toEqual([pending.id])
+    expect(await logged(setup, pending)).toMatchObject({ status: 'delivered', attempts: 1 })
+  })
+
+  it('a leaderboard of a later version is refused, and stays as it is', async () => {
+    const setup = await withBoard({})
+    const stub = env.LEADERBOARD.getByName(setup.board)
+    await leaveBehind(stub, [...BOARD_1, LATER])
+    const kept = () => runInDurableObject(stub, (_, { storage }) => contents(storage))
+    const before = await kept()
+    await runInDurableObject(stub, async (object) => {
+      const user = { userId: 'ada', iid: 'x', now: NOON }
+      await expect(object.erase(user)).rejects.toThrow('have version 1000')
+    })
+    // The event counts all the same: D1 has it, and the leaderboard is told again later.
+    expect((await setup.tenant.event('steps', 'ada', 3)).status).toBe(201)
+    expect(await kept()).toEqual(before)
+  })
+
+  it('a delivery queue of a later version is refused, and stays as it is', async () => {
+    const setup = await withHook()
+    await leaveBehind(setup.courier, [...COURIER_1, LATER])
+    const kept = () => runInDurableObject(setup.courier, (_, { storage }) => contents(storage))
+    const before = await kept()
+    await runInDurableObject(setup.courier, async (object) => {
+      const accepted = object.accept({ destination: setup.destination, letters: [letter(NOON)], now: NOON })
+      await expect(accepted).rejects.toThrow('have version 1000')
+      expect(() => object.list({ limit: 1, skip: 0 })).toThrow('deploy the later version again')
+    })
+    expect(await kept()).toEqual(before)
+  })
+})
+
+describe('the objects as they are', () => {
+  it.each([
+    ['a leaderboard', (storage: TableStorage) => new BoardStore(new Sql(storage))],
+    ['a delivery queue', (storage: TableStorage) => new CourierStore(storage)],
+  ])('open without a row that is read or written: %s', (_what, open) =>
+    inNewObject((storage) => {
+      open(storage)
+      const spied = counted(storage)
+      open(spied.storage)
+      expect(spied.costs()).toEqual([0, 0])
+    }),
+  )
+})
