@@ -1,3 +1,4 @@
+import { base64url } from 'jose'
 import * as z from 'zod'
 import { sameInConstantTime } from '../../../access/keys.rules'
 import type { AccountDatabase, TenantDatabase } from '../../../db/database'
@@ -35,11 +36,11 @@ export async function linkSecretOf(db: AccountDatabase, tenantId: string): Promi
 
 /** Signs what a link to unsubscribe says: whom it is for. Letters, digits, `-`, `_` and a dot. */
 export async function unsubscribeToken(secret: string, { tenantId, iid, userId }: Linked): Promise<string> {
-  const payload = base64url(encoder.encode(JSON.stringify([tenantId, iid, userId])))
+  const payload = base64url.encode(JSON.stringify([tenantId, iid, userId]))
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const key = await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, ['sign'])
   const signed = encoder.encode(`${PURPOSE}.${payload}`)
-  return `${payload}.${base64url(new Uint8Array(await crypto.subtle.sign('HMAC', key, signed)))}`
+  return `${payload}.${base64url.encode(new Uint8Array(await crypto.subtle.sign('HMAC', key, signed)))}`
 }
 
 /** Whom a token is for; null where it is not exactly one that we have signed. */
@@ -53,10 +54,8 @@ export async function linkedBy(db: AccountDatabase, token: string): Promise<Link
 function claimIn(token: string): Linked | null {
   try {
     const [payload = ''] = token.split('.')
-    const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (c) =>
-      c.charCodeAt(0),
-    )
-    const [tenantId, iid, userId] = Payload.parse(JSON.parse(new TextDecoder().decode(bytes)))
+    const text = new TextDecoder().decode(base64url.decode(payload))
+    const [tenantId, iid, userId] = Payload.parse(JSON.parse(text))
     return { tenantId, iid, userId }
   } catch {
     return null
@@ -64,9 +63,3 @@ function claimIn(token: string): Linked | null {
 }
 
 const encoder = new TextEncoder()
-
-const base64url = (bytes: Uint8Array): string =>
-  btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
