@@ -24,6 +24,7 @@ import {
   type Means,
   type Member,
 } from './commit.service'
+import { IN_ISOLATE } from './conflict-retry.rules'
 import { groupsOf } from './groups.scheduler'
 import { queuesOf } from './queue.scheduler'
 import { LaneReply, type Settlement, settleAll, settleEach } from './result.presenter'
@@ -33,9 +34,6 @@ const LANE_PATIENCE = 10
 
 /** Bytes that one call of a lane takes or answers, far below the 32 MiB of the platform. */
 const MOST_IN_A_CALL = 8_000_000
-
-/** Conflicts between isolates after which a user's commands go through the user's lane. */
-const PATIENCE = 3
 
 /** Whose command it is, who asks for it (K7), and what D1 has yet to confirm: the key's row and the tenant's name (K2, T2). */
 export type Sender = Line & Pick<Job, 'prefix' | 'tenantName'> & { by: Actor }
@@ -178,7 +176,7 @@ async function commitOrHandOver(
     ctx.notes.conflicts = conflicts
   }
   try {
-    const outcomes = await commit(means, member, { conflicted, patience: PATIENCE })
+    const outcomes = await commit(means, member, { conflicted, limits: IN_ISOLATE })
     // Whoever leads tells the leaderboards before it hands on, so that a user's changes reach them in their order.
     mayWrite()
     const commands = jobs.map(({ command }) => command)

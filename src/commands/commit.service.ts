@@ -20,8 +20,9 @@ import {
 import { recountStreaks } from '../store/streak-recount.service'
 import { userOf, usersStatement } from '../store/users.repository'
 import { writeUsers } from '../store/writer.service'
-import { eventOf } from './attempts.service'
+import { eventOf, outcomeOfTry } from './attempts.service'
 import type { Job, Outcome } from './attempts.types'
+import { type ConflictLimits, isOver, pauseAfter } from './conflict-retry.rules'
 import { type Decided, decide, type Found } from './decide.service'
 
 /** Whose commands these are, as an isolate tells it to another. */
@@ -49,8 +50,8 @@ export type Member = {
 export type Persistence = {
   /** Told of each conflict with another isolate. */
   conflicted: () => void
-  /** How many conflicts there may be before the commit is given up; in the user's lane, without end. */
-  patience: number
+  /** When it is given up. */
+  limits: ConflictLimits
 }
 
 /** Only somebody with a thousand of everything, and attributes as long as may be, is as large as that. */
@@ -74,8 +75,9 @@ export class Deposed extends Error {}
 export async function commit(
   means: Means,
   member: Member,
-  { conflicted, patience }: Persistence,
+  { conflicted, limits }: Persistence,
 ): Promise<Outcome[]> {
+  const began = systemNow()
   let conflicts = 0
   let failures = 0
   for (;;) {
@@ -88,7 +90,9 @@ export async function commit(
       if (isConflict(error)) {
         conflicts += 1
         conflicted()
-        if (conflicts >= patience) throw new Contention()
+        if (isOver(limits, { conflicts, ms: systemNow() - began })) throw new Contention()
+        const pause = pauseAfter(limits, conflicts, Math.random())
+        if (pause > 0) await wait(pause)
       } else {
         failures += 1
         if (!member.mayWrite()) throw new Deposed()
@@ -98,6 +102,21 @@ export async function commit(
       }
     }
   }
+}
+
+/**
+ * Ends commands whose commit was given up after too many conflicts. An earlier attempt whose answer was lost may have stored some of them:
+ * the log tells, since after a conflict no earlier write can arrive any more. All others are 429, and nothing of them is stored (E3).
+ */
+export async function giveUp(means: Means, { userId, jobs }: Member, retryAfter: number): Promise<Outcome[]> {
+  const found = foundOf(await read(means, [{ userId, jobs, mayWrite: () => false }]), userId)
+  return jobs.map(
+    (job): Outcome =>
+      outcomeOfTry(found, job) ?? {
+        decision: { kind: 'refused', refusal: refusals.contended(retryAfter) },
+        config: null,
+      },
+  )
 }
 
 /**

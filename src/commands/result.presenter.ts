@@ -44,6 +44,8 @@ export const Settlement = z.discriminatedUnion('kind', [
     kind: z.literal('refused'),
     status: z.literal(REFUSAL_STATUSES),
     message: z.string(),
+    /** In how many seconds to try again, if waiting helps. */
+    retryAfter: z.number().optional(),
   }),
   /** An event that counted, at this place of the log, but whose answer is lost; with a key it can be told as a replay. */
   z.object({
@@ -79,6 +81,16 @@ const warned = (leftOut: readonly string[]) =>
         },
       }
 
+const refusalOf = ({ status, message, retryAfter }: Extract<Settlement, { kind: 'refused' }>) =>
+  new Refusal(status, message, retryAfter ?? null)
+
+const toRefused = ({ status, message, retryAfter }: Refusal): Settlement => ({
+  kind: 'refused',
+  status,
+  message,
+  ...(retryAfter !== null && { retryAfter }),
+})
+
 /** The answer to an event's caller. Throws what refused it. */
 export function eventReply(settlement: Settlement) {
   if (settlement.kind !== 'event' && settlement.kind !== 'lost') return noReply(settlement)
@@ -94,7 +106,7 @@ export function eventReply(settlement: Settlement) {
 function noReply(settlement: Settlement): never {
   switch (settlement.kind) {
     case 'refused':
-      throw new Refusal(settlement.status, settlement.message)
+      throw refusalOf(settlement)
     case 'failed':
       throw new Error(settlement.message)
     case 'event':
@@ -126,7 +138,7 @@ export function preferencesReply(settlement: Settlement): z.infer<typeof UserPre
 
 /** The end of a command whose commit threw: a refusal, or a fault of ours. */
 export function failedSettlement(error: unknown): Settlement {
-  if (error instanceof Refusal) return { kind: 'refused', status: error.status, message: error.message }
+  if (error instanceof Refusal) return toRefused(error)
   return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
@@ -183,10 +195,8 @@ export function settle(
   switch (decision.kind) {
     case 'failed':
       return failedSettlement(decision.error)
-    case 'refused': {
-      const { status, message } = decision.refusal
-      return { kind: 'refused', status, message }
-    }
+    case 'refused':
+      return toRefused(decision.refusal)
     case 'lost':
       return lost(command, decision)
     case 'changed':

@@ -98,6 +98,12 @@ export const refusals = {
       `Too many questions about all users of this tenant are being answered. Try again in ${seconds} seconds.`,
       seconds,
     ),
+  contended: (seconds: number) =>
+    new Refusal(
+      429,
+      `Too many changes of this user are being made at once, so this one was not stored. Try again in ${seconds} seconds.`,
+      seconds,
+    ),
   internal: (requestId: string) =>
     new Refusal(
       500,

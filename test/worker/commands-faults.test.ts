@@ -1,5 +1,14 @@
+import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { Job } from '../../src/commands/attempts.types'
+import { Contention, commit, giveUp, type Means } from '../../src/commands/commit.service'
+import { UserLane } from '../../src/commands/lane.object'
+import { instant } from '../../src/lib/clock'
+import { micros } from '../../src/lib/decimal'
+import { newId } from '../../src/lib/new-id'
+import { systemNow } from '../../src/lib/system-clock'
+import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
@@ -89,5 +98,76 @@ describe('[E3] the lane', () => {
     expect(lanes).toHaveLength(2)
     expect(at((await tenant.app('GET', '/users/ada')).body, 'name')).toBe('Ada')
     expect([await completions(), await points()]).toEqual([1, 7])
+  })
+})
+
+describe('[E3] contention that does not end', () => {
+  const bump = () => env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id)
+  const eventsOf = async () => {
+    const log = `
+      SELECT count(*) AS n FROM users u CROSS JOIN events e ON e.user_iid = unhex(u.iid, '-') WHERE u.tenant_id = ?1`
+    return env.DB.prepare(log).bind(tenant.id).first('n')
+  }
+
+  it('ends with 429 and Retry-After: nothing is stored, and the request can be sent again', async () => {
+    await tenant.metric('steps')
+    await tenant.app('PUT', '/users/ada', {})
+    const disturbed = faulty(async (run) => {
+      await bump().run()
+      return run()
+    })
+    const bindings = { DB: disturbed.DB }
+    // Real lanes, in their own objects, whose D1 is disturbed too.
+    const USER_LANE = new Proxy(env.USER_LANE, {
+      get: (target, name) => {
+        if (name !== 'getByName') return Reflect.get(target, name, target)
+        return (lane: string) => ({
+          commit: (...asked: Parameters<UserLane['commit']>) =>
+            runInDurableObject(target.getByName(lane), (_, state) =>
+              new UserLane(state, { ...env, ...bindings }).commit(...asked),
+            ),
+        })
+      },
+    })
+    const through = tenant.through(newApp({ ...bindings, USER_LANE }))
+    const refused = await through.event('steps', 'ada', 5, { idempotencyKey: 'once' })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    expect(disturbed.seen.writes).toBeGreaterThan(4)
+    expect(await eventsOf()).toBe(0)
+    const again = await tenant.event('steps', 'ada', 5, { idempotencyKey: 'once' })
+    expect([again.status, at(again.body, 'total'), at(again.body, 'idempotentReplayed')]).toEqual([
+      ...[201, 5, false],
+    ])
+  })
+
+  it('but a write that arrived after its answer was lost counts, and is told as it was decided', async () => {
+    const metricId = await tenant.metric('steps')
+    await tenant.app('PUT', '/users/ada', {})
+    let late: (() => Promise<unknown>) | undefined
+    const { DB } = faulty(async (run, write) => {
+      if (write === 0) {
+        late = run
+        throw lost()
+      }
+      await late?.()
+      return run()
+    })
+    const { db, instance } = contextOf(tenant.id, DB)
+    const means: Means = { db, instance, hastened: () => undefined, newsworthy: () => undefined }
+    const jobOf = (eventId: string): Job => ({
+      command: {
+        ...{ kind: 'event', eventId, metricKey: 'steps', idempotencyKey: null, userId: 'ada', user: {} },
+        ...{ by: 'admin', value: micros(5_000_000), attributes: new Map() },
+      },
+      ...{ prefix: null, tenantName: null, arrived: instant(Date.now()), tried: null },
+    })
+    const member = { userId: 'ada', jobs: [jobOf(newId(systemNow()))], mayWrite: () => true }
+    const limits = { conflicts: 1, ms: 60_000, pause: { first: 0, longest: 0 } }
+    await expect(commit(means, member, { conflicted: () => undefined, limits })).rejects.toThrow(Contention)
+    const other = jobOf(newId(systemNow()))
+    const outcomes = await giveUp(means, { ...member, jobs: [...member.jobs, other] }, 1)
+    expect(outcomes.map(({ decision }) => decision.kind)).toEqual(['changed', 'refused'])
+    expect(outcomes[0]?.decision).toMatchObject({ change: { event: { metricId } } })
+    expect(await eventsOf()).toBe(1)
   })
 })
