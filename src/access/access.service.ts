@@ -162,6 +162,6 @@ export async function enterAccount(ctx: Context, surface: Surface, claim: Claim)
 async function standingOf(ctx: Context, claim: Claim): Promise<Standing> {
   const tenantId = typeof claim.tenantId === 'string' ? claim.tenantId : IMPLICIT_TENANT_ID
   const prefixes = claim.prefix === null ? [] : [claim.prefix]
-  const [result] = await ctx.db.batch([standingStatement(ctx.db, tenantId, prefixes, claim)])
+  const result = await ctx.db.run(standingStatement(ctx.db, tenantId, prefixes, claim))
   return parseStanding(result)
 }

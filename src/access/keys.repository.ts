@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import * as z from 'zod'
 import { AccountDatabase, noCost, type TenantDatabase } from '../db/database'
-import { among, groupsOf, ofTenant } from '../db/queries'
+import { among, ofTenant } from '../db/queries'
 import { type Instant, instant } from '../lib/clock'
 import { DAY, SECOND } from '../lib/units'
 import type { Context } from '../runtime/context'
@@ -88,9 +88,6 @@ export type KeyOwner = { kind: 'application'; db: TenantDatabase } | { kind: 'ad
 /** A key to store, all but its secret. */
 export type KeyRow = KeyRecord & { prefix: string; name: string | null; created: Instant }
 
-/** The columns that an insert fills. */
-const COLUMNS = 8
-
 const ownedBy = (owner: KeyOwner) =>
   and(
     eq(apiKeys.kind, owner.kind),
@@ -109,10 +106,7 @@ const ownedById = (owner: KeyOwner) =>
 /** Stores new keys, all or none. Throws a conflict if the tenant whose they are is not active any more. */
 export async function insertKeys(owner: KeyOwner, rows: readonly KeyRow[]): Promise<void> {
   const { db } = owner
-  await db.batch([
-    ...(owner.kind === 'admin' ? [] : [tenantActive(owner.db)]),
-    ...groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(apiKeys).values(group))),
-  ])
+  await db.batch([...(owner.kind === 'admin' ? [] : [tenantActive(owner.db)]), ...db.inserts(apiKeys, rows)])
 }
 
 const Created = z.number().transform(instant)
@@ -190,9 +184,9 @@ export async function replaceKey(
 ): Promise<z.infer<typeof RotatedRow> | null> {
   const its = and(ownedBy({ kind: 'admin', db }), eq(apiKeys.id, id))
   const { name, created } = apiKeys
-  const [before] = await db.batch([
-    db.built(db.orm.select({ prefix: apiKeys.prefix, name, created }).from(apiKeys).where(its)),
-    db.built(db.orm.update(apiKeys).set({ prefix, hash }).where(its)),
-  ])
-  return RotatedRow.nullable().parse(before?.results[0] ?? null)
+  const { before } = await db.batchOf({
+    before: db.built(db.orm.select({ prefix: apiKeys.prefix, name, created }).from(apiKeys).where(its)),
+    replaced: db.built(db.orm.update(apiKeys).set({ prefix, hash }).where(its)),
+  })
+  return RotatedRow.nullable().parse(before.results[0] ?? null)
 }

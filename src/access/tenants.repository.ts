@@ -58,8 +58,8 @@ export function standingStatement(
 }
 
 /** What `standingStatement` has read. */
-export function parseStanding(result: D1Result | undefined): Standing {
-  const row = StandingRow.parse(result?.results[0])
+export function parseStanding(result: D1Result): Standing {
+  const row = StandingRow.parse(result.results[0])
   return {
     tenant:
       row.id === null || row.customer_id === null || row.config_version === null

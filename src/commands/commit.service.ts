@@ -199,17 +199,17 @@ async function read(means: Means, members: readonly Member[]): Promise<FoundToge
   for (;;) {
     const keys = keysSought(config, members)
     const sought = eventsSought(config, members)
-    const results = await db.batch([
-      standingStatement(db, db.tenantId, prefixes),
-      usersStatement(db, { ids }, systemNow()),
-      ...(keys.length === 0 ? [] : [usedKeysStatement(db, keys)]),
-      ...(sought.length === 0 ? [] : [recordedStatement(db, sought)]),
-    ])
-    const standing = parseStanding(results[0])
+    const found = await db.batchOf({
+      standing: standingStatement(db, db.tenantId, prefixes),
+      users: usersStatement(db, { ids }, systemNow()),
+      usedKeys: keys.length === 0 ? [] : [usedKeysStatement(db, keys)],
+      recorded: sought.length === 0 ? [] : [recordedStatement(db, sought)],
+    })
+    const standing = parseStanding(found.standing)
     const { tenant } = standing
     if (tenant === null) throw refusals.tenantUnknown()
     if (tenant.configVersion === config.version) {
-      const states = new Map((results[1]?.results ?? []).map(userOf).map((user) => [user.id, user]))
+      const states = new Map(found.users.results.map(userOf).map((user) => [user.id, user]))
       const stale = [...states.values()].filter(({ streak }) => isStale(streak, config.streaks))
       if (stale.length > 0) {
         await recountStreaks(db, config, stale, standing.clock ?? systemNow())
@@ -220,8 +220,8 @@ async function read(means: Means, members: readonly Member[]): Promise<FoundToge
         tenant,
         standing,
         states,
-        usedKeys: keys.length === 0 ? [] : parseUsedKeys(results[2]),
-        recorded: sought.length === 0 ? new Map() : parseRecorded(results.at(-1)),
+        usedKeys: found.usedKeys.flatMap(parseUsedKeys),
+        recorded: new Map(found.recorded.flatMap((result) => [...parseRecorded(result)])),
       }
     }
     config = await configurationAt(means, tenant.configVersion)
@@ -270,7 +270,7 @@ async function store(
   const { statements, isMuch, outcome } = writeUsers(db, config, changed, guard)
   // Nothing was tried: each of them goes alone, with room enough.
   if (isMuch && settled.reduce((sum, { member }) => sum + member.jobs.length, 0) > 1) throw new TooMuch()
-  const { stored, tells, hastens } = outcome(await db.batch(statements))
+  const { stored, tells, hastens } = outcome(await db.batchOf(statements))
   if (tells) means.newsworthy()
   if (hastens) means.hastened()
   return new Set(changed.filter(({ changes }) => stored.has(changes.at(-1)?.after.iid ?? '')))

@@ -1,3 +1,5 @@
+import { getTableColumns, getTableName } from 'drizzle-orm'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { RECAP_FREQUENCIES } from '../access/tenants.types'
 import type { TenantDatabase } from '../db/database'
@@ -7,10 +9,12 @@ import type { Instance } from '../runtime/instance'
 import { configurationsOf } from './configuration.cache'
 import type {
   Achievement,
+  Attribute,
   Boost,
   Configuration,
   Leaderboard,
   Level,
+  Metric,
   Template,
   Trigger,
   Webhook,
@@ -31,12 +35,46 @@ import {
   TRIGGER_TYPES,
 } from './enumerations.types'
 import { streakSettings } from './streak-settings.types'
+import { achievements as achievementsTable } from './tables/achievements.table'
+import { attributes as attributesTable } from './tables/attributes.table'
+import { leaderboards as leaderboardsTable } from './tables/leaderboards.table'
+import { metrics as metricsTable } from './tables/metrics.table'
+import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from './tables/points.table'
+import { notificationTemplates } from './tables/templates.table'
+import { webhooks as webhooksTable } from './tables/webhooks.table'
 import { SUBSCRIPTIONS } from './webhook-events.types'
 
 const filters = z
   .string()
   .transform((text) => JSON.parse(text))
   .pipe(z.array(z.object({ attributeId: z.string(), attributeValue: z.string() })))
+
+/** The columns of a resource that only SQL looks at. */
+type Hidden = 'no' | 'tenantId' | 'deleted'
+
+/**
+ * How the living resources of a table are read, in order of creation: each of its columns, but for some, must have a schema, so that a
+ * column that is added to the table can't be forgotten here.
+ */
+function reading<
+  T extends SQLiteTable,
+  const S extends Record<Exclude<keyof T['$inferSelect'], Hidden | Left>, z.ZodType>,
+  Left extends keyof T['$inferSelect'] = never,
+>(table: T, schemas: S, _left: readonly Left[] = []) {
+  const columns = Object.entries(getTableColumns(table))
+    .filter(([name]) => name in schemas)
+    .map(([name, column]) => `"${column.name}" AS "${name}"`)
+    .join(', ')
+  const row = z.object(schemas)
+  const rows = z.array(row)
+  return {
+    /** The list of columns of a SELECT, named as in `row`. */
+    columns,
+    row,
+    all: `SELECT ${columns} FROM ${getTableName(table)} WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+    parse: ({ results }: D1Result) => rows.parse(results),
+  }
+}
 
 const resource = { id: z.string(), created: z.number(), updated: z.number() }
 
@@ -46,21 +84,21 @@ const TenantRow = z.object({
   recapFrequency: z.enum(RECAP_FREQUENCIES),
   streaks: streakSettings,
 })
-const AttributeRow = z.object({
+const Attributes = reading(attributesTable, {
   ...resource,
   type: z.enum(ATTRIBUTE_TYPES),
   key: z.string(),
   name: z.string(),
   writableBy: z.enum(ATTRIBUTE_WRITERS),
 })
-const MetricRow = z.object({
+const Metrics = reading(metricsTable, {
   ...resource,
   key: z.string(),
   name: z.string(),
   unitType: z.enum(METRIC_UNIT_TYPES),
   units: z.string(),
 })
-const SystemRow = z.object({
+const Systems = reading(pointsSystems, {
   ...resource,
   key: z.string(),
   name: z.string(),
@@ -68,7 +106,7 @@ const SystemRow = z.object({
   badgeUrl: z.string().nullable(),
   maxPoints: z.number().nullable(),
 })
-const LevelRow = z.object({
+const Levels = reading(pointsLevels, {
   ...resource,
   systemId: z.string(),
   key: z.string(),
@@ -77,7 +115,7 @@ const LevelRow = z.object({
   badgeUrl: z.string().nullable(),
   points: z.number(),
 })
-const TriggerRow = z.object({
+const Triggers = reading(pointsTriggers, {
   ...resource,
   systemId: z.string(),
   type: z.enum(TRIGGER_TYPES),
@@ -97,7 +135,7 @@ const TriggerRow = z.object({
   anchor: z.number().nullable(),
 })
 const StoredDate = z.string().transform(civilDate)
-const LeaderboardRow = z.object({
+const Leaderboards = reading(leaderboardsTable, {
   ...resource,
   key: z.string(),
   name: z.string(),
@@ -119,7 +157,7 @@ const LeaderboardRow = z.object({
   runInterval: z.number().nullable(),
   finished: z.number().nullable(),
 })
-const AchievementRow = z.object({
+const Achievements = reading(achievementsTable, {
   ...resource,
   key: z.string(),
   name: z.string(),
@@ -139,7 +177,7 @@ const AchievementRow = z.object({
   counterId: z.string(),
   counted: z.number().transform((n) => n === 1),
 })
-const WebhookRow = z.object({
+const Webhooks = reading(webhooksTable, {
   ...resource,
   url: z.string(),
   events: z
@@ -149,7 +187,7 @@ const WebhookRow = z.object({
   status: z.enum(SWITCH_STATUSES),
   secret: z.string(),
 })
-const TemplateRow = z.object({
+const Templates = reading(notificationTemplates, {
   ...resource,
   type: z.enum(NOTIFICATION_TYPES),
   channel: z.enum(NOTIFICATION_CHANNELS),
@@ -159,55 +197,34 @@ const TemplateRow = z.object({
   status: z.enum(SWITCH_STATUSES),
   origin: z.string(),
 })
+const Boosts = reading(
+  pointsBoosts,
+  {
+    ...resource,
+    systemId: z.string(),
+    userId: z.string().nullable(),
+    userIid: z.string().nullable(),
+    name: z.string(),
+    start: z.string(),
+    end: z.string(),
+    multiplier: z.number(),
+    rounding: z.enum(ROUNDINGS),
+    userAttributes: filters,
+  },
+  ['told'],
+)
 /** A boost's row, of those for everyone and of users' own. */
-export const BoostRow = z.object({
-  ...resource,
-  systemId: z.string(),
-  userId: z.string().nullable(),
-  userIid: z.string().nullable(),
-  name: z.string(),
-  start: z.string(),
-  end: z.string(),
-  multiplier: z.number(),
-  rounding: z.enum(ROUNDINGS),
-  userAttributes: filters,
-})
+export const BoostRow = Boosts.row
 
 /** The columns that make a `BoostRow`. */
-export const BOOST_COLUMNS = `id, created, updated, system_id AS systemId, user_id AS userId, user_iid AS userIid, name,
-  start, "end", multiplier, rounding, user_attributes AS userAttributes`
+export const BOOST_COLUMNS = Boosts.columns
 
-const LOAD = [
-  `SELECT config_version AS version, control_ratio AS controlRatio, recap_frequency AS recapFrequency, streaks
-     FROM tenants WHERE id = ?1`,
-  `SELECT id, created, updated, type, key, name, writable_by AS writableBy FROM attributes
-     WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-  `SELECT id, created, updated, key, name, unit_type AS unitType, units FROM metrics
-     WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-  `SELECT id, created, updated, key, name, description, badge_url AS badgeUrl, max_points AS maxPoints
-     FROM points_systems WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-  `SELECT id, created, updated, system_id AS systemId, key, name, description, badge_url AS badgeUrl, points
-     FROM points_levels WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-  `SELECT id, created, updated, system_id AS systemId, type, points, status, user_attributes AS userAttributes,
-     event_attributes AS eventAttributes, metric_id AS metricId, metric_threshold AS metricThreshold,
-     achievement_id AS achievementId, streak_length AS streakLength, time_unit AS timeUnit,
-     time_interval AS timeInterval, block_if_out_of_points AS blockIfOutOfPoints, counter_id AS counterId, version, anchor
-     FROM points_triggers WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-  `SELECT ${BOOST_COLUMNS} FROM points_boosts
-     WHERE tenant_id = ?1 AND user_iid IS NULL AND deleted IS NULL ORDER BY no`,
-  `SELECT id, created, updated, key, name, description, status, rank_by AS rankBy, metric_id AS metricId,
-     system_id AS systemId, max_participants AS maxParticipants, start, "end", start_time AS startTime,
-     end_time AS endTime, breakdown, run_unit AS runUnit, run_interval AS runInterval, finished
-     FROM leaderboards WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-  `SELECT id, created, updated, key, name, description, badge_url AS badgeUrl, status, "trigger", metric_id AS metricId,
-     metric_value AS metricValue, streak_length AS streakLength, achievement_ids AS achievementIds,
-     user_attributes AS userAttributes, event_attributes AS eventAttributes, counter_id AS counterId, counted
-     FROM achievements WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-  `SELECT id, created, updated, url, events, status, secret FROM webhooks
-     WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-  `SELECT id, created, updated, type, channel, title, body, user_attributes AS userAttributes, status, origin
-     FROM notification_templates WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-] as const
+const TENANT = `
+  SELECT config_version AS version, control_ratio AS controlRatio, recap_frequency AS recapFrequency, streaks
+  FROM tenants WHERE id = ?1`
+const BOOSTS_OF_ALL = `
+  SELECT ${BOOST_COLUMNS} FROM points_boosts
+  WHERE tenant_id = ?1 AND user_iid IS NULL AND deleted IS NULL ORDER BY no`
 
 /** Where a tenant's configuration comes from: D1, and what this instance remembers. */
 export type ConfigurationSource = { db: TenantDatabase; instance: Instance }
@@ -216,27 +233,37 @@ export type ConfigurationSource = { db: TenantDatabase; instance: Instance }
 export async function loadConfiguration(source: ConfigurationSource): Promise<Configuration> {
   const { db } = source
   const { tenantId } = db
-  const results = await db.batch(LOAD.map((sql) => db.statement(sql, tenantId)))
-  const rows = <S extends z.ZodType>(index: number, schema: S) =>
-    z.array(schema).parse(results[index]?.results ?? [])
-  const [row] = results[0]?.results ?? []
+  const found = await db.batchOf({
+    tenant: db.statement(TENANT, tenantId),
+    attributes: db.statement(Attributes.all, tenantId),
+    metrics: db.statement(Metrics.all, tenantId),
+    systems: db.statement(Systems.all, tenantId),
+    levels: db.statement(Levels.all, tenantId),
+    triggers: db.statement(Triggers.all, tenantId),
+    boosts: db.statement(BOOSTS_OF_ALL, tenantId),
+    leaderboards: db.statement(Leaderboards.all, tenantId),
+    achievements: db.statement(Achievements.all, tenantId),
+    webhooks: db.statement(Webhooks.all, tenantId),
+    templates: db.statement(Templates.all, tenantId),
+  })
+  const [row] = found.tenant.results
   if (row === undefined) throw new Error('the tenant is gone')
   const { version, streaks, ...settings } = TenantRow.parse(row)
-  const levels: Level[] = rows(4, LevelRow)
-  const triggers: Trigger[] = rows(5, TriggerRow)
-  const boosts: Boost[] = rows(6, BoostRow)
-  const systems = rows(3, SystemRow).map((system) => ({
+  const levels: Level[] = Levels.parse(found.levels)
+  const triggers: Trigger[] = Triggers.parse(found.triggers)
+  const boosts: Boost[] = Boosts.parse(found.boosts)
+  const systems = Systems.parse(found.systems).map((system) => ({
     ...system,
     levels: levels.filter(({ systemId }) => systemId === system.id),
     triggers: triggers.filter(({ systemId }) => systemId === system.id),
     boosts: boosts.filter(({ systemId }) => systemId === system.id),
   }))
-  const attributes = rows(1, AttributeRow)
-  const metrics = rows(2, MetricRow)
-  const leaderboards: Leaderboard[] = rows(7, LeaderboardRow)
-  const achievements: Achievement[] = rows(8, AchievementRow)
-  const webhooks: Webhook[] = rows(9, WebhookRow)
-  const templates: Template[] = rows(10, TemplateRow)
+  const attributes: Attribute[] = Attributes.parse(found.attributes)
+  const metrics: Metric[] = Metrics.parse(found.metrics)
+  const leaderboards: Leaderboard[] = Leaderboards.parse(found.leaderboards)
+  const achievements: Achievement[] = Achievements.parse(found.achievements)
+  const webhooks: Webhook[] = Webhooks.parse(found.webhooks)
+  const templates: Template[] = Templates.parse(found.templates)
   const config = {
     tenantId,
     version,

@@ -37,7 +37,7 @@ export async function presentState(
   context: TenantContext,
 ): Promise<{ config: Configuration | null; clock: Instant | null }> {
   const { db } = context
-  const [result] = await db.batch([standingStatement(db, db.tenantId, [])])
+  const result = await db.run(standingStatement(db, db.tenantId, []))
   const { tenant, clock } = parseStanding(result)
   const config = tenant && (await configurationAt(context, tenant.configVersion))
   return { config, clock }

@@ -1,4 +1,9 @@
+import { getTableColumns } from 'drizzle-orm'
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
+import type { SQLiteInsertValue, SQLiteTable } from 'drizzle-orm/sqlite-core'
+
+/** The most parameters that D1 binds to one statement. */
+const MOST_PARAMETERS = 100
 
 /** What a request cost so far: the figures of its log line. Rows are what D1 bills. */
 export type Cost = { roundTrips: number; rowsRead: number; rowsWritten: number }
@@ -10,6 +15,16 @@ export function noCost(): Cost {
 
 /** A query that Drizzle has built and nobody has sent. */
 type Built = { toSQL(): { sql: string; params: unknown[] } }
+
+/** Statements by name: one, or a list of any length. */
+type Named = Readonly<Record<string, D1PreparedStatement | readonly D1PreparedStatement[]>>
+
+const isList = (group: Named[string]): group is readonly D1PreparedStatement[] => Array.isArray(group)
+
+/** The result of each named statement; of a list of statements, the list of their results. */
+export type ResultsOf<S extends Named> = {
+  [Name in keyof S]: S[Name] extends D1PreparedStatement ? D1Result : D1Result[]
+}
 
 /**
  * D1 as those modules see it that serve the whole account: tenants, keys, the clock. Everything goes in batches, since a
@@ -47,6 +62,21 @@ export class AccountDatabase {
     return this.statement(sql, ...params)
   }
 
+  /** Inserts of new rows, ready for a batch: as few statements as D1's limit on parameters allows. */
+  inserts<T extends SQLiteTable>(table: T, rows: readonly SQLiteInsertValue<T>[]): D1PreparedStatement[] {
+    const given = new Set(rows.flatMap((row) => Object.keys(row)))
+    // Of a column that is left out Drizzle binds the default, if it knows one.
+    const bound = Object.entries(getTableColumns(table)).filter(
+      ([name, column]) => given.has(name) || column.default !== undefined,
+    )
+    const size = Math.floor(MOST_PARAMETERS / bound.length)
+    const inserts: D1PreparedStatement[] = []
+    for (let from = 0; from < rows.length; from += size) {
+      inserts.push(this.built(this.orm.insert(table).values(rows.slice(from, from + size))))
+    }
+    return inserts
+  }
+
   /** Runs the statements in one transaction and one round trip; on an error none of them has happened. */
   async batch(statements: readonly D1PreparedStatement[]): Promise<D1Result[]> {
     this.#cost.roundTrips += 1
@@ -58,11 +88,37 @@ export class AccountDatabase {
     return results
   }
 
+  /**
+   * The same for statements with names, in the order of the names; the results have the same names. A name may stand for a list of
+   * statements, which may be empty.
+   */
+  batchOf<const S extends Named>(statements: S): Promise<ResultsOf<S>>
+  async batchOf(named: Named): Promise<Record<string, D1Result | D1Result[]>> {
+    const groups = Object.entries(named)
+    const results = await this.batch(groups.flatMap(([, group]) => group))
+    const answer: Record<string, D1Result | D1Result[]> = {}
+    let from = 0
+    for (const [name, group] of groups) {
+      const size = isList(group) ? group.length : 1
+      const own = results.slice(from, from + size)
+      from += size
+      const [first] = own
+      if (isList(group)) answer[name] = own
+      else if (first !== undefined) answer[name] = first
+    }
+    return answer
+  }
+
+  /** Runs one statement. */
+  async run(statement: D1PreparedStatement): Promise<D1Result> {
+    return (await this.batchOf({ statement })).statement
+  }
+
   /** The rows of one statement. */
   async rows(statement: D1PreparedStatement): Promise<unknown[]> {
-    const [result] = await this.batch([statement])
-    return result?.results ?? []
+    return (await this.run(statement)).results
   }
+
   /** The same database on behalf of one tenant. */
   of(tenantId: string): TenantDatabase {
     return new TenantDatabase(this.#d1, this.#cost, this.testClock, tenantId)

@@ -33,7 +33,10 @@ export async function drain(
   let after: ParcelPlace | null = null
   let isDrained = false
   for (let round = 0; !isDrained && (mustAll || round < MOST_ROUNDS); round += 1) {
-    const [standing, rows] = await db.batch([standingStatement(db, db.tenantId, []), nextParcels(db, after)])
+    const { standing, rows } = await db.batchOf({
+      standing: standingStatement(db, db.tenantId, []),
+      rows: nextParcels(db, after),
+    })
     const { tenant, clock } = parseStanding(standing)
     if (tenant === null) return false
     const config = await configurationAt(context, tenant.configVersion)
@@ -47,10 +50,10 @@ export async function drain(
     isDrained = last === null && !(await flushPoints(context, config, now))
   }
   if (!isDrained) wakeOutbox(context, db.tenantId)
-  const [announced] = await db.batch([announcePoints(db)])
+  const announced = await db.run(announcePoints(db))
   if (handedOver > 0) console.log(drainLine(context, before, handedOver))
   for (const [name, error] of unreachable) throw new Error(`the courier ${name} was not reached: ${error}`)
-  return (announced?.meta.changes ?? 0) > 0
+  return announced.meta.changes > 0
 }
 
 /** The log line of a drain, as JSON: how many parcels it handed over, and what that cost in D1. Nothing of a user. */

@@ -54,19 +54,22 @@ export async function flushPoints(
   const all = await duePoints(db, now)
   if (all.length === 0) return false
   const ids = [...new Set(all.map(({ userId }) => userId))]
-  const [found, awardRows] = await db.batch([portionStatement(db, { ids }), awardsSince(db, all)])
+  const { found, awardRows } = await db.batchOf({
+    found: portionStatement(db, { ids }),
+    awardRows: awardsSince(db, all),
+  })
   const { rows, covered } = coveredBy(
     ids,
-    await portionOf(db, found?.results, { short: shortAmong(ids.length) }),
+    await portionOf(db, found.results, { short: shortAmong(ids.length) }),
   )
   const read = new Set(ids.slice(0, covered))
   const users = new Map(rows.map(userOf).map((user) => [user.iid, user]))
   // Users for whom there is no room, and those who have had more awards since the read of awards, are left to the next call.
-  const seen = new Map(SeenRows.parse(found?.results ?? []).map(({ iid, seq }) => [iid, seq]))
+  const seen = new Map(SeenRows.parse(found.results).map(({ iid, seq }) => [iid, seq]))
   const isPresent = ({ userId, userIid }: DuePoints) =>
     read.has(userId) && users.get(userIid)?.seq === seen.get(userIid)
   const due = all.filter(isPresent)
-  const awards = z.array(AwardRow).parse(awardRows?.results ?? [])
+  const awards = z.array(AwardRow).parse(awardRows.results)
   const forms = await triggerForms(db, awards)
   const gone: DuePoints[] = []
   const noted: ToldPoints[] = []

@@ -95,9 +95,9 @@ export function nextParcels(db: TenantDatabase, after: ParcelPlace | null): D1Pr
  */
 export async function parcelsFrom(
   db: TenantDatabase,
-  result: D1Result | undefined,
+  result: D1Result,
 ): Promise<{ parcels: Parcel[]; last: ParcelPlace | null }> {
-  const rows = firstPack(z.array(ParcelRow).parse(result?.results ?? []), MOST_AT_ONCE, ({ bytes }) => bytes)
+  const rows = firstPack(z.array(ParcelRow).parse(result.results), MOST_AT_ONCE, ({ bytes }) => bytes)
   const long = rows.filter(({ messages }) => messages === null).map(({ at, seq, id }) => [at, seq, id])
   const found = long.length === 0 ? [] : await db.rows(db.statement(LONG, db.tenantId, JSON.stringify(long)))
   const whole = new Map(

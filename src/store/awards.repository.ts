@@ -155,16 +155,16 @@ export function awardsOfEachStatements(
   db: TenantDatabase,
   userId: string,
   { systemIds, limit }: { systemIds: readonly string[]; limit: number },
-): D1PreparedStatement[] {
+): Record<'awards' | 'forms', D1PreparedStatement> {
   const values = [db.tenantId, userId, JSON.stringify(systemIds), limit]
-  return [db.statement(AWARDS_OF_EACH, ...values), db.statement(FORMS_OF_EACH, ...values)]
+  return { awards: db.statement(AWARDS_OF_EACH, ...values), forms: db.statement(FORMS_OF_EACH, ...values) }
 }
 
 /** What `awardsOfEachStatements` have read. */
-export function parseAwardsOfEach([awards, forms]: readonly (D1Result | undefined)[]): AwardsOfEach {
-  const rows = z.array(StoredAwardRow.extend({ systemId: z.string() })).parse(awards?.results ?? [])
+export function parseAwardsOfEach({ awards, forms }: Record<'awards' | 'forms', D1Result>): AwardsOfEach {
+  const rows = z.array(StoredAwardRow.extend({ systemId: z.string() })).parse(awards.results)
   return {
     awards: Map.groupBy(rows, ({ systemId }) => systemId),
-    forms: formsOf(forms?.results ?? []),
+    forms: formsOf(forms.results),
   }
 }

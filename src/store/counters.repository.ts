@@ -32,12 +32,12 @@ export function talliesStatement(db: TenantDatabase): D1PreparedStatement {
 const Rows = z.array(z.object({ name: z.string(), count: z.number() }))
 
 /** What `talliesStatement` has read (A5). */
-export function parseTallies(result: D1Result | undefined): Tallies {
-  return new Map(Rows.parse(result?.results ?? []).map(({ name, count }) => [name, count]))
+export function parseTallies(result: D1Result): Tallies {
+  return new Map(Rows.parse(result.results).map(({ name, count }) => [name, count]))
 }
 
 /** How many users a tenant has, and how many have completed each achievement, by name (A5). */
 export async function readTallies(db: TenantDatabase): Promise<Tallies> {
-  const [result] = await db.batch([talliesStatement(db)])
+  const result = await db.run(talliesStatement(db))
   return parseTallies(result)
 }

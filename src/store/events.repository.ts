@@ -28,8 +28,8 @@ const UsedKeyRows = z.array(
 )
 
 /** The keys that `usedKeysStatement` has found, and whose they are. */
-export function parseUsedKeys(result: D1Result | undefined): (UsedKey & { userId: string })[] {
-  return UsedKeyRows.parse(result?.results ?? [])
+export function parseUsedKeys(result: D1Result): (UsedKey & { userId: string })[] {
+  return UsedKeyRows.parse(result.results)
 }
 
 const RECORDED = `
@@ -53,8 +53,8 @@ export function recordedStatement(db: TenantDatabase, sought: readonly EventSoug
 
 const RecordedRows = z.array(z.object({ id: z.string(), at: z.number(), seq: z.number() }))
 
-export function parseRecorded(result: D1Result | undefined): Map<string, Recorded> {
-  return new Map(RecordedRows.parse(result?.results ?? []).map(({ id, ...place }) => [id, place]))
+export function parseRecorded(result: D1Result): Map<string, Recorded> {
+  return new Map(RecordedRows.parse(result.results).map(({ id, ...place }) => [id, place]))
 }
 
 const LOG = `

@@ -10,7 +10,7 @@ import { parseUser, userStatement } from './users.repository'
 
 /** A user's whole state; null if there is none. */
 export async function stateOf({ db }: Scope, userId: string): Promise<UserState | null> {
-  const [result] = await db.batch([userStatement(db, userId, systemNow())])
+  const result = await db.run(userStatement(db, userId, systemNow()))
   return parseUser(result)
 }
 

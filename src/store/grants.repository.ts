@@ -62,17 +62,18 @@ export async function readTickUsers(
 ): Promise<{ version: number; users: TickUser[]; isAll: boolean }> {
   const named = (ids: readonly string[]) => db.statement(NAMED, db.tenantId, JSON.stringify(ids), from)
   const short = 'ids' in asked ? 0 : shortAmong(asked.limit)
-  const [version, found] = await db.batch([
-    db.statement(VERSION, db.tenantId),
-    'ids' in asked
-      ? named(asked.ids)
-      : db.statement(CHUNK, db.tenantId, asked.after ?? '', from, asked.limit, short),
-  ])
-  const known = { version: Version.parse(version?.results[0]).version }
+  const { version, found } = await db.batchOf({
+    version: db.statement(VERSION, db.tenantId),
+    found:
+      'ids' in asked
+        ? named(asked.ids)
+        : db.statement(CHUNK, db.tenantId, asked.after ?? '', from, asked.limit, short),
+  })
+  const known = { version: Version.parse(version.results[0]).version }
   // They were read before, when there was room for them.
-  if ('ids' in asked) return { ...known, users: z.array(UserRow).parse(found?.results), isAll: true }
-  const { rows, isCut } = await portionOf(db, found?.results, { short, whole: named })
-  const isAll = !isCut && (found?.results.length ?? 0) < asked.limit
+  if ('ids' in asked) return { ...known, users: z.array(UserRow).parse(found.results), isAll: true }
+  const { rows, isCut } = await portionOf(db, found.results, { short, whole: named })
+  const isAll = !isCut && found.results.length < asked.limit
   return { ...known, users: z.array(UserRow).parse(rows), isAll }
 }
 
@@ -139,8 +140,8 @@ function bookings({ before, awards }: TickChange, ticks: TickList): string[] {
 
 /**
  * What writes ticks' changes of users, and how their work of a kind stands: as `done` if all of them are still as they were read, else as
- * `open`, with the ids of those who are not, and who are left alone. The first
- * result is that state, for `parseState`.
+ * `open`, with the ids of those who are not, and who are left alone. The result of
+ * `row` is that state, for `parseState`.
  */
 export function writeTicks(
   db: TenantDatabase,
@@ -150,7 +151,7 @@ export function writeTicks(
   row: { done: WorkState; open: WorkState },
   /** What is stored with those who are as they were read: it must be told who they were. */
   beside: readonly D1PreparedStatement[],
-): D1PreparedStatement[] {
+): { row: D1PreparedStatement; changes: D1PreparedStatement[] } {
   const users = changes.map(({ before }) => before)
   const ticks = new TickList()
   const booked = changes.flatMap((change) => bookings(change, ticks))
@@ -163,10 +164,12 @@ export function writeTicks(
       Object.fromEntries(after.touched),
     ]),
   )
-  return [
-    advancePass(db, kind, users, row),
-    ...beside,
-    ...packed(booked).map((list) => db.statement(BOOK, db.tenantId, list, ticks.json)),
-    ...packed(states).map((list) => db.statement(STORE, db.tenantId, list, changed)),
-  ]
+  return {
+    row: advancePass(db, kind, users, row),
+    changes: [
+      ...beside,
+      ...packed(booked).map((list) => db.statement(BOOK, db.tenantId, list, ticks.json)),
+      ...packed(states).map((list) => db.statement(STORE, db.tenantId, list, changed)),
+    ],
+  }
 }

@@ -117,8 +117,8 @@ export async function readPortion(
   ids: readonly string[],
 ): Promise<{ rows: unknown[]; covered: number }> {
   if (ids.length === 0) return { rows: [], covered: 0 }
-  const [found] = await db.batch([portionStatement(db, { ids })])
-  return coveredBy(ids, await portionOf(db, found?.results, { short: shortAmong(ids.length) }))
+  const found = await db.run(portionStatement(db, { ids }))
+  return coveredBy(ids, await portionOf(db, found.results, { short: shortAmong(ids.length) }))
 }
 
 /** How many of the ids that were asked for a portion answers, from the first on. */

@@ -9,7 +9,7 @@ import { streakOnly } from '../engine/streaks/streak-only.rules'
 import type { StreakRun, StreakState } from '../engine/streaks/streak-state.types'
 import type { Instant } from '../lib/clock'
 import { announceFirst, logOf, logsOf, pausesOfSeveral, type StreakSources } from './streaks.repository'
-import { writeBulk } from './writer.service'
+import { storedBy, writeBulk } from './writer.service'
 
 /** A streak as the log has it, and all that ended before it. */
 type Counted = { streak: StreakState; runs: readonly StreakRun[] }
@@ -96,14 +96,13 @@ export async function recountStreaks(
   now: Instant,
 ): Promise<BulkChange[]> {
   const changes = await recountChanges(db, config, users, now)
-  const { statements, stored } = writeBulk(db, config, changes)
   try {
-    const [, ...results] = await db.batch([
-      configurationUnchanged(db, config.version),
-      ...statements,
-      ...announceFirst(db, changes),
-    ])
-    const done = stored(results)
+    const { stores } = await db.batchOf({
+      configuration: configurationUnchanged(db, config.version),
+      ...writeBulk(db, config, changes),
+      announcement: announceFirst(db, changes),
+    })
+    const done = storedBy(changes, stores)
     return changes.filter(({ before }) => done.has(before.id))
   } catch (error) {
     if (isConflict(error)) return []

@@ -78,15 +78,22 @@ const ALL_PAUSES = `${OWN_PAUSES} ORDER BY start, id`
 export type StreakPast = { runs: StreakRun[]; pauses: Pause[] }
 
 /** Reads what is past of a user's streak, by the caller's id of the user. Parsed by `parsePast`. */
-export function pastStatements(db: TenantDatabase, userId: string, since: number): D1PreparedStatement[] {
-  return [db.statement(PAST_RUNS, db.tenantId, userId, since), db.statement(ALL_PAUSES, db.tenantId, userId)]
+export function pastStatements(
+  db: TenantDatabase,
+  userId: string,
+  since: number,
+): Record<'runs' | 'pauses', D1PreparedStatement> {
+  return {
+    runs: db.statement(PAST_RUNS, db.tenantId, userId, since),
+    pauses: db.statement(ALL_PAUSES, db.tenantId, userId),
+  }
 }
 
 /** What `pastStatements` have read. */
-export function parsePast([runs, pauses]: readonly (D1Result | undefined)[]): StreakPast {
+export function parsePast({ runs, pauses }: Record<'runs' | 'pauses', D1Result>): StreakPast {
   return {
-    runs: z.array(StreakRunRow).parse(runs?.results ?? []),
-    pauses: PauseRows.parse(pauses?.results ?? []),
+    runs: z.array(StreakRunRow).parse(runs.results),
+    pauses: PauseRows.parse(pauses.results),
   }
 }
 
@@ -283,13 +290,13 @@ const Deadline = z.object({ streak_due: z.number().transform(instant) })
 /** The users that `dueStatement` has found, as many as there is room for, and their deadline; null if nobody was found. */
 export async function dueUsers(
   db: TenantDatabase,
-  result: D1Result | undefined,
+  result: D1Result,
   limit: number,
 ): Promise<{ at: Instant; users: UserState[] } | null> {
-  const [first] = result?.results ?? []
+  const [first] = result.results
   if (first === undefined) return null
   const at = Deadline.parse(first).streak_due
-  const { rows } = await portionOf(db, result?.results, { short: shortAmong(limit) })
+  const { rows } = await portionOf(db, result.results, { short: shortAmong(limit) })
   // Of somebody with a long row the deadline may have moved since it was found.
   return { at, users: rows.map(userOf).filter(({ streak }) => streak.due === at) }
 }

@@ -39,6 +39,6 @@ function lastOf({ before, awards }: TickChange): Instant {
 async function usersOf(db: TenantDatabase, changes: readonly TickChange[]) {
   if (changes.length === 0) return []
   const ids = changes.map(({ before }) => before.id)
-  const [result] = await db.batch([usersStatement(db, { ids }, systemNow())])
-  return (result?.results ?? []).map(userOf)
+  const result = await db.run(usersStatement(db, { ids }, systemNow()))
+  return result.results.map(userOf)
 }

@@ -76,8 +76,8 @@ export function userStatement(db: TenantDatabase, userId: string, systemNow: Ins
 }
 
 /** The state that `userStatement` has read, or null where there is no such user. */
-export function parseUser(result: D1Result | undefined): UserState | null {
-  const row = result?.results[0]
+export function parseUser(result: D1Result): UserState | null {
+  const row = result.results[0]
   return row === undefined ? null : userOf(row)
 }
 

@@ -12,7 +12,7 @@ import type { TenantContext } from '../runtime/context'
 import { portionOf, portionStatement, shortAmong } from './portions.repository'
 import { announceFirst } from './streaks.repository'
 import { userOf } from './users.repository'
-import { writeBulk } from './writer.service'
+import { storedBy, writeBulk } from './writer.service'
 
 /** Users of one step, at most: each may have what a tenant has a thousand of. */
 const CHUNK = 200
@@ -42,30 +42,29 @@ export async function walkStep(
 ): Promise<WalkStep> {
   const { db } = context
   const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))
-  const [standing, found] = await db.batch([
-    standingStatement(db, db.tenantId, []),
-    portionStatement(db, { after, limit: CHUNK }),
-  ])
+  const { standing, found } = await db.batchOf({
+    standing: standingStatement(db, db.tenantId, []),
+    found: portionStatement(db, { after, limit: CHUNK }),
+  })
   const { tenant, clock } = parseStanding(standing)
   if (tenant === null) throw new Error('the tenant is gone')
   const config = await configurationAt(context, tenant.configVersion)
   const at = clock ?? systemNow()
-  const { rows, isCut } = await portionOf(db, found?.results, { short: shortAmong(CHUNK) })
+  const { rows, isCut } = await portionOf(db, found.results, { short: shortAmong(CHUNK) })
   const users = rows.map(userOf)
   const { changes, visited } = await visit(config, users, at)
-  const { statements, stored } = writeBulk(db, config, changes)
   try {
-    const [, ...results] = await db.batch([
-      configurationUnchanged(db, config.version),
-      ...statements,
-      ...announceFirst(db, changes),
-    ])
-    const done = stored(results)
+    const { stores } = await db.batchOf({
+      configuration: configurationUnchanged(db, config.version),
+      ...writeBulk(db, config, changes),
+      announcement: announceFirst(db, changes),
+    })
+    const done = storedBy(changes, stores)
     const skipped = users.findIndex(
       ({ id }) => changes.some(({ before }) => before.id === id) && !done.has(id),
     )
     const passed = Math.min(visited, skipped === -1 ? users.length : skipped)
-    const isEnd = passed === users.length && !isCut && (found?.results.length ?? 0) < CHUNK
+    const isEnd = passed === users.length && !isCut && found.results.length < CHUNK
     const next = JSON.stringify({ after: users[passed - 1]?.id ?? after })
     await db.batch(isEnd ? [rescheduled(db, work, null), ...last(config)] : [progressed(db, work, next)])
     return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }

@@ -32,13 +32,16 @@ export type WriteGuard =
   /** The batch begins with guards of the caller's, which raise. */
   | { kind: 'callers' }
 
-/** What stores changes, for one batch. */
+/** Statements that store changes, for one batch, by what they store. */
+type Parts<T> = { user: T[]; news: T[]; notices: T[]; announcement: T[]; records: T[]; users: T[] }
+
+/** What stores changes. */
 export type Writing = {
-  statements: D1PreparedStatement[]
+  statements: Parts<D1PreparedStatement>
   /** Whether it is more than one batch should hold. */
   isMuch: boolean
   /** What the results of these statements say. */
-  outcome(results: readonly D1Result[]): {
+  outcome(results: Parts<D1Result>): {
     /** The own ids of the users who were stored. */
     stored: ReadonlySet<string>
     /** Whether there is something to tell to the outside. */
@@ -81,31 +84,22 @@ export function writeUsers(
     db,
     hurried.map(({ now }) => ({ after: now })),
   )
-  const several = alone.length === 0 ? storeUsers(db, lasts, among) : []
-  const statements = [
-    ...alone,
-    ...news,
-    ...notices,
-    ...announcement,
-    ...recordsOf(db, users, among),
-    ...several,
-  ]
+  const isChanged = (results: readonly D1Result[]) => results.some(({ meta }) => meta.changes > 0)
   return {
-    statements,
-    isMuch,
-    outcome: (results) => {
-      const isDone = (from: number, count: number) =>
-        results.slice(from, from + count).some(({ meta }) => meta.changes > 0)
-      const toNotices = alone.length + news.length
-      return {
-        stored:
-          first !== undefined && alone.length > 0
-            ? new Set([first.now.iid])
-            : parseStored(results.slice(statements.length - several.length, statements.length)),
-        tells: isDone(alone.length, news.length),
-        hastens: isDone(toNotices, notices.length + announcement.length),
-      }
+    statements: {
+      user: alone,
+      news,
+      notices,
+      announcement,
+      records: recordsOf(db, users, among),
+      users: alone.length === 0 ? storeUsers(db, lasts, among) : [],
     },
+    isMuch,
+    outcome: (results) => ({
+      stored: first !== undefined && alone.length > 0 ? new Set([first.now.iid]) : parseStored(results.users),
+      tells: isChanged(results.news),
+      hastens: isChanged(results.notices) || isChanged(results.announcement),
+    }),
   }
 }
 
@@ -142,15 +136,15 @@ export const asRead = (
 
 /**
  * What stores changes that no event has made, of many users at once: by what falls due, by a walk over all users, or by an admin. For one batch with a
- * guard of the configuration. Whoever has changed since is left out; `stored` tells from the results of these statements who was changed, by
- * the caller's ids. Streaks are told to those who listen; what else such changes bring is not (A4, S9).
+ * guard of the configuration. Whoever has changed since is left out; `storedBy` tells from the results of `stores` who was changed. Streaks are
+ * told to those who listen; what else such changes bring is not (A4, S9).
  */
 export function writeBulk(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly BulkChange[],
-): { statements: D1PreparedStatement[]; stored: (results: readonly D1Result[]) => Set<string> } {
-  if (changes.length === 0) return { statements: [], stored: () => new Set() }
+): { beside: D1PreparedStatement[]; stores: D1PreparedStatement[] } {
+  if (changes.length === 0) return { beside: [], stores: [] }
   const among = asRead(db, config, changes)
   const users = changes.map(({ before: was, after, onlyStreak }) => ({
     was,
@@ -159,33 +153,30 @@ export function writeBulk(
   }))
   const recounted = changes.flatMap(({ replacesRuns, after }) => (replacesRuns === true ? [after.iid] : []))
   const parcels = changes.flatMap(({ after, notices }) => streakParcelsOf(config, after, notices))
-  const beside = [
-    ...putParcels(db, parcels, among).statements,
-    ...forgetRuns(db, recounted, among),
-    ...recordsOf(
-      db,
-      changes.map((change) => ({ was: change.before, changes: [change], newlyUsed: [] })),
-      among,
-    ),
-  ]
-  const stores = [
-    ...storeUsers(
-      db,
-      users.filter(({ onlyStreak }) => !onlyStreak),
-      among,
-    ),
-    ...storeStreaks(
-      db,
-      users.filter(({ onlyStreak }) => onlyStreak),
-      among,
-    ),
-  ]
-  const idOf = new Map(changes.map(({ before }) => [before.iid, before.id]))
+  const written = changes.map((change) => ({ was: change.before, changes: [change], newlyUsed: [] }))
   return {
-    statements: [...beside, ...stores],
-    stored: (results) => {
-      const iids = parseStored(results.slice(beside.length, beside.length + stores.length))
-      return new Set([...iids].flatMap((iid) => idOf.get(iid) ?? []))
-    },
+    beside: [
+      ...putParcels(db, parcels, among).statements,
+      ...forgetRuns(db, recounted, among),
+      ...recordsOf(db, written, among),
+    ],
+    stores: [
+      ...storeUsers(
+        db,
+        users.filter(({ onlyStreak }) => !onlyStreak),
+        among,
+      ),
+      ...storeStreaks(
+        db,
+        users.filter(({ onlyStreak }) => onlyStreak),
+        among,
+      ),
+    ],
   }
+}
+
+/** Who of these changes was stored, by the caller's ids: from the results of `stores` of `writeBulk`. */
+export function storedBy(changes: readonly BulkChange[], stores: readonly D1Result[]): Set<string> {
+  const iids = parseStored(stores)
+  return new Set(changes.flatMap(({ before: { iid, id } }) => (iids.has(iid) ? [id] : [])))
 }

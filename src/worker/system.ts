@@ -26,7 +26,7 @@ export function systemRoutes(app: App): void {
 
 /** Whether the database answers and holds all that was asked for, the demo included. */
 async function isReady(ctx: Context): Promise<boolean> {
-  const [result] = await ctx.db.batch([standingStatement(ctx.db, IMPLICIT_TENANT_ID, [])])
+  const result = await ctx.db.run(standingStatement(ctx.db, IMPLICIT_TENANT_ID, []))
   const { tenant } = parseStanding(result)
   if (tenant === null) return false
   return !hasDemo(ctx) || !isDemoDue(ctx, await configurationOfTenant(ctx, tenant))

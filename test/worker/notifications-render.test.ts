@@ -160,7 +160,7 @@ async function scene(prepare: (tenant: TestTenant) => Promise<unknown>) {
   await prepare(tenant)
   const { db, instance } = contextOf(tenant.id)
   const config = await loadConfiguration({ db, instance })
-  const [result] = await db.batch([userStatement(db, 'ada', systemNow())])
+  const result = await db.run(userStatement(db, 'ada', systemNow()))
   const user = parseUser(result)
   if (user === null) throw new Error('ada is not there')
   const write = (

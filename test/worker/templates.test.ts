@@ -36,7 +36,7 @@ const configOf = async () => {
 }
 const userOf = async (id: string) => {
   const { db } = contextOf(tenant.id)
-  const [result] = await db.batch([userStatement(db, id, systemNow())])
+  const result = await db.run(userStatement(db, id, systemNow()))
   const user = parseUser(result)
   if (user === null) throw new Error(`nobody is ${id}`)
   return user

@@ -69,12 +69,12 @@ export async function marksAfter(
   limit: number,
 ): Promise<MarkPage> {
   const groups = JSON.stringify(breakdown)
-  const [walked, result] = await db.batch([
-    db.statement(WALKED, db.tenantId, after, limit),
-    db.statement(MARKS, db.tenantId, groups, input, after, since, limit),
-  ])
-  const { last } = z.object({ last: z.string().nullable() }).parse(walked?.results[0])
-  const found = Found.parse(result?.results ?? [])
+  const { walked, changed } = await db.batchOf({
+    walked: db.statement(WALKED, db.tenantId, after, limit),
+    changed: db.statement(MARKS, db.tenantId, groups, input, after, since, limit),
+  })
+  const { last } = z.object({ last: z.string().nullable() }).parse(walked.results[0])
+  const found = Found.parse(changed.results)
   const some = firstPack(found, MOST_AT_ONCE, ({ bytes }) => bytes)
   const long = some.flatMap(({ userId, group }) => (group === null ? [userId] : []))
   const named = () => db.rows(db.statement(NAMED, db.tenantId, groups, input, JSON.stringify(long)))

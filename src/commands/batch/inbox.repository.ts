@@ -108,8 +108,7 @@ export function inboxStatement(db: TenantDatabase): D1PreparedStatement {
   return db.statement(NEXT, db.tenantId, EVENTS_A_ROW)
 }
 
-export const parseInbox = (result: D1Result | undefined): InboxRow[] =>
-  z.array(InboxRowAnswer).parse(result?.results)
+export const parseInbox = (result: D1Result): InboxRow[] => z.array(InboxRowAnswer).parse(result.results)
 
 /** Most events to one step. */
 export const EVENTS_A_STEP = EVENTS_A_ROW

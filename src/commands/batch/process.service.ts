@@ -125,7 +125,7 @@ async function planned(
       ),
     ),
     inboxUnchanged(db, rows),
-    ...writing.statements,
+    ...Object.values(writing.statements).flat(),
     ...advance(db, progressOf(ends), { again: clock ?? again, isSet: clock !== null }),
   ]
   return { statements, ends, step: { changes, config, at } }

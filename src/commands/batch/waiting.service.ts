@@ -39,7 +39,10 @@ export async function readWaiting(
 ): Promise<Found> {
   const { db } = context
   for (;;) {
-    const [standing, waiting] = await db.batch([standingStatement(db, db.tenantId, []), inboxStatement(db)])
+    const { standing, waiting } = await db.batchOf({
+      standing: standingStatement(db, db.tenantId, []),
+      waiting: inboxStatement(db),
+    })
     const { tenant, clock } = parseStanding(standing)
     if (tenant === null) throw new Error('the tenant is gone')
     const config = await configurationAt(context, tenant.configVersion)
@@ -104,11 +107,11 @@ async function readUsers(
     }),
   )
   const ids = [...users.keys()]
-  const [found, used] = await db.batch([
-    portionStatement(db, { ids }),
-    ...(triples.length === 0 ? [] : [usedKeysStatement(db, triples)]),
-  ])
-  const portion = await portionOf(db, found?.results, { short: shortAmong(ids.length) })
+  const { found, used } = await db.batchOf({
+    found: portionStatement(db, { ids }),
+    used: triples.length === 0 ? [] : [usedKeysStatement(db, triples)],
+  })
+  const portion = await portionOf(db, found.results, { short: shortAmong(ids.length) })
   const { rows, covered } = coveredBy(ids, portion)
   const states = new Map<string, UserState>()
   const spoilt = new Map<string, unknown>()
@@ -121,7 +124,12 @@ async function readUsers(
     }
   }
   const unread = new Set(ids.slice(covered))
-  return { states, spoilt, unread, usedKeys: Map.groupBy(parseUsedKeys(used), ({ userId }) => userId) }
+  return {
+    states,
+    spoilt,
+    unread,
+    usedKeys: Map.groupBy(used.flatMap(parseUsedKeys), ({ userId }) => userId),
+  }
 }
 
 const WithId = z.object({ id: z.string() })

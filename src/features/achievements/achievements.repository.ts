@@ -2,20 +2,13 @@ import { and, eq, isNull } from 'drizzle-orm'
 import type { Achievement } from '../../config/configuration.types'
 import type { Draft } from '../../config/drafts.rules'
 import { achievements } from '../../config/tables/achievements.table'
-import { among, groupsOf } from '../../db/queries'
+import { among } from '../../db/queries'
 import type { Scope } from '../../runtime/context'
-
-/** The columns that an insert fills. */
-const COLUMNS = 20
 
 /** Stores what an admin write made of the tenant's achievements; a deleted one's row stays (G5). */
 export function storeAchievements(scope: Scope, draft: Draft<Achievement>): D1PreparedStatement[] {
   const { db, tenant, now } = scope
-  const inserts = groupsOf(draft.added, COLUMNS).map((group) =>
-    db.orm
-      .insert(achievements)
-      .values(group.map((one) => ({ ...columnsOf(one), id: one.id, tenantId: tenant.id }))),
-  )
+  const rows = draft.added.map((one) => ({ ...columnsOf(one), id: one.id, tenantId: tenant.id }))
   const updates = draft.changed.map((one) =>
     db.orm
       .update(achievements)
@@ -33,7 +26,10 @@ export function storeAchievements(scope: Scope, draft: Draft<Achievement>): D1Pr
         among(achievements.id, removed),
       ),
     )
-  return [...inserts, ...updates, ...(removed.length === 0 ? [] : [removal])].map((query) => db.built(query))
+  return [
+    ...db.inserts(achievements, rows),
+    ...[...updates, ...(removed.length === 0 ? [] : [removal])].map((query) => db.built(query)),
+  ]
 }
 
 const columnsOf = ({ id: _id, ...achievement }: Achievement) => ({

@@ -2,20 +2,15 @@ import { and, eq, isNull } from 'drizzle-orm'
 import type { Attribute } from '../../config/configuration.types'
 import type { Draft } from '../../config/drafts.rules'
 import { attributes } from '../../config/tables/attributes.table'
-import { among, groupsOf } from '../../db/queries'
+import { among } from '../../db/queries'
 import type { Scope } from '../../runtime/context'
-
-/** The columns that an insert fills. */
-const COLUMNS = 8
 
 /** Stores what an admin write made of the tenant's attributes; a deleted one's row stays (G5). */
 export function storeAttributes(scope: Scope, draft: Draft<Attribute>): D1PreparedStatement[] {
   const { db, tenant, now } = scope
   const own = (...conditions: Parameters<typeof and>) =>
     and(eq(attributes.tenantId, tenant.id), isNull(attributes.deleted), ...conditions)
-  const inserts = groupsOf(draft.added, COLUMNS).map((group) =>
-    db.orm.insert(attributes).values(group.map((attribute) => ({ ...attribute, tenantId: tenant.id }))),
-  )
+  const rows = draft.added.map((attribute) => ({ ...attribute, tenantId: tenant.id }))
   const updates = draft.changed.map(({ id, name, writableBy, updated }) =>
     db.orm
       .update(attributes)
@@ -32,5 +27,5 @@ export function storeAttributes(scope: Scope, draft: Draft<Attribute>): D1Prepar
             .set({ deleted: now })
             .where(own(among(attributes.id, removed))),
         ]
-  return [...inserts, ...updates, ...deletes].map((query) => db.built(query))
+  return [...db.inserts(attributes, rows), ...[...updates, ...deletes].map((query) => db.built(query))]
 }

@@ -3,11 +3,8 @@ import type { Leaderboard } from '../../config/configuration.types'
 import { deleteBoards } from '../../config/deletions.repository'
 import type { Draft } from '../../config/drafts.rules'
 import { leaderboards } from '../../config/tables/leaderboards.table'
-import { among, groupsOf } from '../../db/queries'
+import { among } from '../../db/queries'
 import type { Scope } from '../../runtime/context'
-
-/** The columns that an insert fills. */
-const COLUMNS = 20
 
 /** Stores what an admin write made of the tenant's leaderboards, which were `before`; a deleted one's row stays (G5). */
 export function storeLeaderboards(
@@ -16,11 +13,7 @@ export function storeLeaderboards(
   draft: Draft<Leaderboard>,
 ): D1PreparedStatement[] {
   const { db, tenant } = scope
-  const inserts = groupsOf(draft.added, COLUMNS).map((group) =>
-    db.orm
-      .insert(leaderboards)
-      .values(group.map((board) => ({ ...columnsOf(board), id: board.id, tenantId: tenant.id }))),
-  )
+  const rows = draft.added.map((board) => ({ ...columnsOf(board), id: board.id, tenantId: tenant.id }))
   const updates = draft.changed.map((board) =>
     db.orm
       .update(leaderboards)
@@ -29,7 +22,8 @@ export function storeLeaderboards(
   )
   return [
     ...freeKeys(scope, before, draft.changed),
-    ...[...inserts, ...updates].map((query) => db.built(query)),
+    ...db.inserts(leaderboards, rows),
+    ...updates.map((query) => db.built(query)),
     ...deleteBoards(scope, 'id', draft.removed),
   ]
 }

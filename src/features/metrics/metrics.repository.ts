@@ -4,18 +4,13 @@ import { deleteBoards } from '../../config/deletions.repository'
 import type { Draft } from '../../config/drafts.rules'
 import { metrics } from '../../config/tables/metrics.table'
 import { pointsTriggers } from '../../config/tables/points.table'
-import { among, groupsOf } from '../../db/queries'
+import { among } from '../../db/queries'
 import type { Scope } from '../../runtime/context'
-
-/** The columns that an insert fills. */
-const COLUMNS = 8
 
 /** Stores what an admin write made of the tenant's metrics; a deleted one takes its triggers and leaderboards along (G5, G9). */
 export function storeMetrics(scope: Scope, draft: Draft<Metric>): D1PreparedStatement[] {
   const { db, tenant } = scope
-  const inserts = groupsOf(draft.added, COLUMNS).map((group) =>
-    db.orm.insert(metrics).values(group.map((metric) => ({ ...metric, tenantId: tenant.id }))),
-  )
+  const rows = draft.added.map((metric) => ({ ...metric, tenantId: tenant.id }))
   const updates = draft.changed.map(({ id, name, unitType, units, updated }) =>
     db.orm
       .update(metrics)
@@ -23,7 +18,8 @@ export function storeMetrics(scope: Scope, draft: Draft<Metric>): D1PreparedStat
       .where(and(eq(metrics.tenantId, tenant.id), isNull(metrics.deleted), eq(metrics.id, id))),
   )
   return [
-    ...[...inserts, ...updates].map((query) => db.built(query)),
+    ...db.inserts(metrics, rows),
+    ...updates.map((query) => db.built(query)),
     ...(draft.removed.length === 0 ? [] : deleteWithUses(scope, draft.removed)),
   ]
 }

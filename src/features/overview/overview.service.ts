@@ -42,21 +42,21 @@ type Found = {
 export async function findOverview(scope: Scope, userId: string): Promise<Found> {
   const { db, now } = scope
   const config = await configurationOf(scope)
-  const [found, tallies, awards, forms, runs, pauses, ...sources] = await db.batch([
-    userStatement(db, userId, systemNow()),
-    talliesStatement(db),
+  const { found, tallies, sources, ...rest } = await db.batchOf({
+    found: userStatement(db, userId, systemNow()),
+    tallies: talliesStatement(db),
     ...awardsOfEachStatements(db, userId, awardsOfAll(config, AWARDS)),
     ...pastStatements(db, userId, earliestHistory(config, now, PERIODS)),
-    ...sourcesIfStale(db, userId, config.streaks),
-  ])
+    sources: sourcesIfStale(db, userId, config.streaks),
+  })
   const user = parseUser(found)
   if (user === null) throw refusals.notFound('This user')
   return {
     config,
     user,
     tallies: parseTallies(tallies),
-    awards: parseAwardsOfEach([awards, forms]),
-    past: { ...parsePast([runs, pauses]), sources: parseSources(sources) },
+    awards: parseAwardsOfEach(rest),
+    past: { ...parsePast(rest), sources: parseSources(sources) },
   }
 }
 

@@ -4,7 +4,6 @@ import { configure } from '../../config/configuration.service'
 import { type Level, roomFor } from '../../config/configuration.types'
 import { createEach, Draft, deleteEach, revised, updateEach } from '../../config/drafts.rules'
 import { pointsLevels } from '../../config/tables/points.table'
-import { groupsOf } from '../../db/queries'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { deleteNested } from './nested.repository'
@@ -46,13 +45,10 @@ export function levelObjection(level: Level, others: readonly Level[]): string |
   return null
 }
 
-/** The columns that an insert fills. */
-const COLUMNS = 10
-
 /** Stores new levels. */
 export function insertLevels({ db, tenant }: Scope, levels: readonly Level[]): D1PreparedStatement[] {
   const rows = levels.map((level) => ({ ...level, tenantId: tenant.id }))
-  return groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(pointsLevels).values(group)))
+  return db.inserts(pointsLevels, rows)
 }
 
 /** Creates levels (G7). */

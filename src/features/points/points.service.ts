@@ -83,13 +83,13 @@ export async function allUserPoints(
   const { db } = scope
   const config = await configurationOf(scope)
   // The user is read again, so that the totals and the awards are as of one moment.
-  const [found, ...results] = await db.batch([
-    userStatement(db, id, systemNow()),
+  const { found, ...newest } = await db.batchOf({
+    found: userStatement(db, id, systemNow()),
     ...awardsOfEachStatements(db, id, awardsOfAll(config, limit)),
-  ])
+  })
   const user = parseUser(found)
   if (user === null) throw refusals.notFound('This user')
-  return pointsOfAll(config, user, parseAwardsOfEach(results))
+  return pointsOfAll(config, user, parseAwardsOfEach(newest))
 }
 
 /** The same from what one batch has read of the user and the awards. */
@@ -198,6 +198,6 @@ async function filtersFrom(
 /** Whether the key may ask for these values: an admin key for any, an application key for those of its own user, if there is one. */
 async function areOwn({ db, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
   if (access.kind === 'admin') return true
-  const [result] = await db.batch([userStatement(db, access.userId, systemNow())])
+  const result = await db.run(userStatement(db, access.userId, systemNow()))
   return meets(filters, parseUser(result)?.profile.attributes ?? new Map())
 }

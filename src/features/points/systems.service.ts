@@ -12,7 +12,6 @@ import {
 import { deleteBoards } from '../../config/deletions.repository'
 import { createEach, Draft, deleteEach, revised, updateEach } from '../../config/drafts.rules'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
-import { groupsOf } from '../../db/queries'
 import { isTicking } from '../../engine/points/ticks.rules'
 import { wake } from '../../jobs/timekeeper.service'
 import { newId } from '../../lib/new-id'
@@ -143,9 +142,6 @@ function systemObjection(system: System, others: readonly System[]): string | nu
   return kinds.map((kind) => roomFor(kind, { systems })(0)).find((objection) => objection !== null) ?? null
 }
 
-/** The columns that an insert fills. */
-const COLUMNS = 10
-
 function insertSystems(
   scope: Scope,
   config: Configuration,
@@ -157,7 +153,7 @@ function insertSystems(
     tenantId: tenant.id,
   }))
   return [
-    ...groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(pointsSystems).values(group))),
+    ...db.inserts(pointsSystems, rows),
     ...insertLevels(
       scope,
       systems.flatMap(({ levels }) => levels),

@@ -54,14 +54,14 @@ export async function changeStreaks<T>(
 ): Promise<T> {
   const { db, tenant, now } = scope
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const [standing, rows] = await db.batch([
-      standingStatement(db, tenant.id, []),
-      usersStatement(db, { ids: [...new Set(userIds)] }, systemNow()),
-    ])
+    const { standing, rows } = await db.batchOf({
+      standing: standingStatement(db, tenant.id, []),
+      rows: usersStatement(db, { ids: [...new Set(userIds)] }, systemNow()),
+    })
     const present = parseStanding(standing).tenant
     if (present === null) throw refusals.tenantUnknown()
     const config = await configurationAt(scope, present.configVersion)
-    const users = (rows?.results ?? []).map(userOf)
+    const users = rows.results.map(userOf)
     const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
     if (outdated.length > 0) {
       await tell(scope, config, await recountStreaks(db, config, outdated, now))
@@ -71,19 +71,18 @@ export async function changeStreaks<T>(
     const { result, statements = [] } = await decide(found)
     const changes = [...found.values()].flatMap((open) => closed(config, open, now) ?? [])
     if (changes.length + statements.length === 0) return result
-    const announcement = announceFirst(db, changes)
     try {
-      const results = await db.batch([
-        configurationUnchanged(db, config.version),
-        usersUnchanged(
+      const { announced } = await db.batchOf({
+        configuration: configurationUnchanged(db, config.version),
+        users: usersUnchanged(
           db,
           users.map((user) => ({ id: user.id, was: user })),
         ),
-        ...statements,
-        ...writeBulk(db, config, changes).statements,
-        ...announcement,
-      ])
-      if (announcement.length > 0 && results.at(-1)?.meta.changes) scope.waitUntil(arm(scope, tenant.id))
+        statements,
+        ...writeBulk(db, config, changes),
+        announced: announceFirst(db, changes),
+      })
+      if (announced.some(({ meta }) => meta.changes > 0)) scope.waitUntil(arm(scope, tenant.id))
     } catch (error) {
       if (isConflict(error)) continue
       if (changes.length === 0 || !(await isStored(scope, changes))) throw error
@@ -105,8 +104,8 @@ async function tell(scope: Scope, config: Configuration, changes: readonly BulkC
 /** Whether changes whose write had no answer went through all the same: the users are what they were made to be, and nothing more. */
 async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<boolean> {
   const ids = changes.map(({ after }) => after.id)
-  const [result] = await db.batch([usersStatement(db, { ids }, systemNow())])
-  const present = new Map((result?.results ?? []).map(userOf).map((user) => [user.id, user]))
+  const result = await db.run(usersStatement(db, { ids }, systemNow()))
+  const present = new Map(result.results.map(userOf).map((user) => [user.id, user]))
   return changes.every(({ after }) => {
     const user = present.get(after.id)
     return user?.seq === after.seq && streakJson(user.streak) === streakJson(after.streak)

@@ -15,7 +15,7 @@ import { listens } from '../../outbox/outbox.messages'
 import type { TenantContext } from '../../runtime/context'
 import { recountChanges } from '../../store/streak-recount.service'
 import { dueStatement, dueUsers, nextDeadline } from '../../store/streaks.repository'
-import { writeBulk } from '../../store/writer.service'
+import { storedBy, writeBulk } from '../../store/writer.service'
 
 /** The most users of one step. */
 const CHUNK = 1_000
@@ -35,10 +35,10 @@ export async function judgeStreaks(
   isWhole = isListenedTo(rememberedConfiguration(context)),
 ): Promise<DeadlineStep | null> {
   const { db } = context
-  const [standing, found] = await db.batch([
-    standingStatement(db, db.tenantId, []),
-    dueStatement(db, by, { limit: CHUNK, isWhole }),
-  ])
+  const { standing, found } = await db.batchOf({
+    standing: standingStatement(db, db.tenantId, []),
+    found: dueStatement(db, by, { limit: CHUNK, isWhole }),
+  })
   const { tenant } = parseStanding(standing)
   if (tenant === null) throw new Error('the tenant is gone')
   const due = await dueUsers(db, found, CHUNK)
@@ -54,14 +54,13 @@ export async function judgeStreaks(
     ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, at)),
     ...(await recountChanges(db, config, stale, by)),
   ]
-  const { statements, stored } = writeBulk(db, config, changes)
   try {
-    const [, ...results] = await db.batch([
-      configurationUnchanged(db, config.version),
-      ...statements,
-      ...nextDeadline(db),
-    ])
-    const done = stored(results)
+    const { stores } = await db.batchOf({
+      configuration: configurationUnchanged(db, config.version),
+      ...writeBulk(db, config, changes),
+      deadline: nextDeadline(db),
+    })
+    const done = storedBy(changes, stores)
     return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }
   } catch (error) {
     if (isConflict(error)) return { changes: [], config, at }

@@ -129,10 +129,12 @@ export async function bestLive(
   pause: Pause = NO_PAUSE,
 ): Promise<Best> {
   await pause()
-  const live = db.statement(LIVE, db.tenantId, frequency, epoch, limit, now, LIVE_AT_ONCE)
-  const [found, counted] = await db.batch([live, db.statement(COUNT, db.tenantId)])
-  const { best, users: read } = BestRow.parse(found?.results[0])
-  const users = z.array(COUNTED).parse(counted?.results)[0]?.count ?? 0
+  const { live, counted } = await db.batchOf({
+    live: db.statement(LIVE, db.tenantId, frequency, epoch, limit, now, LIVE_AT_ONCE),
+    counted: db.statement(COUNT, db.tenantId),
+  })
+  const { best, users: read } = BestRow.parse(live.results[0])
+  const users = z.array(COUNTED).parse(counted.results)[0]?.count ?? 0
   if (read < LIVE_AT_ONCE) return { best, users }
   return { best: await bestOfParts(db, LIVE_PART, { frequency, epoch }, now, limit, pause), users }
 }

@@ -141,12 +141,12 @@ export async function readStanding(
   limit: number,
 ): Promise<(Standing & { page: LogPage }) | null> {
   const all = Number.MAX_SAFE_INTEGER
-  const [standing, rows] = await db.batch([
-    db.statement(STANDING[log], db.tenantId, user.id, user.iid, id, ...LATE),
-    db.statement(FIRST_PAGE[log], user.iid, id, ...placeBefore(from), all, limit, firstMomentAfter(-1)),
-  ])
-  const [row] = standing?.results ?? []
-  return row === undefined ? null : { ...StandingRow.parse(row), page: parsePage(rows?.results) }
+  const { standing, rows } = await db.batchOf({
+    standing: db.statement(STANDING[log], db.tenantId, user.id, user.iid, id, ...LATE),
+    rows: db.statement(FIRST_PAGE[log], user.iid, id, ...placeBefore(from), all, limit, firstMomentAfter(-1)),
+  })
+  const [row] = standing.results
+  return row === undefined ? null : { ...StandingRow.parse(row), page: parsePage(rows.results) }
 }
 
 /** The next rows of a user's log behind a place, up to a change of the user. */

@@ -18,12 +18,12 @@ const Status = z.object({ status: z.enum(TENANT_STATUSES) }).optional()
  * the rest is due. Answers the tenant's status; undefined if there is no such tenant. Done again, it changes nothing.
  */
 export async function acceptPurge(db: TenantDatabase, now: Instant) {
-  const results = await db.batch([
-    db.statement(ACCEPT, db.tenantId),
-    makeDueOnce(db, 'purge', now, 'purging'),
-    db.statement(STATUS, db.tenantId),
-  ])
-  return Status.parse(results.at(-1)?.results[0])?.status
+  const { status } = await db.batchOf({
+    accepted: db.statement(ACCEPT, db.tenantId),
+    due: makeDueOnce(db, 'purge', now, 'purging'),
+    status: db.statement(STATUS, db.tenantId),
+  })
+  return Status.parse(status.results[0])?.status
 }
 
 const BOARDS = 'SELECT id AS name FROM leaderboards WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3'
@@ -168,8 +168,8 @@ async function removeVersions(
   db: TenantDatabase,
   range: readonly [tenantId: string, after: number, to: number],
 ): Promise<boolean> {
-  const [versions] = await db.batch([db.statement(REMOVE_VERSIONS, ...range)])
-  return (versions?.meta.changes ?? 0) < SHORT
+  const versions = await db.run(db.statement(REMOVE_VERSIONS, ...range))
+  return versions.meta.changes < SHORT
 }
 
 const isAny = (table: string) => `EXISTS (SELECT 1 FROM ${table} WHERE tenant_id = ?1)`

@@ -3,11 +3,8 @@ import type { Webhook } from '../../config/configuration.types'
 import type { Draft } from '../../config/drafts.rules'
 import { webhooks } from '../../config/tables/webhooks.table'
 import type { TenantDatabase } from '../../db/database'
-import { among, groupsOf } from '../../db/queries'
+import { among } from '../../db/queries'
 import type { Instant } from '../../lib/clock'
-
-/** The columns that an insert fills. */
-const COLUMNS = 8
 
 /** Stores what an admin write made of the tenant's webhooks (G7). Of a deleted one the row stays, without its secret. */
 export function storeWebhooks(
@@ -21,7 +18,6 @@ export function storeWebhooks(
     events: JSON.stringify(webhook.events),
     tenantId,
   }))
-  const inserts = groupsOf(rows, COLUMNS).map((group) => db.orm.insert(webhooks).values(group))
   const updates = draft.changed.map(({ id, url, events, status, secret, updated }) =>
     db.orm
       .update(webhooks)
@@ -37,5 +33,5 @@ export function storeWebhooks(
             .set({ deleted: now, secret: '' })
             .where(and(own, among(webhooks.id, draft.removed))),
         ]
-  return [...inserts, ...updates, ...deletes].map((query) => db.built(query))
+  return [...db.inserts(webhooks, rows), ...[...updates, ...deletes].map((query) => db.built(query))]
 }

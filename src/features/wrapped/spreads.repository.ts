@@ -40,8 +40,8 @@ export function knownStatement(
   return db.statement(KNOWN, db.tenantId, 'spreads' satisfies DueKind, subject, markerOf(year), now)
 }
 
-export const parseKnown = (result: D1Result | undefined): boolean =>
-  z.object({ isKnown: z.number() }).parse(result?.results[0]).isKnown === 1
+export const parseKnown = (result: D1Result): boolean =>
+  z.object({ isKnown: z.number() }).parse(result.results[0]).isKnown === 1
 
 /** A change to be placed: the period as the table names it without the year, and the metric or points system. */
 export type Placing = { period: string; subject: string; change: number }
@@ -66,7 +66,7 @@ export function placesStatement(
 
 const PlaceRows = z.array(z.object({ nth: z.number(), users: z.number(), less: z.number() }))
 
-export const parsePlaces = (result: D1Result | undefined) => PlaceRows.parse(result?.results)
+export const parsePlaces = (result: D1Result) => PlaceRows.parse(result.results)
 
 const LAST = `
   SELECT max(id) AS last FROM (
@@ -150,11 +150,11 @@ export async function countChanges(
   calendar: readonly (readonly [number, string])[],
 ): Promise<{ fresh: Counts[]; known: Counts[] }> {
   const { from, to } = momentsOf(days)
-  const [fresh, known] = await db.batch([
-    db.statement(FRESH, db.tenantId, after, last, from, to, JSON.stringify(calendar)),
-    db.statement(BUILT, db.tenantId, buildingAs(year)),
-  ])
-  return { fresh: CountRows.parse(fresh?.results), known: CountRows.parse(known?.results) }
+  const { fresh, known } = await db.batchOf({
+    fresh: db.statement(FRESH, db.tenantId, after, last, from, to, JSON.stringify(calendar)),
+    known: db.statement(BUILT, db.tenantId, buildingAs(year)),
+  })
+  return { fresh: CountRows.parse(fresh.results), known: CountRows.parse(known.results) }
 }
 
 const STORE = `

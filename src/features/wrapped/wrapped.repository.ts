@@ -47,8 +47,11 @@ export async function readDays(
   year: Days,
 ): Promise<{ events: DayChange[]; awards: DayChange[] }> {
   const asked = [iid, seq, momentsOf(year).from, year.first, year.last] as const
-  const [events, awards] = await db.batch([db.statement(EVENTS, ...asked), db.statement(AWARDS, ...asked)])
-  return { events: DayRows.parse(events?.results), awards: DayRows.parse(awards?.results) }
+  const { events, awards } = await db.batchOf({
+    events: db.statement(EVENTS, ...asked),
+    awards: db.statement(AWARDS, ...asked),
+  })
+  return { events: DayRows.parse(events.results), awards: DayRows.parse(awards.results) }
 }
 
 // By day first, so that the periods meet days and not events. CROSS JOIN keeps SQLite's order.
@@ -91,5 +94,4 @@ export function attributesStatement(
   return db.statement(BY_ATTRIBUTE, iid, seq, JSON.stringify(metricIds), to, JSON.stringify(list))
 }
 
-export const parseAttributes = (result: D1Result | undefined): AttributeSums[] =>
-  AttributeRows.parse(result?.results)
+export const parseAttributes = (result: D1Result): AttributeSums[] => AttributeRows.parse(result.results)

@@ -98,11 +98,11 @@ async function readStory(
   const metricIds = hasAttributes
     ? config.metrics.map(({ id }) => id).filter((id) => user.metrics.has(id))
     : []
-  const [attributes, places, isKnown] = await db.batch([
-    attributesStatement(db, user, metricIds, known.periods),
-    placesStatement(db, year, placings),
-    knownStatement(db, year, String(year), scope.now),
-  ])
+  const { attributes, places, isKnown } = await db.batchOf({
+    attributes: attributesStatement(db, user, metricIds, known.periods),
+    places: placesStatement(db, year, placings),
+    isKnown: knownStatement(db, year, String(year), scope.now),
+  })
   if (placings.length > 0 && !parseKnown(isKnown)) scope.waitUntil(askForSpreads(scope, year))
   const percentiles = new Map(
     parsePlaces(places).map(({ nth, less, users }) => {

@@ -146,8 +146,8 @@ export async function readUsers(
 ): Promise<{ users: UserState[]; covered: number }> {
   if (ids.length === 0) return { users: [], covered: 0 }
   const short = shortAmong(ids.length)
-  const [found] = await db.batch([db.statement(USERS, db.tenantId, JSON.stringify(ids), short)])
-  const { rows, covered } = coveredBy(ids, await portionOf(db, found?.results, { short }))
+  const found = await db.run(db.statement(USERS, db.tenantId, JSON.stringify(ids), short))
+  const { rows, covered } = coveredBy(ids, await portionOf(db, found.results, { short }))
   return { users: rows.map(userOf), covered }
 }
 

@@ -3,12 +3,9 @@ import type { Template } from '../../../config/configuration.types'
 import type { Draft } from '../../../config/drafts.rules'
 import { notificationTemplates } from '../../../config/tables/templates.table'
 import type { TenantDatabase } from '../../../db/database'
-import { among, groupsOf } from '../../../db/queries'
+import { among } from '../../../db/queries'
 import type { Instant } from '../../../lib/clock'
 import { giveLinkSecret } from '../unsubscribe/links.repository'
-
-/** The columns that an insert fills. */
-const COLUMNS = 11
 
 /** Stores what an admin write made of the tenant's templates (G7). With the first one the tenant gets a secret for links. */
 export function storeTemplates(
@@ -18,7 +15,6 @@ export function storeTemplates(
   const { tenantId } = db
   const own = and(eq(notificationTemplates.tenantId, tenantId), isNull(notificationTemplates.deleted))
   const rows = draft.added.map((template) => ({ ...columnsOf(template), id: template.id, tenantId }))
-  const inserts = groupsOf(rows, COLUMNS).map((group) => db.orm.insert(notificationTemplates).values(group))
   const updates = draft.changed.map((template) =>
     db.orm
       .update(notificationTemplates)
@@ -29,8 +25,9 @@ export function storeTemplates(
     .update(notificationTemplates)
     .set({ deleted: now })
     .where(and(own, among(notificationTemplates.id, draft.removed)))
-  const queries = [...inserts, ...updates, ...(draft.removed.length === 0 ? [] : [removal])]
+  const queries = [...updates, ...(draft.removed.length === 0 ? [] : [removal])]
   return [
+    ...db.inserts(notificationTemplates, rows),
     ...queries.map((query) => db.built(query)),
     ...(draft.added.length === 0 ? [] : [giveLinkSecret(db)]),
   ]

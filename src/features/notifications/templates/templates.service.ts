@@ -111,7 +111,7 @@ export async function previewTemplate(
 ): Promise<z.infer<typeof PreviewTemplateResponse>> {
   const { db, now } = scope
   const config = await configurationOf(scope)
-  const [result] = await db.batch([userStatement(db, userId, systemNow())])
+  const result = await db.run(userStatement(db, userId, systemNow()))
   const user = parseUser(result)
   if (user === null) {
     throw refusals.invalid([{ path: 'userId', message: 'must be the id of a user, and nobody has this one' }])

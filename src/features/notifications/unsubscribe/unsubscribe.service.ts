@@ -8,7 +8,7 @@ import type { Linked } from './links.repository'
 /** Sends a user no more emails; nothing changes where that is so already, or the user was erased since (N3, U8). */
 export async function unsubscribe(ctx: Context, { tenantId, iid, userId }: Linked): Promise<void> {
   const db = ctx.db.of(tenantId)
-  const [result] = await db.batch([userStatement(db, userId, systemNow())])
+  const result = await db.run(userStatement(db, userId, systemNow()))
   const user = parseUser(result)
   if (user?.iid !== iid || !user.profile.subscribeToEmails) return
   try {

@@ -4,7 +4,6 @@ import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repositor
 import type { Boost } from '../../../config/configuration.types'
 import { pointsBoosts } from '../../../config/tables/points.table'
 import { bothUnchanged } from '../../../db/guard'
-import { groupsOf } from '../../../db/queries'
 import { SECOND } from '../../../lib/units'
 import type { Scope } from '../../../runtime/context'
 import { startOfPage } from '../../../runtime/pages'
@@ -79,11 +78,11 @@ export async function boostsWithIds(
   ids: readonly string[],
 ): Promise<{ boosts: Boost[]; people: Map<string, Person> }> {
   const asked = JSON.stringify(ids)
-  const [boosts, people] = await db.batch([
-    db.statement(SOME, tenant.id, systemId, asked),
-    db.statement(PEOPLE_OF_SOME, tenant.id, asked, now),
-  ])
-  return { boosts: z.array(BoostRow).parse(boosts?.results ?? []), people: byId(people?.results ?? []) }
+  const { boosts, people } = await db.batchOf({
+    boosts: db.statement(SOME, tenant.id, systemId, asked),
+    people: db.statement(PEOPLE_OF_SOME, tenant.id, asked, now),
+  })
+  return { boosts: z.array(BoostRow).parse(boosts.results), people: byId(people.results) }
 }
 
 /** Those of these users who exist, by the caller's ids. */
@@ -106,9 +105,6 @@ export function ownersUnchanged(
   return [...owners].map((owner) => bothUnchanged(db, version, owner.id, owner))
 }
 
-/** The columns that an insert fills. */
-const COLUMNS = 13
-
 /** Stores new boosts; a user's own also raises that user's `seq`. */
 export function insertBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
   const { db, tenant } = scope
@@ -117,10 +113,7 @@ export function insertBoosts(scope: Scope, boosts: readonly Boost[]): D1Prepared
     userAttributes: JSON.stringify(boost.userAttributes),
     tenantId: tenant.id,
   }))
-  return [
-    ...groupsOf(rows, COLUMNS).map((group) => db.built(db.orm.insert(pointsBoosts).values(group))),
-    ...boosts.flatMap((boost) => userChanged(scope, boost)),
-  ]
+  return [...db.inserts(pointsBoosts, rows), ...boosts.flatMap((boost) => userChanged(scope, boost))]
 }
 
 /** Stores changes to boosts. */

@@ -129,11 +129,11 @@ async function write(
   const isAsItWas = (row: WorkState) => row.dueAt === work.dueAt && row.progress === work.progress
   if (changes.length === 0 && isAsItWas(done)) return { ...done, changes }
   try {
-    const [, , advanced] = await db.batch([
-      configurationUnchanged(db, config.version),
-      progressUnchanged(db, work),
+    const written = await db.batchOf({
+      configuration: configurationUnchanged(db, config.version),
+      progress: progressUnchanged(db, work),
       ...(changes.length === 0
-        ? [storeState(db, work, done)]
+        ? { row: storeState(db, work, done) }
         : writeTicks(
             db,
             'ticks',
@@ -142,9 +142,9 @@ async function write(
             { done, open },
             await newsOfTicks(db, config, changes, asRead(db, config, changes)),
           )),
-    ])
+    })
     if (changes.length === 0) return { ...done, changes }
-    const row = parseState(advanced)
+    const row = parseState(written.row)
     const skipped = new Set(parseProgress(row.progress).pass?.skipped)
     return { ...row, changes: changes.filter(({ before }) => !skipped.has(before.id)) }
   } catch (error) {

@@ -10,7 +10,6 @@ import {
 } from '../../../config/configuration.types'
 import { createEach, Draft, deleteEach, updateEach } from '../../../config/drafts.rules'
 import { pointsTriggers, triggerVersions } from '../../../config/tables/points.table'
-import { groupsOf } from '../../../db/queries'
 import { isTicking, nextTick } from '../../../engine/points/ticks.rules'
 import { wake } from '../../../jobs/timekeeper.service'
 import { newId } from '../../../lib/new-id'
@@ -29,9 +28,6 @@ type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
 /** What issues call a trigger. */
 const WHAT = 'a trigger of this points system'
 
-/** The columns that an insert of a trigger, and of one of its versions, fills. */
-const COLUMNS = { trigger: 20, version: 3 }
-
 /** Stores new triggers, how they are shown (P10), and when their ticks are due (P4). */
 export function insertTriggers(
   scope: Scope,
@@ -41,7 +37,7 @@ export function insertTriggers(
   const { db, tenant } = scope
   const rows = triggers.map((trigger) => ({ ...columnsOf(trigger), tenantId: tenant.id }))
   return [
-    ...groupsOf(rows, COLUMNS.trigger).map((group) => db.built(db.orm.insert(pointsTriggers).values(group))),
+    ...db.inserts(pointsTriggers, rows),
     ...rememberVersions(scope, config, triggers),
     ...scheduleTicks(scope, triggers),
   ]
@@ -74,9 +70,7 @@ function rememberVersions(
     version: trigger.version,
     document: JSON.stringify(triggerAnswer(config, trigger)),
   }))
-  return groupsOf(rows, COLUMNS.version).map((group) =>
-    db.built(db.orm.insert(triggerVersions).values(group)),
-  )
+  return db.inserts(triggerVersions, rows)
 }
 
 /** Gives the triggers of a metric that was renamed their new form (P10). */

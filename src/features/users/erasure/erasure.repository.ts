@@ -63,18 +63,18 @@ export async function removeUser(
 ): Promise<string[]> {
   const { tenantId } = db
   const asJson = JSON.stringify(userId)
-  const results = await db.batch([
-    makeEachDue(db, 'erasure', now, LEFT, userId, spare),
-    db.statement(UNCOUNT, tenantId, userId),
-    db.statement(REMOVE_KEYS, tenantId, userId),
-    db.statement(REMOVE_OUTBOX, tenantId, userId),
-    db.statement(REMOVE_NOTICES, tenantId, userId),
-    db.statement(REMOVE_TOLD, tenantId, userId),
-    db.statement(REMOVE, tenantId, userId),
-    db.statement(EMPTY_INBOX, tenantId, userId, asJson),
-    db.statement(REMOVE_PARKED, tenantId, userId, asJson),
-  ])
-  return Prefixes.parse(results[2]?.results).map(({ prefix }) => prefix)
+  const { keys } = await db.batchOf({
+    due: makeEachDue(db, 'erasure', now, LEFT, userId, spare),
+    count: db.statement(UNCOUNT, tenantId, userId),
+    keys: db.statement(REMOVE_KEYS, tenantId, userId),
+    outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
+    notices: db.statement(REMOVE_NOTICES, tenantId, userId),
+    told: db.statement(REMOVE_TOLD, tenantId, userId),
+    user: db.statement(REMOVE, tenantId, userId),
+    inbox: db.statement(EMPTY_INBOX, tenantId, userId, asJson),
+    parked: db.statement(REMOVE_PARKED, tenantId, userId, asJson),
+  })
+  return Prefixes.parse(keys.results).map(({ prefix }) => prefix)
 }
 
 const BOARDS = `

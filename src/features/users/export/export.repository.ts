@@ -99,25 +99,25 @@ const parkedAfter = (db: TenantDatabase, userId: string, after: Parked | null) =
 /** Reads what is held of a user as of one moment; null where there is none (U8). */
 export async function readHeld(db: TenantDatabase, userId: string, systemNow: Instant): Promise<Held | null> {
   const { tenantId } = db
-  const [user, boosts, runs, pauses, keys, waiting, parked] = await db.batch([
-    userStatement(db, userId, systemNow),
-    db.statement(BOOSTS, tenantId, userId),
-    db.statement(RUNS, tenantId, userId),
-    db.statement(PAUSES, tenantId, userId),
-    db.statement(KEYS, tenantId, userId),
-    waitingAfter(db, userId, null),
-    parkedAfter(db, userId, null),
-  ])
+  const { user, boosts, runs, pauses, keys, waiting, parked } = await db.batchOf({
+    user: userStatement(db, userId, systemNow),
+    boosts: db.statement(BOOSTS, tenantId, userId),
+    runs: db.statement(RUNS, tenantId, userId),
+    pauses: db.statement(PAUSES, tenantId, userId),
+    keys: db.statement(KEYS, tenantId, userId),
+    waiting: waitingAfter(db, userId, null),
+    parked: parkedAfter(db, userId, null),
+  })
   const state = parseUser(user)
   if (state === null) return null
   return {
     user: state,
-    boosts: BoostRows.parse(boosts?.results),
-    runs: z.array(StreakRunRow).parse(runs?.results),
-    pauses: PauseRows.parse(pauses?.results),
-    keys: KeyRows.parse(keys?.results),
-    waiting: WaitingRows.parse(waiting?.results),
-    parked: ParkedRows.parse(parked?.results),
+    boosts: BoostRows.parse(boosts.results),
+    runs: z.array(StreakRunRow).parse(runs.results),
+    pauses: PauseRows.parse(pauses.results),
+    keys: KeyRows.parse(keys.results),
+    waiting: WaitingRows.parse(waiting.results),
+    parked: ParkedRows.parse(parked.results),
   }
 }
 
