@@ -51,7 +51,8 @@ type Modules = {
   'jobs/due-work.repository': typeof import('../../src/jobs/due-work.repository')
   'config/deletions.repository': typeof import('../../src/config/deletions.repository')
   'features/notifications/unsubscribe/links.repository': typeof import('../../src/features/notifications/unsubscribe/links.repository')
-  'store/user-rows.repository': typeof import('../../src/store/user-rows.repository')
+  'store/user-data/objects.repository': typeof import('../../src/store/user-data/objects.repository')
+  'store/user-data/user-rows.repository': typeof import('../../src/store/user-data/user-rows.repository')
   'store/devices.repository': typeof import('../../src/store/devices.repository')
   'features/users/erasure/erasure.repository': typeof import('../../src/features/users/erasure/erasure.repository')
   'features/users/export/export.repository': typeof import('../../src/features/users/export/export.repository')
@@ -131,7 +132,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     linkSecretOf: 'a link says of which tenant it is',
     linkedBy: 'a link says of which tenant it is',
   },
-  'store/user-rows.repository': null,
+  'store/user-data/objects.repository': null,
+  'store/user-data/user-rows.repository': null,
   'store/devices.repository': null,
   'features/users/erasure/erasure.repository': null,
   'features/users/export/export.repository': null,

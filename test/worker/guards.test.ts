@@ -145,8 +145,7 @@ describe('[E2, E3] a guard', () => {
 
   it('of the statement that stores a user raises a conflict that undoes the batch', async () => {
     const { tenant, db } = await withAda()
-    const [read] = await db.batch([userStatement(db, 'ada', AT)])
-    const ada = parseUser(read)
+    const ada = parseUser(await db.run(userStatement(db, 'ada', AT)))
     if (ada === null) throw new Error('there is no ada')
     const next = { ...ada, seq: ada.seq + 1 }
     const before = await nameOf(tenant)

@@ -2,10 +2,10 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
-import { PURGED_TABLES } from '../../src/features/tenants/purge.repository'
 import { workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import type { Bindings } from '../../src/runtime/env'
+import { TABLES } from '../../src/store/user-data/user-data.register'
 import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, NOON, withBoard } from './boards'
 import { contextOf } from './contexts'
@@ -241,7 +241,8 @@ export async function objectsWith({ tenant, boards, couriers }: Furnished): Prom
 }
 
 /** Every table that there is to purge. */
-export const tables = (): string[] => [...new Set(PURGED_TABLES)]
+export const tables = (): string[] =>
+  Object.entries(TABLES).flatMap(([name, { purged }]) => (purged.length > 0 ? [name] : []))
 export const created = (body: unknown) => String(at(body, 'created', 0, 'id'))
 
 /** Begins to erase a tenant, and does nothing more of it than that. */

@@ -8,7 +8,9 @@ import { wakeForPurge } from '../../jobs/timekeeper.service'
 import { refusals } from '../../lib/errors'
 import { within } from '../../lib/timeout'
 import type { AccountScope, TenantContext } from '../../runtime/context'
-import { removeRows } from '../../store/user-rows.repository'
+import { objectsAfter } from '../../store/user-data/objects.repository'
+import type { PurgeStage } from '../../store/user-data/user-data.register'
+import { removeRows } from '../../store/user-data/user-rows.repository'
 import { ErasureProgress } from '../users/erasure/erasure.service'
 import * as repository from './purge.repository'
 import type { TenantAnswer } from './tenants.service'
@@ -50,16 +52,11 @@ export async function purgeTenant(scope: AccountScope, found: TenantAnswer): Pro
 /** Has the couriers of the tenant stop at once. Never throws: they are visited again by a step. */
 async function stopCouriers({ db, env }: TenantContext): Promise<void> {
   const stop = async () => {
-    const names = await repository.objectsAfter(db, 'couriers', '', OBJECTS + 2)
+    const names = await objectsAfter(db, 'couriers', 'all', '', OBJECTS + 2)
     await Promise.all(names.map((name) => env.COURIER.getByName(name).purge()))
   }
   await within(STOPPING, stop()).catch(() => undefined)
 }
-
-/** What is done one after another. What can send something comes first, and the configuration, which says what there is, comes last. */
-const STAGES = ['couriers', 'boards', 'erasures', 'keys', 'users', 'rows', 'configuration', 'tenant'] as const
-/** Where it goes on if something was left. */
-const AGAIN = STAGES.indexOf('erasures')
 
 const Progress = z.object({
   stage: z.number().default(0),
@@ -72,24 +69,6 @@ const Progress = z.object({
 })
 type Progress = z.output<typeof Progress>
 
-/** Does the next step of erasing a tenant. What is repeated finds nothing. Throws if a place can't be reached: it is tried again. */
-export async function purgeStep(context: TenantContext, work: DueWork): Promise<void> {
-  const { db } = context
-  const progress = Progress.parse(work.progress === null ? {} : JSON.parse(work.progress))
-  if (STAGES[progress.stage] === 'tenant') {
-    try {
-      await repository.removeTenant(db)
-    } catch (error) {
-      if (!isConflict(error)) throw error
-      await db.batch([progressed(db, work, JSON.stringify({ stage: AGAIN }))])
-    }
-    return
-  }
-  const { statements = [], ...next } = await portion(context, progress)
-  const reached = next.isEnd ? { stage: progress.stage + 1 } : { ...progress, ...next.progress }
-  await db.batch([...statements, progressed(db, work, JSON.stringify(reached))])
-}
-
 /** What a step has done: whether the stage is at its end, else how far it is; and what is stored with that. */
 type Portion = {
   isEnd: boolean
@@ -100,33 +79,9 @@ type Portion = {
 const END: Portion = { isEnd: true }
 const GO_ON: Portion = { isEnd: false }
 
-async function portion(context: TenantContext, progress: Progress): Promise<Portion> {
-  const { db } = context
-  switch (STAGES[progress.stage]) {
-    case 'couriers':
-      return objects(context, 'couriers', progress.after)
-    case 'boards':
-      return objects(context, 'boards', progress.after)
-    case 'erasures':
-      return erasures(context, progress)
-    case 'keys':
-      return keys(context, progress.prefixes)
-    case 'users':
-      return users(context)
-    case 'rows':
-      return (await repository.removeTenantRows(db)) ? END : GO_ON
-    case 'configuration': {
-      const walked = await repository.removeConfiguration(db, progress.walked)
-      return walked === null ? END : { isEnd: false, progress: { walked } }
-    }
-    default:
-      return END
-  }
-}
-
 /** Empties the next objects. */
 async function objects(context: TenantContext, kind: 'couriers' | 'boards', after: string): Promise<Portion> {
-  const names = await repository.objectsAfter(context.db, kind, after, OBJECTS)
+  const names = await objectsAfter(context.db, kind, 'all', after, OBJECTS)
   const purge = async (name: string) =>
     kind === 'boards' ? boardObject(context, name).purge() : context.env.COURIER.getByName(name).purge()
   await visited(names, purge)
@@ -173,4 +128,46 @@ async function users({ db }: TenantContext): Promise<Portion> {
 /** Visits places, all at once. Throws if one of them fails. */
 async function visited(places: readonly string[], visit: (place: string) => Promise<unknown>): Promise<void> {
   await Promise.all(places.map((place) => within(PATIENCE, visit(place))))
+}
+
+/**
+ * What does the next portion of each stage, in their order, and then the tenant itself goes. What can send something comes first, and the configuration,
+ * which says what there is, comes last. The place of a stage is stored.
+ */
+const PORTIONS: Record<
+  Exclude<PurgeStage, 'tenant'>,
+  (context: TenantContext, progress: Progress) => Promise<Portion>
+> = {
+  couriers: (context, { after }) => objects(context, 'couriers', after),
+  boards: (context, { after }) => objects(context, 'boards', after),
+  erasures,
+  keys: (context, { prefixes }) => keys(context, prefixes),
+  users,
+  rows: async ({ db }) => ((await repository.removeTenantRows(db)) ? END : GO_ON),
+  configuration: async ({ db }, progress) => {
+    const walked = await repository.removeConfiguration(db, progress.walked)
+    return walked === null ? END : { isEnd: false, progress: { walked } }
+  },
+}
+const STAGES = Object.values(PORTIONS)
+/** Where it goes on if something was left. */
+const AGAIN = STAGES.indexOf(erasures)
+
+/** Does the next step of erasing a tenant. What is repeated finds nothing. Throws if a place can't be reached: it is tried again. */
+export async function purgeStep(context: TenantContext, work: DueWork): Promise<void> {
+  const { db } = context
+  const progress = Progress.parse(work.progress === null ? {} : JSON.parse(work.progress))
+  const portion = STAGES[progress.stage]
+  if (portion === undefined) {
+    try {
+      await repository.removeTenant(db)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      await db.batch([progressed(db, work, JSON.stringify({ stage: AGAIN }))])
+    }
+    return
+  }
+  const { statements = [], ...next } = await portion(context, progress)
+  const reached = next.isEnd ? { stage: progress.stage + 1 } : { ...progress, ...next.progress }
+  await db.batch([...statements, progressed(db, work, JSON.stringify(reached))])
 }

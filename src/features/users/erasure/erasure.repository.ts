@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { TenantDatabase } from '../../../db/database'
 import { makeEachDue } from '../../../jobs/due-work.repository'
 import type { Instant } from '../../../lib/clock'
+import type { ErasedAtOnce } from '../../../store/user-data/user-data.register'
 
 /** Prefixes of keys that one row of due work holds, so that it has room for them: a user may have any number of keys. */
 const MOST_PREFIXES = 10_000
@@ -63,43 +64,20 @@ export async function removeUser(
 ): Promise<string[]> {
   const { tenantId } = db
   const asJson = JSON.stringify(userId)
-  const { keys } = await db.batchOf({
-    due: makeEachDue(db, 'erasure', now, LEFT, userId, spare),
-    count: db.statement(UNCOUNT, tenantId, userId),
-    keys: db.statement(REMOVE_KEYS, tenantId, userId),
+  // In this order: the user goes after what is found by our own id of them.
+  const removals: Record<ErasedAtOnce, D1PreparedStatement> = {
+    api_keys: db.statement(REMOVE_KEYS, tenantId, userId),
     outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
     notices: db.statement(REMOVE_NOTICES, tenantId, userId),
-    told: db.statement(REMOVE_TOLD, tenantId, userId),
-    user: db.statement(REMOVE, tenantId, userId),
+    points_told: db.statement(REMOVE_TOLD, tenantId, userId),
+    users: db.statement(REMOVE, tenantId, userId),
     inbox: db.statement(EMPTY_INBOX, tenantId, userId, asJson),
-    parked: db.statement(REMOVE_PARKED, tenantId, userId, asJson),
+    parked_events: db.statement(REMOVE_PARKED, tenantId, userId, asJson),
+  }
+  const { api_keys: keys } = await db.batchOf({
+    due: makeEachDue(db, 'erasure', now, LEFT, userId, spare),
+    count: db.statement(UNCOUNT, tenantId, userId),
+    ...removals,
   })
   return Prefixes.parse(keys.results).map(({ prefix }) => prefix)
-}
-
-const BOARDS = `
-  SELECT id FROM leaderboards WHERE tenant_id = ?1 AND deleted IS NULL AND id > ?2 ORDER BY id LIMIT ?3`
-
-/** The tenant's next leaderboards in order of id; of deleted ones the objects forget everything. */
-export async function boardsAfter(db: TenantDatabase, after: string, limit: number): Promise<string[]> {
-  const rows = await db.rows(db.statement(BOARDS, db.tenantId, after, limit))
-  return z
-    .array(z.object({ id: z.string() }))
-    .parse(rows)
-    .map(({ id }) => id)
-}
-
-const COURIERS = `
-  SELECT name FROM (
-    SELECT 'webhook:' || id AS name FROM webhooks WHERE tenant_id = ?1 AND deleted IS NULL
-    UNION ALL SELECT 'email:' || ?1 UNION ALL SELECT 'push:' || ?1)
-  WHERE name > ?2 ORDER BY name LIMIT ?3`
-
-/** The tenant's next couriers in order of name, those of inactive webhooks too; those of deleted ones forget everything. */
-export async function couriersAfter(db: TenantDatabase, after: string, limit: number): Promise<string[]> {
-  const rows = await db.rows(db.statement(COURIERS, db.tenantId, after, limit))
-  return z
-    .array(z.object({ name: z.string() }))
-    .parse(rows)
-    .map(({ name }) => name)
 }

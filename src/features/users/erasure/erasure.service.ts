@@ -9,8 +9,10 @@ import { newId } from '../../../lib/new-id'
 import { wait } from '../../../lib/system-clock'
 import { within } from '../../../lib/timeout'
 import type { Scope, TenantContext } from '../../../runtime/context'
-import { removeRows } from '../../../store/user-rows.repository'
-import { boardsAfter, couriersAfter, removeUser } from './erasure.repository'
+import { objectsAfter } from '../../../store/user-data/objects.repository'
+import type { ErasureStage } from '../../../store/user-data/user-data.register'
+import { removeRows } from '../../../store/user-data/user-rows.repository'
+import { removeUser } from './erasure.repository'
 
 /** Failures of D1 itself after which an erasure is given up; nothing of it has happened then, or all of it. */
 const MOST_FAILURES = 3
@@ -43,13 +45,6 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
   return { id: userId }
 }
 
-/**
- * What is done one after another. Keys, leaderboards and couriers are visited twice: a record, a change or a letter that was on its way when
- * the user disappeared may have arrived after the first visit.
- */
-const STAGES = ['keys', 'boards', 'couriers', 'rows', 'keys', 'boards', 'couriers'] as const
-const SECOND_VISIT = 4
-
 /** What is left to do of an erasure, and how far it has got. */
 export const ErasureProgress = z.object({
   userId: z.string(),
@@ -57,6 +52,7 @@ export const ErasureProgress = z.object({
   iid: z.string().nullable(),
   /** Of the keys, ascending. */
   prefixes: z.array(z.string()),
+  /** The place of the stage in `STAGES`. */
   stage: z.number().default(0),
   /** Up to where the stage has got; empty at its beginning. */
   after: z.string().default(''),
@@ -65,56 +61,6 @@ type Progress = z.infer<typeof ErasureProgress>
 
 /** Up to when the Timekeeper does what is due, and after how many milliseconds nothing is on its way any more. */
 type Moments = { until: Instant; grace: number }
-
-/**
- * Does the next step of an erasure: so many keys, leaderboards or rows. What is repeated finds nothing; the work ends when all is gone.
- * Throws where a place can't be reached on the second visit.
- */
-export async function erasureStep(
-  context: TenantContext,
-  work: DueWork,
-  { until, grace }: Moments,
-): Promise<void> {
-  const { db } = context
-  const progress = ErasureProgress.parse(JSON.parse(work.progress ?? 'null'))
-  const after = await portion(context, progress, until)
-  const stage = progress.stage + (after === null ? 1 : 0)
-  if (stage === STAGES.length) {
-    await db.batch([rescheduled(db, work, null)])
-    return
-  }
-  await db.batch([
-    progressed(db, work, JSON.stringify({ ...progress, stage, after: after ?? '' })),
-    ...(stage === SECOND_VISIT && after === null ? [rescheduled(db, work, instant(until + grace))] : []),
-  ])
-}
-
-/** Does a portion of the present stage; answers up to where it has got, or null at its end. */
-async function portion(context: TenantContext, progress: Progress, now: Instant): Promise<string | null> {
-  const { iid, userId, stage, after } = progress
-  switch (STAGES[stage]) {
-    case 'keys': {
-      const prefixes = progress.prefixes.filter((prefix) => prefix > after).slice(0, KEYS)
-      return visited(prefixes, KEYS, stage, (prefix) => dropKeyRecord(context, prefix))
-    }
-    case 'boards': {
-      const boards = iid === null ? [] : await boardsAfter(context.db, after, BOARDS)
-      return visited(boards, BOARDS, stage, async (id) =>
-        boardObject(context, id).erase({ userId, iid: iid ?? '', now }),
-      )
-    }
-    case 'couriers': {
-      const couriers = iid === null ? [] : await couriersAfter(context.db, after, COURIERS)
-      return visited(couriers, COURIERS, stage, async (name) =>
-        context.env.COURIER.getByName(name).erase({ iid: iid ?? '', userId }),
-      )
-    }
-    case 'rows':
-      return iid === null || (await removeRows(context.db, [iid])) ? null : ''
-    default:
-      return null
-  }
-}
 
 /** Visits places, all at once; answers the last of them where there may be more. One that fails is left to the second visit. */
 async function visited(
@@ -129,4 +75,60 @@ async function visited(
   if (failed !== undefined)
     console.warn(JSON.stringify({ level: 'warn', error: `not visited: ${failed.reason}` }))
   return places.length < most ? null : (places.at(-1) ?? null)
+}
+
+/** Does a portion of a stage; answers up to where it has got, or null at its end. */
+type Portion = (context: TenantContext, progress: Progress, now: Instant) => Promise<string | null>
+
+/** The stages that visit other places than the database. */
+const VISITS: Record<Exclude<ErasureStage, 'rows'>, Portion> = {
+  keys: (context, { prefixes, stage, after }) => {
+    const next = prefixes.filter((prefix) => prefix > after).slice(0, KEYS)
+    return visited(next, KEYS, stage, (prefix) => dropKeyRecord(context, prefix))
+  },
+  boards: async (context, { iid, userId, stage, after }, now) => {
+    if (iid === null) return null
+    const boards = await objectsAfter(context.db, 'boards', 'living', after, BOARDS)
+    return visited(boards, BOARDS, stage, async (id) => boardObject(context, id).erase({ userId, iid, now }))
+  },
+  couriers: async (context, { iid, userId, stage, after }) => {
+    if (iid === null) return null
+    const couriers = await objectsAfter(context.db, 'couriers', 'living', after, COURIERS)
+    return visited(couriers, COURIERS, stage, async (name) =>
+      context.env.COURIER.getByName(name).erase({ iid, userId }),
+    )
+  },
+}
+
+const rows: Portion = async ({ db }, { iid }) => (iid === null || (await removeRows(db, [iid])) ? null : '')
+
+/**
+ * What is done one after another. Keys, leaderboards and couriers are visited twice: a record, a change or a letter that was on its way when
+ * the user disappeared may have arrived after the first visit. The place of a stage is stored.
+ */
+const STAGES: readonly Portion[] = [...Object.values(VISITS), rows, ...Object.values(VISITS)]
+const SECOND_VISIT = STAGES.indexOf(rows) + 1
+
+/**
+ * Does the next step of an erasure: so many keys, leaderboards or rows. What is repeated finds nothing; the work ends when all is gone.
+ * Throws where a place can't be reached on the second visit.
+ */
+export async function erasureStep(
+  context: TenantContext,
+  work: DueWork,
+  { until, grace }: Moments,
+): Promise<void> {
+  const { db } = context
+  const progress = ErasureProgress.parse(JSON.parse(work.progress ?? 'null'))
+  const portion = STAGES[progress.stage]
+  const after = portion === undefined ? null : await portion(context, progress, until)
+  const stage = progress.stage + (after === null ? 1 : 0)
+  if (stage === STAGES.length) {
+    await db.batch([rescheduled(db, work, null)])
+    return
+  }
+  await db.batch([
+    progressed(db, work, JSON.stringify({ ...progress, stage, after: after ?? '' })),
+    ...(stage === SECOND_VISIT && after === null ? [rescheduled(db, work, instant(until + grace))] : []),
+  ])
 }

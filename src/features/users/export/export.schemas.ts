@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { EVALUATION_MODE_SPELLINGS, NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
 import { DateAnswer, Timestamp, UuidAnswer } from '../../../http/fields'
+import type { ExportedField } from '../../../store/user-data/user-data.register'
 import { PointsBoost } from '../../../wire/points.schemas'
 import { UserPreferencesResponse } from '../../../wire/preferences.schemas'
 import { StreakResponse } from '../../../wire/streak.schemas'
@@ -187,5 +188,5 @@ export const UserExport = z
     deliveries: z.array(ExportedDelivery),
     notifications: z.array(ExportedNotification),
     leaderboards: z.array(ExportedPlace),
-  })
+  } satisfies Record<ExportedField | 'exported', z.ZodType>)
   .meta({ id: 'UserExport' })
