@@ -9,9 +9,9 @@ export const dueWork = sqliteTable(
   'due_work',
   {
     tenantId: text('tenant_id').notNull(),
-    /** What is due (see job.ts). */
+    /** What is due. */
     kind: text('kind').$type<DueKind>().notNull(),
-    /** The id of the achievement or leaderboard, the erased user's own one of ours, the year, or the courier's name; empty for what a tenant has but once. */
+    /** What it is about, as its kind names that, such as an id; empty for what a tenant has but once. */
     subject: text('subject').notNull(),
     /** In milliseconds, by the service's clock. */
     dueAt: integer('due_at').notNull(),

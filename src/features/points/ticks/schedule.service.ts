@@ -11,6 +11,7 @@ import { parseProgress, restartTicks } from './ticks.repository'
 export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): D1PreparedStatement[] {
   const first = earliest(triggers, 0)
   if (first === null) return []
+  // Nobody would be granted a tick that the clock was moved past meanwhile.
   return [stillAhead(db, 'ticks', first), makeDue(db, 'ticks', '', first)]
 }
 
