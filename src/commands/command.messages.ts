@@ -7,7 +7,7 @@ import { unreachable } from '../lib/unreachable'
 import { EventRequest } from '../wire/event.schemas'
 import { PreferencesChangeMessage } from '../wire/preferences.schemas'
 import { UpdatedUser, UpsertedUser } from '../wire/user.schemas'
-import type { Job } from './attempts.types'
+import type { Job } from './commit.types'
 
 const moment = z.number().transform(instant)
 /** Messages wait in the inbox while another version is deployed: a field that is new needs a default. */
@@ -65,12 +65,12 @@ function jobOf(
     since,
   }: Pick<Job, 'arrived' | 'prefix' | 'tenantName'> & { since: Instant | null },
 ): Job {
-  return { command, arrived, prefix, tenantName, tried: since === null ? null : { since, outcome: null } }
+  return { command, arrived, prefix, tenantName, attempt: since === null ? null : { since, outcome: null } }
 }
 
 /** A job as JSON, as `Commands` reads it. */
-export function messageOf({ command, arrived, prefix, tenantName, tried }: Job) {
-  const common = { arrived, prefix, tenantName, since: tried?.since ?? null }
+export function messageOf({ command, arrived, prefix, tenantName, attempt }: Job) {
+  const common = { arrived, prefix, tenantName, since: attempt?.since ?? null }
   switch (command.kind) {
     case 'event': {
       const { kind, eventId, metricKey, idempotencyKey, user, by, value, attributes } = command

@@ -13,21 +13,21 @@ import type { Access, Context, Scope } from '../runtime/context'
 import type { AchievementCompletionRequest } from '../wire/achievement.schemas'
 import type { EventRequest } from '../wire/event.schemas'
 import { isPlaceOf } from './attempts.service'
-import type { Job, Outcome } from './attempts.types'
 import { eventCommand, messageOf } from './command.messages'
 import {
+  type CommitDeps,
   Contention,
   commit,
   commitTogether,
-  Deposed,
-  type Line,
-  type Means,
-  type Member,
+  LeadershipLost,
+  type UserBatch,
+  type UserRef,
 } from './commit.service'
+import type { Job, Outcome } from './commit.types'
 import { IN_ISOLATE } from './conflict-retry.rules'
 import { groupsOf } from './groups.scheduler'
 import { queuesOf } from './queue.scheduler'
-import { LaneReply, type Settlement, settleAll, settleEach } from './result.presenter'
+import { type CommandResult, LaneReply, resultsOf, resultsOfEach } from './result.presenter'
 
 /** How long a lane may take before others are let in, in seconds. */
 const LANE_PATIENCE = 10
@@ -36,7 +36,7 @@ const LANE_PATIENCE = 10
 const MOST_IN_A_CALL = 8_000_000
 
 /** Whose command it is, who asks for it (K7), and what D1 has yet to confirm: the key's row and the tenant's name (K2, T2). */
-export type Sender = Line & Pick<Job, 'prefix' | 'tenantName'> & { by: Actor }
+export type Sender = UserRef & Pick<Job, 'prefix' | 'tenantName'> & { by: Actor }
 
 const actorOf = ({ kind }: Access): Actor => (kind === 'admin' ? 'admin' : 'user')
 
@@ -67,7 +67,7 @@ export function recordEvent(
     idempotencyKey: string | null
     body: z.output<typeof EventRequest>
   },
-): Promise<Settlement> {
+): Promise<CommandResult> {
   const arrived = systemNow()
   const beside = {
     eventId: newId(arrived),
@@ -79,7 +79,7 @@ export function recordEvent(
     command: eventCommand(input.body, beside),
     arrived,
     ...unconfirmed(sender),
-    tried: null,
+    attempt: null,
   })
 }
 
@@ -88,14 +88,14 @@ export function changeUser(
   ctx: Context,
   sender: Sender,
   input: { kind: 'upsert' | 'update'; change: ProfileChange },
-): Promise<Settlement> {
+): Promise<CommandResult> {
   const arrived = systemNow()
   const { kind } = input
   return submit(ctx, sender, {
     command: { kind, user: input.change, by: sender.by },
     arrived,
     ...unconfirmed(sender),
-    tried: null,
+    attempt: null,
   })
 }
 
@@ -104,7 +104,7 @@ export function completeAchievement(
   ctx: Context,
   sender: Sender,
   input: { achievementKey: string; body: z.output<typeof AchievementCompletionRequest> },
-): Promise<Settlement> {
+): Promise<CommandResult> {
   const arrived = systemNow()
   const { id: userId, ...user } = input.body.user
   const { achievementKey } = input
@@ -119,7 +119,7 @@ export function completeAchievement(
     },
     arrived,
     ...unconfirmed(sender),
-    tried: null,
+    attempt: null,
   })
 }
 
@@ -128,18 +128,18 @@ export function changePreferences(
   ctx: Context,
   sender: Sender,
   preferences: PreferencesChange,
-): Promise<Settlement> {
+): Promise<CommandResult> {
   return submit(ctx, sender, {
     command: { kind: 'preferences', preferences },
     arrived: systemNow(),
     ...unconfirmed(sender),
-    tried: null,
+    attempt: null,
   })
 }
 
 /** Puts a command in line with the user's others in this isolate, and waits for its end. */
-function submit(ctx: Context, line: Line, job: Job): Promise<Settlement> {
-  const { tenantId, userId } = line
+function submit(ctx: Context, user: UserRef, job: Job): Promise<CommandResult> {
+  const { tenantId, userId } = user
   return queuesOf(ctx.instance).submit(
     JSON.stringify([tenantId, userId]),
     job,
@@ -150,22 +150,22 @@ function submit(ctx: Context, line: Line, job: Job): Promise<Settlement> {
 
 async function commitOrHandOver(
   ctx: Context,
-  line: Line,
+  user: UserRef,
   jobs: readonly Job[],
   mayWrite: () => boolean,
-): Promise<Settlement[]> {
-  const { tenantId, userId } = line
-  const means: Means = {
+): Promise<CommandResult[]> {
+  const { tenantId, userId } = user
+  const deps: CommitDeps = {
     db: ctx.db.of(tenantId),
     instance: ctx.instance,
-    hastened: () => ctx.waitUntil(arm(ctx, tenantId)),
-    newsworthy: () => wakeOutbox(ctx, tenantId),
+    ensureAlarm: () => ctx.waitUntil(arm(ctx, tenantId)),
+    scheduleDrain: () => wakeOutbox(ctx, tenantId),
   }
-  const member = { userId, jobs, mayWrite }
+  const batch = { userId, jobs, mayWrite }
   const settled = await groupsOf(ctx.instance).submit(
     tenantId,
-    member,
-    (members) => commitGroup(ctx, means, members),
+    batch,
+    (batches) => commitGroup(ctx, deps, batches),
     ctx.waitUntil,
   )
   if (settled !== null) return settled
@@ -176,75 +176,73 @@ async function commitOrHandOver(
     ctx.notes.conflicts = conflicts
   }
   try {
-    const outcomes = await commit(means, member, { conflicted, limits: IN_ISOLATE })
+    const outcomes = await commit(deps, batch, { conflicted, limits: IN_ISOLATE })
     // Whoever leads tells the leaderboards before it hands on, so that a user's changes reach them in their order.
     mayWrite()
     const commands = jobs.map(({ command }) => command)
-    return await settleAll(ctx, commands, outcomes)
+    return await resultsOf(ctx, commands, outcomes)
   } catch (error) {
     if (!(error instanceof Contention)) throw error
-    if (!mayWrite()) throw new Deposed()
+    if (!mayWrite()) throw new LeadershipLost()
     ctx.notes.lane = true
-    return handOver(ctx, line, jobs, mayWrite)
+    return handOver(ctx, user, jobs, mayWrite)
   }
 }
 
 /** Commits what several users wait for. Where that fails as a whole, each goes alone. */
-async function commitGroup(ctx: Context, means: Means, members: readonly Member[]) {
+async function commitGroup(ctx: Context, deps: CommitDeps, batches: readonly UserBatch[]) {
   let outcomes: readonly (Outcome[] | null)[] = []
   try {
-    outcomes = await commitTogether(means, members)
+    outcomes = await commitTogether(deps, batches)
   } catch (error) {
     // A refusal is of the tenant, and each will be told.
     if (!(error instanceof Refusal)) {
       console.warn(JSON.stringify({ level: 'warn', requestId: ctx.requestId, together: String(error) }))
     }
-    return members.map(() => null)
+    return batches.map(() => null)
   }
-  if (members.length > 1) ctx.notes.group = members.length
-  const done = members.flatMap(({ jobs }, index) => {
+  if (batches.length > 1) ctx.notes.group = batches.length
+  const done = batches.flatMap(({ jobs }, index) => {
     const own = outcomes[index]
     return own ? [{ index, commands: jobs.map(({ command }) => command), outcomes: own }] : []
   })
-  const ends = settleEach(ctx, done)
-  return members.map((_, index) => ends[done.findIndex((one) => one.index === index)] ?? null)
+  const ends = resultsOfEach(ctx, done)
+  return batches.map((_, index) => ends[done.findIndex((one) => one.index === index)] ?? null)
 }
 
 /** Sends commands through the user's lane. */
 async function handOver(
   ctx: Context,
-  line: Line,
+  user: UserRef,
   jobs: readonly Job[],
   signOfLife: () => void,
-): Promise<Settlement[]> {
-  const lane = ctx.env.USER_LANE.getByName(JSON.stringify([line.tenantId, line.userId]))
-  const settlements: Settlement[] = []
+): Promise<CommandResult[]> {
+  const lane = ctx.env.USER_LANE.getByName(JSON.stringify([user.tenantId, user.userId]))
+  const results: CommandResult[] = []
   // One call, unless the commands or their answers are very long.
   const messages = jobs.map((job) => ({ text: JSON.stringify(messageOf(job)), answer: answerBytes(job) }))
   for (const part of packsOf(messages, MOST_IN_A_CALL, ({ text, answer }) => 2 * text.length + answer)) {
-    const reply = await patiently(lane.commit(line, listOf(part.map(({ text }) => text))), signOfLife)
-    const { settlements: some, cost } = LaneReply.parse(JSON.parse(reply))
+    const reply = await patiently(lane.commit(user, listOf(part.map(({ text }) => text))), signOfLife)
+    const { results: some, cost } = LaneReply.parse(JSON.parse(reply))
     if (some.length < part.length) throw new Error('the lane left commands without an end')
-    settlements.push(...some)
+    results.push(...some)
     ctx.cost.roundTrips += cost.roundTrips
     ctx.cost.rowsRead += cost.rowsRead
     ctx.cost.rowsWritten += cost.rowsWritten
   }
   // Where the lane only found that ours had counted all along, it is ours to tell the leaderboards, and the end is ours.
-  const own = jobs.flatMap(({ command, tried }, index) => {
-    const outcome = tried?.outcome ?? null
-    return outcome !== null && isOwn(command, outcome, settlements[index])
-      ? [{ index, command, outcome }]
-      : []
+  const own = jobs.flatMap(({ command, attempt }, index) => {
+    const outcome = attempt?.outcome ?? null
+    return outcome !== null && isOwn(command, outcome, results[index]) ? [{ index, command, outcome }] : []
   })
   const commands = own.map(({ command }) => command)
-  const ends = await settleAll(
+  const ends = await resultsOf(
     ctx,
     commands,
     own.map(({ outcome }) => outcome),
   )
   return jobs.map((_, index) => {
-    const end = ends[own.findIndex((one) => one.index === index)] ?? settlements[index]
+    const end = ends[own.findIndex((one) => one.index === index)] ?? results[index]
     if (end === undefined) throw new Error('the lane left commands without an end')
     return end
   })
@@ -262,14 +260,14 @@ const ANSWER_BYTES = {
 } as const satisfies Record<Command['kind'], number>
 
 /** Whether what the lane has found of a command is what a try here came to. */
-function isOwn(command: Command, outcome: Outcome, settlement: Settlement | undefined): boolean {
-  if (settlement?.kind === 'lost') return isPlaceOf(outcome, settlement)
+function isOwn(command: Command, outcome: Outcome, result: CommandResult | undefined): boolean {
+  if (result?.kind === 'lost') return isPlaceOf(outcome, result)
   // The lane's own completions come with what they earned.
   return (
     command.kind === 'completion' &&
-    settlement?.kind === 'completion' &&
-    settlement.body.completionId === command.completionId &&
-    Object.keys(settlement.body.points).length === 0 &&
+    result?.kind === 'completion' &&
+    result.body.completionId === command.completionId &&
+    Object.keys(result.body.points).length === 0 &&
     outcome.decision.kind === 'changed'
   )
 }

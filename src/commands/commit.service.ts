@@ -1,9 +1,8 @@
-import { parseStanding, type Standing, standingStatement } from '../access/tenants.repository'
+import { parseStanding, standingStatement } from '../access/tenants.repository'
 import { configurationAt, recentConfiguration } from '../config/configuration.repository'
 import { type Configuration, metricByKey } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
 import { isConflict, isTooBig } from '../db/guard'
-import type { UserState } from '../engine/state.types'
 import { isStale } from '../engine/streaks/streaks.rules'
 import type { Instant } from '../lib/clock'
 import { Refusal, refusals } from '../lib/errors'
@@ -14,35 +13,34 @@ import {
   parseRecorded,
   parseUsedKeys,
   recordedStatement,
-  type UsedKey,
   usedKeysStatement,
 } from '../store/events.repository'
 import { recountStreaks } from '../store/streak-recount.service'
 import { userOf, usersStatement } from '../store/users.repository'
 import { writeUsers } from '../store/writer.service'
-import { eventOf, outcomeOfTry } from './attempts.service'
-import type { Job, Outcome } from './attempts.types'
+import { eventOf, recoverOutcome } from './attempts.service'
+import type { CommitSnapshot, Job, Outcome } from './commit.types'
 import { type ConflictLimits, isOver, pauseAfter } from './conflict-retry.rules'
-import { type Decided, decide, type Found } from './decide.service'
+import { type BatchDecision, decide } from './decide.service'
 
-/** Whose commands these are, as an isolate tells it to another. */
-export type Line = { tenantId: string; userId: string }
+/** A user of a tenant: whose commands these are. */
+export type UserRef = { tenantId: string; userId: string }
 
-/** What a commit works with. */
-export type Means = {
+/** What a commit depends on: the database, the isolate's memory, and whom to tell of what it has stored. */
+export type CommitDeps = {
   db: TenantDatabase
   instance: Instance
-  /** Told where something may fall due earlier than all else of the tenant, so that the Timekeeper's alarm may be too late. */
-  hastened: () => void
-  /** Told where there is something to tell to the outside. */
-  newsworthy: () => void
+  /** Called if something may fall due earlier than all else of the tenant, so that the Timekeeper's alarm may be too late. */
+  ensureAlarm: () => void
+  /** Called if the outbox has something new. */
+  scheduleDrain: () => void
 }
 
-/** A user's commands, in their order, that are to be committed together. */
-export type Member = {
+/** One user's commands that are committed together, in their order: what a group commit stores or leaves out as a whole. */
+export type UserBatch = {
   userId: string
   jobs: readonly Job[]
-  /** Whether they may still be written; not once somebody else has taken them over. Asked after each answer of D1. */
+  /** True while they may be written: until another request has taken them over. Asked after each answer of D1. */
   mayWrite: () => boolean
 }
 
@@ -61,20 +59,20 @@ const TOO_BIG =
 /** Failures of D1 itself after which a commit gives up. */
 const MOST_FAILURES = 3
 
-/** Thrown where a commit was given up after too many conflicts; nothing of it has happened. */
+/** Thrown if a commit was given up after too many conflicts. */
 export class Contention extends Error {}
 
-/** Thrown where somebody else has taken the commands over before anything was written. */
-export class Deposed extends Error {}
+/** Thrown if another request has taken the commands over before anything was written. */
+export class LeadershipLost extends Error {}
 
 /**
  * Commits commands of one user together, in their order, by one read batch and one write batch (design: the event
  * path). Each is refused or done on its own; what is done is stored all together. Outcomes are in the jobs' order.
- * Throws Contention, Deposed, TooMuch, or what D1 throws if it keeps failing.
+ * Throws Contention, LeadershipLost, TooMuch, or what D1 throws if it keeps failing.
  */
 export async function commit(
-  means: Means,
-  member: Member,
+  deps: CommitDeps,
+  batch: UserBatch,
   { conflicted, limits }: Persistence,
 ): Promise<Outcome[]> {
   const began = systemNow()
@@ -82,11 +80,11 @@ export async function commit(
   let failures = 0
   for (;;) {
     try {
-      const [outcomes] = await attempt(means, [member])
-      if (outcomes === undefined || outcomes === null) throw new Deposed()
+      const [outcomes] = await commitOnce(deps, [batch])
+      if (outcomes === undefined || outcomes === null) throw new LeadershipLost()
       return outcomes
     } catch (error) {
-      if (error instanceof Deposed || error instanceof Refusal || error instanceof TooMuch) throw error
+      if (error instanceof LeadershipLost || error instanceof Refusal || error instanceof TooMuch) throw error
       if (isConflict(error)) {
         conflicts += 1
         conflicted()
@@ -95,8 +93,8 @@ export async function commit(
         if (pause > 0) await wait(pause)
       } else {
         failures += 1
-        if (!member.mayWrite()) throw new Deposed()
-        if (isTooBig(error) && member.jobs.length === 1) throw refusals.unprocessable(TOO_BIG)
+        if (!batch.mayWrite()) throw new LeadershipLost()
+        if (isTooBig(error) && batch.jobs.length === 1) throw refusals.unprocessable(TOO_BIG)
         if (failures >= MOST_FAILURES) throw error
         await wait(20 * failures)
       }
@@ -108,11 +106,15 @@ export async function commit(
  * Ends commands whose commit was given up after too many conflicts. An earlier attempt whose answer was lost may have stored some of them:
  * the log tells, since after a conflict no earlier write can arrive any more. All others are 429, and nothing of them is stored (E3).
  */
-export async function giveUp(means: Means, { userId, jobs }: Member, retryAfter: number): Promise<Outcome[]> {
-  const found = foundOf(await read(means, [{ userId, jobs, mayWrite: () => false }]), userId)
+export async function giveUp(
+  deps: CommitDeps,
+  { userId, jobs }: UserBatch,
+  retryAfter: number,
+): Promise<Outcome[]> {
+  const snapshot = (await read(deps, [{ userId, jobs, mayWrite: () => false }])).of(userId)
   return jobs.map(
     (job): Outcome =>
-      outcomeOfTry(found, job) ?? {
+      recoverOutcome(snapshot, job) ?? {
         decision: { kind: 'refused', refusal: refusals.contended(retryAfter) },
         config: null,
       },
@@ -125,14 +127,14 @@ export async function giveUp(means: Means, { userId, jobs }: Member, retryAfter:
  * happened, and `commit` is to do it. Throws what D1 throws; then each has to be committed alone, and the log tells whether it was.
  */
 export async function commitTogether(
-  means: Means,
-  members: readonly Member[],
+  deps: CommitDeps,
+  batches: readonly UserBatch[],
 ): Promise<(Outcome[] | null)[]> {
   try {
-    return await attempt(means, members)
+    return await commitOnce(deps, batches)
   } catch (error) {
     // Only the guard of one who is alone raises.
-    if (isConflict(error) && members.length === 1) return [null]
+    if (isConflict(error) && batches.length === 1) return [null]
     throw error
   }
 }
@@ -140,65 +142,48 @@ export async function commitTogether(
 /** Thrown if what several commands have to tell is too long for one batch; nothing of them has happened. */
 export class TooMuch extends Error {}
 
-/** What one user's commands come to. */
-type Settled = Decided & { member: Member; was: UserState | null }
-
-async function attempt(means: Means, members: readonly Member[]): Promise<(Outcome[] | null)[]> {
-  const found = await read(means, members)
-  const settled = members
-    .filter(({ mayWrite }) => mayWrite())
-    .map((member): Settled => {
-      const one = foundOf(found, member.userId)
-      return { member, was: one.state, ...decide(member.userId, member.jobs, one) }
-    })
-  const changed = settled.filter(({ changes }) => changes.length > 0)
-  for (const { member, outcomes } of changed) {
-    for (const [index, job] of member.jobs.entries()) {
-      job.tried = { since: sinceOf(job, found.standing.clock), outcome: outcomes[index] ?? null }
+/** Reads, decides and stores once. Answers as `commitTogether` does; throws what D1 throws. */
+async function commitOnce(deps: CommitDeps, batches: readonly UserBatch[]): Promise<(Outcome[] | null)[]> {
+  const snapshot = await read(deps, batches)
+  const decisions = new Map<UserBatch, BatchDecision>()
+  for (const batch of batches) {
+    if (!batch.mayWrite()) continue
+    const decision = decide(batch.userId, batch.jobs, snapshot.of(batch.userId))
+    decisions.set(batch, decision)
+    if (decision.changes.length === 0) continue
+    for (const [index, job] of batch.jobs.entries()) {
+      job.attempt = { since: sinceOf(job, snapshot.clock), outcome: decision.outcomes[index] ?? null }
     }
   }
+  const changed = [...decisions.values()].filter(({ changes }) => changes.length > 0)
   const stored =
-    changed.length === 0 ? new Set<Settled>() : await store(means, found, changed, members.length === 1)
-  return members.map((member) => {
-    const one = settled.find((each) => each.member === member)
-    return one === undefined || (one.changes.length > 0 && !stored.has(one)) ? null : one.outcomes
+    changed.length === 0
+      ? new Set<BatchDecision>()
+      : await store(deps, snapshot, changed, batches.length === 1)
+  return batches.map((batch) => {
+    const decision = decisions.get(batch)
+    if (decision === undefined) return null
+    return decision.changes.length === 0 || stored.has(decision) ? decision.outcomes : null
   })
 }
 
-function sinceOf({ tried, arrived }: Job, clock: Instant | null): Instant {
+function sinceOf({ attempt, arrived }: Job, clock: Instant | null): Instant {
   const now = clock ?? arrived
-  return tried !== null && tried.since < now ? tried.since : now
+  return attempt !== null && attempt.since < now ? attempt.since : now
 }
 
-/** What a commit has read of several users, as of one moment. */
-type FoundTogether = Pick<Found, 'config' | 'tenant' | 'recorded'> & {
-  standing: Standing
-  states: ReadonlyMap<string, UserState>
-  usedKeys: readonly (UsedKey & { userId: string })[]
-}
-
-const foundOf = (
-  { config, tenant, recorded, standing, states, usedKeys }: FoundTogether,
-  userId: string,
-): Found => ({
-  config,
-  tenant,
-  recorded,
-  state: states.get(userId) ?? null,
-  keys: standing.keys,
-  clock: standing.clock,
-  usedKeys: usedKeys.filter((key) => key.userId === userId),
-})
+/** What a commit has read, as of one moment: the same for all users of a group, and each user's own. */
+type GroupSnapshot = Pick<CommitSnapshot, 'config' | 'clock'> & { of: (userId: string) => CommitSnapshot }
 
 /** Reads everything that decides, in one round trip if the configuration at hand is still the present one. */
-async function read(means: Means, members: readonly Member[]): Promise<FoundTogether> {
-  const { db } = means
-  const ids = members.map(({ userId }) => userId)
-  const prefixes = [...new Set(members.flatMap(({ jobs }) => jobs.flatMap(({ prefix }) => prefix ?? [])))]
-  let config = await recentConfiguration(means)
+async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<GroupSnapshot> {
+  const { db } = deps
+  const ids = batches.map(({ userId }) => userId)
+  const prefixes = [...new Set(batches.flatMap(({ jobs }) => jobs.flatMap(({ prefix }) => prefix ?? [])))]
+  let config = await recentConfiguration(deps)
   for (;;) {
-    const keys = keysSought(config, members)
-    const sought = eventsSought(config, members)
+    const keys = keysSought(config, batches)
+    const sought = eventsSought(config, batches)
     const found = await db.batchOf({
       standing: standingStatement(db, db.tenantId, prefixes),
       users: usersStatement(db, { ids }, systemNow()),
@@ -215,23 +200,28 @@ async function read(means: Means, members: readonly Member[]): Promise<FoundToge
         await recountStreaks(db, config, stale, standing.clock ?? systemNow())
         continue
       }
+      const { keys: present, clock } = standing
+      const used = found.usedKeys.flatMap(parseUsedKeys)
+      const recorded = new Map(found.recorded.flatMap((result) => [...parseRecorded(result)]))
+      const common = { config, tenant, keys: present, clock, recorded }
       return {
         config,
-        tenant,
-        standing,
-        states,
-        usedKeys: found.usedKeys.flatMap(parseUsedKeys),
-        recorded: new Map(found.recorded.flatMap((result) => [...parseRecorded(result)])),
+        clock,
+        of: (userId) => ({
+          ...common,
+          state: states.get(userId) ?? null,
+          usedKeys: used.filter((key) => key.userId === userId),
+        }),
       }
     }
-    config = await configurationAt(means, tenant.configVersion)
+    config = await configurationAt(deps, tenant.configVersion)
   }
 }
 
 /** The idempotency keys of commands, with whose they would be. */
-function keysSought(config: Configuration, members: readonly Member[]): [string, string, string][] {
+function keysSought(config: Configuration, batches: readonly UserBatch[]): [string, string, string][] {
   const keys: [string, string, string][] = []
-  for (const { userId, jobs } of members) {
+  for (const { userId, jobs } of batches) {
     for (const { command } of jobs) {
       if (command.kind !== 'event' || command.idempotencyKey === null) continue
       const metric = metricByKey(config, command.metricKey)
@@ -242,13 +232,13 @@ function keysSought(config: Configuration, members: readonly Member[]): [string,
 }
 
 /** The events of commands that were tried before: where in the log they would be, if they are in it. */
-function eventsSought(config: Configuration, members: readonly Member[]): EventSought[] {
+function eventsSought(config: Configuration, batches: readonly UserBatch[]): EventSought[] {
   const sought: EventSought[] = []
-  for (const { userId, jobs } of members) {
-    for (const { command, tried } of jobs) {
-      if (command.kind !== 'event' || tried === null) continue
-      const metricId = eventOf(tried.outcome)?.metricId ?? metricByKey(config, command.metricKey)?.id
-      if (metricId !== undefined) sought.push({ userId, metricId, since: tried.since, id: command.eventId })
+  for (const { userId, jobs } of batches) {
+    for (const { command, attempt } of jobs) {
+      if (command.kind !== 'event' || attempt === null) continue
+      const metricId = eventOf(attempt.outcome)?.metricId ?? metricByKey(config, command.metricKey)?.id
+      if (metricId !== undefined) sought.push({ userId, metricId, since: attempt.since, id: command.eventId })
     }
   }
   return sought
@@ -259,19 +249,19 @@ function eventsSought(config: Configuration, members: readonly Member[]): EventS
  * raises a conflict; of several, those alone who are as read, so that none pays for another. Answers whose were stored.
  */
 async function store(
-  means: Means,
-  { config, standing: { clock } }: FoundTogether,
-  settled: readonly Settled[],
+  deps: CommitDeps,
+  { config, clock }: GroupSnapshot,
+  decisions: readonly BatchDecision[],
   isAlone: boolean,
-): Promise<ReadonlySet<Settled>> {
-  const { db } = means
-  const changed = settled.filter(({ changes }) => changes.length > 0)
+): Promise<ReadonlySet<BatchDecision>> {
+  const { db } = deps
+  const changed = decisions.filter(({ changes }) => changes.length > 0)
   const guard = { kind: isAlone ? ('alone' as const) : ('each' as const), clock }
   const { statements, isMuch, outcome } = writeUsers(db, config, changed, guard)
-  // Nothing was tried: each of them goes alone, with room enough.
-  if (isMuch && settled.reduce((sum, { member }) => sum + member.jobs.length, 0) > 1) throw new TooMuch()
+  // Nothing was written: each of them goes alone, with room enough.
+  if (isMuch && decisions.reduce((sum, { outcomes }) => sum + outcomes.length, 0) > 1) throw new TooMuch()
   const { stored, tells, hastens } = outcome(await db.batchOf(statements))
-  if (tells) means.newsworthy()
-  if (hastens) means.hastened()
+  if (tells) deps.scheduleDrain()
+  if (hastens) deps.ensureAlarm()
   return new Set(changed.filter(({ changes }) => stored.has(changes.at(-1)?.after.iid ?? '')))
 }

@@ -1,5 +1,4 @@
 import { isCalled } from '../access/tenants.repository'
-import type { Configuration } from '../config/configuration.types'
 import type { Change } from '../engine/change.rules'
 import { type Decision, evaluate } from '../engine/evaluate.rules'
 import type { UserState } from '../engine/state.types'
@@ -8,50 +7,35 @@ import { type Refusal, refusals } from '../lib/errors'
 import { newId } from '../lib/new-id'
 import { systemNow } from '../lib/system-clock'
 import { unreachable } from '../lib/unreachable'
-import type { Tenant } from '../runtime/context'
-import type { Recorded, UsedKey } from '../store/events.repository'
-import { outcomeOfTry } from './attempts.service'
-import type { Job, Outcome } from './attempts.types'
+import type { UsedKey } from '../store/events.repository'
+import { recoverOutcome } from './attempts.service'
+import type { CommitSnapshot, Job, Outcome } from './commit.types'
 
 /** By how much an event may be older than its commit, in milliseconds: well below the grace of ticks and of final runs. */
 const MOST_LATE = 5_000
 
-/** What a commit has read of one user, as of one moment. */
-export type Found = {
-  config: Configuration
-  tenant: Tenant
-  state: UserState | null
-  /** Keys that exist, of those that the jobs came with. */
-  keys: ReadonlySet<string>
-  clock: Instant | null
-  usedKeys: readonly UsedKey[]
-  /** Events of commands that were tried before and that are in the log, by id. */
-  recorded: ReadonlyMap<string, Recorded>
-}
-
-/** What commands of one user come to: what becomes of each, in their order, and what there is to store. */
-export type Decided = {
+/** What one user's commands come to on a snapshot: the outcome of each, in their order, and what there is to store. */
+export type BatchDecision = {
+  /** The user as read. */
+  was: UserState | null
   outcomes: Outcome[]
   changes: readonly Change[]
   newlyUsed: readonly UsedKey[]
 }
 
 /** Lets each command of a user act on what the ones before it have made. */
-export function decide(
-  userId: string,
-  jobs: readonly Job[],
-  { config, tenant, state: found, keys, clock, usedKeys, recorded }: Found,
-): Decided {
+export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSnapshot): BatchDecision {
+  const { config, tenant, keys, clock, usedKeys } = snapshot
   const used = new Map(usedKeys.map(({ metricId, key, eventId }) => [`${metricId} ${key}`, eventId]))
   const newlyUsed: UsedKey[] = []
   const changes: Change[] = []
-  let state = found
+  let { state } = snapshot
   const outcomes = jobs.map((job): Outcome => {
-    const known = outcomeOfTry({ config, state: found, recorded, clock }, job)
+    const known = recoverOutcome(snapshot, job)
     if (known !== null) return known
     if (job.prefix !== null && !keys.has(job.prefix)) return refused(refusals.keyInvalid())
     if (job.tenantName !== null && !isCalled(tenant, job.tenantName)) return refused(refusals.tenantUnknown())
-    const decision = attempt(() =>
+    const decision = orFailed(() =>
       evaluate(config, state, job.command, {
         userId,
         now: clock ?? notBefore(job.arrived),
@@ -83,7 +67,7 @@ export function decide(
         return unreachable(decision)
     }
   })
-  return { outcomes, changes, newlyUsed }
+  return { was: snapshot.state, outcomes, changes, newlyUsed }
 }
 
 /**
@@ -94,7 +78,7 @@ function notBefore(arrived: Instant): Instant {
   return instant(Math.max(arrived, systemNow() - MOST_LATE))
 }
 
-function attempt(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {
+function orFailed(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {
   try {
     return decideOne()
   } catch (error) {

@@ -5,12 +5,12 @@ import { wakeOutbox } from '../delivery/drain-debouncer.cache'
 import { arm } from '../jobs/timekeeper.service'
 import { type Bindings, variables } from '../runtime/env'
 import { Instance } from '../runtime/instance'
-import type { Job } from './attempts.types'
 import { Commands } from './command.messages'
-import { Contention, commit, giveUp, type Line, type Means } from './commit.service'
+import { type CommitDeps, Contention, commit, giveUp, type UserRef } from './commit.service'
+import type { Job } from './commit.types'
 import { IN_LANE } from './conflict-retry.rules'
 import { queuesOf } from './queue.scheduler'
-import { failedSettlement, type LaneReply, type Settlement, settleAll } from './result.presenter'
+import { type CommandResult, failedResult, type LaneReply, resultsOf } from './result.presenter'
 
 declare module '../runtime/env' {
   interface Bindings {
@@ -30,38 +30,39 @@ export class UserLane extends DurableObject<Bindings> {
   readonly #instance = new Instance()
 
   /** Commits commands of one user, given and answered as JSON: `Commands` in, `LaneReply` out. */
-  async commit(line: Line, messages: string): Promise<string> {
+  async commit(user: UserRef, messages: string): Promise<string> {
     const cost = noCost()
     const commands = Commands.parse(JSON.parse(messages))
-    const settlements = await Promise.all(
-      commands.map((job) => this.#submit(line, job, cost).catch(failedSettlement)),
+    const results = await Promise.all(
+      commands.map((job) => this.#submit(user, job, cost).catch(failedResult)),
     )
-    return JSON.stringify({ settlements, cost } satisfies z.infer<typeof LaneReply>)
+    return JSON.stringify({ results, cost } satisfies z.infer<typeof LaneReply>)
   }
 
-  #submit(line: Line, job: Job, cost: Cost): Promise<Settlement> {
+  #submit(user: UserRef, job: Job, cost: Cost): Promise<CommandResult> {
     const testClock = variables(this.env).TEST_CLOCK === 'on'
     return queuesOf(this.#instance).submit(
-      JSON.stringify([line.tenantId, line.userId]),
+      JSON.stringify([user.tenantId, user.userId]),
       job,
       async (jobs, mayWrite) => {
         const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work)
-        const means: Means = {
-          db: new AccountDatabase(this.env.DB, cost, testClock).of(line.tenantId),
+        const deps: CommitDeps = {
+          db: new AccountDatabase(this.env.DB, cost, testClock).of(user.tenantId),
           instance: this.#instance,
-          hastened: () => waitUntil(arm({ env: this.env }, line.tenantId)),
-          newsworthy: () => wakeOutbox({ env: this.env, instance: this.#instance, waitUntil }, line.tenantId),
+          ensureAlarm: () => waitUntil(arm({ env: this.env }, user.tenantId)),
+          scheduleDrain: () =>
+            wakeOutbox({ env: this.env, instance: this.#instance, waitUntil }, user.tenantId),
         }
-        const member = { userId: line.userId, jobs, mayWrite }
-        const outcomes = await commit(means, member, {
+        const batch = { userId: user.userId, jobs, mayWrite }
+        const outcomes = await commit(deps, batch, {
           conflicted: () => undefined,
           limits: IN_LANE,
         }).catch((error: unknown) => {
           if (!(error instanceof Contention)) throw error
-          return giveUp(means, member, RETRY_AFTER)
+          return giveUp(deps, batch, RETRY_AFTER)
         })
         const commands = jobs.map((one) => one.command)
-        return settleAll({ env: this.env, notes: {}, waitUntil }, commands, outcomes)
+        return resultsOf({ env: this.env, notes: {}, waitUntil }, commands, outcomes)
       },
       (work) => this.ctx.waitUntil(work),
     )

@@ -1,8 +1,8 @@
 import { perInstance } from '../runtime/instance'
-import type { Job } from './attempts.types'
-import { Deposed } from './commit.service'
+import { LeadershipLost } from './commit.service'
+import type { Job } from './commit.types'
 import { type End, LeaderScheduler } from './leader.scheduler'
-import type { Settlement } from './result.presenter'
+import type { CommandResult } from './result.presenter'
 
 /** Most commands to one commit; those that wait longer go into the next. */
 const GROUP = 30
@@ -10,7 +10,7 @@ const GROUP = 30
 const MOST_WAITING = 5_000
 
 /** Commits a group of one user. `mayWrite` is false once another request has taken the group over; asking it is the leader's sign of life. */
-export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Promise<Settlement[]>
+export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Promise<CommandResult[]>
 
 /**
  * The queue of commands in one isolate: commands of one user that arrive together are committed together, one group at a time, so that they
@@ -20,7 +20,7 @@ export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Pro
  * Holds at most 5,000 commands a user, by tenant and user.
  */
 export class UserQueues {
-  readonly #scheduler = new LeaderScheduler<Job, Settlement>({
+  readonly #scheduler = new LeaderScheduler<Job, CommandResult>({
     mostWaiting: MOST_WAITING,
     mostGroups: 1,
     sizeOf: () => GROUP,
@@ -39,20 +39,20 @@ export class UserQueues {
     job: Job,
     commit: CommitGroup,
     waitUntil: (work: Promise<unknown>) => void,
-  ): Promise<Settlement> {
+  ): Promise<CommandResult> {
     if (this.#scheduler.isFull(user)) return first(await commit([job], () => true))
-    const settlement = await this.#scheduler.submit(
+    const result = await this.#scheduler.submit(
       user,
       job,
       ({ items, leads }) => commitEach(items, commit, leads),
       waitUntil,
     )
-    return first(settlement === null ? [] : [settlement])
+    return first(result === null ? [] : [result])
   }
 }
 
 /** True if the end of a command is that its event is in the log. */
-const isRecorded = (end: End<Settlement>): boolean =>
+const isRecorded = (end: End<CommandResult>): boolean =>
   'result' in end && end.result?.kind === 'event' && end.result.status === 201
 
 /** Commits a group. If it fails as a whole, each command is committed alone, so that none pays for another's fault. */
@@ -60,16 +60,16 @@ async function commitEach(
   jobs: readonly Job[],
   commit: CommitGroup,
   mayWrite: () => boolean,
-): Promise<End<Settlement>[]> {
+): Promise<End<CommandResult>[]> {
   try {
-    const settlements = await commit(jobs, mayWrite)
+    const results = await commit(jobs, mayWrite)
     return jobs.map((_, index) => {
-      const result = settlements[index]
+      const result = results[index]
       return result === undefined ? { error: withoutEnd() } : { result }
     })
   } catch (error) {
-    if (jobs.length === 1 || error instanceof Deposed) return jobs.map(() => ({ error }))
-    const ends: End<Settlement>[] = []
+    if (jobs.length === 1 || error instanceof LeadershipLost) return jobs.map(() => ({ error }))
+    const ends: End<CommandResult>[] = []
     for (const job of jobs) {
       const end = commit([job], mayWrite).then((settled) => ({ result: first(settled) }))
       ends.push(await end.catch((reason: unknown) => ({ error: reason })))
@@ -80,9 +80,9 @@ async function commitEach(
 
 const withoutEnd = () => new Error('a commit left a command without an end')
 
-function first([settlement]: readonly Settlement[]): Settlement {
-  if (settlement === undefined) throw withoutEnd()
-  return settlement
+function first([result]: readonly CommandResult[]): CommandResult {
+  if (result === undefined) throw withoutEnd()
+  return result
 }
 
 export const queuesOf = perInstance(() => new UserQueues())

@@ -20,7 +20,7 @@ import { preferencesAnswer } from '../wire/presenters/preferences.presenter'
 import { streakAnswer } from '../wire/presenters/streak.presenter'
 import { userAnswer } from '../wire/presenters/user.presenter'
 import { User } from '../wire/user.schemas'
-import type { Outcome } from './attempts.types'
+import type { Outcome } from './commit.types'
 
 /** A value that a schema accepts, handed on as it is: z.record would drop a key such as `__proto__`. */
 const accepted = <S extends z.ZodType>(schema: S) =>
@@ -30,7 +30,7 @@ const accepted = <S extends z.ZodType>(schema: S) =>
 const leftOut = z.array(z.string()).default([])
 
 /** How a command ended, as it can be told to a caller or sent between isolates. */
-export const Settlement = z.discriminatedUnion('kind', [
+export const CommandResult = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('event'),
     status: z.literal([201, 202]),
@@ -58,11 +58,11 @@ export const Settlement = z.discriminatedUnion('kind', [
   /** A fault of ours; the message is for the log, not for the caller. */
   z.object({ kind: z.literal('failed'), message: z.string() }),
 ])
-export type Settlement = z.infer<typeof Settlement>
+export type CommandResult = z.infer<typeof CommandResult>
 
 /** What the lane answers: how each command ended, in the order sent, and what that cost. */
 export const LaneReply = z.object({
-  settlements: z.array(Settlement),
+  results: z.array(CommandResult),
   cost: z.object({ roundTrips: z.number(), rowsRead: z.number(), rowsWritten: z.number() }),
 })
 
@@ -81,10 +81,10 @@ const warned = (leftOut: readonly string[]) =>
         },
       }
 
-const refusalOf = ({ status, message, retryAfter }: Extract<Settlement, { kind: 'refused' }>) =>
+const refusalOf = ({ status, message, retryAfter }: Extract<CommandResult, { kind: 'refused' }>) =>
   new Refusal(status, message, retryAfter ?? null)
 
-const toRefused = ({ status, message, retryAfter }: Refusal): Settlement => ({
+const toRefused = ({ status, message, retryAfter }: Refusal): CommandResult => ({
   kind: 'refused',
   status,
   message,
@@ -92,74 +92,74 @@ const toRefused = ({ status, message, retryAfter }: Refusal): Settlement => ({
 })
 
 /** The answer to an event's caller. Throws what refused it. */
-export function eventReply(settlement: Settlement) {
-  if (settlement.kind !== 'event' && settlement.kind !== 'lost') return noReply(settlement)
-  const more = warned(settlement.leftOut)
-  if (settlement.kind === 'event') {
-    return { status: settlement.status, body: settlement.body, ...more } as const
+export function eventReply(result: CommandResult) {
+  if (result.kind !== 'event' && result.kind !== 'lost') return noReply(result)
+  const more = warned(result.leftOut)
+  if (result.kind === 'event') {
+    return { status: result.status, body: result.body, ...more } as const
   }
-  if (settlement.replay !== null) return { status: 202, body: settlement.replay, ...more } as const
+  if (result.replay !== null) return { status: 202, body: result.replay, ...more } as const
   throw new Error('an event counted, but its answer is lost')
 }
 
-/** Throws what refused a command or made it fail; also if the settlement is that of another kind of command. */
-function noReply(settlement: Settlement): never {
-  switch (settlement.kind) {
+/** Throws what refused a command or made it fail; also if the result is that of another kind of command. */
+function noReply(result: CommandResult): never {
+  switch (result.kind) {
     case 'refused':
-      throw refusalOf(settlement)
+      throw refusalOf(result)
     case 'failed':
-      throw new Error(settlement.message)
+      throw new Error(result.message)
     case 'event':
     case 'lost':
     case 'user':
     case 'completion':
     case 'preferences':
-      throw new Error(`another kind of command was settled as ${settlement.kind}`)
+      throw new Error(`another kind of command ended as ${result.kind}`)
     default:
-      return unreachable(settlement)
+      return unreachable(result)
   }
 }
 
 /** The user to answer to whoever changed it. Throws what refused it. */
-export function userReply(settlement: Settlement): z.infer<typeof User> {
-  return settlement.kind === 'user' ? settlement.body : noReply(settlement)
+export function userReply(result: CommandResult): z.infer<typeof User> {
+  return result.kind === 'user' ? result.body : noReply(result)
 }
 
 /** What completing an achievement came to, to answer to its caller. Throws what refused it. */
-export function completionReply(settlement: Settlement) {
-  if (settlement.kind !== 'completion') return noReply(settlement)
-  return { status: 201, body: settlement.body, ...warned(settlement.leftOut) } as const
+export function completionReply(result: CommandResult) {
+  if (result.kind !== 'completion') return noReply(result)
+  return { status: 201, body: result.body, ...warned(result.leftOut) } as const
 }
 
 /** What a user has set, to answer to whoever set it. Throws what refused it. */
-export function preferencesReply(settlement: Settlement): z.infer<typeof UserPreferencesResponse> {
-  return settlement.kind === 'preferences' ? settlement.body : noReply(settlement)
+export function preferencesReply(result: CommandResult): z.infer<typeof UserPreferencesResponse> {
+  return result.kind === 'preferences' ? result.body : noReply(result)
 }
 
 /** The end of a command whose commit threw: a refusal, or a fault of ours. */
-export function failedSettlement(error: unknown): Settlement {
+export function failedResult(error: unknown): CommandResult {
   if (error instanceof Refusal) return toRefused(error)
   return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
 /** Tells the leaderboards of what is committed, and makes each command's answer. */
-export async function settleAll(
+export async function resultsOf(
   carrier: Carrier,
   commands: readonly Command[],
   outcomes: readonly Outcome[],
-): Promise<Settlement[]> {
-  const [settled] = settleEach(carrier, [{ commands, outcomes }])
-  return settled ?? []
+): Promise<CommandResult[]> {
+  const [results] = resultsOfEach(carrier, [{ commands, outcomes }])
+  return results ?? []
 }
 
 /**
  * Tells the leaderboards of what was committed together, all of it by one call of each leaderboard, and makes the answers to each user's
  * commands as soon as those leaderboards have answered on which that user has moved.
  */
-export function settleEach(
+export function resultsOfEach(
   carrier: Carrier,
   users: readonly { commands: readonly Command[]; outcomes: readonly Outcome[] }[],
-): Promise<Settlement[]>[] {
+): Promise<CommandResult[]>[] {
   const changed = users.flatMap(({ outcomes }) =>
     outcomes.flatMap((outcome) =>
       outcome.decision.kind === 'changed' && outcome.config !== null
@@ -178,23 +178,23 @@ export function settleEach(
     Promise.all(
       commands.map(async (command, index) => {
         const outcome = outcomes[index]
-        return settle(command, outcome, outcome && (await placements.get(outcome)))
+        return resultOf(command, outcome, outcome && (await placements.get(outcome)))
       }),
     ),
   )
 }
 
 /** Makes the answer from what happened, never from a second read. */
-export function settle(
+export function resultOf(
   command: Command,
   outcome: Outcome | undefined,
   placements: Placements = new Map(),
-): Settlement {
+): CommandResult {
   if (outcome === undefined) throw new Error('a commit left a command without an outcome')
   const { decision, config } = outcome
   switch (decision.kind) {
     case 'failed':
-      return failedSettlement(decision.error)
+      return failedResult(decision.error)
     case 'refused':
       return toRefused(decision.refusal)
     case 'lost':
@@ -204,27 +204,27 @@ export function settle(
     case 'completed':
     case 'unchanged':
       if (config === null) throw new Error('a decision without its configuration')
-      return decided(command, decision, config, placements)
+      return acceptedResult(command, decision, config, placements)
     default:
       return unreachable(decision)
   }
 }
 
-type Decided = Exclude<Outcome['decision'], { kind: 'lost' | 'refused' | 'failed' }>
+type Accepted = Exclude<Outcome['decision'], { kind: 'lost' | 'refused' | 'failed' }>
 
-function decided(
+function acceptedResult(
   command: Command,
-  decision: Decided,
+  decision: Accepted,
   config: Configuration,
   placements: Placements,
-): Settlement {
+): CommandResult {
   const [before, after] =
     decision.kind === 'changed'
       ? [decision.change.before, decision.change.after]
       : [decision.state, decision.state]
   switch (command.kind) {
     case 'event':
-      return eventSettlement(command, decision, config, placements)
+      return eventResult(command, decision, config, placements)
     case 'upsert':
     case 'update':
       return { kind: 'user', body: userAnswer(config, after) }
@@ -239,12 +239,12 @@ function decided(
   }
 }
 
-function eventSettlement(
+function eventResult(
   command: EventCommand,
-  decision: Decided,
+  decision: Accepted,
   config: Configuration,
   placements: Placements,
-): Settlement {
+): CommandResult {
   const key = command.idempotencyKey
   if (decision.kind === 'replayed') {
     const { eventId, metric, state, at } = decision
@@ -269,7 +269,7 @@ function eventSettlement(
 
 function completionAnswer(
   config: Configuration,
-  decision: Decided,
+  decision: Accepted,
 ): z.infer<typeof AchievementCompletionResponse> {
   if (decision.kind === 'completed') {
     const { achievement, completion } = decision
@@ -290,7 +290,7 @@ function completionAnswer(
 function lost(
   command: Command,
   { place, metric, state, known, at }: Extract<Outcome['decision'], { kind: 'lost' }>,
-): Settlement {
+): CommandResult {
   const key = command.kind === 'event' ? command.idempotencyKey : null
   const replay =
     command.kind === 'event' && key !== null && metric !== null && state !== null

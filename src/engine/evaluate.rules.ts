@@ -59,8 +59,10 @@ export type CompletionCommand = {
 /** Asks to change what a user has set (U7); refuses where there is no such user. */
 export type PreferencesCommand = { kind: 'preferences'; preferences: PreferencesChange }
 
+/** What one request asks to do to one user, in the engine's terms: amounts in whole millionths, nothing of HTTP. */
 export type Command = EventCommand | UserCommand | CompletionCommand | PreferencesCommand
 
+/** What the rules make of one command on one state of a user. */
 export type Decision =
   /** It was refused, and nothing of it happens. */
   | { kind: 'refused'; refusal: Refusal }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { settle } from '../../src/commands/result.presenter'
+import { resultOf } from '../../src/commands/result.presenter'
 import type { Achievement, Configuration } from '../../src/config/configuration.types'
 import { type Command, evaluate } from '../../src/engine/evaluate.rules'
 import type { UserState } from '../../src/engine/state.types'
@@ -94,8 +94,8 @@ function actual(
     return { outcome: { refusedFor: names.split(', ') }, state }
   }
   const after = decision.kind === 'changed' ? decision.change.after : decision.state
-  const settled = settle(command, { decision, config })
-  const leftOut = 'leftOut' in settled ? settled.leftOut : []
+  const result = resultOf(command, { decision, config })
+  const leftOut = 'leftOut' in result ? result.leftOut : []
   const attributes = Object.fromEntries(
     [...after.profile.attributes].map(([id, value]) => [id.replace('id of ', ''), value]),
   )

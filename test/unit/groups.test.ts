@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Job } from '../../src/commands/attempts.types'
-import type { Member } from '../../src/commands/commit.service'
-import { type CommitMembers, Groups } from '../../src/commands/groups.scheduler'
-import type { Settlement } from '../../src/commands/result.presenter'
+import type { UserBatch } from '../../src/commands/commit.service'
+import type { Job } from '../../src/commands/commit.types'
+import { type CommitBatches, Groups } from '../../src/commands/groups.scheduler'
+import type { CommandResult } from '../../src/commands/result.presenter'
 import { instant } from '../../src/lib/clock'
 
 /** How long a group may be silent before it is thought dead, and how often those who wait look (groups.ts). */
@@ -14,35 +14,35 @@ const job: Job = {
   prefix: null,
   tenantName: null,
   arrived: instant(0),
-  tried: null,
+  attempt: null,
 }
 
 /** A member with so many commands. */
-const named = (userId: string, commands = 1, mayWrite = () => true): Member => ({
+const named = (userId: string, commands = 1, mayWrite = () => true): UserBatch => ({
   userId,
   jobs: Array.from({ length: commands }, () => job),
   mayWrite,
 })
 
 /** The end of a user's commands; every refusal is as good as another here. */
-const settled = (name: string): Settlement[] => [{ kind: 'refused', status: 422, message: name }]
+const settled = (name: string): CommandResult[] => [{ kind: 'refused', status: 422, message: name }]
 
 /** A commit that the test ends when it likes. */
 type Held = {
   names: string[]
-  members: readonly Member[]
-  done: (ends?: (Promise<Settlement[]> | null)[]) => void
+  members: readonly UserBatch[]
+  done: (ends?: (Promise<CommandResult[]> | null)[]) => void
   fail: (error: unknown) => void
 }
 
 /** Commits that stay open until the test ends them. */
 function heldCommits() {
   const held: Held[] = []
-  const commit: CommitMembers = (members) =>
+  const commit: CommitBatches = (members) =>
     new Promise((resolve, reject) => {
       const names = members.map(({ userId }) => userId)
       const done = (
-        ends = names.map((name): Promise<Settlement[]> | null => Promise.resolve(settled(name))),
+        ends = names.map((name): Promise<CommandResult[]> | null => Promise.resolve(settled(name))),
       ) => resolve(ends)
       held.push({ names, members, done, fail: reject })
     })
@@ -63,7 +63,7 @@ function scene() {
   const groups = new Groups()
   const commits = heldCommits()
   const kept: Promise<unknown>[] = []
-  const submit = (member: Member, tenant = 'acme') =>
+  const submit = (member: UserBatch, tenant = 'acme') =>
     groups.submit(tenant, member, commits.commit, (work) => kept.push(work))
   return { ...commits, submit, kept }
 }
@@ -138,7 +138,7 @@ describe('users who are committed together', () => {
     const { submit, held, at } = scene()
     const ends = numbered(5).map((name) => submit(named(name)))
     await settle()
-    const slow = Promise.withResolvers<Settlement[]>()
+    const slow = Promise.withResolvers<CommandResult[]>()
     at(0).done([slow.promise])
     await settle()
     expect(at(2).names).toEqual(['2', '3', '4'])

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Job } from '../../src/commands/attempts.types'
-import { Deposed } from '../../src/commands/commit.service'
+import { LeadershipLost } from '../../src/commands/commit.service'
+import type { Job } from '../../src/commands/commit.types'
 import { type CommitGroup, UserQueues } from '../../src/commands/queue.scheduler'
-import type { Settlement } from '../../src/commands/result.presenter'
+import type { CommandResult } from '../../src/commands/result.presenter'
 import { instant } from '../../src/lib/clock'
 
 /** How long a group may take before its leader is thought dead, and how often the others look (queue.ts). */
@@ -15,7 +15,7 @@ const jobNamed = (name: string): Job => ({
   prefix: null,
   tenantName: null,
   arrived: instant(0),
-  tried: null,
+  attempt: null,
 })
 
 function nameOf({ command }: Job): string {
@@ -23,10 +23,10 @@ function nameOf({ command }: Job): string {
 }
 
 /** The end of the command with that name; every refusal is as good as another here. */
-const settled = (name: string): Settlement => ({ kind: 'refused', status: 422, message: name })
+const settled = (name: string): CommandResult => ({ kind: 'refused', status: 422, message: name })
 
 /** The end of a command whose event is in the log. */
-const recorded = (name: string): Settlement => ({
+const recorded = (name: string): CommandResult => ({
   kind: 'event',
   status: 201,
   body: {
@@ -55,7 +55,7 @@ const settleAll = (jobs: readonly Job[]) => jobs.map((job) => settled(nameOf(job
 type Held = {
   names: string[]
   mayWrite: () => boolean
-  done: (settlements?: Settlement[]) => void
+  done: (settlements?: CommandResult[]) => void
   fail: (error: unknown) => void
 }
 
@@ -246,7 +246,7 @@ describe('[E3] a leader that never comes back', () => {
     at(1).done()
     expect(await Promise.all(others)).toEqual(numbered(3, 1).map(settled))
     // If it wakes after all, it learns what became of its command.
-    at(0).fail(new Deposed())
+    at(0).fail(new LeadershipLost())
     expect(await dead).toEqual(settled('0'))
     expect(held).toHaveLength(2)
   })
@@ -304,7 +304,7 @@ describe('[E3] a leader that never comes back', () => {
     const commit: CommitGroup = async (jobs, mayWrite) => {
       commits += 1
       await scheduler.wait(slow)
-      if (!mayWrite()) throw new Deposed()
+      if (!mayWrite()) throw new LeadershipLost()
       return settleAll(jobs)
     }
     const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))

@@ -223,7 +223,7 @@ describe("[K7] a user's own key", () => {
 
   it('what is sent to another isolate says who asks; what does not say so comes from an admin', () => {
     const user = { attributes: new Map([['plan', 'premium']]) }
-    const waiting = { arrived: instant(1), prefix: 'app_x', tenantName: null, tried: null }
+    const waiting = { arrived: instant(1), prefix: 'app_x', tenantName: null, attempt: null }
     const commands = [
       { kind: 'upsert', user, by: 'user' },
       { kind: 'completion', completionId: 'c', achievementKey: 'a', userId: 'ada', user, by: 'user' },

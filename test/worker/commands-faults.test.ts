@@ -1,8 +1,8 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Job } from '../../src/commands/attempts.types'
-import { Contention, commit, giveUp, type Means } from '../../src/commands/commit.service'
+import { type CommitDeps, Contention, commit, giveUp } from '../../src/commands/commit.service'
+import type { Job } from '../../src/commands/commit.types'
 import { UserLane } from '../../src/commands/lane.object'
 import { instant } from '../../src/lib/clock'
 import { micros } from '../../src/lib/decimal'
@@ -153,19 +153,19 @@ describe('[E3] contention that does not end', () => {
       return run()
     })
     const { db, instance } = contextOf(tenant.id, DB)
-    const means: Means = { db, instance, hastened: () => undefined, newsworthy: () => undefined }
+    const deps: CommitDeps = { db, instance, ensureAlarm: () => undefined, scheduleDrain: () => undefined }
     const jobOf = (eventId: string): Job => ({
       command: {
         ...{ kind: 'event', eventId, metricKey: 'steps', idempotencyKey: null, userId: 'ada', user: {} },
         ...{ by: 'admin', value: micros(5_000_000), attributes: new Map() },
       },
-      ...{ prefix: null, tenantName: null, arrived: instant(Date.now()), tried: null },
+      ...{ prefix: null, tenantName: null, arrived: instant(Date.now()), attempt: null },
     })
-    const member = { userId: 'ada', jobs: [jobOf(newId(systemNow()))], mayWrite: () => true }
+    const batch = { userId: 'ada', jobs: [jobOf(newId(systemNow()))], mayWrite: () => true }
     const limits = { conflicts: 1, ms: 60_000, pause: { first: 0, longest: 0 } }
-    await expect(commit(means, member, { conflicted: () => undefined, limits })).rejects.toThrow(Contention)
+    await expect(commit(deps, batch, { conflicted: () => undefined, limits })).rejects.toThrow(Contention)
     const other = jobOf(newId(systemNow()))
-    const outcomes = await giveUp(means, { ...member, jobs: [...member.jobs, other] }, 1)
+    const outcomes = await giveUp(deps, { ...batch, jobs: [...batch.jobs, other] }, 1)
     expect(outcomes.map(({ decision }) => decision.kind)).toEqual(['changed', 'refused'])
     expect(outcomes[0]?.decision).toMatchObject({ change: { event: { metricId } } })
     expect(await eventsOf()).toBe(1)

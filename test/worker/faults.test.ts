@@ -636,7 +636,7 @@ describe('[E3, E4] the lane', () => {
     const setup = await withPoints()
     await send(setup.tenant)
     const tenant = contending(setup, async () =>
-      JSON.stringify({ settlements: [], cost: { roundTrips: 0, rowsRead: 0, rowsWritten: 0 } }),
+      JSON.stringify({ results: [], cost: { roundTrips: 0, rowsRead: 0, rowsWritten: 0 } }),
     )
     const answers = await Promise.race([
       sendSeveral(tenant, 3),

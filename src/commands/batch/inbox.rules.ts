@@ -1,5 +1,5 @@
 import { unreachable } from '../../lib/unreachable'
-import type { Job, Outcome } from '../attempts.types'
+import type { Job, Outcome } from '../commit.types'
 import type { InboxRow, Progress } from './inbox.types'
 
 /** An event that waits: where it stands, and what is to be done; null where its user was erased, a text where it can't be read. */

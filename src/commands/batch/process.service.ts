@@ -13,8 +13,8 @@ import { type Instant, instant } from '../../lib/clock'
 import { wait } from '../../lib/system-clock'
 import type { TenantContext } from '../../runtime/context'
 import { writeUsers } from '../../store/writer.service'
-import type { Outcome } from '../attempts.types'
-import { type Decided, decide } from '../decide.service'
+import type { CommitSnapshot, Outcome } from '../commit.types'
+import { type BatchDecision, decide } from '../decide.service'
 import { advance, EVENTS_A_STEP, inboxUnchanged } from './inbox.repository'
 import { type End, endOf, type Item, isAt, type Poison, progressOf, type UserJob } from './inbox.rules'
 import { readWaiting } from './waiting.service'
@@ -81,37 +81,34 @@ async function planned(
   const { db } = context
   const found = await readWaiting(context, work, take, poison)
   const { tenant, config, clock, at, rows, items, users, states, spoilt, usedKeys } = found
-  const decided = [...users].map(([userId, jobs]): Decided & { userId: string; jobs: readonly UserJob[] } => {
-    const error = spoilt.get(userId)
-    if (error !== undefined) {
-      const outcomes = jobs.map((): Outcome => ({ decision: { kind: 'failed', error }, config: null }))
-      return { userId, jobs, outcomes, changes: [], newlyUsed: [] }
-    }
-    const state = states.get(userId) ?? null
-    const found = {
-      config,
-      tenant,
-      state,
-      keys: new Set<string>(),
-      clock: clock === null ? null : notBefore(state, at, clock),
-      usedKeys: usedKeys.get(userId) ?? [],
-      recorded: new Map(),
-    }
-    const wanted = jobs.map(({ job }) => job)
-    return { userId, jobs, ...decide(userId, wanted, found) }
-  })
+  const decided = [...users].map(
+    ([userId, jobs]): BatchDecision & { userId: string; jobs: readonly UserJob[] } => {
+      const error = spoilt.get(userId)
+      if (error !== undefined) {
+        const outcomes = jobs.map((): Outcome => ({ decision: { kind: 'failed', error }, config: null }))
+        return { userId, jobs, was: null, outcomes, changes: [], newlyUsed: [] }
+      }
+      const state = states.get(userId) ?? null
+      const snapshot: CommitSnapshot = {
+        config,
+        tenant,
+        state,
+        keys: new Set<string>(),
+        clock: clock === null ? null : notBefore(state, at, clock),
+        usedKeys: usedKeys.get(userId) ?? [],
+        recorded: new Map(),
+      }
+      const wanted = jobs.map(({ job }) => job)
+      return { userId, jobs, ...decide(userId, wanted, snapshot) }
+    },
+  )
   const outcomes = new Map(
     decided.flatMap(({ jobs, outcomes }) => jobs.map(({ item }, index) => [item, outcomes[index]] as const)),
   )
   const ends = new Map(items.map((item) => [item, endOf(item, outcomes.get(item))]))
   const changes = decided.flatMap((one) => one.changes)
   const awards = changes.reduce((sum, change) => sum + change.awards.length, 0)
-  const written = decided.map(({ userId, changes, newlyUsed }) => ({
-    was: states.get(userId) ?? null,
-    changes,
-    newlyUsed,
-  }))
-  const writing = writeUsers(db, config, written, { kind: 'callers' })
+  const writing = writeUsers(db, config, decided, { kind: 'callers' })
   if ((awards > MOST_AWARDS || writing.isMuch) && items.length > 1) {
     return planned(context, work, { take: items.length >> 1, poison, again })
   }

@@ -18,8 +18,8 @@ import { inboxStatement, parseInbox } from './inbox.repository'
 import { byUser, type Item, isAt, itemsOf, type Poison, type UserJob } from './inbox.rules'
 import type { InboxRow } from './inbox.types'
 
-/** What a step has read. */
-export type Found = {
+/** What a step of the inbox has read: the tenant, its next events, and their users. */
+export type StepSnapshot = {
   tenant: Tenant
   config: Configuration
   clock: Instant | null
@@ -36,7 +36,7 @@ export async function readWaiting(
   work: DueWork,
   take: number,
   poison: Poison | null,
-): Promise<Found> {
+): Promise<StepSnapshot> {
   const { db } = context
   for (;;) {
     const { standing, waiting } = await db.batchOf({

@@ -52,7 +52,7 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
   const arrived = systemNow()
   const messages = events.map(({ key: metricKey, idempotencyKey = null, ...body }) => {
     const command = eventCommand(body, { eventId: newId(now), metricKey, idempotencyKey, by: 'admin' })
-    return JSON.stringify(messageOf({ command, arrived, prefix: null, tenantName: null, tried: null }))
+    return JSON.stringify(messageOf({ command, arrived, prefix: null, tenantName: null, attempt: null }))
   })
   await stored(scope, id, receive(db, id, messages, now))
   scope.waitUntil(arm(scope, db.tenantId))

@@ -39,9 +39,9 @@ const handle = async (c: HonoContext<AppEnv>) => {
   const ctx = c.get('ctx')
   const input = { metricKey: params.key, idempotencyKey: headers['idempotency-key'] ?? null, body }
   const reply = await byPresentName(ctx, c.get('claim'), async (claim) => {
-    const settlement = await recordEvent(ctx, senderOf(claim, body.user.id), input)
+    const result = await recordEvent(ctx, senderOf(claim, body.user.id), input)
     c.set('confirmed', true)
-    return eventReply(settlement)
+    return eventReply(result)
   })
   return answer(c, reply.status, reply.body, reply.headers)
 }

@@ -2,12 +2,26 @@ import type { Configuration, Metric } from '../config/configuration.types'
 import type { Command, Decision } from '../engine/evaluate.rules'
 import type { UserState } from '../engine/state.types'
 import type { Instant } from '../lib/clock'
-import type { Recorded } from '../store/events.repository'
+import type { Tenant } from '../runtime/context'
+import type { Recorded, UsedKey } from '../store/events.repository'
 
-/** What a command came to: what happened with the configuration that it happened under, or why nothing did. */
+/** What a commit has read of one user, as of one moment: all that decides. */
+export type CommitSnapshot = {
+  config: Configuration
+  tenant: Tenant
+  state: UserState | null
+  /** Keys that exist, of those that the jobs came with. */
+  keys: ReadonlySet<string>
+  clock: Instant | null
+  usedKeys: readonly UsedKey[]
+  /** Events of commands that were tried before and that are in the log, by id. */
+  recorded: ReadonlyMap<string, Recorded>
+}
+
+/** What a command came to: the engine's decision with the configuration that it was made under, or why there is none. */
 export type Outcome =
   | { decision: Exclude<Decision, { kind: 'refused' }>; config: Configuration }
-  /** Its event counted, and stands there in the log, but what came of it was known only to whoever is gone. */
+  /** Its event is in the log, at this place, but the change that it made was known only to a request that is gone. */
   | {
       decision: {
         kind: 'lost'
@@ -24,7 +38,7 @@ export type Outcome =
   /** Deciding it failed, which is a fault of ours; its neighbours are not touched. */
   | { decision: { kind: 'failed'; error: unknown }; config: null }
 
-/** A command on its way, and what was tried for it. */
+/** A command on its way through an isolate or the lane: with what D1 has yet to confirm, and its last attempt. */
 export type Job = {
   command: Command
   /** The key whose row must exist when the command is done (K2); null where that is known already. */
@@ -33,14 +47,14 @@ export type Job = {
   tenantName: string | null
   /** When it arrived, in real time. */
   arrived: Instant
-  /** Set once something may have been written of it without anybody seeing the end. */
-  tried: Tried | null
+  /** Set once something of it may have been written. */
+  attempt: Attempt | null
 }
 
-/** A try whose end nobody saw: the log tells whether it did it. */
-export type Tried = {
+/** An attempt to store a command, whose answer may be lost: the log tells whether it did. */
+export type Attempt = {
   /** No event of this command is older than this. */
   since: Instant
-  /** What the last try here made of it; null where somebody else tried. */
+  /** What the last attempt here would have made of it; null if another isolate made the attempt. */
   outcome: Outcome | null
 }
