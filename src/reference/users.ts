@@ -243,7 +243,7 @@ export const userExport: Chapter = {
         'stored.journeys':
           'Changes of zone to a later date that may still be undone, with the streak as it was before.',
         'stored.journeys.date': 'When the zone changed.',
-        'stored.journeys.from': 'The local date before.',
+        'stored.journeys.from': 'The first date that was skipped.',
         'stored.journeys.until': 'The last date that was skipped.',
         'stored.journeys.length': 'The length of the streak before.',
         'stored.journeys.freezes': 'How many freezes the user had before.',

@@ -1,5 +1,5 @@
 import type { OracleSettings } from './streaks.oracle'
-import { type Hop, PROFILE, type StreakStep, type StreakWorld } from './streaks.worlds'
+import { type Hop, PROFILE, type StreakStep, type StreakWorld, type TwinWorld } from './streaks.worlds'
 
 /** Fixed lives of one user, for the core and over HTTP: what happens in them does not depend on luck. */
 
@@ -36,7 +36,7 @@ const TWO = { initial: 2, max: 2, interval: null, amount: 1 }
 const most = (max: number) => ({ initial: 0, max, interval: 1, amount: 1 })
 
 /** Hops to the west, to the east, and both, of a moment and of some hours. */
-export const HOPS: readonly Hop[] = [
+const HOPS: readonly Hop[] = [
   { leaves: 1, stays: 0, zones: ['Pacific/Pago_Pago', 'Asia/Tokyo'] },
   { leaves: 0, stays: 0, zones: ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Europe/Berlin'] },
   { leaves: 0.5, stays: 90, zones: ['Pacific/Pago_Pago'] },
@@ -292,6 +292,14 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Pacific/Pago_Pago'), away(1, 0, 'Pacific/Pago_Pago'), event, habit(2)],
     ),
   ),
+  '[S8, S11] restored on a date that had ended, it is lived through again': from(
+    'Pacific/Kiritimati',
+    world(
+      DAILY,
+      ...[habit(2), away(4, 30, 'Pacific/Pago_Pago'), { ...soon, do: 'restore' as const }],
+      ...[away(0, 0, 'Pacific/Kiritimati'), away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
+    ),
+  ),
   '[S11] a midnight on the way to those who come back': from(
     'Pacific/Pago_Pago',
     world(
@@ -431,3 +439,44 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     set(1, { frequency: 'monthly' }),
   ),
 }
+
+const tomorrow = {
+  ...noon,
+  do: 'event',
+  metric: 'm0',
+  value: 1_000_000,
+  zone: undefined,
+} satisfies StreakStep
+const once = (...zones: string[]): Hop[] => [{ leaves: 0, stays: 0, zones }]
+
+/** Lives of twins that come to hops of all kinds: all the above, and some whose hops have to be at certain moments. */
+export const TWIN_CASES: readonly TwinWorld[] = [
+  ...Object.values(STREAK_CASES).map((one) => ({ world: one, hops: HOPS })),
+  {
+    world: world(
+      { ...DAILY, frequency: 'monthly' },
+      event,
+      ...[25, 3, 9].map((days) => ({ ...tomorrow, days })),
+    ),
+    hops: HOPS,
+  },
+  // At the moment at which a journey has begun, another one begins and is undone.
+  {
+    world: from(
+      'Pacific/Pago_Pago',
+      world(DAILY, event, away(1, 1_410, 'Asia/Tokyo'), event, tomorrow, tomorrow),
+    ),
+    hops: once('Pacific/Kiritimati'),
+  },
+  // From the 2nd to the 3rd, and from there to the 1st.
+  {
+    world: from(
+      'Asia/Tokyo',
+      world(
+        DAILY,
+        ...[away(1, 19 * 60 + 30, 'Asia/Seoul'), event, away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
+      ),
+    ),
+    hops: once('Pacific/Kiritimati', 'Pacific/Pago_Pago'),
+  },
+]

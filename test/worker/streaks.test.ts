@@ -308,6 +308,29 @@ describe('[S4] travelling', () => {
     })
   })
 
+  it('[S4, S9, S11] of twins, one hops to the west and back: they stay equal, also in a recount', async () => {
+    const twins = ['ada', 'bob']
+    const away = (user: string, tz: string) => tenant.app('PATCH', `/users/${user}`, { tz })
+    const extend = async (user: string) => {
+      const { body } = await tenant.event('steps', user, 1)
+      return [at(body, 'currentStreak', 'length'), at(body, 'currentStreak', 'extended')]
+    }
+    for (const user of twins) await tenant.app('PUT', `/users/${user}`, { tz: 'Pacific/Kiritimati' })
+    // 11 in the morning of the day after in Kiritimati; in Pago Pago it is still the first day.
+    await move(0, 21)
+    for (const tz of ['Pacific/Pago_Pago', 'Asia/Tokyo', 'Pacific/Kiritimati']) await away('bob', tz)
+    for (const user of twins) expect(await extend(user)).toEqual([1, true])
+    await move(1)
+    for (const user of twins) await away(user, 'Pacific/Pago_Pago')
+    for (const user of twins) expect(await streak(user)).toMatchObject({ length: 1, expires: date(2) })
+    for (const user of twins) expect(await extend(user)).toEqual([1, false])
+    await settings({ frequency: 'weekly' })
+    await settings({ frequency: 'daily' })
+    const [ada, bob] = [await streak('ada', '?historyPeriods=5'), await streak('bob', '?historyPeriods=5')]
+    expect(ada).toMatchObject({ length: 1, started: date(1), expires: date(2) })
+    expect(bob).toEqual(ada)
+  })
+
   it('[S11] a hop each evening does not keep a streak, nor is anything told twice of a date that is open again', async () => {
     const notices = async () => {
       const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)

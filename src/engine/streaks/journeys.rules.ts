@@ -154,7 +154,7 @@ function back(streak: StreakState, journey: Journey, to: number, frequency: Aggr
   return {
     ...streak,
     ...{ missed, spared, freezes, earned },
-    reached: journey.from,
+    reached: to < journey.from ? journey.from : null,
     lent: wasSpared ? streak.spared : streak.lent,
     run: opened({ run, missed }, to, frequency),
     told: latest(streak.told, journey.told),
