@@ -18,6 +18,7 @@ const root = join(import.meta.dirname, '..', '..')
 /** Every page of the project. */
 const PAGES = [
   'README.md',
+  'CONTRIBUTING.md',
   'SECURITY.md',
   'bench/README.md',
   ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
