@@ -1,0 +1,212 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  Context,
+  CycleTag,
+  defaultOperators,
+  Expression,
+  evalTokenValue,
+  filters,
+  Liquid,
+  Tokenizer,
+  TypeGuards,
+} from 'liquidjs'
+import { describe, expect, it, test } from 'vitest'
+
+/*
+ * Templates are kept from using up a Worker by parts of liquidjs that its documentation does not promise (src/features/notifications/templates/liquid*.ts).
+ * If one of these tests fails after an update, the part has changed: read what liquidjs does there now before anything else is changed.
+ */
+
+test('liquidjs is pinned to the version that was read', () => {
+  const manifest = (...path: string[]) =>
+    JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', ...path), 'utf8'))
+  expect(manifest('package.json').dependencies.liquidjs).toBe('10.30.1')
+  expect(manifest('node_modules', 'liquidjs', 'package.json').version).toBe('10.30.1')
+})
+
+const engine = (more: object = {}) => new Liquid({ templates: {}, ...more })
+const contextOf = (liquid: Liquid, variables: object) =>
+  new Context(variables, liquid.options, { sync: true }, { liquid })
+
+const isSteps = (value: unknown): value is Generator<unknown, unknown, unknown> =>
+  typeof value === 'object' && value !== null && 'next' in value && 'throw' in value
+
+/** Runs steps to their end, as liquidjs does without promises. */
+function run(steps: unknown): unknown {
+  if (!isSteps(steps)) return steps
+  let state = steps.next()
+  while (state.done !== true) state = steps.next(run(state.value))
+  return run(state.value)
+}
+
+describe('what is charged is on the way of what is rendered', () => {
+  it('each list of templates, of tags within tags too, goes through renderTemplates of the renderer', () => {
+    const liquid = engine()
+    const { renderer } = liquid
+    const render = renderer.renderTemplates.bind(renderer)
+    const seen: number[] = []
+    renderer.renderTemplates = (templates, ...rest) => {
+      seen.push(templates.length)
+      return render(templates, ...rest)
+    }
+    const text =
+      'a{% if true %}b{{ c }}{% endif %}{% for i in (1..2) %}{{ i }}{% endfor %}{% capture d %}e{% endcapture %}'
+    expect(liquid.renderSync(liquid.parse(text), contextOf(liquid, { c: 'c' }))).toBe('abc12')
+    expect(seen).toEqual([4, 2, 1, 1, 1])
+  })
+
+  it('renderTemplates writes to the emitter that it is given, and answers with its buffer', () => {
+    const liquid = engine()
+    const written: unknown[] = []
+    const emitter = {
+      buffer: '',
+      write(value: unknown) {
+        written.push(value)
+        this.buffer += `<${value}>`
+      },
+    }
+    const context = contextOf(liquid, { list: [1, 2] })
+    const steps = liquid.renderer.renderTemplates(liquid.parse('a{{ list }}'), context, emitter)
+    expect(run(steps)).toBe('<a><1,2>')
+    expect(written).toEqual(['a', [1, 2]])
+  })
+
+  it('steps are generators that may yield other steps, and the value sent back is the result', () => {
+    const liquid = engine()
+    const [output] = liquid.parse('{{ a.b }}')
+    const steps = output?.render(contextOf(liquid, { a: { b: 'c' } }), { buffer: '', write: () => undefined })
+    expect(steps).toMatchObject({ next: expect.any(Function), throw: expect.any(Function) })
+    expect(liquid.renderSync(liquid.parse('{{ a.b }}'), { a: { b: 'c' } })).toBe('c')
+  })
+
+  it('memoryLimit throws once more is used than the limit, and says so in these words', () => {
+    const liquid = engine({ memoryLimit: 10 })
+    const { memoryLimit } = contextOf(liquid, {})
+    memoryLimit.use(10)
+    expect(() => memoryLimit.use(1)).toThrow('memory alloc limit exceeded')
+  })
+
+  it('variables are read by _getFromScope of the context, a property at a time or all at once', () => {
+    const read: unknown[] = []
+    class Seen extends Context {
+      override *_getFromScope(
+        ...args: Parameters<Context['_getFromScope']>
+      ): Generator<unknown, unknown, unknown> {
+        const value = yield super._getFromScope(...args)
+        read.push(value)
+        return value
+      }
+    }
+    const liquid = engine()
+    const context = new Seen({ a: { list: [1, 2] } }, liquid.options, { sync: true }, { liquid })
+    expect(liquid.renderSync(liquid.parse('{{ a.list | size }}'), context)).toBe('2')
+    expect(read).toContainEqual([1, 2])
+  })
+})
+
+describe('what is put in the place of something', () => {
+  it('filters are functions or have a handler, and are called with the context as `this`', () => {
+    for (const [name, filter] of Object.entries(filters))
+      expect([name, typeof (typeof filter === 'function' ? filter : filter.handler)]).toEqual([
+        name,
+        'function',
+      ])
+    const liquid = engine({ memoryLimit: 77 })
+    let has = false
+    liquid.registerFilter('upcase', function (value: string) {
+      has = typeof this.context.memoryLimit.use === 'function'
+      return `own ${value}`
+    })
+    expect([liquid.parseAndRenderSync("{{ 'a' | upcase }}"), has]).toEqual(['own a', true])
+  })
+
+  it('operators are those that were read, and are called with both sides and the context', () => {
+    expect(Object.keys(defaultOperators).sort()).toEqual(
+      ['!=', '<', '<=', '==', '>', '>=', 'and', 'contains', 'not', 'or'].sort(),
+    )
+    const seen: unknown[] = []
+    const operators = {
+      ...defaultOperators,
+      contains: (left: unknown, right: unknown, context: Context) => {
+        seen.push(left, right, context instanceof Context)
+        return true
+      },
+    }
+    expect(engine({ operators }).parseAndRenderSync("{% if 'ab' contains 'a' %}yes{% endif %}")).toBe('yes')
+    expect(seen).toEqual(['ab', 'a', true])
+  })
+
+  it('the tags that read other files are those that are taken away', () => {
+    const { tags } = engine()
+    expect(Object.keys(tags).sort()).toEqual(
+      [
+        ...['#', 'assign', 'block', 'break', 'capture', 'case', 'comment', 'continue', 'cycle', 'decrement'],
+        ...[
+          'echo',
+          'for',
+          'if',
+          'include',
+          'increment',
+          'layout',
+          'liquid',
+          'raw',
+          'render',
+          'tablerow',
+          'unless',
+        ],
+      ].sort(),
+    )
+  })
+
+  it('cycle renders by a generator, and its token knows its text', () => {
+    const liquid = engine()
+    class Own extends CycleTag {
+      override *render(...args: Parameters<CycleTag['render']>): Generator<unknown, unknown, unknown> {
+        args[1].write(`${this.token.getText()}:`)
+        return yield super.render(...args)
+      }
+    }
+    liquid.registerTag('cycle', Own)
+    expect(liquid.parseAndRenderSync("{% cycle 'a', 'b' %}")).toBe("{% cycle 'a', 'b' %}:a")
+  })
+})
+
+describe('ranges', () => {
+  it('are parsed by readGroupOrRange alone, whichever tag or filter has them, and have two ends', () => {
+    const { readGroupOrRange } = Tokenizer.prototype
+    const ranges: string[] = []
+    Tokenizer.prototype.readGroupOrRange = function (...args) {
+      const token = readGroupOrRange.apply(this, args)
+      if (token !== undefined && TypeGuards.isRangeToken(token)) {
+        expect(token).toMatchObject({ lhs: expect.any(Object), rhs: expect.any(Object) })
+        ranges.push(token.getText())
+      }
+      return token
+    }
+    try {
+      const liquid = engine()
+      const text =
+        '{% for i in (1..2) %}{{ i }}{% endfor %}{{ (3..4) | join }}{% assign a = (5..6) %}{{ a | join }}' +
+        '{% tablerow i in (7..8) %}{% endtablerow %}'
+      expect(liquid.parseAndRenderSync(text)).toContain('123 45 6')
+      expect(ranges).toEqual(['(1..2)', '(3..4)', '(5..6)', '(7..8)'])
+    } finally {
+      Tokenizer.prototype.readGroupOrRange = readGroupOrRange
+    }
+  })
+
+  it('an end may be a filtered value, whose expression is evaluated when the range is', () => {
+    class Fixed extends Expression {
+      override *evaluate(): Generator<unknown, unknown, unknown> {
+        return yield 7
+      }
+    }
+    const token = new Tokenizer('x').readFilteredValue()
+    expect(token).toHaveProperty('initial')
+    token.initial = new Fixed([])
+    const context = contextOf(engine(), { x: 1 })
+    expect(run(evalTokenValue(token, context))).toBe(7)
+    expect(run(evalTokenValue(new Tokenizer('x').readFilteredValue(), context))).toBe(1)
+  })
+})
