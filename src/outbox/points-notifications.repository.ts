@@ -6,11 +6,9 @@ import { bytesOf, idOf, numberOf } from '../db/short-ids'
 import type { UserState } from '../engine/state.types'
 import { makeDueByEarliest } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
-import { DAY, MINUTE } from '../lib/units'
+import { DAY } from '../lib/units'
 import { listens } from './outbox.messages'
-
-/** For how long nothing more is told of a user's points in a system, in milliseconds (W5). */
-const QUIET = 15 * MINUTE
+import { QUIET } from './quiet.rules'
 
 /** What a change did to a user's points: the user as read and as left by it, and its awards. */
 export type PointsChange = {

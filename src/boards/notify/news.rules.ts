@@ -1,10 +1,8 @@
 import { type Instant, instant } from '../../lib/clock'
 import { jsonBytes, packsOf } from '../../lib/packed'
-import { MINUTE } from '../../lib/units'
+import { QUIET } from '../../outbox/quiet.rules'
 import type { Fact, NewsType, Place } from './news.messages'
 
-/** For how long after a flush nothing more is told of changes, in milliseconds (W5). */
-export const QUIET = 15 * MINUTE
 /** How many places of a group are told (W6). */
 export const TOP = 10
 /** Bytes of a row of the outbox, unless it has a single fact, and facts of one. */
