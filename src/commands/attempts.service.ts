@@ -1,6 +1,5 @@
 import { metricByKey } from '../config/configuration.types'
 import type { UserState } from '../engine/state.types'
-import { systemNow } from '../lib/system-clock'
 import type { Recorded } from '../store/events.repository'
 import type { CommitSnapshot, Job, Outcome } from './commit.types'
 
@@ -11,7 +10,7 @@ export function recoverOutcome(snapshot: CommitSnapshot, job: Job): Outcome | nu
 
 /** The outcome of an attempt whose event is in the log; null if it is not there. */
 function outcomeFromLog(
-  { config, state, recorded, clock }: CommitSnapshot,
+  { config, state, recorded, clock, now }: CommitSnapshot,
   { command, attempt }: Job,
 ): Outcome | null {
   if (command.kind !== 'event' || attempt === null) return null
@@ -19,7 +18,7 @@ function outcomeFromLog(
   if (event === undefined) return null
   if (attempt.outcome !== null && isPlaceOf(attempt.outcome, event)) return attempt.outcome
   const metric = metricByKey(config, command.metricKey) ?? null
-  const at = clock ?? systemNow()
+  const at = clock ?? now
   return { decision: { kind: 'lost', place: event, metric, state, known: config, at }, config: null }
 }
 

@@ -203,7 +203,7 @@ async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<Gr
       const { keys: present, clock } = standing
       const used = found.usedKeys.flatMap(parseUsedKeys)
       const recorded = new Map(found.recorded.flatMap((result) => [...parseRecorded(result)]))
-      const common = { config, tenant, keys: present, clock, recorded }
+      const common = { config, tenant, keys: present, clock, now: systemNow(), recorded }
       return {
         config,
         clock,

@@ -12,7 +12,10 @@ export type CommitSnapshot = {
   state: UserState | null
   /** Keys that exist, of those that the jobs came with. */
   keys: ReadonlySet<string>
+  /** The test clock; null if it is not set. */
   clock: Instant | null
+  /** The time of the system when this was read. */
+  now: Instant
   usedKeys: readonly UsedKey[]
   /** Events of commands that were tried before and that are in the log, by id. */
   recorded: ReadonlyMap<string, Recorded>

@@ -5,7 +5,6 @@ import type { UserState } from '../engine/state.types'
 import { type Instant, instant } from '../lib/clock'
 import { type Refusal, refusals } from '../lib/errors'
 import { newId } from '../lib/new-id'
-import { systemNow } from '../lib/system-clock'
 import { unreachable } from '../lib/unreachable'
 import type { UsedKey } from '../store/events.repository'
 import { recoverOutcome } from './attempts.service'
@@ -25,7 +24,7 @@ export type BatchDecision = {
 
 /** Lets each command of a user act on what the ones before it have made. */
 export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSnapshot): BatchDecision {
-  const { config, tenant, keys, clock, usedKeys } = snapshot
+  const { config, tenant, keys, clock, now, usedKeys } = snapshot
   const used = new Map(usedKeys.map(({ metricId, key, eventId }) => [`${metricId} ${key}`, eventId]))
   const newlyUsed: UsedKey[] = []
   const changes: Change[] = []
@@ -38,7 +37,7 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
     const decision = orFailed(() =>
       evaluate(config, state, job.command, {
         userId,
-        now: clock ?? notBefore(job.arrived),
+        now: clock ?? happensAt(job.arrived, now),
         newId,
         usedKey: (metricId, key) => used.get(`${metricId} ${key}`),
       }),
@@ -71,11 +70,11 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
 }
 
 /**
- * When a command that arrived then happens, in real time: by how much that may be before it is stored is bounded, so that after a
- * while a day is over for good (L8).
+ * When a command happens in real time: when it arrived, but at most five seconds before it is committed, so that after a while a day is over
+ * for good (L8).
  */
-function notBefore(arrived: Instant): Instant {
-  return instant(Math.max(arrived, systemNow() - MOST_LATE))
+function happensAt(arrived: Instant, now: Instant): Instant {
+  return instant(Math.max(arrived, now - MOST_LATE))
 }
 
 function orFailed(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {

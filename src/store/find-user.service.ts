@@ -3,14 +3,13 @@ import { configurationOf } from '../config/configuration.service'
 import { profileFaults } from '../engine/profile.rules'
 import type { UserState } from '../engine/state.types'
 import { type Fault, refusals } from '../lib/errors'
-import { systemNow } from '../lib/system-clock'
 import type { Scope } from '../runtime/context'
 import type { ReadableUser } from '../wire/user.schemas'
 import { parseUser, userStatement } from './users.repository'
 
 /** A user's whole state; null if there is none. */
-export async function stateOf({ db }: Scope, userId: string): Promise<UserState | null> {
-  const result = await db.run(userStatement(db, userId, systemNow()))
+export async function stateOf({ db, now }: Scope, userId: string): Promise<UserState | null> {
+  const result = await db.run(userStatement(db, userId, now))
   return parseUser(result)
 }
 

@@ -95,6 +95,7 @@ async function planned(
         state,
         keys: new Set<string>(),
         clock: clock === null ? null : notBefore(state, at, clock),
+        now: at,
         usedKeys: usedKeys.get(userId) ?? [],
         recorded: new Map(),
       }
