@@ -3,10 +3,10 @@
  * built (`scripts/lib/assets.mjs`); the Worker imports nothing of this folder, so that descriptions and examples cost it nothing.
  */
 import { version } from '../../package.json'
+import { WEBHOOKS } from '../features/webhooks/events/registry.schemas'
 import { type OpenApiDocument, openApiDocument } from '../http/openapi'
 import { CHAPTERS } from '../reference/chapters'
 import { describe } from '../reference/describe'
-import { WEBHOOKS } from '../wire/webhook.schemas'
 import { adminOperations, applicationOperations } from './operations'
 
 const FORM = 'Bodies are JSON. An error is `{"error": "…"}`: what is wrong and how to fix it.'

@@ -9,7 +9,7 @@ import { type Fault, refusals, refuse } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { WebhookDelivery } from './deliveries.schemas'
-import { sampleOf } from './samples.builder'
+import { sampleOf } from './events/registry.schemas'
 import { findWebhook } from './webhooks.service'
 
 type Answer = z.infer<typeof WebhookDelivery>
