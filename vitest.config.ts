@@ -103,8 +103,8 @@ const workers = ({
     // What is logged is kept in the Worker (lines.ts).
     disableConsoleIntercept: true,
     sequence: { groupOrder },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 300_000,
   },
 })
 
@@ -120,7 +120,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          testTimeout: 120_000,
+          testTimeout: 240_000,
           // The checker of regular expressions runs in this process, without a binary of its own.
           env: { RECHECK_BACKEND: 'pure' },
         },
@@ -139,8 +139,8 @@ export default defineConfig({
           exclude: ['test/server/start*.test.ts', ...LONG],
           setupFiles: ['test/server/setup.ts'],
           sequence: { groupOrder: 2 },
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 240_000,
+          hookTimeout: 300_000,
         },
       },
       {
@@ -152,8 +152,8 @@ export default defineConfig({
           // Alone and one after another: they measure how quickly a server ends, and each server takes a core.
           sequence: { groupOrder: 3 },
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 240_000,
+          hookTimeout: 300_000,
         },
       },
       workers({
@@ -172,7 +172,7 @@ export default defineConfig({
           sequence: { groupOrder: 4 },
           fileParallelism: false,
           testTimeout: 240_000,
-          hookTimeout: 120_000,
+          hookTimeout: 300_000,
         },
       },
     ],

@@ -9,7 +9,7 @@ import type { PointsBoostWebhookPayload } from '../../../wire/webhook.schemas'
 
 /* What the samples of events are made of: data that is nobody's. */
 
-const DAY = 86_400_000
+import { DAY } from '../../../lib/units'
 
 /** The ids in samples: none of anything that is configured. */
 export const ID = '00000000-0000-7000-8000-00000000000'
