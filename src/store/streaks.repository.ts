@@ -196,7 +196,7 @@ export async function logsOf(
 const STALE_IID = `(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2 AND streak ->> 'frequency' IS NOT NULL
   AND (streak ->> 'frequency' <> ?3 OR coalesce(streak ->> 'epoch', 0) <> ?4))`
 const STALE_LOG = `
-  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, (at + utc_offset * 60000) / 86400000 AS day
+  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, ${localDayOf()} AS day
   FROM events e WHERE user_iid = ${bytesOf(STALE_IID)} LIMIT ?5`
 const STALE_PAUSES = `
   SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ${STALE_IID} AND "end" >= start ORDER BY start, id`
