@@ -42,8 +42,13 @@ describe('[U8, T3] the erasure of a tenant', () => {
     const [one, other] = [await furnished(), await furnished()]
     const names = await namesOf(one)
     expect(await archive(one.tenant.id)).toMatchObject({ status: 200 })
-    // Of an archived tenant it stays there.
-    await env.DB.prepare("INSERT INTO outbox VALUES (?1, 1, 0, 'x', NULL, '[]')").bind(one.tenant.id).run()
+    // Of an archived tenant they stay there.
+    await env.DB.batch([
+      env.DB.prepare("INSERT INTO outbox VALUES (?1, 1, 0, 'x', NULL, '[]')").bind(one.tenant.id),
+      env.DB.prepare(
+        `INSERT INTO inbox (tenant_id, batch_id, count, "offset", events) VALUES (?1, 'b', 1, 0, '[]')`,
+      ).bind(one.tenant.id),
+    ])
     expect((await tablesWith(names)).toSorted()).toEqual(tables().toSorted())
     expect((await objectsWith(one)).length).toBeGreaterThan(10)
     const kept = await namesOf(other)
