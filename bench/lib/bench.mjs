@@ -6,7 +6,7 @@ import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Complaint, inProject, report } from '../../scripts/lib/project.mjs'
 
-const OLDEST_NODE = 24
+const OLDEST_NODE = 22
 
 /** All that the bench needs; it goes with the bench. */
 export const folder = mkdtempSync(join(tmpdir(), 'laurel-bench-'))

@@ -12,7 +12,8 @@ const INSIDE = /\n {4}at |node_modules|D1_ERROR|SQLITE_|\.ts:\d+/
 
 /** Every fault of an answer; none where it is as documented. */
 export function judged(shot: Shot, { status, headers, text }: Reached): string[] {
-  const { operation, method, path } = shot
+  const { operation, method } = shot
+  const path = resolved(shot.path)
   const found = faults({ method, path, status, headers, text })
   if (status >= 500) found.push(`${operation.id} ${status}: the service failed`)
   if (INSIDE.test(text)) found.push(`${operation.id} ${status}: it shows its inside`)
@@ -22,6 +23,12 @@ export function judged(shot: Shot, { status, headers, text }: Reached): string[]
   if (isItsOwn && !operation.statuses.has(status))
     found.push(`${operation.id} ${status}: the document does not have this status`)
   return [...new Set(found)]
+}
+
+/** The path as the service sees it: `URL` resolves `..`, and so another operation may answer (G2). */
+const resolved = (path: string): string => {
+  const url = URL.parse(`http://laurel.test${path}`)
+  return url === null ? path : url.pathname + url.search
 }
 
 const ownPath = (pattern: string) => new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[\\w-]+')}$`)
