@@ -25,7 +25,7 @@ export function judged(shot: Shot, { status, headers, text }: Reached): string[]
   return [...new Set(found)]
 }
 
-/** The path as the service sees it: `URL` resolves `..`, and so another operation may answer (G2). */
+/** The path that reaches the service. `URL` resolves `..`, and so another operation may answer (G2). */
 const resolved = (path: string): string => {
   const url = URL.parse(`http://laurel.test${path}`)
   return url === null ? path : url.pathname + url.search
