@@ -27,7 +27,8 @@ import type { Job, Outcome } from './commit.types'
 import { IN_ISOLATE } from './conflict-retry.rules'
 import { groupsOf } from './groups.scheduler'
 import { queuesOf } from './queue.scheduler'
-import { type CommandResult, LaneReply, resultsOf, resultsOfEach } from './result.presenter'
+import { type CommandResult, LaneReply } from './result.messages'
+import { resultsOf, resultsOfEach } from './results.service'
 
 /** How long a lane may take before others are let in, in seconds. */
 const LANE_PATIENCE = 10

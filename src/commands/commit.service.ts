@@ -15,7 +15,7 @@ import {
   recordedStatement,
   usedKeysStatement,
 } from '../store/events.repository'
-import { recountStreaks } from '../store/streak-recount.service'
+import { recountStreaks } from '../store/streaks/streak-recount.service'
 import { userOf, usersStatement } from '../store/users.repository'
 import { writeUsers } from '../store/writer.service'
 import { eventOf, recoverOutcome } from './attempts.service'

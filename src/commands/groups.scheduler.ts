@@ -1,7 +1,7 @@
 import { perInstance } from '../runtime/instance'
 import type { UserBatch } from './commit.service'
 import { type End, LeaderScheduler } from './leader.scheduler'
-import type { CommandResult } from './result.presenter'
+import type { CommandResult } from './result.messages'
 
 /** Most users to one commit, and most commands, unless the first has more. */
 const MOST_USERS = 30

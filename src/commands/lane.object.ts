@@ -10,7 +10,9 @@ import { type CommitDeps, Contention, commit, giveUp, type UserRef } from './com
 import type { Job } from './commit.types'
 import { IN_LANE } from './conflict-retry.rules'
 import { queuesOf } from './queue.scheduler'
-import { type CommandResult, failedResult, type LaneReply, resultsOf } from './result.presenter'
+import type { CommandResult, LaneReply } from './result.messages'
+import { failedResult } from './result.presenter'
+import { resultsOf } from './results.service'
 
 declare module '../runtime/env' {
   interface Bindings {

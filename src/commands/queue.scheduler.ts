@@ -2,7 +2,7 @@ import { perInstance } from '../runtime/instance'
 import { LeadershipLost } from './commit.service'
 import type { Job } from './commit.types'
 import { type End, LeaderScheduler } from './leader.scheduler'
-import type { CommandResult } from './result.presenter'
+import type { CommandResult } from './result.messages'
 
 /** Most commands to one commit; those that wait longer go into the next. */
 const GROUP = 30

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { UserBatch } from '../../src/commands/commit.service'
 import type { Job } from '../../src/commands/commit.types'
 import { type CommitBatches, Groups } from '../../src/commands/groups.scheduler'
-import type { CommandResult } from '../../src/commands/result.presenter'
+import type { CommandResult } from '../../src/commands/result.messages'
 import { instant } from '../../src/lib/clock'
 
 /** How long a group may be silent before it is thought dead, and how often those who wait look (groups.ts). */

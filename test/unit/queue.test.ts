@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LeadershipLost } from '../../src/commands/commit.service'
 import type { Job } from '../../src/commands/commit.types'
 import { type CommitGroup, UserQueues } from '../../src/commands/queue.scheduler'
-import type { CommandResult } from '../../src/commands/result.presenter'
+import type { CommandResult } from '../../src/commands/result.messages'
 import { instant } from '../../src/lib/clock'
 
 /** How long a group may take before its leader is thought dead, and how often the others look (queue.ts). */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { WARNING_HEADER } from '../../commands/result.presenter'
+import { WARNING_HEADER } from '../../commands/reply.presenter'
 import { completionFaults } from '../../engine/achievements.rules'
 import type { App } from '../../http/app'
 import { readable, UserId } from '../../http/fields'

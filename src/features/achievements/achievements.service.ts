@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { completeAchievement, ownSender } from '../../commands/commands.service'
-import { completionReply } from '../../commands/result.presenter'
+import { completionReply } from '../../commands/reply.presenter'
 import { configurationOf } from '../../config/configuration.service'
 import {
   type Achievement,

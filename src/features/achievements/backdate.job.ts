@@ -13,7 +13,7 @@ import type { Instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { newId } from '../../lib/new-id'
 import type { Scope, TenantContext } from '../../runtime/context'
-import { recountChanges } from '../../store/streak-recount.service'
+import { recountChanges } from '../../store/streaks/streak-recount.service'
 import { type WalkStep, walkStep } from '../../store/walk.service'
 import { counted, sumsOf } from './backdate.repository'
 

@@ -7,14 +7,8 @@ import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../runtime/context'
 import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.repository'
 import { parseTallies, type Tallies, talliesStatement } from '../../store/counters.repository'
-import {
-  parsePast,
-  parseSources,
-  pastStatements,
-  type StreakPast,
-  type StreakSources,
-  sourcesIfStale,
-} from '../../store/streaks.repository'
+import { parseSources, type StreakSources, sourcesIfStale } from '../../store/streaks/streak-log.repository'
+import { parsePast, pastStatements, type StreakPast } from '../../store/streaks/streaks.repository'
 import { parseUser, userStatement } from '../../store/users.repository'
 import { userAnswer } from '../../wire/presenters/user.presenter'
 import { listOfUser } from '../achievements/achievements.service'

@@ -13,8 +13,8 @@ import type { Instant } from '../../lib/clock'
 import { dayIn } from '../../lib/zone'
 import { listens } from '../../outbox/outbox.messages'
 import type { TenantContext } from '../../runtime/context'
-import { recountChanges } from '../../store/streak-recount.service'
-import { dueStatement, dueUsers, nextDeadline } from '../../store/streaks.repository'
+import { recountChanges } from '../../store/streaks/streak-recount.service'
+import { dueStatement, dueUsers, nextDeadline } from '../../store/streaks/streaks.repository'
 import { storedBy, writeBulk } from '../../store/writer.service'
 
 /** The most users of one step. */

@@ -7,7 +7,7 @@ import { inParts, NO_PAUSE, type Pause } from '../../db/scans'
 import type { StreakState } from '../../engine/streaks/streak-state.types'
 import { type Instant, instant } from '../../lib/clock'
 import { USERS } from '../../store/counters.repository'
-import { parseStreak } from '../../store/streak-column.codec'
+import { parseStreak } from '../../store/streaks/streak-column.codec'
 import { json } from '../../store/users.repository'
 
 /** A user with the length of a streak. */

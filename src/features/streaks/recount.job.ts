@@ -6,7 +6,7 @@ import type { DueWork } from '../../jobs/due-work.repository'
 import type { Job } from '../../jobs/job.types'
 import type { Instant } from '../../lib/clock'
 import type { TenantContext } from '../../runtime/context'
-import { recountChanges } from '../../store/streak-recount.service'
+import { recountChanges } from '../../store/streaks/streak-recount.service'
 import { type WalkStep, walkStep } from '../../store/walk.service'
 import { judged } from './deadlines.job'
 

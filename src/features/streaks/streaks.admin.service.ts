@@ -21,8 +21,8 @@ import {
   keepPauses,
   type OwnPause,
   pausesPage,
-  runsOfSeveral,
-} from '../../store/streaks.repository'
+} from '../../store/streaks/pauses.repository'
+import { runsOfSeveral } from '../../store/streaks/streaks.repository'
 import { changeStreaks, type OpenStreak } from './changes.service'
 import type {
   AdminStreakPause,

@@ -9,14 +9,10 @@ import { type Instant, iso } from '../../lib/clock'
 import { refusals } from '../../lib/errors'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
-import { recounted, recountedFrom } from '../../store/streak-recount.service'
-import {
-  pausesOf,
-  readStreaks,
-  runsSince,
-  type StreakPast,
-  type StreakSources,
-} from '../../store/streaks.repository'
+import { pausesOf } from '../../store/streaks/pauses.repository'
+import type { StreakSources } from '../../store/streaks/streak-log.repository'
+import { recounted, recountedFrom } from '../../store/streaks/streak-recount.service'
+import { readStreaks, runsSince, type StreakPast } from '../../store/streaks/streaks.repository'
 import { historyBegins, wholeStreakAnswer } from '../../wire/presenters/streak.presenter'
 import type { BulkStreakResponse, StreakResponse } from '../../wire/streak.schemas'
 

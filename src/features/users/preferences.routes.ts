@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { changePreferences, ownSender } from '../../commands/commands.service'
-import { preferencesReply } from '../../commands/result.presenter'
+import { preferencesReply } from '../../commands/reply.presenter'
 import { configurationOf } from '../../config/configuration.service'
 import { streakFaults } from '../../engine/preferences.rules'
 import type { App } from '../../http/app'

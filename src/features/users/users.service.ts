@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { changeUser, ownSender } from '../../commands/commands.service'
-import { userReply } from '../../commands/result.presenter'
+import { userReply } from '../../commands/reply.presenter'
 import type { ProfileChange } from '../../engine/profile.rules'
 import type { Scope } from '../../runtime/context'
 import type { User } from '../../wire/user.schemas'

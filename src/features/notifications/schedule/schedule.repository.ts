@@ -10,7 +10,7 @@ import { packed } from '../../../lib/packed'
 import { FURTHEST_OFFSET } from '../../../lib/units'
 import { canonicalZone, dayBegins, spelledZone } from '../../../lib/zone'
 import { coveredBy, portionOf, shortAmong, userColumns } from '../../../store/portions.repository'
-import { runsOfSeveral } from '../../../store/streaks.repository'
+import { runsOfSeveral } from '../../../store/streaks/streaks.repository'
 import { userOf } from '../../../store/users.repository'
 
 const Moment = z.number().transform(instant)

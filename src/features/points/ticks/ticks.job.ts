@@ -26,7 +26,6 @@ import { newId } from '../../../lib/new-id'
 import type { TenantContext } from '../../../runtime/context'
 import { type Asked, readTickUsers, writeTicks } from '../../../store/grants.repository'
 import { newsOfTicks } from '../../../store/tick-entries.builder'
-import { asRead } from '../../../store/writer.service'
 import { type Progress, parseProgress } from './ticks.repository'
 
 /** What a step came to: how the row of due work stands now, and the users that it has changed, under which configuration. */
@@ -134,14 +133,7 @@ async function write(
       progress: progressUnchanged(db, work),
       ...(changes.length === 0
         ? { row: storeState(db, work, done) }
-        : writeTicks(
-            db,
-            'ticks',
-            changes,
-            to,
-            { done, open },
-            await newsOfTicks(db, config, changes, asRead(db, config, changes)),
-          )),
+        : writeTicks(db, 'ticks', changes, to, { done, open }, await newsOfTicks(db, config, changes))),
     })
     if (changes.length === 0) return { ...done, changes }
     const row = parseState(written.row)

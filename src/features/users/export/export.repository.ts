@@ -6,7 +6,7 @@ import type { UserState } from '../../../engine/state.types'
 import { type Instant, instant } from '../../../lib/clock'
 import { micros } from '../../../lib/decimal'
 import { MOST_AT_ONCE, packsOf } from '../../../lib/packed'
-import { StreakRunRow } from '../../../store/streaks.repository'
+import { StreakRunRow } from '../../../store/streaks/streaks.repository'
 import { json, parseUser, userStatement } from '../../../store/users.repository'
 import { PointsBoost } from '../../../wire/points.schemas'
 
