@@ -1,6 +1,5 @@
 import type { Configuration } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
-import type { Unmoved } from '../db/guard'
 import type { TickChange } from '../engine/points/ticks.rules'
 import { type Instant, instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
@@ -8,15 +7,16 @@ import { levelParcelsOf, levelsMoved } from '../outbox/change-messages.builder'
 import { putParcels } from '../outbox/outbox.repository'
 import { notePoints } from '../outbox/points-notifications.repository'
 import { userOf, usersStatement } from './users.repository'
+import { asRead } from './writer.service'
 
 /** What puts into the outbox what ticks have to tell, for the batch that stores them, before the users are (W2, W6). Nothing where nobody listens. */
 export async function newsOfTicks(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly TickChange[],
-  among: Unmoved,
 ): Promise<D1PreparedStatement[]> {
   if (!config.webhooks.some(({ status }) => status === 'active')) return []
+  const among = asRead(db, config, changes)
   const dated = changes.map((change) => ({ ...change, after: { ...change.after, changed: lastOf(change) } }))
   const moved = dated.filter((change) => levelsMoved(config, change).length > 0)
   const users = new Map((await usersOf(db, moved)).map((user) => [user.iid, user]))

@@ -10,7 +10,7 @@ import { micros } from '../lib/decimal'
 import { Json } from '../lib/packed'
 import { DAY, SECOND } from '../lib/units'
 import { spelledZone } from '../lib/zone'
-import { parseStreak, streakJson } from './streak-column.codec'
+import { parseStreak, streakJson } from './streaks/streak-column.codec'
 
 /** A column of JSON text. */
 export const json = <S extends z.ZodType>(schema: S) =>

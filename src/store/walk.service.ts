@@ -10,7 +10,7 @@ import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import type { TenantContext } from '../runtime/context'
 import { portionOf, portionStatement, shortAmong } from './portions.repository'
-import { announceFirst } from './streaks.repository'
+import { announceFirst } from './streaks/streaks.repository'
 import { userOf } from './users.repository'
 import { storedBy, writeBulk } from './writer.service'
 

@@ -11,10 +11,12 @@ import { noticesOf } from '../outbox/pending-notifications.service'
 import { bookAwards } from './awards.repository'
 import { tally, USERS } from './counters.repository'
 import { logEvents, type UsedKey, useKeys } from './events.repository'
-import { announceFirst, forgetRuns, keepRuns } from './streaks.repository'
+import { announceFirst, forgetRuns, keepRuns } from './streaks/streaks.repository'
 import { parseStored, storeStreaks, storeUser, storeUsers } from './users.repository'
 
-/** Whatever happens to users is stored here: their rows, the log, the ledger, keys, counters, what is to be told, and the next deadline. */
+/*
+ * All changes of users are stored here: their rows, the log, the ledger, keys, counters, messages for the outside, and the next deadline.
+ */
 
 /** One user, and what has happened to that user, in order: the last change's `after` is what is stored of the user. */
 export type UserWrite = {

@@ -44,7 +44,9 @@ type Modules = {
   'features/points/summaries.repository': typeof import('../../src/features/points/summaries.repository')
   'features/points/ticks/ticks.repository': typeof import('../../src/features/points/ticks/ticks.repository')
   'features/streaks/rankings.repository': typeof import('../../src/features/streaks/rankings.repository')
-  'store/streaks.repository': typeof import('../../src/store/streaks.repository')
+  'store/streaks/streaks.repository': typeof import('../../src/store/streaks/streaks.repository')
+  'store/streaks/pauses.repository': typeof import('../../src/store/streaks/pauses.repository')
+  'store/streaks/streak-log.repository': typeof import('../../src/store/streaks/streak-log.repository')
   'features/summaries/day-sums.repository': typeof import('../../src/features/summaries/day-sums.repository')
   'features/tenants/purge.repository': typeof import('../../src/features/tenants/purge.repository')
   'access/tenants.repository': typeof import('../../src/access/tenants.repository')
@@ -109,7 +111,9 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     restartTicks: "the clock that has gone back is all tenants' (C1)",
   },
   'features/streaks/rankings.repository': null,
-  'store/streaks.repository': null,
+  'store/streaks/streaks.repository': null,
+  'store/streaks/pauses.repository': null,
+  'store/streaks/streak-log.repository': null,
   'features/summaries/day-sums.repository': { forgetDaySums: ONE_CLOCK },
   'features/tenants/purge.repository': null,
   'access/tenants.repository': {

@@ -1,0 +1,97 @@
+import * as z from 'zod'
+import type { TenantDatabase } from '../../db/database'
+import type { Pause } from '../../engine/streaks/streak-state.types'
+import type { Instant } from '../../lib/clock'
+
+/** Pauses as rows. */
+export const PauseRows = z.array(z.object({ id: z.string(), start: z.number(), end: z.number() }))
+
+/** Our own id of the user ?2, who is named by the caller's id. */
+export const IID = '(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
+const OWN_PAUSES = `
+  SELECT id, start, "end" FROM streak_pauses
+  WHERE user_iid = ${IID} AND "end" >= start AND deleted IS NULL`
+/** The pauses of the user ?2 that are not deleted, oldest first. */
+export const ALL_PAUSES = `${OWN_PAUSES} ORDER BY start, id`
+
+// In order of creation: ids of one millisecond are in no particular order.
+const PAUSES_PAGE = `${OWN_PAUSES} ORDER BY rowid LIMIT ?3 OFFSET ?4`
+
+/** A page of the pauses of a user that are not deleted, by the caller's id of the user, oldest first (G7). */
+export async function pausesPage(
+  db: TenantDatabase,
+  userId: string,
+  { limit, skip }: { limit: number; skip: number },
+): Promise<Pause[]> {
+  return PauseRows.parse(await db.rows(db.statement(PAUSES_PAGE, db.tenantId, userId, limit, skip)))
+}
+
+/** The earliest deadline of a tenant's streaks, which is when the row of due work is due. */
+const PAUSES_OF_SEVERAL = `
+  SELECT p.user_iid AS userIid, p.id, p.start, p."end" FROM json_each(?1) asked
+  CROSS JOIN streak_pauses p ON p.user_iid = asked.value WHERE p."end" >= p.start ORDER BY p.start, p.id`
+
+/** All pauses of users that ever counted, by our own ids, oldest first: deleted ones for as long as they did. */
+export async function pausesOfSeveral(
+  db: TenantDatabase,
+  userIids: readonly string[],
+): Promise<ReadonlyMap<string, Pause[]>> {
+  const rows = z
+    .array(z.object({ userIid: z.string(), id: z.string(), start: z.number(), end: z.number() }))
+    .parse(await db.rows(db.statement(PAUSES_OF_SEVERAL, JSON.stringify(userIids))))
+  return Map.groupBy(rows, ({ userIid }) => userIid)
+}
+
+const PAUSES = `
+  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ?1 AND "end" >= start AND deleted IS NULL ORDER BY start, id`
+
+/** The pauses of a user that are not deleted, oldest first. */
+export async function pausesOf(db: TenantDatabase, userIid: string): Promise<Pause[]> {
+  return PauseRows.parse(await db.rows(db.statement(PAUSES, userIid)))
+}
+
+const PAUSE = `
+  INSERT INTO streak_pauses (id, tenant_id, user_id, user_iid, start, "end")
+  SELECT value ->> 0, ?1, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2)`
+
+/** A pause and whose it is. */
+export type OwnPause = Pause & { userId: string; userIid: string }
+
+/** Keeps new pauses. */
+export function keepPauses(db: TenantDatabase, pauses: readonly OwnPause[]): D1PreparedStatement {
+  const rows = pauses.map(({ id, userId, userIid, start, end }) => [id, userId, userIid, start, end])
+  return db.statement(PAUSE, db.tenantId, JSON.stringify(rows))
+}
+
+const FIND_PAUSES = `
+  SELECT p.id, p.user_id AS userId, p.user_iid AS userIid, p.start, p."end" FROM json_each(?2) asked
+  CROSS JOIN streak_pauses p ON p.id = asked.value AND +p.tenant_id = ?1 AND p.deleted IS NULL`
+
+/** Pauses of a tenant by their ids; those that don't exist are not among them. */
+export async function findPauses(db: TenantDatabase, ids: readonly string[]): Promise<OwnPause[]> {
+  const Rows = z.array(
+    z.object({
+      id: z.string(),
+      userId: z.string(),
+      userIid: z.string(),
+      start: z.number(),
+      end: z.number(),
+    }),
+  )
+  return Rows.parse(await db.rows(db.statement(FIND_PAUSES, db.tenantId, JSON.stringify(ids))))
+}
+
+const DELETE_PAUSES = `
+  WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS last FROM json_each(?2))
+  UPDATE streak_pauses SET deleted = ?3, "end" = min("end", asked.last) FROM asked
+  WHERE streak_pauses.id = asked.id AND streak_pauses.tenant_id = ?1 AND deleted IS NULL`
+
+/** Deletes pauses; each goes on to count up to a day, for what is over by then (S7). */
+export function deletePauses(
+  db: TenantDatabase,
+  pauses: readonly { id: string; last: number }[],
+  now: Instant,
+): D1PreparedStatement {
+  const rows = JSON.stringify(pauses.map(({ id, last }) => [id, last]))
+  return db.statement(DELETE_PAUSES, db.tenantId, rows, now)
+}

@@ -1,0 +1,110 @@
+import * as z from 'zod'
+import type { TenantDatabase } from '../../db/database'
+import { localDayOf } from '../../db/local-time'
+import { bytesOf, idOf } from '../../db/short-ids'
+import type { Pause, StreakState } from '../../engine/streaks/streak-state.types'
+import { instant } from '../../lib/clock'
+
+import { PauseRows } from './pauses.repository'
+
+const LOG = `
+  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, ${localDayOf()} AS day
+  FROM (SELECT at, seq, metric_no, value, utc_offset FROM events
+    WHERE user_iid = ${bytesOf('?1')} AND seq <= ?2 AND (at, seq) > (?3, ?4) ORDER BY at, seq LIMIT ?5) e
+  ORDER BY at, seq`
+
+const LoggedRow = z.object({
+  at: z.number().transform(instant),
+  seq: z.number(),
+  metricId: z.string(),
+  value: z.number(),
+  day: z.number(),
+})
+const LoggedRows = z.array(LoggedRow)
+type LoggedEvent = z.output<typeof LoggedRow>
+
+const byTime = (a: LoggedEvent, b: LoggedEvent) => a.at - b.at || a.seq - b.seq
+
+/** Events of one page of a user's log. */
+const PAGE = 20_000
+
+/** A user's events in order of time, those that the user as read has counted. */
+export async function* logOf(
+  db: TenantDatabase,
+  { iid, seq }: { iid: string; seq: number },
+): AsyncGenerator<z.output<typeof LoggedRows>[number]> {
+  let after = { at: -1, seq: -1 }
+  for (;;) {
+    const rows = LoggedRows.parse(await db.rows(db.statement(LOG, iid, seq, after.at, after.seq, PAGE)))
+    yield* rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE) return
+    after = last
+  }
+}
+
+/** The events of so many users that one read takes. */
+const LOGS_PAGE = 30_000
+
+// CROSS JOIN takes one user after another, so that the read ends with its limit; to sort would take all of it first.
+const LOGS = `
+  SELECT asked.value ->> 0 AS userIid, e.at, e.seq, ${idOf('metrics', 'e.metric_no')} AS metricId, e.value,
+    ${localDayOf('e')} AS day
+  FROM json_each(?1) asked CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.seq <= asked.value ->> 1
+  LIMIT ?2`
+
+/** The whole logs of the first of these users, by our own ids and in order of time: of those that one read of a bounded length takes. */
+export async function logsOf(
+  db: TenantDatabase,
+  users: readonly { iid: string; seq: number }[],
+): Promise<{ complete: ReadonlyMap<string, readonly z.output<typeof LoggedRow>[]> }> {
+  const asked = JSON.stringify(users.map(({ iid, seq }) => [iid, seq]))
+  const rows = z
+    .array(LoggedRow.extend({ userIid: z.string() }))
+    .parse(await db.rows(db.statement(LOGS, asked, LOGS_PAGE)))
+  const logs = Map.groupBy(rows, ({ userIid }) => userIid)
+  const complete = new Map<string, readonly z.output<typeof LoggedRow>[]>()
+  // Of the one with whom the read ended there may be more.
+  const last = rows.length < LOGS_PAGE ? undefined : rows.at(-1)?.userIid
+  for (const { iid } of users) {
+    if (iid === last) break
+    const log = logs.get(iid) ?? []
+    complete.set(iid, log.toSorted(byTime))
+  }
+  return { complete }
+}
+
+const STALE_IID = `(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2 AND streak ->> 'frequency' IS NOT NULL
+  AND (streak ->> 'frequency' <> ?3 OR coalesce(streak ->> 'epoch', 0) <> ?4))`
+const STALE_LOG = `
+  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, ${localDayOf()} AS day
+  FROM events e WHERE user_iid = ${bytesOf(STALE_IID)} LIMIT ?5`
+const STALE_PAUSES = `
+  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ${STALE_IID} AND "end" >= start ORDER BY start, id`
+
+/** What a streak is counted from: the log in order of time, null if one read can't take all of it, and all pauses that ever counted. */
+export type StreakSources = { log: readonly LoggedEvent[] | null; pauses: readonly Pause[] }
+
+/**
+ * Reads what a user's streak is counted from, by the caller's id of the user; nothing unless the stored streak is of another frequency or epoch
+ * than these (S9). Parsed by `parseSources`.
+ */
+export function sourcesIfStale(
+  db: TenantDatabase,
+  userId: string,
+  { frequency, epoch }: Pick<StreakState, 'frequency' | 'epoch'>,
+): D1PreparedStatement[] {
+  return [
+    db.statement(STALE_LOG, db.tenantId, userId, frequency, epoch, LOGS_PAGE),
+    db.statement(STALE_PAUSES, db.tenantId, userId, frequency, epoch),
+  ]
+}
+
+/** What `sourcesIfStale` has read. */
+export function parseSources([log, pauses]: readonly (D1Result | undefined)[]): StreakSources {
+  const rows = LoggedRows.parse(log?.results ?? [])
+  return {
+    log: rows.length < LOGS_PAGE ? rows.toSorted(byTime) : null,
+    pauses: PauseRows.parse(pauses?.results ?? []),
+  }
+}
