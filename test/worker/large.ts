@@ -1,5 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import * as z from 'zod'
 import { CourierStore } from '../../src/delivery/queue.store'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
@@ -218,4 +219,38 @@ export function couriersThatListen() {
     get: (target, name) => (name === 'getByName' ? () => ({ accept }) : Reflect.get(target, name)),
   })
   return { COURIER, told }
+}
+
+/** The keys of ten attributes whose values are as long as may be. */
+export const breakdown = Object.keys(largeValues('', 0, 10))
+
+/** A board that is broken down by ten attributes, and users in its groups. */
+export async function withGroups(users: number) {
+  const tenant = await largeTenant()
+  const metric = await tenant.metric('m')
+  const attributes = z
+    .array(z.object({ id: z.string(), key: z.string() }))
+    .parse((await tenant.admin('GET', '/attributes?limit=100')).body)
+  const item = {
+    key: 'board',
+    name: 'Board',
+    rankBy: 'metric',
+    metricId: metric,
+    runUnit: 'day',
+    runInterval: 1,
+  }
+  const board = await tenant.create('/leaderboards', {
+    ...item,
+    breakdownAttributes: breakdown.map((key) => attributes.find((one) => one.key === key)?.id),
+  })
+  const values = largeValues(GROWING.control, 0, 10)
+  await tenant.event('m', { id: 'ada', attributes: values }, 1)
+  const ids = ['ada', ...(await copies(tenant, 'ada', users - 1))]
+  await env.DB.prepare(
+    `INSERT INTO events SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset, e.attributes
+     FROM events e, users u WHERE e.user_iid = unhex(?2, '-') AND u.tenant_id = ?1 AND u.id <> 'ada'`,
+  )
+    .bind(tenant.id, await iidOf(tenant, 'ada'))
+    .run()
+  return { tenant, metric, board, ids, values }
 }

@@ -18,6 +18,7 @@ import { contextOf } from './contexts'
 import { faulty } from './faulty'
 import { at, newApp, newTenant } from './harness'
 import {
+  breakdown,
   copies,
   count,
   couriersThatListen,
@@ -30,6 +31,7 @@ import {
   measuredD1,
   strictD1,
   unreached,
+  withGroups,
   withLargeUser,
 } from './large'
 import { lettersOf, subscribe } from './letters'
@@ -265,39 +267,6 @@ describe('what is listed', () => {
 })
 
 describe('leaderboards whose groups are as long as may be', () => {
-  const breakdown = Object.keys(largeValues('', 0, 10))
-
-  /** A board that is broken down by ten attributes, and users in its groups. */
-  async function withGroups(users: number) {
-    const tenant = await largeTenant()
-    const metric = await tenant.metric('m')
-    const attributes = z
-      .array(z.object({ id: z.string(), key: z.string() }))
-      .parse((await tenant.admin('GET', '/attributes?limit=100')).body)
-    const item = {
-      key: 'board',
-      name: 'Board',
-      rankBy: 'metric',
-      metricId: metric,
-      runUnit: 'day',
-      runInterval: 1,
-    }
-    const board = await tenant.create('/leaderboards', {
-      ...item,
-      breakdownAttributes: breakdown.map((key) => attributes.find((one) => one.key === key)?.id),
-    })
-    const values = largeValues(GROWING.control, 0, 10)
-    await tenant.event('m', { id: 'ada', attributes: values }, 1)
-    const ids = ['ada', ...(await copies(tenant, 'ada', users - 1))]
-    await env.DB.prepare(
-      `INSERT INTO events SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset, e.attributes
-       FROM events e, users u WHERE e.user_iid = unhex(?2, '-') AND u.tenant_id = ?1 AND u.id <> 'ada'`,
-    )
-      .bind(tenant.id, await iidOf(tenant, 'ada'))
-      .run()
-    return { tenant, metric, board, ids, values }
-  }
-
   it('[L3, L12, U8] everybody is counted, in as many parts as there is room for; the export has all runs', async () => {
     const { tenant, board, ids } = await withGroups(100)
     await tenant.admin('PATCH', '/leaderboards', [{ id: board, status: 'active' }])
