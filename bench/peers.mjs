@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
-import { folder, runBench, save, tell, told } from './lib/bench.mjs'
+import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
 import { copyOurs } from './lib/project.mjs'
 import { addBoards, configure } from './lib/scene.mjs'
 import { stopAll } from './lib/server.mjs'
@@ -64,12 +64,12 @@ async function measure() {
   }))
 
   tell('kill -9 in the middle…')
-  const kills = await both((side) => killAndCount(side, told))
+  const kills = await both((side) => killAndCount(side, tellMore))
 
   tell('Events a second…')
   const always = await startPeer(laurel.key, 'always')
   await demandWorking(always)
-  const paces = await measureSpeed([laurel, peer, always], { users: USERS, told })
+  const paces = await measureSpeed([laurel, peer, always], { users: USERS, tellMore })
   await always.runs.stop()
   const memory = [laurel.memory(), peer.memory()]
 

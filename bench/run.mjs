@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
 import { measureBatch } from './lib/batch.mjs'
-import { folder, runBench, save, tell, told } from './lib/bench.mjs'
+import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
 import { burst, costOfEvents } from './lib/cost.mjs'
 import { measureMidnight } from './lib/midnight.mjs'
 import { copyBaseline, copyOurs } from './lib/project.mjs'
@@ -69,13 +69,13 @@ async function measure() {
   await ours.stop()
 
   tell('Ticks of an hourly time trigger…')
-  const ticks = await measureTicks(apart, adminKey, told)
+  const ticks = await measureTicks(apart, adminKey, tellMore)
 
   tell('Questions about all users of a large tenant…')
-  const scans = await measureScans(crowd, adminKey, told)
+  const scans = await measureScans(crowd, adminKey, tellMore)
 
   tell('A midnight of many streaks…')
-  const midnight = await measureMidnight(night, adminKey, told)
+  const midnight = await measureMidnight(night, adminKey, tellMore)
   return {
     cost: { usersFew, usersMany, eventsFew, eventsMany },
     ranked,
@@ -109,11 +109,11 @@ async function measureBoards(
   }
 
   tell('Events a second…')
-  const speed = await compareEvents({ ours, baseline, key, users: USERS_IN_ROUNDS, told })
+  const speed = await compareEvents({ ours, baseline, key, users: USERS_IN_ROUNDS, tellMore })
 
   tell('Pages a second…')
   const middle = await userAtPlace(ours, key, 500)
-  const pages = await comparePages({ ours, baseline, key, middle, told })
+  const pages = await comparePages({ ours, baseline, key, middle, tellMore })
   await baseline.stop()
 
   tell(`${BURST} events of one user at once…`)
@@ -121,10 +121,10 @@ async function measureBoards(
   for (let i = 0; i < BURSTS; i += 1) bursts.push(await burst(ours, key, FEW.id, BURST))
 
   tell('Events in batches…')
-  const batch = await measureBatch(ours, key, told)
+  const batch = await measureBatch(ours, key, tellMore)
 
   tell('Events that webhooks are told of…')
-  const webhooks = await measureWebhooks(ours, key, told)
+  const webhooks = await measureWebhooks(ours, key, tellMore)
   await ours.stop()
   return { ranked, speed, pages, bursts, batch, webhooks }
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
 import { Complaint } from '../scripts/lib/project.mjs'
-import { folder, runBench, save, tell, told } from './lib/bench.mjs'
+import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
 import { compare, costs, freshUsers, load } from './lib/scale/events.mjs'
 import { closeAll } from './lib/scale/filler.mjs'
 import { rowsOf, tableOf } from './lib/scale/report.mjs'
@@ -56,7 +56,7 @@ async function measure(/** @type {number[]} */ sizes) {
   const openAt = (/** @type {number} */ users) => {
     tell(`${users.toLocaleString('en')} users…`)
     const at = join(folder, String(users))
-    return openScene({ folder: at, users, adminKey, variables, told, progress: progressLine() })
+    return openScene({ folder: at, users, adminKey, variables, tellMore, progress: progressLine() })
   }
   const [least = 0, ...more] = sizes
   // The smallest one stays for comparison until the end, at the same time of its day.
@@ -64,7 +64,7 @@ async function measure(/** @type {number[]} */ sizes) {
   for (const users of more) {
     const own = await measureEvents(await openAt(users))
     const times = await compare(own, smallest)
-    told(
+    tellMore(
       `an event in ${times.event.own.toFixed(1)} ms, of the smallest size in ${times.event.smallest.toFixed(1)} ms`,
     )
     found.push(await finish(own, times))
@@ -86,7 +86,7 @@ async function finish(
   /** @type {Awaited<ReturnType<typeof compare>>} */ times,
 ) {
   const loaded = await load(scene)
-  const upkeep = await measureUpkeep(scene, told)
+  const upkeep = await measureUpkeep(scene, tellMore)
   const size = await scene.close()
   const { users, seconds } = scene
   return { users, scene: { seconds, size }, cost, times, load: loaded, upkeep }

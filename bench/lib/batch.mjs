@@ -26,10 +26,10 @@ const PATIENCE = 60_000
  *
  * @param {Server} server
  * @param {string} key
- * @param {(text: string) => void} told
+ * @param {(text: string) => void} tellMore prints a line of progress
  * @returns {Promise<Batch>}
  */
-export async function measureBatch(server, key, told) {
+export async function measureBatch(server, key, tellMore) {
   await processed(server, key, 1)
   const { lines, steps } = await processed(server, key, 1)
   const all = [...lines, ...steps]
@@ -39,7 +39,7 @@ export async function measureBatch(server, key, told) {
   const objectRows = each((line) => line.objectRows ?? 0)
   const { seconds } = await processed(server, key, BATCHES)
   const eventsASecond = (BATCHES * EVENTS) / seconds
-  told(`${BATCHES * EVENTS} events in batches in ${seconds.toFixed(1)} s`)
+  tellMore(`${BATCHES * EVENTS} events in batches in ${seconds.toFixed(1)} s`)
   return {
     rowsWritten: d1Rows + objectRows,
     d1Rows,

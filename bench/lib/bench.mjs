@@ -15,7 +15,7 @@ export const folder = mkdtempSync(join(tmpdir(), 'laurel-bench-'))
 export const tell = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
 
 /** Says what has come of it. */
-export const told = (/** @type {string} */ text) => tell(`  ${text}`)
+export const tellMore = (/** @type {string} */ text) => tell(`  ${text}`)
 
 /**
  * Runs a bench, and then ends this process: with 0, or with 1 if it failed or took too long. A signal, and the end of npm, end it too.

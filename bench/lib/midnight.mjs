@@ -26,10 +26,10 @@ const EARLIER = 5.75 * 3_600_000
  *
  * @param {Server} server with no users yet, not started
  * @param {string} key
- * @param {(text: string) => void} told
+ * @param {(text: string) => void} tellMore prints a line of progress
  * @returns {Promise<Midnight>}
  */
-export async function measureMidnight(server, key, told) {
+export async function measureMidnight(server, key, tellMore) {
   const midnight = (Math.floor(Date.now() / DAY) + 2) * DAY
   await fillStreaks(server, { lost: LOST, kept: KEPT, midnight, earlier: midnight - EARLIER })
   await server.start()
@@ -41,7 +41,7 @@ export async function measureMidnight(server, key, told) {
     throw new Error(`a midnight was for ${one.users} and ${all.users} users`)
   }
   const { rowsRead: read, rowsWritten: written } = all.per
-  told(`${all.users} streaks lost in ${all.seconds.toFixed(1)} s`)
+  tellMore(`${all.users} streaks lost in ${all.seconds.toFixed(1)} s`)
   await requireLength(server, key, userId(0), 0)
   await requireLength(server, key, userId(LOST), 5)
   await server.stop()

@@ -21,7 +21,7 @@ const SYSTEM = 'bench-xp'
 
 /**
  * Milliseconds of an event of another tenant: `quiet` is the median without scans; `during` and `worst` are the median and the most while
- * they ran; `alone` is the scan of one request that nobody disturbs. Of the requests some are answered, and others refused with 429.
+ * they ran. `alone` is the time of one scan with nothing else running. `answered` and `refused` count the requests: a refused one is a 429.
  *
  * @typedef {{ users: number; requests: number; quiet: number; during: number; worst: number; alone: number; events: number;
  *   answered: number; refused: number }} Crowd
@@ -32,10 +32,10 @@ const SYSTEM = 'bench-xp'
 /**
  * @param {Server} server with no users yet, not started, and with multi-tenancy on
  * @param {string} key an admin key
- * @param {(text: string) => void} told
+ * @param {(text: string) => void} tellMore prints a line of progress
  * @returns {Promise<{ crowd: Crowd; summary: { events: number; first: Call; second: Call } }>}
  */
-export async function measureScans(server, key, told) {
+export async function measureScans(server, key, tellMore) {
   await server.start()
   const large = await tenant(server, key, 'large')
   const other = await tenant(server, key, 'other')
@@ -44,11 +44,11 @@ export async function measureScans(server, key, told) {
   await server.start()
   const crowd = await measureCrowd(server, key, large.headers, other.headers)
   const ratio = (/** @type {number} */ time) => (time / crowd.quiet).toFixed(1)
-  told(
+  tellMore(
     `an event beside ${REQUESTS} scans in ${ratio(crowd.during)}, at worst ${ratio(crowd.worst)} of its quiet time`,
   )
   const summary = await measureSummary(server, key, large.headers)
-  told(
+  tellMore(
     `an event summary of ${summary.events} events reads ${summary.first.rowsRead} rows, then ${summary.second.rowsRead}`,
   )
   await server.stop()

@@ -19,10 +19,10 @@ const PAGES = { turns: 3, milliseconds: 2500, warmUp: 1500 }
  * Runs the rounds of events: ours on metrics with so many leaderboards, and the baseline with and without its object. All
  * send the very same requests, but for the path.
  *
- * @param {{ ours: Server; baseline: Server; key: string; users: number; told: (text: string) => void }} options `told`
+ * @param {{ ours: Server; baseline: Server; key: string; users: number; tellMore: (text: string) => void }} options `tellMore`
  *   hears of each turn
  */
-export async function compareEvents({ ours, baseline, key, users, told }) {
+export async function compareEvents({ ours, baseline, key, users, tellMore }) {
   /** @returns {Kind} */
   const events = (/** @type {Server} */ { port }, /** @type {string} */ path, isKeyed = false) => ({
     port,
@@ -44,7 +44,7 @@ export async function compareEvents({ ours, baseline, key, users, told }) {
       '20 boards': events(ours, eventPath(many)),
     },
     EVENTS,
-    told,
+    tellMore,
   )
   return {
     plain: speed(perSecond['1 board'], perSecond.bare),
@@ -58,10 +58,10 @@ export async function compareEvents({ ours, baseline, key, users, told }) {
 /**
  * Runs the rounds of pages: ours of a full leaderboard, and the baseline's, which is ready in KV.
  *
- * @param {{ ours: Server; baseline: Server; key: string; middle: string; told: (text: string) => void }} options `middle`
+ * @param {{ ours: Server; baseline: Server; key: string; middle: string; tellMore: (text: string) => void }} options `middle`
  *   is the user at place 500
  */
-export async function comparePages({ ours, baseline, key, middle, told }) {
+export async function comparePages({ ours, baseline, key, middle, tellMore }) {
   const { body } = await ours.ask('GET', PAGE, { key })
   await baseline.ask('PUT', '/page', { body })
   /** @returns {Kind} */
@@ -77,7 +77,7 @@ export async function comparePages({ ours, baseline, key, middle, told }) {
       'page in KV': pages(baseline, '/page'),
     },
     PAGES,
-    told,
+    tellMore,
   )
   const ready = perSecond['page in KV']
   return {
@@ -93,24 +93,24 @@ export async function comparePages({ ours, baseline, key, middle, told }) {
  * @template {string} Name
  * @param {Record<Name, Kind>} kinds
  * @param {{ turns: number; milliseconds: number; warmUp: number }} how
- * @param {(text: string) => void} told
+ * @param {(text: string) => void} tellMore prints a line of progress
  * @returns {Promise<Record<Name, number[]>>} requests a second of each turn
  */
-async function takeTurns(kinds, { turns, milliseconds, warmUp }, told) {
+async function takeTurns(kinds, { turns, milliseconds, warmUp }, tellMore) {
   const names = /** @type {Name[]} */ (Object.keys(kinds))
   const run = async (/** @type {Name} */ name, /** @type {number} */ span) => {
     const { failed, perSecond } = await round({ ...kinds[name], clients: CLIENTS, milliseconds: span })
     if (failed > 0) throw new Error(`${failed} answers of a round (${name}) were not what they should be`)
     return perSecond
   }
-  told('warming up')
+  tellMore('warming up')
   for (const name of names) await run(name, warmUp)
   const found = /** @type {Record<Name, number[]>} */ ({})
   for (const name of names) found[name] = []
   for (let turn = 1; turn <= turns; turn += 1) {
     for (const name of names) found[name].push(await run(name, milliseconds))
     const said = names.map((name) => `${name} ${found[name].at(-1)?.toFixed(0)}`)
-    told(`round ${turn} of ${turns}, each second: ${said.join('; ')}`)
+    tellMore(`round ${turn} of ${turns}, each second: ${said.join('; ')}`)
   }
   return found
 }

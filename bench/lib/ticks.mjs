@@ -26,10 +26,10 @@ const USERS = 100_000
  *
  * @param {Server} server with no users yet, not started
  * @param {string} key
- * @param {(text: string) => void} told
+ * @param {(text: string) => void} tellMore prints a line of progress
  * @returns {Promise<{ jump: Jump; alone: Tick; ranked: Tick }>}
  */
-export async function measureTicks(server, key, told) {
+export async function measureTicks(server, key, tellMore) {
   await fillBare(server, { from: 0, to: JUMP.users })
   await server.start()
   // From now on the clock stands still, so that ticks are due exactly when they are expected.
@@ -43,19 +43,19 @@ export async function measureTicks(server, key, told) {
   await deactivate(server, key, first)
   await server.stop()
   const jump = { seconds, awards: await countAwards(server), expected: JUMP.users * JUMP.hours }
-  told(`${jump.awards} awards in ${seconds.toFixed(1)} s`)
+  tellMore(`${jump.awards} awards in ${seconds.toFixed(1)} s`)
 
   await fillBare(server, { from: JUMP.users, to: USERS })
   await server.start()
   const system = await addTrigger(server, key, 'bench-ticks')
   const anchor = start + JUMP.hours * HOUR
   const alone = await tick(server, key, anchor + HOUR)
-  told(`a tick for ${alone.users} users in ${alone.seconds.toFixed(1)} s`)
+  tellMore(`a tick for ${alone.users} users in ${alone.seconds.toFixed(1)} s`)
   const ranking = { key: 'bench-ticks', name: 'Ticks', status: 'active', rankBy: 'points' }
   const item = { ...ranking, pointsSystemId: system.id, start: '2026-01-01' }
   await create(server, key, '/leaderboards', item, PATIENCE)
   const ranked = await tick(server, key, anchor + 2 * HOUR)
-  told(`the same with a leaderboard in ${ranked.seconds.toFixed(1)} s`)
+  tellMore(`the same with a leaderboard in ${ranked.seconds.toFixed(1)} s`)
   const someone = userId(USERS / 2)
   await requireTotals(server, key, 'bench-ticks', [someone], 2)
   await requirePlace(server, key)

@@ -35,10 +35,10 @@ const SETTLING = 3_000
  *
  * @param {Server} server
  * @param {string} key
- * @param {(text: string) => void} told
+ * @param {(text: string) => void} tellMore prints a line of progress
  * @returns {Promise<{ without: Phase; with: Phase; endpoints: number; messages: number }>}
  */
-export async function measureWebhooks(server, key, told) {
+export async function measureWebhooks(server, key, tellMore) {
   const without = await phase(server, key, 'untold', 0)
   const receiver = createServer((request, response) => {
     request.resume().on('end', () => response.writeHead(204).end())
@@ -53,7 +53,7 @@ export async function measureWebhooks(server, key, told) {
     for (let i = 0; i < ENDPOINTS; i += 1) ids.push((await create(server, key, '/webhooks', webhook)).id)
     const some = await phase(server, key, 'told', ENDPOINTS)
     await server.ask('DELETE', `/admin/v1/webhooks?ids=${ids.join(',')}`, { key })
-    told(`${USERS} events were told to ${ENDPOINTS} webhooks`)
+    tellMore(`${USERS} events were told to ${ENDPOINTS} webhooks`)
     return { without, with: some, endpoints: ENDPOINTS, messages: MESSAGES }
   } finally {
     receiver.closeAllConnections()

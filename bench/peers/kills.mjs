@@ -30,7 +30,7 @@ const RETRIES = 16
  */
 
 /** @returns {Promise<Outcome>} */
-export async function killAndCount(/** @type {Side} */ side, /** @type {(text: string) => void} */ told) {
+export async function killAndCount(/** @type {Side} */ side, /** @type {(text: string) => void} */ tellMore) {
   const all = { kills: KILLS, answered: 0, lost: 0, unanswered: 0, unansweredThere: 0 }
   const outcome = { ...all, users: 0, torn: 0, behind: 0, stillBehind: 0, wrong: 0 }
   for (let kill = 1; kill <= KILLS; kill += 1) {
@@ -38,7 +38,7 @@ export async function killAndCount(/** @type {Side} */ side, /** @type {(text: s
     await side.runs.start()
     const one = await takeStock(side, sent)
     for (const [name, count] of Object.entries(one)) outcome[/** @type {keyof typeof one} */ (name)] += count
-    told(
+    tellMore(
       `${side.name}, kill ${kill}: ${one.answered} answered, ${one.lost} lost; ${one.unanswered} unanswered, ${one.unansweredThere} of them there`,
     )
   }

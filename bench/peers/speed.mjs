@@ -26,10 +26,10 @@ const WARM_UP = 2500
  * answered.
  *
  * @param {Side[]} sides
- * @param {{ users: number; told: (text: string) => void }} options
+ * @param {{ users: number; tellMore: (text: string) => void }} options
  * @returns {Promise<Pace[]>} in the order of the sides
  */
-export async function measureSpeed(sides, { users, told }) {
+export async function measureSpeed(sides, { users, tellMore }) {
   const run = async (/** @type {Side} */ { name, port, key }, /** @type {number} */ milliseconds) => {
     const request = () => {
       const user = userId(Math.floor(Math.random() * users))
@@ -46,7 +46,7 @@ export async function measureSpeed(sides, { users, told }) {
   for (let turn = 1; turn <= TURNS; turn += 1) {
     for (const [index, side] of sides.entries()) rounds[index]?.push(await run(side, ROUND))
     const said = sides.map(({ name }, index) => `${name} ${rounds[index]?.at(-1)?.perSecond.toFixed(0)}`)
-    told(`round ${turn} of ${TURNS}, each second: ${said.join('; ')}`)
+    tellMore(`round ${turn} of ${TURNS}, each second: ${said.join('; ')}`)
   }
   return rounds.map((of) => {
     const perSecond = of.map((one) => one.perSecond).toSorted((a, b) => a - b)

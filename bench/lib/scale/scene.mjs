@@ -37,11 +37,11 @@ const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
  */
 
 /**
- * @param {{ folder: string; users: number; adminKey: string; variables: Record<string, string>; told: (text: string) => void;
+ * @param {{ folder: string; users: number; adminKey: string; variables: Record<string, string>; tellMore: (text: string) => void;
  *   progress: (done: number, all: number) => void }} how
  * @returns {Promise<Scene>} with its Worker running
  */
-export async function openScene({ folder, users, adminKey, variables, told, progress }) {
+export async function openScene({ folder, users, adminKey, variables, tellMore, progress }) {
   const server = await copyOurs(folder, variables)
   await server.start()
   const day = Math.floor(Date.now() / DAY) + AHEAD
@@ -67,7 +67,7 @@ export async function openScene({ folder, users, adminKey, variables, told, prog
     return { empty: meta.size_after, full: filled.size }
   })
   const seconds = { fill: (performance.now() - filling) / 1000, board: 0 }
-  told(`${users} users in ${seconds.fill.toFixed(0)} s`)
+  tellMore(`${users} users in ${seconds.fill.toFixed(0)} s`)
   const tables = await sizesOfTables(folder)
 
   await server.start()
@@ -77,10 +77,10 @@ export async function openScene({ folder, users, adminKey, variables, told, prog
   // Where it does not, the clock does.
   await moveClock(server, key, now + 1000)
   seconds.board = (performance.now() - started) / 1000
-  told(`their leaderboard in ${seconds.board.toFixed(0)} s`)
+  tellMore(`their leaderboard in ${seconds.board.toFixed(0)} s`)
   await checkBoard(server, key, { users, day, extra: playedUsers() })
   const checked = await checkUsers(server, key, { users, day })
-  told(`${checked} users and ${PLACES} places are what they must be`)
+  tellMore(`${checked} users and ${PLACES} places are what they must be`)
   return {
     server,
     key,

@@ -23,26 +23,26 @@ const POINTS = 5
 
 /**
  * @param {Scene} scene
- * @param {(text: string) => void} told
+ * @param {(text: string) => void} tellMore prints a line of progress
  */
-export async function measureUpkeep(scene, told) {
+export async function measureUpkeep(scene, tellMore) {
   const { server, key, day, users } = scene
   const summary = await reading(scene, `/v1/points/${SYSTEM}/summary`)
   const streaks = await reading(scene, '/v1/streaks/rankings?type=longest')
   const quiet = await moveClock(server, key, scene.now + 1000)
   const sweep = await moveClock(server, key, day * DAY + 11 * HOUR)
-  told(`a leaderboard's hourly comparison in ${sweep.toFixed(2)} s`)
+  tellMore(`a leaderboard's hourly comparison in ${sweep.toFixed(2)} s`)
 
   const midnight = (day + 1) * DAY
   await moveClock(server, key, midnight - 1000)
   const night = await steps(scene, midnight, 'streaks')
-  told(`a midnight at which ${night.users} streaks are lost in ${night.seconds.toFixed(1)} s`)
+  tellMore(`a midnight at which ${night.users} streaks are lost in ${night.seconds.toFixed(1)} s`)
 
   const final = midnight + 12 * HOUR
   await moveClock(server, key, final - 1000)
   const finalisation = await moveClock(server, key, final)
   await requireFinal(scene)
-  told(`a run made final in ${finalisation.toFixed(1)} s`)
+  tellMore(`a run made final in ${finalisation.toFixed(1)} s`)
 
   const filter = [{ attributeId: scene.attribute, attributeValue: PLAN }]
   const trigger = { type: 'time', status: 'active', timeUnit: 'hours', timeInterval: 1, points: POINTS }
@@ -50,7 +50,7 @@ export async function measureUpkeep(scene, told) {
   await create(server, key, '/points', system)
   await moveClock(server, key, final + HOUR - 1000)
   const ticks = await steps(scene, final + HOUR, 'ticks')
-  told(`a tick for ${ticks.users} users in ${ticks.seconds.toFixed(1)} s`)
+  tellMore(`a tick for ${ticks.users} users in ${ticks.seconds.toFixed(1)} s`)
   const wanted = Math.floor((users + ONE_OF - 2) / ONE_OF)
   // One of the played has the attribute too.
   if (ticks.users !== wanted + 1) throw new Error(`a tick granted to ${ticks.users} users, not ${wanted + 1}`)
