@@ -392,7 +392,7 @@ export class Play {
           )
         }
         const today = dayIn(this.#zone, at)
-        this.#log.push({ at: instant(at), day: today, metricId: idOf(metric), value })
+        this.#log.push({ at: instant(at), day: today, metricId: idOf(metric), value: micros(value) })
         if (this.oracle.at(at).length >= ACHIEVED) this.#isAchieved = true
         if (!this.#isOn) this.seen.silent += 1
         return

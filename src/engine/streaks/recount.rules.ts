@@ -1,13 +1,9 @@
 import type { Configuration } from '../../config/configuration.types'
-import { micros } from '../../lib/decimal'
 import { dayIn } from '../../lib/zone'
 import type { UserState } from '../state.types'
 import { travelled } from './journeys.rules'
 import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
-import { extended, scheduled, settled, termsOf } from './streaks.rules'
-
-/** An event as the log has it: its local day in days since 1970-01-01, its value in millionths. */
-export type LoggedEvent = { at: UserState['changed']; day: number; metricId: string; value: number }
+import { type Activity, extended, scheduled, settled, termsOf } from './streaks.rules'
 
 /** A streak that is counted anew, event by event. */
 export class Recount {
@@ -33,11 +29,11 @@ export class Recount {
   }
 
   /** Counts an event; they come in order of time. */
-  add({ at, day, metricId, value }: LoggedEvent): void {
+  add({ at, day, metricId, value }: Activity): void {
     // The event comes first if it is on the day from which a change of zone at the same moment went away.
     this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== day))
     this.#settle(day)
-    this.#streak = extended(this.#streak, this.#terms, { at, day, metricId, value: micros(value) }).streak
+    this.#streak = extended(this.#streak, this.#terms, { at, day, metricId, value }).streak
   }
 
   /** Takes in the next changes of zone, as long as they were before. */

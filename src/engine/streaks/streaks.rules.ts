@@ -299,7 +299,7 @@ function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
   return day > LAST_DAY ? null : startOfDay(civilDateOfDay(day), profile.tz ?? 'UTC')
 }
 
-/** An activity that may extend a streak. */
+/** An event that may extend a streak, with its local day in days since 1970-01-01. */
 export type Activity = { at: Instant; day: number; metricId: string; value: Micros }
 
 /** A settled streak after an event: extended if the event satisfies a period that wasn't (S2), whether streaks are on or off (S10). */

@@ -4,7 +4,7 @@ import { localDayOf } from '../../db/local-time'
 import { bytesOf, idOf } from '../../db/short-ids'
 import type { Pause, StreakState } from '../../engine/streaks/streak-state.types'
 import { instant } from '../../lib/clock'
-
+import { micros } from '../../lib/decimal'
 import { PauseRows } from './pauses.repository'
 
 const LOG = `
@@ -17,7 +17,7 @@ const LoggedRow = z.object({
   at: z.number().transform(instant),
   seq: z.number(),
   metricId: z.string(),
-  value: z.number(),
+  value: z.number().transform(micros),
   day: z.number(),
 })
 const LoggedRows = z.array(LoggedRow)
