@@ -1,14 +1,13 @@
 import * as z from 'zod'
 import type { Configuration, Leaderboard } from '../config/configuration.types'
-import type { RankBy } from '../config/enumerations.types'
 import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../config/enumerations.types'
 import type { Placement } from '../engine/placement.types'
 import { STREAK } from '../engine/state.types'
 import { civilDate } from '../lib/civil'
 import { type Instant, instant } from '../lib/clock'
-import { MICROS_PER_UNIT } from '../lib/decimal'
 import { unreachable } from '../lib/unreachable'
 import { Listened, listenedOf, NewsRow } from './notify/news.messages'
+import { isScore, type Score } from './score.rules'
 
 const date = z.string().transform(civilDate)
 const moment = z.number().transform(instant)
@@ -87,18 +86,12 @@ export function inputOf({
   }
 }
 
-/** How much of a score makes one of what is served: metrics are counted in millionths (E1). */
-export const SCORE_UNITS = { metric: MICROS_PER_UNIT, points: 1, streak: 1 } as const satisfies Record<
-  RankBy,
-  number
->
-
 /** The group of someone with these values of the breakdown attributes, as JSON; null where one is lacking (L6). */
 export const groupOf = (values: readonly (string | null | undefined)[]): string | null =>
   values.every((value) => typeof value === 'string') ? JSON.stringify(values) : null
 
-/** What was counted at one moment: when (ms), minutes ahead of UTC there, and how much, in the board's unit. */
-export const Amount = z.tuple([z.number(), z.number(), z.number()])
+/** What was counted at one moment: when (ms), minutes ahead of UTC there, and how much it adds to the score. */
+export const Amount = z.tuple([z.number(), z.number(), z.custom<Score>(isScore)])
 export type Amount = z.infer<typeof Amount>
 
 /** A change of a user, as far as it concerns one leaderboard. */

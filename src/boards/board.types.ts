@@ -1,4 +1,5 @@
 import type { Entry } from './object/ranking.rules'
+import type { Score } from './score.rules'
 
 /** A user's score in one run, as stored. */
 export type Row = Entry & {
@@ -23,4 +24,4 @@ export type Mark = {
 }
 
 /** The same with what the log says: `[local day, sum, when a change last altered it]`, or one sum, by the first day, where the board has but one run. */
-export type Recounted = Mark & { days: [number, number, number | null][] }
+export type Recounted = Mark & { days: [number, Score, number | null][] }

@@ -18,6 +18,7 @@ import {
   type ScoreChange,
 } from './board.messages'
 import type { LeaderboardObject } from './object/board.object'
+import { scoreOf, scoreOfMetric } from './score.rules'
 
 /** How long an event waits for a leaderboard before it answers without it, in milliseconds. */
 const PATIENCE = 3_000
@@ -199,16 +200,16 @@ function amountsOf(
     case 'streak':
       return growth === 0 && !isExtended
         ? null
-        : [[after.changed, offsetMinutes(after.profile.tz ?? 'UTC', after.changed), growth]]
+        : [[after.changed, offsetMinutes(after.profile.tz ?? 'UTC', after.changed), scoreOf(growth)]]
     case 'metric':
       return event?.metricId === board.metricId && event !== null
-        ? [[event.at, event.utcOffset, event.value]]
+        ? [[event.at, event.utcOffset, scoreOfMetric(event.value)]]
         : null
     case 'points': {
       const counted = awards.filter(({ systemId }) => systemId === board.systemId)
       return counted.length === 0
         ? null
-        : counted.map(({ at, utcOffset, awarded }) => [at, utcOffset, awarded])
+        : counted.map(({ at, utcOffset, awarded }) => [at, utcOffset, scoreOf(awarded)])
     }
     default:
       return unreachable(board.rankBy)

@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compareText, type Entry, Ranking } from '../../src/boards/object/ranking.rules'
+import { amountOf, scoreOf } from '../../src/boards/score.rules'
 
 /** L4's order, in its own words; texts by their UTF-8 bytes. */
 function inOrder(entries: Iterable<Entry>): Entry[] {
   return [...entries]
-    .filter(({ score }) => score > 0)
+    .filter(({ score }) => amountOf(score) > 0)
     .sort((a, b) => {
-      if (a.score !== b.score) return b.score - a.score
+      if (a.score !== b.score) return amountOf(b.score) - amountOf(a.score)
       if (a.reached !== b.reached) return a.reached - b.reached
       return Buffer.compare(Buffer.from(a.userId), Buffer.from(b.userId))
     })
@@ -15,7 +16,7 @@ function inOrder(entries: Iterable<Entry>): Entry[] {
 
 const change = fc.record({
   user: fc.nat(11),
-  score: fc.integer({ min: -2, max: 5 }),
+  score: fc.integer({ min: -2, max: 5 }).map(scoreOf),
   reached: fc.nat(3),
   leaves: fc.boolean(),
 })

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { BoardStore } from '../../src/boards/object/board.store'
 import { Sql } from '../../src/boards/object/statements.store'
+import { amountOf } from '../../src/boards/score.rules'
 
 /** What the platform takes as one text, in bytes; the run time of the tests takes any. */
 const LONGEST = 2_000_000
@@ -33,7 +34,7 @@ describe('the day’s end of a leaderboard with many groups', () => {
     await runInDurableObject(env.LEADERBOARD.get(id), (_, { storage }) => {
       const store = new BoardStore(new Strict(storage))
       const count = (table: string) => Number(storage.sql.exec(`SELECT count(*) AS n FROM ${table}`).one().n)
-      const end = (day: number) => store.snapshot(0, day, 1_000, (score) => score)
+      const end = (day: number) => store.snapshot(0, day, 1_000, amountOf)
       for (let group = 0; group < GROUPS; group += 1) storage.sql.exec(FILL, group)
       end(1)
       expect([count('history'), count('standings')]).toEqual([GROUPS * 1_000, GROUPS * 1_000])

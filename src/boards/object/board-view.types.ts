@@ -1,5 +1,6 @@
 import type { Run } from '../../engine/runs.rules'
 import type { Definition } from '../board.messages'
+import type { Score } from '../score.rules'
 import type { BoardStore } from './board.store'
 import type { Progress } from './progress.types'
 import type { Rankings } from './rankings.model'
@@ -11,7 +12,7 @@ export type BoardView = {
   readonly definition: Definition
   readonly progress: Progress
   /** A score as it is served (L3, G11). */
-  readonly served: (score: number) => number
+  readonly served: (score: Score) => number
   /** The run that holds a local day, in days since 1970-01-01. */
   readonly runHolding: (day: number) => Run | null
 }

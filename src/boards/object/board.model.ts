@@ -1,12 +1,12 @@
 import type { Placement } from '../../engine/placement.types'
 import { type Run, runHolding } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
-import { INT32_MAX } from '../../lib/decimal'
 import { LAST_DAY } from '../../lib/periods'
 import { utcDay } from '../../lib/zone'
-import { type Applying, Definition, meaningOf, SCORE_UNITS, type ScoreChange } from '../board.messages'
+import { type Applying, Definition, meaningOf, type ScoreChange } from '../board.messages'
 import type { Recounted, Row } from '../board.types'
 import { NewsStore } from '../notify/news.store'
+import { type Score, servedValue, ZERO } from '../score.rules'
 import type { BoardStore } from './board.store'
 import type { BoardView } from './board-view.types'
 import { applied, follows, replaced, type Sum, settled, sumsOf } from './chain.rules'
@@ -88,10 +88,7 @@ export class Board implements BoardView {
   }
 
   /** A score as it is served: rounded down, within 32 bits (L3, G11). */
-  served = (score: number): number => {
-    const unit = SCORE_UNITS[this.#definition.rankBy]
-    return Math.min(Math.floor(score / unit), INT32_MAX)
-  }
+  served = (score: Score): number => servedValue(score, this.#definition.rankBy)
 
   /** The run that holds a local day; most days are asked for over and over. */
   runHolding = (day: number): Run | null => {
@@ -159,7 +156,7 @@ export class Board implements BoardView {
 
   /** Writes down where everyone stands in a run at the end of a day. */
   snapshot(run: number, day: number): void {
-    this.store.snapshot(run, day, this.places, (score) => this.served(score))
+    this.store.snapshot(run, day, this.places, this.served)
   }
 
   /**
@@ -262,7 +259,7 @@ export class Board implements BoardView {
 
   /** The run whose score a change altered; null where it altered none. Of several, the last. */
   #alteredRun(sums: ReadonlyMap<number, Sum>): Run | null {
-    const altered = [...sums].filter(([, { amount }]) => amount !== 0).map(([start]) => start)
+    const altered = [...sums].filter(([, { amount }]) => amount !== ZERO).map(([start]) => start)
     return altered.length === 0 ? null : this.runHolding(Math.max(...altered))
   }
 

@@ -15,8 +15,8 @@ import {
   type PageRequest,
   type PlaceReply,
   type PlaceRequest,
-  SCORE_UNITS,
 } from '../board.messages'
+import { exactValue, type Score } from '../score.rules'
 import type { Board } from './board.model'
 import { MOST_DAYS } from './board.store'
 import type { GroupSize } from './group-sizes.cache'
@@ -61,7 +61,7 @@ export function readGroups(
 }
 
 /** Someone who is ranked; without a rank where that is the place in the list. */
-type Ranked = { userId: string; iid: string; score: number; rank?: number }
+type Ranked = { userId: string; iid: string; score: Score; rank?: number }
 type Asked = Pick<z.output<typeof PageRequest>, 'run' | 'group'>
 
 function live(board: Board, { run, group }: Asked): readonly Ranked[] {
@@ -93,7 +93,7 @@ export function readPlace(
   }: Pick<z.output<typeof PlaceRequest>, 'run' | 'userId' | 'iid' | 'numEvents'>,
 ): Place {
   const { store, progress } = board
-  const value = (score: number | null) => (score === null ? null : board.served(score))
+  const value = (score: Score | null) => (score === null ? null : board.served(score))
   const past = store.history(run, iid, numEvents).map(({ score, previousScore, ...rest }) => ({
     ...rest,
     value: value(score),
@@ -119,7 +119,7 @@ export function readPlace(
 const newest = <T>(list: readonly T[], count: number) => list.slice(Math.max(0, list.length - count))
 
 /** Where a user stood in a run at the end of a day, and from then on; a rank of null is none. */
-type Stand = { day: number; rank: number | null; score: number | null }
+type Stand = { day: number; rank: number | null; score: Score | null }
 
 /**
  * A user's best rank at the end of any day of each period, over all runs that the period meets, and the value that belonged to it;
@@ -218,8 +218,7 @@ type HeldRuns = z.output<typeof HeldReply>['runs']
 
 function heldIn(board: Board, run: number, userId: string, iid: string): HeldRuns[number] {
   const { store, rankings, isFinal, runHolding, definition } = board
-  const unit = SCORE_UNITS[definition.rankBy]
-  const exact = (score: number | null) => (score === null ? null : score / unit)
+  const exact = (score: Score | null) => (score === null ? null : exactValue(score, definition.rankBy))
   const final = store.finalOf(run, iid)
   const row = store.ofUserIn(userId, iid, run) ?? null
   return {

@@ -1,6 +1,7 @@
 import type { Steps } from '../../db/object-migrations'
 import { packed } from '../../lib/packed'
 import type { Row } from '../board.types'
+import { amountOf, type Score, scoreOf } from '../score.rules'
 import type { Counted, GroupSize } from './group-sizes.cache'
 import type { Entry } from './ranking.rules'
 import type { Sql } from './statements.store'
@@ -33,15 +34,15 @@ export type FinalEntry = Pick<Entry, 'score' | 'reached'> & {
 }
 
 /** Where a user stood when that was last written down. */
-export type Standing = { rank: number; score: number }
+export type Standing = { rank: number; score: Score }
 
 /** Where a user stood at the end of a UTC day on which that had changed (L10). */
 export type HistoryEntry = {
   day: number
   rank: number | null
-  score: number | null
+  score: Score | null
   previousRank: number | null
-  previousScore: number | null
+  previousScore: Score | null
 }
 
 /** Days of a user's history in a run that are kept: no more can be asked for (L10). */
@@ -136,6 +137,19 @@ const SQL = {
   setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
 } as const
 
+/** A row as SQLite has it: its score is a plain number. */
+type Stored<T extends { score: Score }> = Omit<T, 'score'> & { score: number }
+type StoredHistory = Omit<HistoryEntry, 'score' | 'previousScore'> &
+  Record<'score' | 'previousScore', number | null>
+
+const scored = <T extends { score: number }>(row: T) => ({ ...row, score: scoreOf(row.score) })
+const scoreOrNull = (amount: number | null) => (amount === null ? null : scoreOf(amount))
+const scoredHistory = <T extends StoredHistory>(row: T) => ({
+  ...row,
+  score: scoreOrNull(row.score),
+  previousScore: scoreOrNull(row.previousScore),
+})
+
 type NoteName = 'board' | 'progress' | 'news' | 'deleted'
 
 /** The tables of one leaderboard's object, but those of what it tells the outside (see news.store.ts). */
@@ -149,21 +163,21 @@ export class BoardStore {
 
   /** A user's scores, by run. */
   ofUser(userId: string, iid: string): Row[] {
-    return this.sql.rows<Row>(SQL.ofUser, userId, iid)
+    return this.sql.rows<Stored<Row>>(SQL.ofUser, userId, iid).map(scored)
   }
 
   put({ userId, iid, run, group, score, reached, cursor, grouped }: Row): void {
-    this.sql.run(SQL.put, userId, iid, run, group, score, reached, cursor, grouped)
+    this.sql.run(SQL.put, userId, iid, run, group, amountOf(score), reached, cursor, grouped)
   }
 
   /** The best of a run and group, in L4's order. */
   best(run: number, group: string, limit: number): Entry[] {
-    return this.sql.rows<Entry>(SQL.best, run, group, limit)
+    return this.sql.rows<Stored<Entry>>(SQL.best, run, group, limit).map(scored)
   }
 
   /** The best of all groups that match, in L4's order: values by place in the breakdown, null where any will do (L6). */
   bestMatching(run: number, group: readonly (string | null)[], limit: number): Entry[] {
-    return this.sql.rows<Entry>(SQL.bestMatching, run, JSON.stringify(group), limit)
+    return this.sql.rows<Stored<Entry>>(SQL.bestMatching, run, JSON.stringify(group), limit).map(scored)
   }
 
   /** Everyone who has scores, by user id, after the first one and up to the last one; null: to the end. */
@@ -173,17 +187,17 @@ export class BoardStore {
 
   /** The final ranking of a group, by rank. */
   finalGroup(run: number, group: string): FinalEntry[] {
-    return this.sql.rows<FinalEntry>(SQL.finalGroup, run, group)
+    return this.sql.rows<Stored<FinalEntry>>(SQL.finalGroup, run, group).map(scored)
   }
 
   /** The final rankings of all groups that match, in L4's order. */
   finalsMatching(run: number, group: readonly (string | null)[], limit: number): FinalEntry[] {
-    return this.sql.rows<FinalEntry>(SQL.finalsOf, run, JSON.stringify(group), limit)
+    return this.sql.rows<Stored<FinalEntry>>(SQL.finalsOf, run, JSON.stringify(group), limit).map(scored)
   }
 
   /** Where a user ended in a final run. */
   finalOf(run: number, iid: string): (FinalEntry & Pick<Row, 'group'>) | undefined {
-    return this.sql.rows<FinalEntry & Pick<Row, 'group'>>(SQL.finalOf, run, iid)[0]
+    return this.sql.rows<Stored<FinalEntry & Pick<Row, 'group'>>>(SQL.finalOf, run, iid).map(scored)[0]
   }
 
   /** The groups of a run in which somebody is ranked. */
@@ -219,11 +233,13 @@ export class BoardStore {
   }
 
   /** Writes down who stands elsewhere than at the end of the last day written down (L10); `served` makes a score the value that is served. */
-  snapshot(run: number, day: number, max: number, served: (score: number) => number): void {
+  snapshot(run: number, day: number, max: number, served: (score: Score) => number): void {
     const before = new Map(
-      this.sql.rows<Standing & { iid: string }>(SQL.standings, run).map(({ iid, ...rest }) => [iid, rest]),
+      this.sql
+        .rows<{ iid: string; rank: number; score: number }>(SQL.standings, run)
+        .map(({ iid, rank, score }): [string, Standing] => [iid, { rank, score: scoreOf(score) }]),
     )
-    const moved: [string, number | null, number | null, number | null, number | null][] = []
+    const moved: [string, number | null, Score | null, number | null, Score | null][] = []
     for (const group of this.groups(run)) {
       for (const [index, { iid, score }] of this.best(run, group, max).entries()) {
         const was = before.get(iid)
@@ -244,22 +260,24 @@ export class BoardStore {
 
   /** Where a user stood when that was last written down. */
   standing(run: number, iid: string): Standing | undefined {
-    return this.sql.rows<Standing>(SQL.standing, run, iid)[0]
+    return this.sql.rows<Stored<Standing>>(SQL.standing, run, iid).map(scored)[0]
   }
 
   /** A user's last days on which rank or value had changed, newest first (L10). */
   history(run: number, iid: string, limit: number): HistoryEntry[] {
-    return this.sql.rows<HistoryEntry>(SQL.history, run, iid, limit)
+    return this.sql.rows<StoredHistory>(SQL.history, run, iid, limit).map(scoredHistory)
   }
 
   /** A user's history in these runs, by run and day. */
   course(runs: readonly number[], iid: string): (HistoryEntry & { run: number })[] {
-    return this.sql.rows<HistoryEntry & { run: number }>(SQL.course, JSON.stringify(runs), iid)
+    return this.sql
+      .rows<StoredHistory & { run: number }>(SQL.course, JSON.stringify(runs), iid)
+      .map(scoredHistory)
   }
 
   /** A user's score in a run. */
   ofUserIn(userId: string, iid: string, run: number): Row | undefined {
-    return this.sql.rows<Row>(SQL.ofUserIn, userId, iid, run)[0]
+    return this.sql.rows<Stored<Row>>(SQL.ofUserIn, userId, iid, run).map(scored)[0]
   }
 
   /** The runs after one of which anything is held of a user, in order. */

@@ -2,6 +2,7 @@ import { firstDayOf, isInside, type Run, windowOf } from '../../engine/runs.rule
 import { localDay } from '../../lib/zone'
 import type { Definition, ScoreChange } from '../board.messages'
 import type { Recounted, Row } from '../board.types'
+import { plus, type Score, ZERO } from '../score.rules'
 
 /** What decides which runs a change counts in. */
 export type Frame = {
@@ -13,7 +14,9 @@ export type Frame = {
 }
 
 /** What is added to a run, and when that last altered the score. */
-export type Sum = { amount: number; reached: number }
+export type Sum = { amount: Score; reached: number }
+
+const NOTHING: Sum = { amount: ZERO, reached: 0 }
 
 /** The last change of a user that the scores know; null where they know none. */
 export const cursorOf = (rows: readonly Row[]): number | null =>
@@ -37,17 +40,17 @@ export function follows({ seq, input }: ScoreChange, rows: readonly Row[]): bool
 export function sumsOf({ definition, isFinal, runHolding }: Frame, { input }: ScoreChange): Map<number, Sum> {
   const sums = new Map<number, Sum>()
   const window = windowOf(definition)
-  const byMoment = new Map<number, { utcOffset: number; amount: number }>()
+  const byMoment = new Map<number, { utcOffset: number; amount: Score }>()
   for (const [at, utcOffset, amount] of input?.amounts ?? []) {
     if (definition.finished !== null && at > definition.finished) continue
-    byMoment.set(at, { utcOffset, amount: (byMoment.get(at)?.amount ?? 0) + amount })
+    byMoment.set(at, { utcOffset, amount: plus(byMoment.get(at)?.amount ?? ZERO, amount) })
   }
   for (const [at, { utcOffset, amount }] of byMoment) {
     const run = runHolding(dayCounted(definition, localDay(at, utcOffset)))
     if (run === null || isFinal(run.start)) continue
     // A streak that was lost and begun anew at once has reached its length anew, although that is the same.
-    const counts = (amount !== 0 || definition.rankBy === 'streak') && isInside(window, at, utcOffset)
-    add(sums, run.start, counts ? { amount, reached: at } : { amount: 0, reached: 0 })
+    const counts = (amount !== ZERO || definition.rankBy === 'streak') && isInside(window, at, utcOffset)
+    add(sums, run.start, counts ? { amount, reached: at } : NOTHING)
   }
   return sums
 }
@@ -57,8 +60,8 @@ const dayCounted = (definition: Definition, day: number): number =>
   definition.rankBy === 'streak' ? Math.max(day, firstDayOf(definition)) : day
 
 function add(sums: Map<number, Sum>, run: number, { amount, reached }: Sum): void {
-  const sum = sums.get(run) ?? { amount: 0, reached: 0 }
-  sums.set(run, { amount: sum.amount + amount, reached: Math.max(sum.reached, reached) })
+  const sum = sums.get(run) ?? NOTHING
+  sums.set(run, { amount: plus(sum.amount, amount), reached: Math.max(sum.reached, reached) })
 }
 
 /** A user's rows that one change alters, as they are after it; the change follows what the rows know. */
@@ -79,7 +82,7 @@ export function applied(
   const after = [...new Set([...(isNew ? sums.keys() : []), ...moved])].map((run): Row => {
     const old = open.find((row) => row.run === run)
     const sum = isNew ? sums.get(run) : undefined
-    const score = (old?.score ?? 0) + (sum?.amount ?? 0)
+    const score = plus(old?.score ?? ZERO, sum?.amount ?? ZERO)
     const reached = Math.max(old?.reached ?? 0, sum?.reached ?? 0)
     const cursor = isNew ? seq : (old?.cursor ?? known ?? -1)
     return { userId, iid, run, group, score, reached, cursor, grouped }
@@ -102,7 +105,7 @@ export function settled(frame: Frame, rows: readonly Row[], truth: Recounted): R
   const group = groupAfter(rows, seq, truth.group)
   const grouped = Math.max(groupedOf(rows), seq)
   return [...new Set([...sums.keys(), ...open])].map((run): Row => {
-    const { amount, reached: told } = sums.get(run) ?? { amount: 0, reached: 0 }
+    const { amount, reached: told } = sums.get(run) ?? NOTHING
     const old = rows.find((row) => row.run === run)
     // Where only the present streak says when it was extended, what is known of the same length is better than nothing.
     const reached = told === 0 && old?.score === amount ? old.reached : told

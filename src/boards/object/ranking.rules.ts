@@ -1,17 +1,18 @@
+import { compareScores, isRanked, type Score } from '../score.rules'
+
 /** A user's place in the making: what L4 orders by. */
 export type Entry = {
   userId: string
   /** Our own id of the user. */
   iid: string
-  /** In the unit of what is counted: millionths of a metric, or points. */
-  score: number
+  score: Score
   /** When the last counted change that altered the score happened, in milliseconds. */
   reached: number
 }
 
 /** Orders by score descending, then by who reached it first, then by user id as its UTF-8 bytes are ordered (L4). */
 export function compareEntries(a: Entry, b: Entry): number {
-  return b.score - a.score || a.reached - b.reached || compareText(a.userId, b.userId)
+  return compareScores(b.score, a.score) || a.reached - b.reached || compareText(a.userId, b.userId)
 }
 
 /** Orders texts by code points, as SQLite orders them by UTF-8 bytes; JavaScript's own order is that of UTF-16. */
@@ -58,13 +59,13 @@ export class Ranking {
   }
 
   /** The last score where the ranking is full, else null (L5). */
-  get threshold(): number | null {
+  get threshold(): Score | null {
     return this.#isFull ? (this.#entries.at(-1)?.score ?? null) : null
   }
 
   /** The rank of an entry as it stands here, from 1; null where it is not ranked. */
   rankOf(entry: Entry | null): number | null {
-    if (entry === null || entry.score <= 0) return null
+    if (entry === null || !isRanked(entry.score)) return null
     const index = this.#indexOf(entry)
     return this.#entries[index]?.iid === entry.iid ? index + 1 : null
   }
@@ -74,7 +75,7 @@ export class Ranking {
     const wasFull = this.#isFull
     const rank = this.rankOf(before)
     if (rank !== null) this.#entries.splice(rank - 1, 1)
-    if (after !== null && after.score > 0) {
+    if (after !== null && isRanked(after.score)) {
       const index = this.#indexOf(after)
       // One who left a full ranking leaves a gap: whether the fallen one or somebody outside comes last, only the store knows.
       if (rank !== null && wasFull && index === this.#entries.length) this.#isStale = true

@@ -14,6 +14,7 @@ import { parseStreak } from '../../store/streaks/streak-column.codec'
 import { StreakRunRow } from '../../store/streaks/streaks.repository'
 import { type Definition, groupOf } from '../board.messages'
 import type { Mark, Recounted } from '../board.types'
+import { scoreOf } from '../score.rules'
 
 const MarkRow = z.object({
   userId: z.string(),
@@ -30,7 +31,7 @@ const RecountedRow: z.ZodType<Recounted> = z.intersection(
     days: z
       .string()
       .transform((text): unknown => JSON.parse(text))
-      .pipe(z.array(z.tuple([z.number(), z.number(), z.number().nullable()]))),
+      .pipe(z.array(z.tuple([z.number(), z.number().transform(scoreOf), z.number().nullable()]))),
   }),
 )
 const GROUP = `(SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b)`
@@ -149,10 +150,10 @@ async function recountStreaks(
   return z
     .array(Streaking)
     .parse(rows)
-    .map(({ tz, streak, enabled, past, ...mark }) => ({
-      ...mark,
-      days: [[from, ...lengthBy({ streak, past, tz, isOff: enabled === 0 }, to)]],
-    }))
+    .map(({ tz, streak, enabled, past, ...mark }) => {
+      const [length, reached] = lengthBy({ streak, past, tz, isOff: enabled === 0 }, to)
+      return { ...mark, days: [[from, scoreOf(length), reached]] }
+    })
 }
 
 /**
