@@ -108,8 +108,8 @@ export const ScoreChange = z.object({
 export type ScoreChange = z.infer<typeof ScoreChange>
 
 /**
- * Tells a leaderboard of changes, a user's in their order; `at` is the day on which ranks move by them. Ranks are looked up only where
- * they are wanted.
+ * Tells a leaderboard of changes, a user's in their order. The last of them happened at `at`: ranks move on that UTC day. Ranks are
+ * looked up only if they are wanted.
  */
 export const Delivery = z.object({
   definition: told,
@@ -123,11 +123,11 @@ export const meaningOf = ({ rankBy, input, breakdown }: Definition): string =>
   JSON.stringify([rankBy, input, breakdown])
 
 /**
- * Changes to apply, on which day ranks move by them, whether the places are wanted, how the leaderboard was configured for their maker,
+ * Changes to apply, when the last of them happened, whether the places are wanted, how the leaderboard was configured for their maker,
  * and whether they have been on their way for long.
  */
 export type Applying = {
-  at: Instant
+  changedAt: Instant
   changes: readonly ScoreChange[]
   wanted: boolean
   under: Definition

@@ -7,8 +7,8 @@ import { deliver, type InputChange } from './delivery.service'
 /** How long a step that changes many users waits for a leaderboard, in milliseconds, of which nobody waits to hear. */
 const BULK_PATIENCE = 10_000
 
-/** What a step did to users, under which configuration, and the day on which ranks move by it. */
-type Step = { changes: readonly InputChange[]; config: Configuration; at: Instant }
+/** What a step did to users, under which configuration, and when: ranks move on that day. */
+type Step = { changes: readonly InputChange[]; config: Configuration; changedAt: Instant }
 
 /** Does a step that changes many users, tells the leaderboards of it, one call each, and logs what it cost. */
 export async function bulkStep(
@@ -19,8 +19,8 @@ export async function bulkStep(
   const [began, before] = [systemNow(), spent(context)]
   const step = await work()
   if (step === null || step.changes.length === 0) return
-  const { changes, config, at } = step
-  await deliver(context, config, changes, at, { patience: BULK_PATIENCE, wanted: false })
+  const { changes, config, changedAt } = step
+  await deliver(context, config, changes, changedAt, { patience: BULK_PATIENCE, wanted: false })
   const after = spent(context)
   console.log(stepLine(context.db.tenantId, kind, systemNow() - began, changes, { before, after }))
 }

@@ -57,18 +57,19 @@ export function boardObject(
 }
 
 /**
- * Tells the leaderboards of changes that are in D1, all of them at once: one call for each that the changes touch. Answers
- * where each change has put its user. One that can't be reached in time is left out, and is told later by the queue (L11).
+ * Tells the leaderboards of changes that are in D1, all of them at once: one call for each that the changes touch. The last of the changes
+ * happened at `changedAt`. Answers where each change has put its user. A leaderboard that can't be reached in time is left out, and is told
+ * later by the queue (L11).
  */
 export async function deliver(
   carrier: Carrier,
   config: Configuration,
   changes: readonly InputChange[],
-  at: Instant,
+  changedAt: Instant,
   /** How long to wait for a leaderboard, in milliseconds, and whether anybody wants to know the places. */
   { patience, wanted } = { patience: PATIENCE, wanted: true },
 ): Promise<Placements[]> {
-  return Promise.all(deliverEach(carrier, config, changes, at, { patience, wanted }))
+  return Promise.all(deliverEach(carrier, config, changes, changedAt, { patience, wanted }))
 }
 
 /** The same, but answers for each change on its own, as soon as the leaderboards that it touches have answered. */
@@ -76,7 +77,7 @@ export function deliverEach(
   carrier: Carrier,
   config: Configuration,
   changes: readonly InputChange[],
-  at: Instant,
+  changedAt: Instant,
   { patience, wanted } = { patience: PATIENCE, wanted: true },
 ): Promise<Placements>[] {
   const placements = changes.map(() => new Map<string, Placement>())
@@ -86,7 +87,7 @@ export function deliverEach(
       const score = scoreChange(board, change)
       return score === null ? [] : [{ score, index }]
     })
-    return concerned.length === 0 || statusOf(board, at) !== 'active' ? [] : [{ board, concerned }]
+    return concerned.length === 0 || statusOf(board, changedAt) !== 'active' ? [] : [{ board, concerned }]
   })
   if (calls.length > 0) {
     count(carrier, 'objectWaves', 1)
@@ -94,7 +95,7 @@ export function deliverEach(
   }
   for (const { board, concerned } of calls) {
     const scores = concerned.map(({ score }) => score)
-    const work = call(carrier, config, board, scores, { at, patience, wanted }).then((found) => {
+    const work = call(carrier, config, board, scores, { changedAt, patience, wanted }).then((found) => {
       for (const [nth, placement] of found.entries()) {
         const index = concerned[nth]?.index
         if (placement !== null && index !== undefined) placements[index]?.set(board.id, placement)
@@ -115,14 +116,15 @@ async function call(
   config: Configuration,
   board: Leaderboard,
   changes: ScoreChange[],
-  { at, patience, wanted }: { at: Instant; patience: number; wanted: boolean },
+  { changedAt, patience, wanted }: { changedAt: Instant; patience: number; wanted: boolean },
 ): Promise<(Placement | null)[]> {
   const definition = definitionOf(config, board)
   const told: (Placement | null)[] = []
   // One call, unless groups are very long.
   for (const part of packsOf(changes, MOST_AT_ONCE, changeBytes)) {
     // What throws at once is caught like what throws later: the event has happened, and can't fail any more.
-    const tell = async () => boardObject(carrier, board.id).deliver({ definition, at, changes: part, wanted })
+    const tell = async () =>
+      boardObject(carrier, board.id).deliver({ definition, at: changedAt, changes: part, wanted })
     const work = tell()
     try {
       const { placements, rowsWritten } = DeliveryReply.parse(await within(patience, work))

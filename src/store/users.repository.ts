@@ -209,16 +209,16 @@ const STORE_SEVERAL_AS_DUE = `${STORE_SEVERAL} RETURNING iid`
  */
 export function storeUsers(
   db: TenantDatabase,
-  users: readonly { was: UserState | null; now: UserState }[],
+  users: readonly { was: UserState | null; after: UserState }[],
   among: Unmoved,
 ): D1PreparedStatement[] {
-  const isMoved = ({ was, now }: { was: UserState | null; now: UserState }) =>
-    was !== null && was.streak.due !== now.streak.due
+  const isMoved = ({ was, after }: { was: UserState | null; after: UserState }) =>
+    was !== null && was.streak.due !== after.streak.due
   const each = (sql: string, some: typeof users) =>
     overUsers(
       db,
       sql,
-      some.map(({ now }) => valuesOf(now)),
+      some.map(({ after }) => valuesOf(after)),
       among,
     )
   return [
@@ -240,16 +240,16 @@ const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = asked.value ->> 6 $
 /** The same of nothing but streaks, of users of whom nothing else need be known. */
 export function storeStreaks(
   db: TenantDatabase,
-  users: readonly { was: UserState; now: UserState }[],
+  users: readonly { was: UserState; after: UserState }[],
   among: Unmoved,
 ): D1PreparedStatement[] {
   const rows = (some: typeof users) =>
-    some.map(({ now: { id, iid, seq, changed, touched, streak } }) => {
+    some.map(({ after: { id, iid, seq, changed, touched, streak } }) => {
       const column = streakJson(streak)
       const json = [new Json(JSON.stringify(Object.fromEntries(touched))), column && new Json(column)]
       return [id, iid, seq, changed, ...json, streak.due]
     })
-  const isMoved = ({ was, now }: (typeof users)[number]) => was.streak.due !== now.streak.due
+  const isMoved = ({ was, after }: (typeof users)[number]) => was.streak.due !== after.streak.due
   return [
     ...overUsers(db, STORE_STREAK_AS_DUE, rows(users.filter((user) => !isMoved(user))), among),
     ...overUsers(db, STORE_STREAK_WITH_DUE, rows(users.filter(isMoved)), among),

@@ -26,8 +26,8 @@ type Visit = (
   now: Instant,
 ) => Promise<{ changes: BulkChange[]; visited: number }>
 
-/** What a step came to. */
-export type WalkStep = { changes: readonly BulkChange[]; config: Configuration; at: Instant }
+/** What a step came to, and when. */
+export type WalkStep = { changes: readonly BulkChange[]; config: Configuration; changedAt: Instant }
 
 /**
  * Does one step of a walk over all users of a tenant, in order of their ids: a chunk is changed in one guarded batch. Whoever has changed
@@ -49,10 +49,10 @@ export async function walkStep(
   const { tenant, clock } = parseStanding(standing)
   if (tenant === null) throw new Error('the tenant is gone')
   const config = await configurationAt(context, tenant.configVersion)
-  const at = clock ?? systemNow()
+  const now = clock ?? systemNow()
   const { rows, isCut } = await portionOf(db, found.results, { short: shortAmong(CHUNK) })
   const users = rows.map(userOf)
-  const { changes, visited } = await visit(config, users, at)
+  const { changes, visited } = await visit(config, users, now)
   try {
     const { stores } = await db.batchOf({
       configuration: configurationUnchanged(db, config.version),
@@ -67,9 +67,9 @@ export async function walkStep(
     const isEnd = passed === users.length && !isCut && found.results.length < CHUNK
     const next = JSON.stringify({ after: users[passed - 1]?.id ?? after })
     await db.batch(isEnd ? [rescheduled(db, work, null), ...last(config)] : [progressed(db, work, next)])
-    return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }
+    return { changes: changes.filter(({ before }) => done.has(before.id)), config, changedAt: now }
   } catch (error) {
-    if (isConflict(error)) return { changes: [], config, at }
+    if (isConflict(error)) return { changes: [], config, changedAt: now }
     throw error
   }
 }

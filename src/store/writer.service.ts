@@ -62,30 +62,27 @@ export function writeUsers(
 ): Writing {
   const lasts = users.flatMap(({ was, changes }) => {
     const last = changes.at(-1)
-    return last === undefined ? [] : [{ was, now: last.after }]
+    return last === undefined ? [] : [{ was, after: last.after }]
   })
   const { version } = config
   const [first] = lasts
   const alone =
     guard.kind === 'alone' && first !== undefined
-      ? [storeUser(db, first.now, { version, clock: guard.clock, was: first.was })]
+      ? [storeUser(db, first.after, { version, clock: guard.clock, was: first.was })]
       : []
   const among =
     guard.kind === 'each'
       ? unmoved(
           db,
           { version, clock: guard.clock },
-          lasts.map(({ was, now: { iid, id } }) => ({ iid, id, was })),
+          lasts.map(({ was, after: { iid, id } }) => ({ iid, id, was })),
         )
       : null
   const changes = users.flatMap((user) => user.changes)
   const { statements: news, isMuch } = newsOf(db, config, changes, among)
   const notices = noticesOf(db, config, changes, among)
-  const hurried = lasts.filter(({ was, now }) => now.streak.due !== was?.streak.due)
-  const announcement = announceFirst(
-    db,
-    hurried.map(({ now }) => ({ after: now })),
-  )
+  const hurried = lasts.filter(({ was, after }) => after.streak.due !== was?.streak.due)
+  const announcement = announceFirst(db, hurried)
   const isChanged = (results: readonly D1Result[]) => results.some(({ meta }) => meta.changes > 0)
   return {
     statements: {
@@ -98,7 +95,8 @@ export function writeUsers(
     },
     isMuch,
     outcome: (results) => ({
-      stored: first !== undefined && alone.length > 0 ? new Set([first.now.iid]) : parseStored(results.users),
+      stored:
+        first !== undefined && alone.length > 0 ? new Set([first.after.iid]) : parseStored(results.users),
       tells: isChanged(results.news),
       hastens: isChanged(results.notices) || isChanged(results.announcement),
     }),
@@ -150,7 +148,7 @@ export function writeBulk(
   const among = asRead(db, config, changes)
   const users = changes.map(({ before: was, after, onlyStreak }) => ({
     was,
-    now: { ...after, changed: instant(Math.max(was.changed, after.changed)) },
+    after: { ...after, changed: instant(Math.max(was.changed, after.changed)) },
     onlyStreak: onlyStreak === true,
   }))
   const recounted = changes.flatMap(({ replacesRuns, after }) => (replacesRuns === true ? [after.iid] : []))

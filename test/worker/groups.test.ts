@@ -286,7 +286,7 @@ describe('what a group writes', () => {
       ...keepRuns(db, changes, among),
       ...storeUsers(
         db,
-        users.map((was) => ({ was, now: was })),
+        users.map((was) => ({ was, after: was })),
         among,
       ),
     ])

@@ -163,12 +163,12 @@ export class Board implements BoardView {
    * Applies changes, each user's in their order, and tells where each has put its user; null where it altered no score, or can't
    * be told, or isn't wanted. Users of whom a change is missing are counted anew from D1.
    */
-  async apply({ at, changes, wanted, under, isLate }: Applying): Promise<(Placement | null)[]> {
+  async apply({ changedAt, changes, wanted, under, isLate }: Applying): Promise<(Placement | null)[]> {
     if (this.#definition.status === 'inactive') return changes.map(() => null)
-    this.roll(utcDay(at))
+    this.roll(utcDay(changedAt))
     // They are about what was counted before, or by groups that are no more: only the log tells what they mean now.
     if (under.version < this.#definition.version && meaningOf(under) !== meaningOf(this.#definition)) {
-      await this.recountNow(at, [...new Set(changes.map(({ userId }) => userId))])
+      await this.recountNow(changedAt, [...new Set(changes.map(({ userId }) => userId))])
       return changes.map(() => null)
     }
     const behind = new Map<string, number[]>()

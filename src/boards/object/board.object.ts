@@ -123,16 +123,16 @@ export class LeaderboardObject extends DurableObject<Bindings> {
 
   /** Applies changes of users (L11). */
   async deliver(request: z.input<typeof Delivery>): Promise<z.input<typeof DeliveryReply>> {
-    const { definition, at, changes, wanted } = Delivery.parse(request)
+    const { definition, at: changedAt, changes, wanted } = Delivery.parse(request)
     if (!(await this.#isThere(definition))) throw new Error(GONE)
     const before = this.#store.sql.rowsWritten
     const placements = await this.#changing(() =>
-      this.#at(definition, at).apply({
-        at,
+      this.#at(definition, changedAt).apply({
+        changedAt,
         changes,
         wanted,
         under: this.#known(definition),
-        isLate: systemNow() - at > LATE,
+        isLate: systemNow() - changedAt > LATE,
       }),
     )
     const rowsWritten = this.#store.sql.rowsWritten - before

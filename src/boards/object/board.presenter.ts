@@ -105,15 +105,15 @@ export function readPlace(
   }
   const row = store.ofUser(userId, iid).find((one) => one.run === run) ?? null
   const rank = board.rankings.rankOf(row)
-  const now = { rank, value: rank === null || row === null ? null : value(row.score) }
+  const present = { rank, value: rank === null || row === null ? null : value(row.score) }
   const last = store.standing(run, iid)
   const before = { rank: last?.rank ?? null, value: value(last?.score ?? null) }
-  const isNews = now.rank !== before.rank || now.value !== before.value
+  const isNews = present.rank !== before.rank || present.value !== before.value
   const today =
     isNews && progress.day !== null
-      ? [{ day: progress.day, ...now, previousRank: before.rank, previousValue: before.value }]
+      ? [{ day: progress.day, ...present, previousRank: before.rank, previousValue: before.value }]
       : []
-  return { ...now, history: newest([...past.reverse(), ...today], numEvents) }
+  return { ...present, history: newest([...past.reverse(), ...today], numEvents) }
 }
 
 const newest = <T>(list: readonly T[], count: number) => list.slice(Math.max(0, list.length - count))

@@ -21,12 +21,12 @@ const MOST_KEPT = 4
 export class GroupSizes {
   readonly #kept = new BoundedMap<number, { sizes: readonly GroupSize[]; until: Instant }>(MOST_KEPT)
 
-  /** The groups of a run: those kept, or what `count` finds. `now` is real time. */
-  of(run: number, now: Instant, count: () => Counted): readonly GroupSize[] {
+  /** The groups of a run: those kept, or what `count` finds. `systemNow` is the machine's time. */
+  of(run: number, systemNow: Instant, count: () => Counted): readonly GroupSize[] {
     const kept = this.#kept.get(run)
-    if (kept !== undefined && now < kept.until) return kept.sizes
+    if (kept !== undefined && systemNow < kept.until) return kept.sizes
     const { sizes, read } = count()
-    if (read > KEPT_ABOVE) this.#kept.set(run, { sizes, until: instant(now + KEPT_FOR) })
+    if (read > KEPT_ABOVE) this.#kept.set(run, { sizes, until: instant(systemNow + KEPT_FOR) })
     else this.#kept.delete(run)
     return sizes
   }

@@ -38,14 +38,14 @@ export async function tend(board: Board, { now, until, grace, mayRewind }: Momen
   }
   if (status === 'scheduled') return beginsAt({ start: firstDayOf(definition) })
   // Under a set clock, where nothing is late, what is told is told at its time; in real time when it is, so that fifteen minutes lie between (W5).
-  const moment = grace === 0 ? now : until
+  const toldAt = grace === 0 ? now : until
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
     if (board.progress.comparison === null && !beginComparison(board, now, grace)) {
-      board.news.tell(moment)
+      board.news.tell(toldAt)
       return nextDue(board, until, grace)
     }
     board.roll(utcDay(now))
-    await compareChunk(board, { grace, moment })
+    await compareChunk(board, { grace, toldAt })
   }
   return now
 }
@@ -84,14 +84,14 @@ function beginComparison(board: Board, now: Instant, grace: number): boolean {
 const hourOf = (at: number) => Math.floor(at / HOUR)
 
 /** Compares the next users in order of id with what D1 has, and counts anew those who differ. */
-async function compareChunk(board: Board, when: { grace: number; moment: Instant }): Promise<void> {
+async function compareChunk(board: Board, options: { grace: number; toldAt: Instant }): Promise<void> {
   const { comparison } = board.progress
   if (comparison === null) return
   const { since, after } = comparison
   const last = await board.whileMoving((moved) => compareRange(board, after, since, moved))
   // A change of the configuration may have called for another comparison meanwhile.
   if (board.progress.comparison !== comparison) return
-  if (last === null) endComparison(board, comparison, when)
+  if (last === null) endComparison(board, comparison, options)
   else board.progress = { ...board.progress, comparison: { ...comparison, after: last } }
 }
 
@@ -138,13 +138,13 @@ function isBehind(board: Board, { userId, iid, seq, cursor, group }: Mark): bool
 function endComparison(
   board: Board,
   { since, began }: { since: number; began: number },
-  { grace, moment }: { grace: number; moment: Instant },
+  { grace, toldAt }: { grace: number; toldAt: Instant },
 ): void {
   const { definition, progress } = board
   const mustCompareAll = since !== 0 && progress.mustCompareAll
   const openFrom = since === 0 ? firstOpen(board, began - grace) : progress.openFrom
   if (openFrom > progress.openFrom) {
-    board.news.finish(openFrom, moment)
+    board.news.finish(openFrom, toldAt)
     for (const run of board.store.openRuns(progress.openFrom)) {
       if (run >= openFrom) continue
       if (progress.day !== null) board.snapshot(run, progress.day)

@@ -27,7 +27,7 @@ const MOST_FAILURES = 3
 const MOST_CONFLICTS = 12
 
 /** What a step did to users, under which configuration, and when. */
-type Step = { changes: readonly InputChange[]; config: Configuration; at: Instant }
+type Step = { changes: readonly InputChange[]; config: Configuration; changedAt: Instant }
 
 /** What a step is about to do: the statements of its one batch, and what follows from them. */
 type Plan = { statements: D1PreparedStatement[]; ends: ReadonlyMap<Item, End>; step: Step }
@@ -126,7 +126,7 @@ async function planned(
     ...Object.values(writing.statements).flat(),
     ...advance(db, progressOf(ends), { again: clock ?? again, isSet: clock !== null }),
   ]
-  return { statements, ends, step: { changes, config, at } }
+  return { statements, ends, step: { changes, config, changedAt: at } }
 }
 
 /** When an event of a user happens under a set clock: a live one may have been faster while the clock moved, and changes never go back. */

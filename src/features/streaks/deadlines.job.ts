@@ -20,8 +20,8 @@ import { storedBy, writeBulk } from '../../store/writer.service'
 /** The most users of one step. */
 const CHUNK = 1_000
 
-/** What a step came to: whom it changed, and the deadline that it was about. */
-export type DeadlineStep = { changes: readonly BulkChange[]; config: Configuration; at: Instant }
+/** What a step came to: whom it changed, and the deadline that it was about, which is when they changed. */
+export type DeadlineStep = { changes: readonly BulkChange[]; config: Configuration; changedAt: Instant }
 
 /**
  * Judges streaks whose deadline is the earliest of the tenant and due by a moment (S3, S7): so many users, in one guarded batch. Whoever has
@@ -46,12 +46,12 @@ export async function judgeStreaks(
     await db.batch(nextDeadline(db))
     return null
   }
-  const { at, users } = due
+  const { deadline, users } = due
   const config = await configurationAt(context, tenant.configVersion)
   if (!isWhole && isListenedTo(config)) return judgeStreaks(context, by, true)
   const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
   const changes = [
-    ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, at)),
+    ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, deadline)),
     ...(await recountChanges(db, config, stale, by)),
   ]
   try {
@@ -61,9 +61,9 @@ export async function judgeStreaks(
       deadline: nextDeadline(db),
     })
     const done = storedBy(changes, stores)
-    return { changes: changes.filter(({ before }) => done.has(before.id)), config, at }
+    return { changes: changes.filter(({ before }) => done.has(before.id)), config, changedAt: deadline }
   } catch (error) {
-    if (isConflict(error)) return { changes: [], config, at }
+    if (isConflict(error)) return { changes: [], config, changedAt: deadline }
     throw error
   }
 }

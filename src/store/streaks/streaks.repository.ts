@@ -145,13 +145,13 @@ export async function dueUsers(
   db: TenantDatabase,
   result: D1Result,
   limit: number,
-): Promise<{ at: Instant; users: UserState[] } | null> {
+): Promise<{ deadline: Instant; users: UserState[] } | null> {
   const [first] = result.results
   if (first === undefined) return null
-  const at = Deadline.parse(first).streak_due
+  const deadline = Deadline.parse(first).streak_due
   const { rows } = await portionOf(db, result.results, { short: shortAmong(limit) })
   // Of somebody with a long row the deadline may have moved since it was found.
-  return { at, users: rows.map(userOf).filter(({ streak }) => streak.due === at) }
+  return { deadline, users: rows.map(userOf).filter(({ streak }) => streak.due === deadline) }
 }
 
 const STREAKS = `

@@ -165,7 +165,7 @@ export const ticksJob: Job = {
 async function grantTicks(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
   await bulkStep(context, 'ticks', async () => {
     const { changes, config } = await tickStep(context, work, until)
-    const at = changes.reduce((last, { awards }) => Math.max(last, ...awards.map((award) => award.at)), 0)
-    return { changes, config, at: instant(at) }
+    const last = changes.reduce((latest, { awards }) => Math.max(latest, ...awards.map(({ at }) => at)), 0)
+    return { changes, config, changedAt: instant(last) }
   })
 }
