@@ -65,7 +65,7 @@ export default {
       to: {
         path: [
           '^src/(db|runtime|access|jobs|http)/',
-          '\\.(repository|table|service|routes|schemas|object|store|cache|job)\\.ts$',
+          '\\.(repository|table|service|routes|schemas|event|object|store|cache|job)\\.ts$',
           '^src/lib/(system-clock|new-id)\\.ts$',
           '^node_modules/(zod|drizzle-orm|hono|uuid)/',
         ],

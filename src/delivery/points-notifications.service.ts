@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import type { Configuration } from '../config/configuration.types'
 import { configurationUnchanged, isConflict } from '../db/guard'
-import { levelOf } from '../engine/points/points.rules'
 import type { Instant } from '../lib/clock'
 import { childId } from '../lib/ids'
 import { newId } from '../lib/new-id'
-import { jsonBytes } from '../lib/packed'
+import { draftOf } from '../outbox/events/event.builder'
+import { pointsChanged } from '../outbox/events/points/points-changed.event'
 import { listens, type Parcel } from '../outbox/outbox.messages'
 import { putParcels } from '../outbox/outbox.repository'
 import {
@@ -21,21 +21,7 @@ import type { TenantContext } from '../runtime/context'
 import { StoredAwardRow, triggerForms } from '../store/awards.repository'
 import { coveredBy, portionOf, portionStatement, shortAmong } from '../store/portions.repository'
 import { userOf } from '../store/users.repository'
-import { levelAnswer, storedAwardAnswer, systemFields } from '../wire/presenters/points.presenter'
-import { userAnswer } from '../wire/presenters/user.presenter'
-
-/** Bytes of JSON that a message's awards take at most, so that with a user as long as may be it fits a row of D1. */
-const MOST_BYTES = 300_000
-
-/** The newest of these, oldest first, as many as a message holds: of somebody who got more at once, `added` still tells all of them. */
-function newest<T>(awards: readonly T[]): T[] {
-  let room = MOST_BYTES
-  const first = awards.findLastIndex((award) => {
-    room -= jsonBytes(award)
-    return room < 0
-  })
-  return awards.slice(first + 1)
-}
+import { storedAwardAnswer } from '../wire/presenters/points.presenter'
 
 const AwardRow = StoredAwardRow.extend({ nth: z.number() })
 const SeenRows = z.array(z.object({ iid: z.string(), seq: z.number() }))
@@ -84,25 +70,17 @@ export async function flushPoints(
     }
     const total = user.points.get(system.id) ?? 0
     const own = awards.filter((award) => award.nth === nth)
-    const wasTold = own.length > 0 && listens(config, 'points.changed')
+    const wasTold = own.length > 0 && listens(config, pointsChanged.type)
     noted.push({ ...one, seq: user.seq, at: user.changed, total, wasTold })
     if (!wasTold) continue
-    const [level, before] = [levelOf(system, total), levelOf(system, one.total)]
-    const points = {
-      ...systemFields(system),
+    const facts = {
+      system,
       total,
-      ...(level?.id !== before?.id && { level: level && levelAnswer(level) }),
-      added: total - one.total,
-      awards: newest(own.map((award) => storedAwardAnswer(award, forms))),
+      totalBefore: one.total,
+      awards: own.map((award) => storedAwardAnswer(award, forms)),
     }
     const id = newId(now)
-    const messages = [
-      {
-        id: childId(id, 0),
-        type: 'points.changed' as const,
-        body: { user: userAnswer(config, user), points },
-      },
-    ]
+    const messages = [{ id: childId(id, 0), ...draftOf(pointsChanged, config, user, facts) }]
     parcels.push({ at: now, seq: user.seq, id, userIid: user.iid, messages })
   }
   try {

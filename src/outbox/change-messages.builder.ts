@@ -1,5 +1,4 @@
 import type { Configuration } from '../config/configuration.types'
-import type { EventType } from '../config/webhook-events.types'
 import type { Change } from '../engine/change.rules'
 import { levelOf } from '../engine/points/points.rules'
 import type { UserState } from '../engine/state.types'
@@ -8,14 +7,17 @@ import { childId } from '../lib/ids'
 import { newId } from '../lib/new-id'
 import { unreachable } from '../lib/unreachable'
 import { completedAnswers } from '../wire/presenters/achievement.presenter'
-import { levelAnswer, systemFields } from '../wire/presenters/points.presenter'
-import { streakAnswer } from '../wire/presenters/streak.presenter'
 import { userAnswer } from '../wire/presenters/user.presenter'
-import { listens, type Message, type Parcel } from './outbox.messages'
+import { achievementCompleted } from './events/achievement/achievement-completed.event'
+import { draftOf, type EventDraft, type UserPayload } from './events/event.builder'
+import { pointsLevelChanged } from './events/points/points-level-changed.event'
+import { streakExtended } from './events/streak/streak-extended.event'
+import { streakFreezeConsumed } from './events/streak/streak-freeze-consumed.event'
+import { streakFreezeEarned } from './events/streak/streak-freeze-earned.event'
+import { streakLost } from './events/streak/streak-lost.event'
+import { streakStarted } from './events/streak/streak-started.event'
+import { listens, type Parcel } from './outbox.messages'
 import { parcelsOf } from './split.rules'
-
-/** One message without its id. */
-type Draft = Omit<Message, 'id'>
 
 /** What of a change messages are made from. */
 type Told = Pick<Change, 'completed' | 'notices'> & {
@@ -25,10 +27,10 @@ type Told = Pick<Change, 'completed' | 'notices'> & {
 }
 
 /** Makes the user that messages of a change tell of, when the first of them needs it: all of them share the one object. */
-type UserMaker = () => ReturnType<typeof userAnswer>
+type UserMaker = () => UserPayload
 
 function userMaker(config: Configuration, after: UserState): UserMaker {
-  let made: ReturnType<typeof userAnswer> | null = null
+  let made: UserPayload | null = null
   return () => {
     made ??= userAnswer(config, after)
     return made
@@ -62,7 +64,7 @@ export function levelParcelsOf(config: Configuration, change: Omit<Told, 'comple
 
 function packedUp(
   { iid, seq, changed }: Pick<UserState, 'iid' | 'seq' | 'changed'>,
-  drafts: readonly Draft[],
+  drafts: readonly EventDraft[],
 ): Parcel[] {
   if (drafts.length === 0) return []
   const id = newId(changed)
@@ -78,36 +80,39 @@ function streakDrafts(
   after: UserState,
   notices: readonly StreakNotice[],
   user: UserMaker,
-): Draft[] {
-  return notices.flatMap((notice) => {
-    const type: EventType = `streak.${notice.kind}`
-    if (!listens(config, type)) return []
-    return { type, body: { user: user(), ...streakFacts(config, after, notice) } }
-  })
+): EventDraft[] {
+  return notices
+    .filter(({ kind }) => listens(config, `streak.${kind}`))
+    .map((notice) => streakDraft(config, after, notice, user()))
 }
 
-function streakFacts(config: Configuration, after: UserState, notice: StreakNotice): Record<string, unknown> {
+function streakDraft(
+  config: Configuration,
+  after: UserState,
+  notice: StreakNotice,
+  user: UserPayload,
+): EventDraft {
   switch (notice.kind) {
     case 'started':
+      return draftOf(streakStarted, user, config, after)
     case 'extended':
-      return { streak: streakAnswer(config, after, after.changed) }
+      return draftOf(streakExtended, user, config, after)
     case 'lost':
-      return { length: notice.length }
+      return draftOf(streakLost, user, notice)
     case 'freeze_consumed':
-      return { consumed: 1, freezes: notice.freezes }
+      return draftOf(streakFreezeConsumed, user, notice)
     case 'freeze_earned':
-      return { earned: notice.earned, freezes: notice.freezes }
+      return draftOf(streakFreezeEarned, user, notice)
     default:
       return unreachable(notice)
   }
 }
 
-function achievementDrafts(config: Configuration, change: Told, user: UserMaker): Draft[] {
-  if (change.completed.length === 0 || !listens(config, 'achievement.completed')) return []
-  return completedAnswers(config, change).map((achievement) => ({
-    type: 'achievement.completed',
-    body: { user: user(), achievement },
-  }))
+function achievementDrafts(config: Configuration, change: Told, user: UserMaker): EventDraft[] {
+  if (change.completed.length === 0 || !listens(config, achievementCompleted.type)) return []
+  return completedAnswers(config, change).map((achievement) =>
+    draftOf(achievementCompleted, user(), achievement),
+  )
 }
 
 /** The systems in which a change took a user to another level. */
@@ -115,7 +120,7 @@ export function levelsMoved(
   config: Configuration,
   { before, after, awards }: Pick<Told, 'awards' | 'before'> & { after: Pick<UserState, 'points'> },
 ) {
-  if (awards.length === 0 || !listens(config, 'points.level_changed')) return []
+  if (awards.length === 0 || !listens(config, pointsLevelChanged.type)) return []
   return config.systems.flatMap((system) => {
     const total = after.points.get(system.id) ?? 0
     const [from, to] = [levelOf(system, before?.points.get(system.id) ?? 0), levelOf(system, total)]
@@ -127,14 +132,6 @@ function levelDrafts(
   config: Configuration,
   change: Omit<Told, 'completed' | 'notices'>,
   user: UserMaker,
-): Draft[] {
-  return levelsMoved(config, change).map(({ system, total, from, to }) => ({
-    type: 'points.level_changed',
-    body: {
-      user: user(),
-      points: { ...systemFields(system), total },
-      previousLevel: from && levelAnswer(from),
-      newLevel: to && levelAnswer(to),
-    },
-  }))
+): EventDraft[] {
+  return levelsMoved(config, change).map((moved) => draftOf(pointsLevelChanged, user(), moved))
 }

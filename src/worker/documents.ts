@@ -3,8 +3,8 @@
  * built (`scripts/lib/assets.mjs`); the Worker imports nothing of this folder, so that descriptions and examples cost it nothing.
  */
 import { version } from '../../package.json'
-import { WEBHOOKS } from '../features/webhooks/events/registry.schemas'
 import { type OpenApiDocument, openApiDocument } from '../http/openapi'
+import { WEBHOOKS } from '../outbox/events/events.register'
 import { CHAPTERS } from '../reference/chapters'
 import { describe } from '../reference/describe'
 import { adminOperations, applicationOperations } from './operations'

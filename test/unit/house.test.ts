@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { EVENT_TYPES } from '../../src/config/webhook-events.types'
 
 /* The order of the rooms is held by `npm run rooms`. */
 
@@ -11,8 +12,9 @@ const MOST_FILES = 16
 /** Rooms whose files all say by the end of their name what they are. */
 const NAMED = /^src\/(access|boards|commands|config|delivery|engine|features|jobs|outbox|store|wire)\//
 const LAYERS = [
-  ...['adapter', 'builder', 'cache', 'client', 'codec', 'job', 'messages', 'model', 'object', 'presenter'],
+  ...['adapter', 'builder', 'cache', 'client', 'codec', 'event', 'job', 'messages', 'model', 'object'],
   ...[
+    'presenter',
     'register',
     'repository',
     'routes',
@@ -60,6 +62,14 @@ test('the end of a name says what a file is', () => {
   const unclear = named.filter((file) => !LAYERS.includes(basename(file, '.ts').split('.').at(-1) ?? ''))
   expect(named.length).toBeGreaterThan(200)
   expect(unclear).toEqual([])
+})
+
+test('each type of webhook event has one file, in the folder of its family', () => {
+  const expected = EVENT_TYPES.map((type) => {
+    const [family] = type.split('.')
+    return `src/outbox/events/${family}/${type.replaceAll(/[._]/g, '-')}.event.ts`
+  })
+  expect(files.filter((file) => file.endsWith('.event.ts')).toSorted()).toEqual(expected.toSorted())
 })
 
 test('a file that a document or a comment names exists', () => {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../src/config/webhook-events.types'
 import { drain } from '../../src/delivery/drain.service'
-import { EVENTS } from '../../src/features/webhooks/events/registry.schemas'
+import { EVENTS } from '../../src/outbox/events/events.register'
 import { contextOf } from './contexts'
 import { at, newTenant, type TestTenant } from './harness'
 import { type HeldLetter, lettersOf, subscribe } from './letters'
@@ -41,7 +41,7 @@ async function told(webhookId: string): Promise<HeldLetter[]> {
 
 /** A body as its schema reads it, where it has no field that the schema doesn't know. */
 function parsed(event: string, body: unknown): unknown {
-  const schema = Object.entries(EVENTS).find(([type]) => type === event)?.[1].body
+  const schema = Object.entries(EVENTS).find(([type]) => type === event)?.[1].schema
   if (schema === undefined) throw new Error(`an event of a type that is none: ${event}`)
   return z.strictObject({ type: z.literal(event), ...schema.shape }).parse(body)
 }

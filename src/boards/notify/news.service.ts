@@ -1,19 +1,20 @@
 import type * as z from 'zod'
-import type { Configuration, Leaderboard } from '../../config/configuration.types'
+import type { Configuration, Filter, Leaderboard } from '../../config/configuration.types'
 import { handOver } from '../../delivery/dispatch.service'
-import type { Run } from '../../engine/runs.rules'
 import type { UserState } from '../../engine/state.types'
 import type { Instant } from '../../lib/clock'
 import { childId } from '../../lib/ids'
-import { dateOfDay } from '../../lib/zone'
-import type { Message, Parcel } from '../../outbox/outbox.messages'
+import { unreachable } from '../../lib/unreachable'
+import { draftOf, type EventDraft } from '../../outbox/events/event.builder'
+import { leaderboardChanged } from '../../outbox/events/leaderboard/leaderboard-changed.event'
+import { leaderboardFinished } from '../../outbox/events/leaderboard/leaderboard-finished.event'
+import { leaderboardRankChanged } from '../../outbox/events/leaderboard/leaderboard-rank-changed.event'
+import { leaderboardStarted } from '../../outbox/events/leaderboard/leaderboard-started.event'
+import type { Parcel } from '../../outbox/outbox.messages'
 import type { TenantContext } from '../../runtime/context'
 import { readPortion } from '../../store/portions.repository'
 import { namesOf, userOf } from '../../store/users.repository'
-import { filtersAnswer } from '../../wire/presenters/attributes.presenter'
-import { leaderboardFields } from '../../wire/presenters/leaderboard.presenter'
-import { userAnswer } from '../../wire/presenters/user.presenter'
-import type { WebhookLeaderboardResponse, WebhookUserLeaderboardResponse } from '../../wire/webhook.schemas'
+import type { LeaderboardRanking } from '../../wire/leaderboard.schemas'
 import type { Fact, NewsRow, Place } from './news.messages'
 
 /** One thing to tell, of a row of the leaderboard's outbox; null if it has gone with an erased user. */
@@ -30,7 +31,7 @@ export async function tellNews(
   news: readonly NewsRow[],
   now: Instant,
 ): Promise<void> {
-  const unreachable = new Map<string, unknown>()
+  const unreached = new Map<string, unknown>()
   const all = news.flatMap(({ id, at, facts }) =>
     facts.map((fact, index): Telling => ({ id: childId(id, index), at, fact })),
   )
@@ -44,10 +45,10 @@ export async function tellNews(
     const end = left.findIndex(({ fact }) => fact && 'iid' in fact && unread.has(fact.userId))
     const some = end === -1 ? left : left.slice(0, end)
     const parcels = some.flatMap((one) => parcelOf(config, board, { users, names }, one) ?? [])
-    await handOver(context, config, parcels, now, unreachable)
+    await handOver(context, config, parcels, now, unreached)
     left = left.slice(some.length)
   }
-  for (const [name, error] of unreachable) throw new Error(`the courier ${name} was not reached: ${error}`)
+  for (const [name, error] of unreached) throw new Error(`the courier ${name} was not reached: ${error}`)
 }
 
 function parcelOf(
@@ -56,13 +57,12 @@ function parcelOf(
   known: Known,
   { id, at, fact }: Telling,
 ): Parcel | null {
-  const body = fact && bodyOf(config, board, known, fact, at)
-  if (body === null || fact === null) return null
-  const message: Message = { id, type: fact.type, body }
+  const draft = fact && draftOfFact(config, board, known, fact, at)
+  if (draft === null || fact === null) return null
   const userIid = 'iid' in fact ? fact.iid : null
   // What is about no user of a leaderboard goes in its order.
   const order = userIid === null ? { subject: `board:${board.id}` } : {}
-  return { at, seq: 0, id, userIid, ...order, messages: [message] }
+  return { at, seq: 0, id, userIid, ...order, messages: [{ id, ...draft }] }
 }
 
 /** What is known of users who are still there, by our own ids: those who are told of, and the names of those who are among the first. */
@@ -72,52 +72,36 @@ type Known = { users: ReadonlyMap<string, UserState>; names: ReadonlyMap<string,
 const mentioned = ({ fact }: Telling): string[] =>
   fact && 'top' in fact ? fact.top.map(([userId]) => userId) : []
 
-/** What is sent, but for its type; null where it is about somebody who is gone (U8). */
-function bodyOf(
+/** The message of a fact, without its id; null if it is about a user who is gone (U8). */
+function draftOfFact(
   config: Configuration,
   board: Leaderboard,
   { users, names }: Known,
   fact: Fact,
   at: Instant,
-): Message['body'] | null {
-  const leaderboard = { ...runFields(config, board, fact.run, at), ...groupFields(config, fact) }
-  if (!('iid' in fact)) {
-    const rankings = rankingsOf(names, 'top' in fact ? fact.top : [])
-    return { leaderboard: { ...leaderboard, rankings } satisfies WithRankings }
-  }
-  const user = users.get(fact.iid)
-  if (user === undefined) return null
-  const { rank, value, previousRank, previousValue } = fact
-  const place = { rank, value, previousRank, previousValue }
-  return { user: userAnswer(config, user), leaderboard: { ...leaderboard, ...place } satisfies WithPlace }
-}
-
-type WithRankings = z.infer<typeof WebhookLeaderboardResponse>
-type WithPlace = z.infer<typeof WebhookUserLeaderboardResponse>
-
-/** The fields of a leaderboard, with the first and the last day of the run that it is about, as an event's answer has them (L11). */
-function runFields(config: Configuration, board: Leaderboard, { start, end }: Run, at: Instant) {
-  return {
-    ...leaderboardFields(config, board, at),
-    start: dateOfDay(start),
-    end: end === null ? null : dateOfDay(end),
+): EventDraft | null {
+  const run = { config, board, run: fact.run, at }
+  switch (fact.type) {
+    case 'leaderboard.started':
+      return draftOf(leaderboardStarted, run)
+    case 'leaderboard.changed':
+      return draftOf(leaderboardChanged, run, groupOf(fact), rankingsOf(names, fact.top))
+    case 'leaderboard.finished':
+      return draftOf(leaderboardFinished, run, groupOf(fact), rankingsOf(names, fact.top))
+    case 'leaderboard.rank_changed': {
+      const user = users.get(fact.iid)
+      return user === undefined ? null : draftOf(leaderboardRankChanged, run, user, groupOf(fact), fact)
+    }
+    default:
+      return unreachable(fact)
   }
 }
 
-/** The group that a fact is about, and what it says of the status: a run that is final is finished, although others may follow. */
-function groupFields(
-  config: Configuration,
-  fact: Fact,
-): Partial<Pick<WithRankings, 'userAttributes' | 'status'>> {
-  const group = 'group' in fact ? fact.group : []
-  const filters = group.map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
-  return {
-    ...(filters.length > 0 && { userAttributes: filtersAnswer(config, filters) }),
-    ...(fact.type === 'leaderboard.finished' && { status: 'finished' }),
-  }
-}
+/** The group that a fact is about, as filters. */
+const groupOf = ({ group }: { group: readonly [string, string][] }): Filter[] =>
+  group.map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
 
-const rankingsOf = (names: Known['names'], top: readonly Place[]): WithRankings['rankings'] =>
+const rankingsOf = (names: Known['names'], top: readonly Place[]): z.infer<typeof LeaderboardRanking>[] =>
   top.flatMap(([userId, iid, rank, value]) => {
     const userName = names.get(iid)
     return userName === undefined ? [] : [{ userId, userName, rank, value }]

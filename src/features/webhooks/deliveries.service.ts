@@ -7,9 +7,9 @@ import { carry, courierOf } from '../../delivery/queue.service'
 import { type Instant, iso } from '../../lib/clock'
 import { type Fault, refusals, refuse } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
+import { sampleOf } from '../../outbox/events/events.register'
 import type { Scope } from '../../runtime/context'
 import { WebhookDelivery } from './deliveries.schemas'
-import { sampleOf } from './events/registry.schemas'
 import { findWebhook } from './webhooks.service'
 
 type Answer = z.infer<typeof WebhookDelivery>

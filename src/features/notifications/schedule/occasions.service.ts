@@ -1,13 +1,15 @@
 import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
-import { type Instant, iso } from '../../../lib/clock'
+import type { Instant } from '../../../lib/clock'
 import { namedId } from '../../../lib/ids'
-import { DUE_EVENTS } from '../../../outbox/notifications.rules'
-import type { Addressed } from '../../../outbox/outbox.messages'
-import { type Message, NOTIFICATION_MESSAGES } from '../../../outbox/outbox.messages'
+import { unreachable } from '../../../lib/unreachable'
+import { emailsAchievementDue } from '../../../outbox/events/emails/emails-achievement-due.event'
+import { emailsReactivationDue } from '../../../outbox/events/emails/emails-reactivation-due.event'
+import { emailsRecapDue } from '../../../outbox/events/emails/emails-recap-due.event'
+import { emailsStreakReminderDue } from '../../../outbox/events/emails/emails-streak-reminder-due.event'
+import { draftOf, type EventDraft } from '../../../outbox/events/event.builder'
+import { type Addressed, type Message, NOTIFICATION_MESSAGES } from '../../../outbox/outbox.messages'
 import { parcelsOf } from '../../../outbox/split.rules'
-import { userAchievementAnswer } from '../../../wire/presenters/achievement.presenter'
-import { userAnswer } from '../../../wire/presenters/user.presenter'
 import type { Due, Occasion } from '../occasions.types'
 import type { Letters } from '../templates/letters.service'
 import { templatesFor } from '../templates/templates.rules'
@@ -25,8 +27,7 @@ export async function messagesOf(
   const idOf = (way: string) => namedId(named, JSON.stringify([user.iid, type, way, name]))
   const messages: Message[] = []
   if (isToldByWebhook(config, user, type)) {
-    const body = { timestamp: iso(at), user: userAnswer(config, user), ...payload(config, user, occasion) }
-    messages.push({ id: idOf('webhook'), type: DUE_EVENTS[type], body })
+    messages.push({ id: idOf('webhook'), ...draftOfOccasion(config, user, at, occasion) })
   }
   for (const template of templatesFor(config, user, type)) {
     const { channel } = template
@@ -47,16 +48,24 @@ export function addressed(
   return parcelsOf({ at, seq, userIid }, messages, idOf).map((parcel) => ({ parcel, userId }))
 }
 
-/** What of an occasion the event says beside its user. */
-function payload(config: Configuration, user: UserState, occasion: Occasion): Record<string, unknown> {
+/** The event of an occasion, without its id. */
+function draftOfOccasion(
+  config: Configuration,
+  user: UserState,
+  at: Instant,
+  occasion: Occasion,
+): EventDraft {
   if ('achievement' in occasion) {
-    const { achievement } = occasion
-    const completion = user.achievements.get(achievement.id)
-    return { achievement: userAchievementAnswer(config, achievement, completion) }
+    return draftOf(emailsAchievementDue, config, user, at, occasion.achievement)
   }
-  if ('streak' in occasion) return { streak: occasion.streak }
+  if ('streak' in occasion) return draftOf(emailsStreakReminderDue, config, user, at, occasion.streak)
   const { told } = occasion
-  if (told.type === 'recap') return { recap: { periodStart: told.periodStart, periodEnd: told.periodEnd } }
-  const { messageNumber, daysSinceLastActive } = told
-  return { reactivation: { messageNumber, daysSinceLastActive } }
+  switch (told.type) {
+    case 'recap':
+      return draftOf(emailsRecapDue, config, user, at, told)
+    case 'reactivation':
+      return draftOf(emailsReactivationDue, config, user, at, told)
+    default:
+      return unreachable(told)
+  }
 }

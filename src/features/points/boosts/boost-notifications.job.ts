@@ -10,6 +10,7 @@ import { FIRST_OFFSET } from '../../../lib/units'
 import { dayBegins } from '../../../lib/zone'
 import { keepParcels } from '../../../outbox/outbox.repository'
 import type { Scope, TenantContext } from '../../../runtime/context'
+import { boostParcels } from './boost-notifications.builder'
 import {
   type BoostProgress,
   boostsUnchanged,
@@ -22,14 +23,7 @@ import {
   storeProgress,
   toldOf,
 } from './boost-notifications.repository'
-import {
-  boostParcels,
-  isTelling,
-  madeToHappen,
-  momentOf,
-  nextMoment,
-  toldBy,
-} from './boost-notifications.rules'
+import { isTelling, madeToHappen, momentOf, nextMoment, toldBy } from './boost-notifications.rules'
 
 /** Users' own boosts that a step looks at. */
 const CHUNK = 1_000

@@ -1,19 +1,14 @@
-import type { Boost, Configuration, System } from '../../../config/configuration.types'
+import type { Boost, Configuration } from '../../../config/configuration.types'
 import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.types'
-import { boostSpan, boostStatus, shown } from '../../../engine/points/boosts.rules'
-import { type Instant, instant, iso } from '../../../lib/clock'
-import { childId, namedId } from '../../../lib/ids'
-import type { Addressed } from '../../../outbox/outbox.messages'
+import { boostSpan, boostStatus } from '../../../engine/points/boosts.rules'
+import { type Instant, instant } from '../../../lib/clock'
 import { listens } from '../../../outbox/outbox.messages'
 
 /** What there is to tell of a boost, in order of time (W6). */
 
-const EVENTS = { started: 'points.boost_started', finished: 'points.boost_finished' } as const
-const STATUS = { started: 'active', finished: 'finished' } as const
-
 /** Whether somebody listens to when boosts start or finish (W6). */
 export const isTelling = (config: Pick<Configuration, 'webhooks'>): boolean =>
-  BOOST_MOMENTS.some((moment) => listens(config, EVENTS[moment]))
+  BOOST_MOMENTS.some((moment) => listens(config, `points.boost_${moment}`))
 
 /** What has happened to a boost by a moment, as its row notes it; the zone is a user's own boost's, else null. */
 export function toldBy(boost: Boost, at: Instant, zone: string | null): BoostMoment | null {
@@ -51,30 +46,4 @@ export function nextMoment(
     }),
   )
   return moments.length === 0 ? null : instant(Math.min(...moments))
-}
-
-/** What is told of a boost that starts or finishes at a moment; empty where nobody listens to that. */
-export function boostParcels(
-  config: Pick<Configuration, 'webhooks'>,
-  system: Pick<System, 'id' | 'key' | 'name'>,
-  boost: Boost,
-  moment: BoostMoment,
-  at: Instant,
-): Addressed[] {
-  const type = EVENTS[moment]
-  if (!listens(config, type)) return []
-  const body = {
-    timestamp: iso(at),
-    boost: {
-      ...shown(boost),
-      status: STATUS[moment],
-      userId: boost.userId,
-      pointsSystemId: system.id,
-      pointsSystemKey: system.key,
-      pointsSystemName: system.name,
-    },
-  }
-  const id = namedId(at, `${boost.id} ${type}`)
-  const messages = [{ id: childId(id, 0), type, body }]
-  return [{ parcel: { at, seq: 0, id, userIid: boost.userIid, messages }, userId: boost.userId }]
 }

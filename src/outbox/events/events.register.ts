@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import type { EventType } from '../../config/webhook-events.types'
+import type { Instant } from '../../lib/clock'
+import { civilDateAt } from '../../lib/zone'
+import { achievementCompleted } from './achievement/achievement-completed.event'
+import { emailsAchievementDue } from './emails/emails-achievement-due.event'
+import { emailsReactivationDue } from './emails/emails-reactivation-due.event'
+import { emailsRecapDue } from './emails/emails-recap-due.event'
+import { emailsStreakReminderDue } from './emails/emails-streak-reminder-due.event'
+import type { WebhookEvent } from './event.builder'
+import { leaderboardChanged } from './leaderboard/leaderboard-changed.event'
+import { leaderboardFinished } from './leaderboard/leaderboard-finished.event'
+import { leaderboardRankChanged } from './leaderboard/leaderboard-rank-changed.event'
+import { leaderboardStarted } from './leaderboard/leaderboard-started.event'
+import { pointsBoostFinished } from './points/points-boost-finished.event'
+import { pointsBoostStarted } from './points/points-boost-started.event'
+import { pointsChanged } from './points/points-changed.event'
+import { pointsLevelChanged } from './points/points-level-changed.event'
+import { streakExtended } from './streak/streak-extended.event'
+import { streakFreezeConsumed } from './streak/streak-freeze-consumed.event'
+import { streakFreezeEarned } from './streak/streak-freeze-earned.event'
+import { streakLost } from './streak/streak-lost.event'
+import { streakStarted } from './streak/streak-started.event'
+
+/** Every type of webhook event (W2). A type of `EVENT_TYPES` that is missing, or under another name, fails the type check. */
+export const EVENTS = {
+  'achievement.completed': achievementCompleted,
+  'emails.achievement_due': emailsAchievementDue,
+  'emails.reactivation_due': emailsReactivationDue,
+  'emails.recap_due': emailsRecapDue,
+  'emails.streak_reminder_due': emailsStreakReminderDue,
+  'leaderboard.changed': leaderboardChanged,
+  'leaderboard.finished': leaderboardFinished,
+  'leaderboard.rank_changed': leaderboardRankChanged,
+  'leaderboard.started': leaderboardStarted,
+  'points.boost_finished': pointsBoostFinished,
+  'points.boost_started': pointsBoostStarted,
+  'points.changed': pointsChanged,
+  'points.level_changed': pointsLevelChanged,
+  'streak.extended': streakExtended,
+  'streak.freeze_consumed': streakFreezeConsumed,
+  'streak.freeze_earned': streakFreezeEarned,
+  'streak.lost': streakLost,
+  'streak.started': streakStarted,
+} as const satisfies { [Type in EventType]: WebhookEvent<Type> }
+
+/** The whole body that is sent for each type, by type. */
+export const WEBHOOKS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+  Object.entries(EVENTS).map(([type, { schema }]) => [
+    type,
+    z.object({ type: z.literal(type), ...schema.shape }),
+  ]),
+)
+
+/** The body of a type with made-up data, with dates around `now` (W2). */
+export function sampleOf(type: EventType, now: Instant): { type: EventType } & Record<string, unknown> {
+  return { type, ...EVENTS[type].sample({ now, today: civilDateAt(now, 0) }) }
+}

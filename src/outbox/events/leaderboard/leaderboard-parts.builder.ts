@@ -1,0 +1,69 @@
+import * as z from 'zod'
+import type { Configuration, Filter, Leaderboard } from '../../../config/configuration.types'
+import type { Run } from '../../../engine/runs.rules'
+import { addDays } from '../../../lib/civil'
+import type { Instant } from '../../../lib/clock'
+import { dateOfDay } from '../../../lib/zone'
+import { AttributeFilterAnswer } from '../../../wire/attribute.schemas'
+import { type LeaderboardResponse, LeaderboardResponseWithRankings } from '../../../wire/leaderboard.schemas'
+import { filtersAnswer } from '../../../wire/presenters/attributes.presenter'
+import { leaderboardFields } from '../../../wire/presenters/leaderboard.presenter'
+import type { When } from '../event.builder'
+import { SAMPLE_ID, SAMPLE_SYSTEM } from '../samples.builder'
+
+/* The parts that the events of leaderboards share. */
+
+/** The group that an event is about: the values of the breakdown attributes, in the order of the breakdown (L6). */
+export const GroupFields = z.object({ userAttributes: z.array(AttributeFilterAnswer).optional() })
+
+/** The first places of a group of a leaderboard in a run (W6). */
+export const WebhookLeaderboardResponse = LeaderboardResponseWithRankings.extend(GroupFields.shape).meta({
+  id: 'WebhookLeaderboardResponse',
+})
+
+/** A run of a leaderboard, and the moment at which something happened in it. */
+export type RunFacts = { config: Configuration; board: Leaderboard; run: Run; at: Instant }
+
+/** The fields of a leaderboard, with the first and the last day of the run, as an event's answer has them (L11). */
+export function runFields({ config, board, run, at }: RunFacts): z.infer<typeof LeaderboardResponse> {
+  return {
+    ...leaderboardFields(config, board, at),
+    start: dateOfDay(run.start),
+    end: run.end === null ? null : dateOfDay(run.end),
+  }
+}
+
+/** The values of a group. No field if the leaderboard has no breakdown. */
+export function groupFields(
+  { config }: Pick<RunFacts, 'config'>,
+  group: readonly Filter[],
+): z.infer<typeof GroupFields> {
+  return group.length === 0 ? {} : { userAttributes: filtersAnswer(config, group) }
+}
+
+/** The leaderboard of samples. */
+export const sampleBoard = (
+  { today }: When,
+  status: 'active' | 'finished',
+): z.infer<typeof LeaderboardResponse> => ({
+  id: `${SAMPLE_ID}8`,
+  name: 'Sample leaderboard',
+  key: 'sample-leaderboard',
+  rankBy: 'points',
+  breakdownAttribute: null,
+  breakdownAttributes: [],
+  pointsSystemKey: SAMPLE_SYSTEM.key,
+  pointsSystemName: SAMPLE_SYSTEM.name,
+  description: null,
+  start: addDays(today, -1),
+  end: null,
+  startTime: null,
+  endTime: null,
+  maxParticipants: 1_000,
+  runUnit: null,
+  runInterval: null,
+  status,
+})
+
+/** The first places in samples. */
+export const SAMPLE_RANKINGS = [{ userId: 'sample-user', userName: 'Sample user', rank: 1, value: 110 }]

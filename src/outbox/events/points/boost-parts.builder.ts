@@ -1,0 +1,71 @@
+import * as z from 'zod'
+import type { Boost, System } from '../../../config/configuration.types'
+import { shown } from '../../../engine/points/boosts.rules'
+import { DateAnswer, Timestamp } from '../../../http/fields'
+import { addDays } from '../../../lib/civil'
+import { type Instant, iso } from '../../../lib/clock'
+import { ROUNDINGS } from '../../../lib/decimal'
+import type { When } from '../event.builder'
+import { SAMPLE_ID, SAMPLE_SYSTEM } from '../samples.builder'
+
+/* What both events of boosts share: they differ only in the status. */
+
+type Status = 'active' | 'finished'
+
+/** A boost as webhooks are told of it (W6). */
+const PointsBoostWebhookPayload = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    status: z.enum(['active', 'finished']),
+    userId: z.string().nullable(),
+    pointsSystemId: z.string(),
+    pointsSystemKey: z.string(),
+    pointsSystemName: z.string(),
+    start: DateAnswer,
+    end: DateAnswer.nullable(),
+    multiplier: z.number(),
+    rounding: z.enum(ROUNDINGS),
+  })
+  .meta({ id: 'PointsBoostWebhookPayload' })
+
+/** The payload of both events. */
+export const BoostPayload = z.object({ timestamp: Timestamp, boost: PointsBoostWebhookPayload })
+/** See above. */
+export type BoostPayload = z.infer<typeof BoostPayload>
+
+/** The payload for a boost that starts or finishes at a moment. */
+export const boostPayload = (
+  system: Pick<System, 'id' | 'key' | 'name'>,
+  boost: Boost,
+  status: Status,
+  at: Instant,
+): BoostPayload => ({
+  timestamp: iso(at),
+  boost: {
+    ...shown(boost),
+    status,
+    userId: boost.userId,
+    pointsSystemId: system.id,
+    pointsSystemKey: system.key,
+    pointsSystemName: system.name,
+  },
+})
+
+/** A payload with made-up data. */
+export const sampleBoostPayload = ({ now, today }: When, status: Status): BoostPayload => ({
+  timestamp: iso(now),
+  boost: {
+    id: `${SAMPLE_ID}7`,
+    name: 'Sample boost',
+    status,
+    userId: null,
+    pointsSystemId: SAMPLE_SYSTEM.id,
+    pointsSystemKey: SAMPLE_SYSTEM.key,
+    pointsSystemName: SAMPLE_SYSTEM.name,
+    start: addDays(today, -1),
+    end: status === 'finished' ? addDays(today, -1) : null,
+    multiplier: 2,
+    rounding: 'down',
+  },
+})

@@ -1,0 +1,78 @@
+import * as z from 'zod'
+import type { Configuration, System } from '../../../config/configuration.types'
+import { levelOf } from '../../../engine/points/points.rules'
+import type { UserState } from '../../../engine/state.types'
+import { instant, iso } from '../../../lib/clock'
+import { jsonBytes } from '../../../lib/packed'
+import { DAY } from '../../../lib/units'
+import { MetricEventPointsResponse, type PointsAward } from '../../../wire/points.schemas'
+import { levelAnswer, systemFields } from '../../../wire/presenters/points.presenter'
+import { userAnswer } from '../../../wire/presenters/user.presenter'
+import { User } from '../../../wire/user.schemas'
+import { webhookEvent } from '../event.builder'
+import { SAMPLE_ID, SAMPLE_SYSTEM, sampleUser } from '../samples.builder'
+
+const Payload = z.object({ user: User, points: MetricEventPointsResponse })
+type Payload = z.infer<typeof Payload>
+type Award = z.infer<typeof PointsAward>
+
+/** Bytes of JSON that the awards of a payload take at most, so that it fits a row of D1 together with the longest user. */
+const MOST_BYTES = 300_000
+
+/** The newest awards that a payload has room for, oldest first. `added` still counts all of them. */
+function newest(awards: readonly Award[]): Award[] {
+  let room = MOST_BYTES
+  const first = awards.findLastIndex((award) => {
+    room -= jsonBytes(award)
+    return room < 0
+  })
+  return awards.slice(first + 1)
+}
+
+/** The points of a user in one system: the total now and at the last such event, and all awards since then, oldest first. */
+type Facts = { system: System; total: number; totalBefore: number; awards: readonly Award[] }
+
+/** The points of a user changed (W5, W6). */
+export const pointsChanged = webhookEvent({
+  type: 'points.changed',
+  schema: Payload,
+  sample: (when): Payload => ({
+    user: sampleUser(when),
+    points: {
+      ...SAMPLE_SYSTEM,
+      total: 110,
+      added: 10,
+      awards: [
+        {
+          id: `${SAMPLE_ID}5`,
+          awarded: 10,
+          date: iso(when.now),
+          total: 110,
+          trigger: {
+            id: `${SAMPLE_ID}6`,
+            type: 'user_creation',
+            points: 10,
+            status: 'active',
+            userAttributes: [],
+            created: iso(instant(when.now - DAY)),
+            updated: iso(instant(when.now - DAY)),
+          },
+          boosts: [],
+        },
+      ],
+    },
+  }),
+  build: (config: Configuration, user: UserState, { system, total, totalBefore, awards }: Facts): Payload => {
+    const [level, levelBefore] = [levelOf(system, total), levelOf(system, totalBefore)]
+    return {
+      user: userAnswer(config, user),
+      points: {
+        ...systemFields(system),
+        total,
+        ...(level?.id !== levelBefore?.id && { level: level && levelAnswer(level) }),
+        added: total - totalBefore,
+        awards: newest(awards),
+      },
+    }
+  },
+})
