@@ -185,7 +185,7 @@ describe('[W4] the log', () => {
       ids.push(at(sent.body, 'id'))
     }
     await moveTo(NOON)
-    const seen = await hook.seen(18)
+    const seen = await hook.seen(EVENT_TYPES.length)
     expect(seen.map(({ headers }) => headers['webhook-id']).toSorted()).toEqual(ids.toSorted())
     for (const { body } of seen) {
       const payload = JSON.parse(body)
