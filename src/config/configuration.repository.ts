@@ -61,17 +61,18 @@ function reading<
   const S extends Record<Exclude<keyof T['$inferSelect'], Hidden | Left>, z.ZodType>,
   Left extends keyof T['$inferSelect'] = never,
 >(table: T, schemas: S, _left: readonly Left[] = []) {
-  const columns = Object.entries(getTableColumns(table))
-    .filter(([name]) => name in schemas)
-    .map(([name, column]) => `"${column.name}" AS "${name}"`)
-    .join(', ')
+  const columns = Object.entries(getTableColumns(table)).filter(([name]) => name in schemas)
+  const selected = columns.map(([name, column]) => `"${column.name}" AS "${name}"`).join(', ')
   const row = z.object(schemas)
   const rows = z.array(row)
   return {
     /** The list of columns of a SELECT, named as in `row`. */
-    columns,
+    columns: selected,
     row,
-    all: `SELECT ${columns} FROM ${getTableName(table)} WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+    /** The SQL that makes `row` of a row of the table that is called so, as an object of JSON. */
+    object: (called: string) =>
+      `json_object(${columns.map(([name, column]) => `'${name}', ${called}."${column.name}"`).join(', ')})`,
+    all: `SELECT ${selected} FROM ${getTableName(table)} WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
     parse: ({ results }: D1Result) => rows.parse(results),
   }
 }
@@ -218,6 +219,9 @@ export const BoostRow = Boosts.row
 
 /** The columns that make a `BoostRow`. */
 export const BOOST_COLUMNS = Boosts.columns
+
+/** The SQL of the boosts `b` as a list of JSON, each an object that makes a `BoostRow`. */
+export const BOOST_LIST = `json_group_array(${Boosts.object('b')})`
 
 const TENANT = `
   SELECT config_version AS version, control_ratio AS controlRatio, recap_frequency AS recapFrequency, streaks

@@ -1,5 +1,6 @@
 import type { Instant } from '../lib/clock'
 import { jsonRow, packed } from '../lib/packed'
+import type { JsonValue } from './column-list'
 import type { TenantDatabase } from './database'
 
 /**
@@ -72,7 +73,7 @@ export type Unmoved = string | null
  * out of each of its statements, all of which have this condition on their rows; what stores the users, and so moves them, comes last.
  * It is about the user whose own id (`iid`, of somebody new the one to be) is this expression. The tenant is ?2, and ?3 what `unmoved` gives.
  */
-export const amongUnmoved = (iid: 'value ->> 0' | 'value ->> 1'): string => `(?3 IS NULL OR ${iid} IN (
+export const amongUnmoved = (iid: JsonValue): string => `(?3 IS NULL OR ${iid} IN (
     SELECT g.value ->> 0 FROM json_each(?3, '$.users') g
     WHERE (SELECT config_version FROM tenants WHERE id = ?2 AND status = 'active') = ?3 ->> 'version'
       AND coalesce((SELECT now FROM test_clock WHERE ?3 ->> 'testClock'), 0) = ?3 ->> 'clock'

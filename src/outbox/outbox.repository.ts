@@ -1,24 +1,26 @@
 import * as z from 'zod'
+import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { amongUnmoved, type Unmoved } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
 import { firstPack, jsonBytes, MOST_AT_ONCE, packed } from '../lib/packed'
 import type { Addressed } from './outbox.messages'
 import { type Parcel, StoredMessages, storedMessages } from './outbox.messages'
+import { outbox } from './outbox.table'
+
+const PARCEL_VALUES: ColumnValues<typeof outbox, Parcel, 'tenantId'> = {
+  at: ({ at }) => at,
+  seq: ({ seq }) => seq,
+  id: ({ id }) => id,
+  userIid: ({ userIid }) => userIid,
+  // As JSON inside of JSON, not as a text of it, in which each escape would be escaped again.
+  messages: ({ messages }) => storedMessages(messages),
+}
+const PARCEL_LIST = columnList(outbox, PARCEL_VALUES)
 
 const PUT = `
-  INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
-  SELECT ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 0, value ->> 4 FROM json_each(?1)
-  WHERE ${amongUnmoved('value ->> 0')}`
-
-// The messages go as JSON inside of JSON, not as a text of it, in which each escape would be escaped again.
-const columns = ({ at, seq, id, userIid, messages }: Parcel) => [
-  at,
-  seq,
-  id,
-  userIid,
-  storedMessages(messages),
-]
+  INSERT INTO outbox (tenant_id, ${PARCEL_LIST.columns})
+  SELECT ?2, ${PARCEL_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(PARCEL_LIST.value('userIid'))}`
 
 /** Puts parcels into the outbox; part of the guarded batch of the changes that they tell of (W2). One row written for each, of so many bytes in all. */
 export function putParcels(
@@ -26,9 +28,7 @@ export function putParcels(
   parcels: readonly Parcel[],
   among: Unmoved,
 ): { statements: D1PreparedStatement[]; bytes: number } {
-  const rows = parcels.map(({ at, seq, id, userIid, messages }) =>
-    JSON.stringify([userIid, at, seq, id, storedMessages(messages)]),
-  )
+  const rows = parcels.map((parcel) => JSON.stringify(PARCEL_LIST.values(parcel)))
   const lists = packed(rows)
   return {
     statements: lists.map((list) => db.statement(PUT, list, db.tenantId, among)),
@@ -40,17 +40,19 @@ export function putParcels(
 export const bytesOfParcels = (parcels: readonly Addressed[]): number =>
   parcels.reduce((sum, { parcel }) => sum + jsonBytes(storedMessages(parcel.messages)), 0)
 
+// The caller's id of the user comes first.
+const KEPT_LIST = columnList(outbox, PARCEL_VALUES, 1)
 // Nothing is kept of somebody who was erased meanwhile (U8).
 const KEEP = `
-  INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
-  SELECT ?1, p.value ->> 0, p.value ->> 1, p.value ->> 2, p.value ->> 3, p.value ->> 4 FROM json_each(?2) p
-  WHERE p.value ->> 3 IS NULL OR EXISTS (
-    SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = p.value ->> 5 AND u.iid = p.value ->> 3)
+  INSERT INTO outbox (tenant_id, ${KEPT_LIST.columns})
+  SELECT ?1, ${KEPT_LIST.sql()} FROM json_each(?2)
+  WHERE ${KEPT_LIST.value('userIid')} IS NULL OR EXISTS (
+    SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = value ->> 0 AND u.iid = ${KEPT_LIST.value('userIid')})
   ON CONFLICT DO NOTHING`
 
 /** The same where no user changes: those of users who are still there, each once however often it is put. */
 export function keepParcels(db: TenantDatabase, parcels: readonly Addressed[]): D1PreparedStatement[] {
-  const rows = parcels.map(({ parcel, userId }) => JSON.stringify([...columns(parcel), userId]))
+  const rows = parcels.map(({ parcel, userId }) => JSON.stringify([userId, ...KEPT_LIST.values(parcel)]))
   return packed(rows).map((list) => db.statement(KEEP, db.tenantId, list))
 }
 

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { notices } from '../config/tables/templates.table'
+import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { amongUnmoved, guardSql, overUsers, type Unmoved } from '../db/guard'
 import { followEarliest } from '../jobs/due-work.repository'
@@ -14,26 +16,27 @@ const Notice = z.object({
 /** That a user is to be told of a completed achievement; `id` is the completion's. */
 export type Notice = z.output<typeof Notice>
 
+const NOTICE_VALUES: ColumnValues<typeof notices, Notice, 'tenantId'> = {
+  dueAt: ({ dueAt }) => dueAt,
+  id: ({ id }) => id,
+  userId: ({ userId }) => userId,
+  userIid: ({ userIid }) => userIid,
+  achievementId: ({ achievementId }) => achievementId,
+}
+const NOTICE_LIST = columnList(notices, NOTICE_VALUES)
+
 const KEEP = `
-  INSERT INTO notices (tenant_id, due_at, id, user_id, user_iid, achievement_id)
-  SELECT ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 0, value ->> 4 FROM json_each(?1)
-  WHERE ${amongUnmoved('value ->> 0')}
+  INSERT INTO notices (tenant_id, ${NOTICE_LIST.columns})
+  SELECT ?2, ${NOTICE_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(NOTICE_LIST.value('userIid'))}
   ON CONFLICT DO NOTHING`
 
 /** Keeps notices until they are due. */
 export function keepNotices(
   db: TenantDatabase,
-  notices: readonly Notice[],
+  kept: readonly Notice[],
   among: Unmoved,
 ): D1PreparedStatement[] {
-  const rows = notices.map(({ dueAt, id, userId, userIid, achievementId }) => [
-    userIid,
-    dueAt,
-    id,
-    userId,
-    achievementId,
-  ])
-  return overUsers(db, KEEP, rows, among)
+  return overUsers(db, KEEP, kept.map(NOTICE_LIST.values), among)
 }
 
 const DUE = `

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Configuration } from '../config/configuration.types'
+import { type ColumnValues, columnList } from '../db/column-list'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
 import { amongUnmoved, guardSql, overUsers, type Unmoved } from '../db/guard'
 import { bytesOf, idOf, numberOf } from '../db/short-ids'
@@ -8,6 +9,7 @@ import { makeDueByEarliest } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 import { DAY } from '../lib/units'
 import { listens } from './outbox.messages'
+import { pointsTold } from './outbox.table'
 import { QUIET } from './quiet.rules'
 
 /** What a change did to a user's points: the user as read and as left by it, and its awards. */
@@ -20,11 +22,26 @@ export type PointsChange = {
 // While one is due, what comes in between will be told with it: nothing is written. Else all was told up to this change.
 const onConflict = `ON CONFLICT DO UPDATE SET seq = excluded.seq, at = excluded.at, total = excluded.total,
     due_at = max(until, excluded.due_at) WHERE due_at IS NULL`
-const COLUMNS = 'user_iid, system_id, tenant_id, user_id, seq, at, total, until, due_at'
+const NOTE_VALUES: ColumnValues<
+  typeof pointsTold,
+  Pick<PointsChange, 'before' | 'after'> & { systemId: string },
+  'tenantId'
+> = {
+  userIid: ({ after }) => after.iid,
+  systemId: ({ systemId }) => systemId,
+  userId: ({ after }) => after.id,
+  seq: ({ before }) => before?.seq ?? 0,
+  at: ({ before }) => before?.changed ?? 0,
+  total: ({ before, systemId }) => before?.points.get(systemId) ?? 0,
+  until: ({ after }) => after.changed,
+  dueAt: ({ after }) => after.changed,
+}
+const NOTE_LIST = columnList(pointsTold, NOTE_VALUES)
 const NOTE = `
-  INSERT INTO points_told (${COLUMNS})
-  SELECT value ->> 0, value ->> 1, ?2, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 6
-  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')} ${onConflict}`
+  INSERT INTO points_told (tenant_id, ${NOTE_LIST.columns})
+  SELECT ?2, ${NOTE_LIST.sql()} FROM json_each(?1)
+  WHERE ${amongUnmoved(NOTE_LIST.value('userIid'))} ${onConflict}`
+
 /**
  * Notes that `points.changed` is to be told of changes, where somebody listens (W5): at once, or once the last one is 15 minutes old. Part of the
  * batch that stores the changes, of those among them (`amongUnmoved`).
@@ -43,8 +60,7 @@ export function notePoints(
       const key = `${after.iid} ${systemId}`
       if (noted.has(key)) return []
       noted.add(key)
-      const since = [before?.seq ?? 0, before?.changed ?? 0, before?.points.get(systemId) ?? 0]
-      return [[after.iid, systemId, after.id, ...since, after.changed]]
+      return [NOTE_LIST.values({ before, after, systemId })]
     }),
   )
   return overUsers(db, NOTE, rows, among)

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { awards } from '../config/tables/points.table'
+import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
 import { bytesOf, HexId, idOf, numberOf } from '../db/short-ids'
@@ -8,44 +10,27 @@ import type { AwardRecord } from '../engine/state.types'
 import { instant } from '../lib/clock'
 import { PointsBoost, PointsTrigger } from '../wire/points.schemas'
 
-/** The columns of an award, but for whose it is and of which change; `awardIn` says what stands in them. */
-export const AWARD_COLUMNS =
-  'system_no, at, position, id, awarded, total, utc_offset, trigger_no, trigger_version, boosts'
-
-/** The SQL of what stands in `AWARD_COLUMNS`: the `awardValues` in this list, from this place of it on. */
-export function awardIn(list: string, from: number): string {
-  const value = (nth: number) => `${list} ->> ${from + nth}`
-  return [
-    numberOf('points_systems', value(0)),
-    value(1),
-    value(2),
-    bytesOf(value(3)),
-    value(4),
-    value(5),
-    value(6),
-    numberOf('points_triggers', value(7)),
-    value(8),
-    value(9),
-  ].join(', ')
+/** What the ledger has of an award, but for whose it is. */
+export const AWARD_VALUES: ColumnValues<typeof awards, AwardRecord, 'userIid'> = {
+  seq: (award) => award.seq,
+  systemNo: { of: (award) => award.systemId, as: (id) => numberOf('points_systems', id) },
+  at: (award) => award.at,
+  position: (award) => award.position,
+  id: { of: (award) => award.id, as: bytesOf },
+  awarded: (award) => award.awarded,
+  total: (award) => award.total,
+  utcOffset: (award) => award.utcOffset,
+  triggerNo: { of: (award) => award.triggerId, as: (id) => numberOf('points_triggers', id) },
+  triggerVersion: (award) => award.triggerVersion,
+  boosts: (award) => (award.boosts.length === 0 ? null : award.boosts),
 }
+// Whose it is comes first.
+const AWARD_LIST = columnList(awards, AWARD_VALUES, 1)
 
 const BOOK = `
-  INSERT INTO awards (user_iid, seq, ${AWARD_COLUMNS})
-  SELECT ${bytesOf('value ->> 0')}, value ->> 1, ${awardIn('value', 2)} FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
-
-/** What the ledger has of an award, but for whose it is and of which change, as `awardIn` takes it. */
-export const awardValues = (award: AwardRecord): (string | number | null | AwardRecord['boosts'])[] => [
-  award.systemId,
-  award.at,
-  award.position,
-  award.id,
-  award.awarded,
-  award.total,
-  award.utcOffset,
-  award.triggerId,
-  award.triggerVersion,
-  award.boosts.length === 0 ? null : award.boosts,
-]
+  INSERT INTO awards (user_iid, ${AWARD_LIST.columns})
+  SELECT ${bytesOf('value ->> 0')}, ${AWARD_LIST.sql()}
+  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
 
 /** Books the awards of changes in the ledger: one row each. One statement, unless many boosts make the awards very large. */
 export function bookAwards(
@@ -54,7 +39,7 @@ export function bookAwards(
   among: Unmoved,
 ): D1PreparedStatement[] {
   const rows = changes.flatMap(({ after, awards }) =>
-    awards.map((award) => [after.iid, award.seq, ...awardValues(award)]),
+    awards.map((award) => [after.iid, ...AWARD_LIST.values(award)]),
   )
   return overUsers(db, BOOK, rows, among)
 }

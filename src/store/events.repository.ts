@@ -1,9 +1,13 @@
 import * as z from 'zod'
+import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
 import { bytesOf, HexId, numberOf } from '../db/short-ids'
 import type { Change } from '../engine/change.rules'
 import type { Instant } from '../lib/clock'
+import { events, idempotencyKeys } from './tables/events.table'
+
+const numberOfMetric = (id: string) => numberOf('metrics', id)
 
 /** An idempotency key of one user, and the event that it stands for (E4). */
 export type UsedKey = { metricId: string; key: string; eventId: string }
@@ -57,11 +61,21 @@ export function parseRecorded(result: D1Result): Map<string, Recorded> {
   return new Map(RecordedRows.parse(result.results).map(({ id, ...place }) => [id, place]))
 }
 
+const EVENT_VALUES: ColumnValues<typeof events, { iid: string; event: NonNullable<Change['event']> }> = {
+  userIid: { of: ({ iid }) => iid, as: bytesOf },
+  metricNo: { of: ({ event }) => event.metricId, as: numberOfMetric },
+  at: ({ event }) => event.at,
+  seq: ({ event }) => event.seq,
+  id: { of: ({ event }) => event.id, as: bytesOf },
+  value: ({ event }) => event.value,
+  utcOffset: ({ event }) => event.utcOffset,
+  attributes: ({ event }) => (event.attributes.size === 0 ? null : Object.fromEntries(event.attributes)),
+}
+const EVENT_LIST = columnList(events, EVENT_VALUES)
+
 const LOG = `
-  INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes)
-  SELECT ${bytesOf('value ->> 0')}, ${numberOf('metrics', 'value ->> 1')}, value ->> 2, value ->> 3, ${bytesOf('value ->> 4')},
-    value ->> 5, value ->> 6, value ->> 7
-  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
+  INSERT INTO events (${EVENT_LIST.columns})
+  SELECT ${EVENT_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(EVENT_LIST.value('userIid'))}`
 
 /** Appends the events of changes to the log: one row each. */
 export function logEvents(
@@ -70,35 +84,25 @@ export function logEvents(
   among: Unmoved,
 ): D1PreparedStatement[] {
   const rows = changes.flatMap(({ event, after }) =>
-    event === null
-      ? []
-      : [
-          [
-            after.iid,
-            event.metricId,
-            event.at,
-            event.seq,
-            event.id,
-            event.value,
-            event.utcOffset,
-            event.attributes.size === 0 ? null : Object.fromEntries(event.attributes),
-          ],
-        ],
+    event === null ? [] : [EVENT_LIST.values({ iid: after.iid, event })],
   )
   return overUsers(db, LOG, rows, among)
 }
 
+type OwnKey = UsedKey & { userIid: string }
+const KEY_VALUES: ColumnValues<typeof idempotencyKeys, OwnKey> = {
+  userIid: { of: ({ userIid }) => userIid, as: bytesOf },
+  metricNo: { of: ({ metricId }) => metricId, as: numberOfMetric },
+  key: ({ key }) => key,
+  eventId: { of: ({ eventId }) => eventId, as: bytesOf },
+}
+const KEY_LIST = columnList(idempotencyKeys, KEY_VALUES)
+
 const USE_KEYS = `
-  INSERT INTO idempotency_keys (user_iid, metric_no, key, event_id)
-  SELECT ${bytesOf('value ->> 0')}, ${numberOf('metrics', 'value ->> 1')}, value ->> 2, ${bytesOf('value ->> 3')}
-  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
+  INSERT INTO idempotency_keys (${KEY_LIST.columns})
+  SELECT ${KEY_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(KEY_LIST.value('userIid'))}`
 
 /** Marks idempotency keys as used, each by a user, whom our own id names: one row each. */
-export function useKeys(
-  db: TenantDatabase,
-  keys: readonly (UsedKey & { userIid: string })[],
-  among: Unmoved,
-): D1PreparedStatement[] {
-  const rows = keys.map(({ userIid, metricId, key, eventId }) => [userIid, metricId, key, eventId])
-  return overUsers(db, USE_KEYS, rows, among)
+export function useKeys(db: TenantDatabase, keys: readonly OwnKey[], among: Unmoved): D1PreparedStatement[] {
+  return overUsers(db, USE_KEYS, keys.map(KEY_LIST.values), among)
 }

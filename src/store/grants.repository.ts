@@ -1,7 +1,9 @@
 import * as z from 'zod'
-import { BoostRow } from '../config/configuration.repository'
+import { BOOST_LIST, BoostRow } from '../config/configuration.repository'
+import { awards } from '../config/tables/points.table'
+import { columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
-import { bytesOf, numberOf } from '../db/short-ids'
+import { bytesOf } from '../db/short-ids'
 import type { TickChange, TickUser } from '../engine/points/ticks.rules'
 import type { AwardRecord } from '../engine/state.types'
 import type { DueKind } from '../jobs/due-kinds.types'
@@ -9,8 +11,9 @@ import { advancePass, type WorkState } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 import { packed } from '../lib/packed'
 import { DAY, SECOND } from '../lib/units'
+import { AWARD_VALUES } from './awards.repository'
 import { portionOf, shortAmong, shortOnly } from './portions.repository'
-import { BOOST_LIST, json } from './users.repository'
+import { json } from './users.repository'
 
 const Moment = z.number().transform(instant)
 
@@ -79,20 +82,19 @@ export async function readTickUsers(
 
 // What awards of one tick have in common comes once (?3), and each list is materialised, since whatever JSON is referred to is read
 // anew each time: half of the time of a tick otherwise.
+const { seq: _, systemNo, at, triggerNo, triggerVersion, ...OF_EACH } = AWARD_VALUES
+const TICK_LIST = columnList(awards, { systemNo, at, triggerNo, triggerVersion })
+// The place of its tick in that list comes first.
+const AWARD_LIST = columnList(awards, OF_EACH, 1)
 const BOOK = `
-  WITH ticks AS MATERIALIZED (
-    SELECT key, ${numberOf('points_systems', 'value ->> 0')} AS system_no, value ->> 1 AS at,
-      ${numberOf('points_triggers', 'value ->> 2')} AS trigger_no, value ->> 3 AS trigger_version
-    FROM json_each(?3)),
+  WITH ticks (key, ${TICK_LIST.columns}) AS MATERIALIZED (SELECT key, ${TICK_LIST.sql()} FROM json_each(?3)),
   booked AS MATERIALIZED (
     SELECT ${bytesOf('u.iid')} AS iid, u.seq, a.value AS award FROM json_each(?2) asked
     CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0 AND u.iid = asked.value ->> 1
       AND u.seq = asked.value ->> 2
     CROSS JOIN json_each(asked.value, '$[3]') a)
-  INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version,
-    boosts)
-  SELECT b.iid, t.system_no, t.at, b.seq + 1, b.award ->> 1, ${bytesOf('b.award ->> 2')}, b.award ->> 3, b.award ->> 4, b.award ->> 5,
-    t.trigger_no, t.trigger_version, b.award ->> 6
+  INSERT INTO awards (user_iid, seq, ${TICK_LIST.columns}, ${AWARD_LIST.columns})
+  SELECT b.iid, b.seq + 1, ${TICK_LIST.columns}, ${AWARD_LIST.sql((nth) => `b.award ->> ${nth}`)}
   FROM booked b CROSS JOIN ticks t ON t.key = b.award ->> 0`
 
 // Materialised, so that each user is found by the key; else SQLite walks all of the tenant's users with the whole list for each.
@@ -108,12 +110,12 @@ class TickList {
   readonly #indexes = new Map<string, number>()
   readonly #rows: unknown[] = []
 
-  indexOf({ systemId, at, triggerId, triggerVersion }: AwardRecord): number {
-    const key = `${triggerId} ${at}`
+  indexOf(award: AwardRecord): number {
+    const key = `${award.triggerId} ${award.at}`
     const known = this.#indexes.get(key)
     if (known !== undefined) return known
     this.#indexes.set(key, this.#rows.length)
-    return this.#rows.push([systemId, at, triggerId, triggerVersion]) - 1
+    return this.#rows.push(TICK_LIST.values(award)) - 1
   }
 
   get json(): string {
@@ -123,17 +125,7 @@ class TickList {
 
 /** A user with some of the awards, as `BOOK` takes them; so many at a time that none is too long for a parameter. */
 function bookings({ before, awards }: TickChange, ticks: TickList): string[] {
-  const rows = awards.map((award) =>
-    JSON.stringify([
-      ticks.indexOf(award),
-      award.position,
-      award.id,
-      award.awarded,
-      award.total,
-      award.utcOffset,
-      ...(award.boosts.length === 0 ? [] : [award.boosts]),
-    ]),
-  )
+  const rows = awards.map((award) => JSON.stringify([ticks.indexOf(award), ...AWARD_LIST.values(award)]))
   const who = JSON.stringify([before.id, before.iid, before.seq]).slice(0, -1)
   return packed(rows).map((list) => `${who},${list}]`)
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { BoostRow } from '../config/configuration.repository'
+import { BOOST_LIST, BoostRow } from '../config/configuration.repository'
 import { NO_PREFERENCES, Preferences } from '../config/preferences.types'
+import { type ColumnNames, type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { amongUnmoved, CONFLICT, overUsers, type Unmoved } from '../db/guard'
 import type { Completion, Counter, UserState } from '../engine/state.types'
@@ -11,6 +12,7 @@ import { Json } from '../lib/packed'
 import { DAY, SECOND } from '../lib/units'
 import { spelledZone } from '../lib/zone'
 import { parseStreak, streakJson } from './streaks/streak-column.codec'
+import { users } from './tables/users.table'
 
 /** A column of JSON text. */
 export const json = <S extends z.ZodType>(schema: S) =>
@@ -54,12 +56,7 @@ const UserRow = z.object({
   preferences: json(Preferences).nullable(),
   active_day: z.number().nullable(),
   boosts: json(z.array(BoostRow)),
-})
-
-/** The boosts `b` as a list of what makes a `BoostRow`. */
-export const BOOST_LIST = `json_group_array(json_object('id', b.id, 'created', b.created, 'updated', b.updated,
-     'systemId', b.system_id, 'userId', b.user_id, 'userIid', b.user_iid, 'name', b.name, 'start', b.start, 'end', b."end",
-     'multiplier', b.multiplier, 'rounding', b.rounding, 'userAttributes', b.user_attributes))`
+} satisfies Record<Exclude<ColumnNames<typeof users>, 'tenant_id'> | 'boosts', z.ZodType>)
 
 /** The SQL of a user's own boosts that were not over two days ago: ?3 is the present time of the system, ?4 whether the test clock counts. */
 export const OWN_BOOSTS = `
@@ -113,22 +110,58 @@ export function userOf(row: unknown): UserState {
 }
 
 /** The guard (see db/guard.ts) stands in the statement itself: a user is stored on what was read, or nothing is. */
-const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?24
-    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?2), '') = ?25
-    AND coalesce((SELECT now FROM test_clock WHERE ?26), 0) = ?27`
+const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2
+    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4
+    AND coalesce((SELECT now FROM test_clock WHERE ?5), 0) = ?6`
 
-const COLUMNS = `id, iid, seq, changed, email, name, tz, subscribe_to_emails, device_tokens, attributes, control, created,
-    updated, metrics, points, counters, touched, streak, achievements, preferences, active_day, streak_due`
+const USER_VALUES: ColumnValues<typeof users, UserState, 'tenantId'> = {
+  id: (user) => user.id,
+  iid: (user) => user.iid,
+  seq: (user) => user.seq,
+  changed: (user) => user.changed,
+  email: ({ profile }) => profile.email,
+  name: ({ profile }) => profile.name,
+  tz: ({ profile }) => profile.tz,
+  subscribeToEmails: ({ profile }) => (profile.subscribeToEmails ? 1 : 0),
+  deviceTokens: ({ profile }) => profile.deviceTokens && new Json(JSON.stringify(profile.deviceTokens)),
+  attributes: ({ profile }) => jsonOf(profile.attributes),
+  control: (user) => (user.control ? 1 : 0),
+  created: (user) => user.created,
+  updated: (user) => user.updated,
+  metrics: (user) => new Json(countersJson(user.metrics)),
+  points: (user) => jsonOf(user.points),
+  counters: (user) => new Json(countersJson(user.counters)),
+  touched: (user) => jsonOf(user.touched),
+  streak: (user) => {
+    const streak = streakJson(user.streak)
+    return streak && new Json(streak)
+  },
+  achievements: (user) => new Json(completionsJson(user.achievements)),
+  preferences: ({ preferences }) =>
+    preferences === NO_PREFERENCES ? null : new Json(JSON.stringify(preferences)),
+  activeDay: (user) => user.activeDay,
+  streakDue: (user) => user.streak.due,
+}
+const USER_LIST = columnList(users, USER_VALUES)
+/** What of a stored user is replaced; the streak's deadline is apart. */
+const REPLACED = USER_LIST.update(['id', 'iid', 'control', 'created', 'streakDue'])
+
+/** A map as an object of JSON. */
+const jsonOf = (map: ReadonlyMap<string, string | number>) =>
+  new Json(JSON.stringify(Object.fromEntries(map)))
+
+const GUARDED_VALUES: typeof USER_VALUES = {
+  ...USER_VALUES,
+  seq: { of: ({ seq }) => seq, as: (value) => `CASE WHEN ${CONDITION} THEN ${value} ELSE ${CONFLICT} END` },
+}
+// The first six parameters are the condition's.
+const GUARDED_LIST = columnList(users, GUARDED_VALUES, 7)
 
 const STORE = `
-  INSERT INTO users (tenant_id, ${COLUMNS})
-  VALUES (?1, ?2, ?3, CASE WHEN ${CONDITION} THEN ?4 ELSE ${CONFLICT} END, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-    ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
-  ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = ?5, email = ?6, name = ?7, tz = ?8, subscribe_to_emails = ?9,
-    device_tokens = ?10, attributes = ?11, updated = ?14, metrics = ?15, points = ?16, counters = ?17, touched = ?18,
-    streak = ?19, achievements = ?20, preferences = ?21, active_day = ?22`
+  INSERT INTO users (tenant_id, ${GUARDED_LIST.columns}) VALUES (?1, ${GUARDED_LIST.sql((nth) => `?${nth}`)})
+  ON CONFLICT DO UPDATE SET ${REPLACED}`
 // An indexed column that is set costs a row more, although it is set to what it was.
-const STORE_WITH_DUE = `${STORE}, streak_due = ?23`
+const STORE_WITH_DUE = `${STORE}, streak_due = excluded.streak_due`
 
 /**
  * Stores the whole of a user's state: one row written, and one more where the streak's deadline is another one. Raises a conflict, which undoes the batch, unless the tenant is active, the configuration at
@@ -151,55 +184,19 @@ export function storeUser(
   return db.statement(
     was?.streak.due === user.streak.due ? STORE : STORE_WITH_DUE,
     db.tenantId,
-    ...valuesOf(user).map((value) => (value instanceof Json ? value.text : value)),
     version,
+    user.id,
     was === null ? '' : `${was.iid}:${was.seq}`,
     db.testClock ? 1 : 0,
     clock ?? 0,
+    ...GUARDED_LIST.values(user).map((value) => (value instanceof Json ? value.text : value)),
   )
 }
 
-/** What the columns of a user hold, from `id` to `streak_due` in the order of `STORE`. */
-function valuesOf(user: UserState): (string | number | null | Json)[] {
-  const { profile, preferences } = user
-  const streak = streakJson(user.streak)
-  return [
-    user.id,
-    user.iid,
-    user.seq,
-    user.changed,
-    profile.email,
-    profile.name,
-    profile.tz,
-    profile.subscribeToEmails ? 1 : 0,
-    profile.deviceTokens && new Json(JSON.stringify(profile.deviceTokens)),
-    new Json(JSON.stringify(Object.fromEntries(profile.attributes))),
-    user.control ? 1 : 0,
-    user.created,
-    user.updated,
-    new Json(countersJson(user.metrics)),
-    new Json(JSON.stringify(Object.fromEntries(user.points))),
-    new Json(countersJson(user.counters)),
-    new Json(JSON.stringify(Object.fromEntries(user.touched))),
-    streak && new Json(streak),
-    new Json(completionsJson(user.achievements)),
-    preferences === NO_PREFERENCES ? null : new Json(JSON.stringify(preferences)),
-    user.activeDay,
-    user.streak.due,
-  ]
-}
-
 const STORE_SEVERAL = `
-  INSERT INTO users (tenant_id, ${COLUMNS})
-  SELECT ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-    value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
-    value ->> 16, value ->> 17, value ->> 18, value ->> 19, value ->> 20, value ->> 21
-  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 1')}
-  ON CONFLICT DO UPDATE SET seq = excluded.seq, changed = excluded.changed, email = excluded.email, name = excluded.name,
-    tz = excluded.tz, subscribe_to_emails = excluded.subscribe_to_emails, device_tokens = excluded.device_tokens,
-    attributes = excluded.attributes, updated = excluded.updated, metrics = excluded.metrics, points = excluded.points,
-    counters = excluded.counters, touched = excluded.touched, streak = excluded.streak,
-    achievements = excluded.achievements, preferences = excluded.preferences, active_day = excluded.active_day`
+  INSERT INTO users (tenant_id, ${USER_LIST.columns})
+  SELECT ?2, ${USER_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(USER_LIST.value('iid'))}
+  ON CONFLICT DO UPDATE SET ${REPLACED}`
 const STORE_SEVERAL_WITH_DUE = `${STORE_SEVERAL}, streak_due = excluded.streak_due RETURNING iid`
 const STORE_SEVERAL_AS_DUE = `${STORE_SEVERAL} RETURNING iid`
 
@@ -209,50 +206,57 @@ const STORE_SEVERAL_AS_DUE = `${STORE_SEVERAL} RETURNING iid`
  */
 export function storeUsers(
   db: TenantDatabase,
-  users: readonly { was: UserState | null; after: UserState }[],
+  changes: readonly { was: UserState | null; after: UserState }[],
   among: Unmoved,
 ): D1PreparedStatement[] {
   const isMoved = ({ was, after }: { was: UserState | null; after: UserState }) =>
     was !== null && was.streak.due !== after.streak.due
-  const each = (sql: string, some: typeof users) =>
+  const each = (sql: string, some: typeof changes) =>
     overUsers(
       db,
       sql,
-      some.map(({ after }) => valuesOf(after)),
+      some.map(({ after }) => USER_LIST.values(after)),
       among,
     )
   return [
     ...each(
       STORE_SEVERAL_AS_DUE,
-      users.filter((user) => !isMoved(user)),
+      changes.filter((user) => !isMoved(user)),
     ),
-    ...each(STORE_SEVERAL_WITH_DUE, users.filter(isMoved)),
+    ...each(STORE_SEVERAL_WITH_DUE, changes.filter(isMoved)),
   ]
 }
 
+const STREAK_VALUES = {
+  id: USER_VALUES.id,
+  iid: USER_VALUES.iid,
+  seq: USER_VALUES.seq,
+  changed: USER_VALUES.changed,
+  touched: USER_VALUES.touched,
+  streak: USER_VALUES.streak,
+  streakDue: USER_VALUES.streakDue,
+}
+const STREAK_LIST = columnList(users, STREAK_VALUES)
+const asked = (name: keyof typeof STREAK_VALUES) => `asked.${STREAK_LIST.value(name)}`
+
 const STORE_STREAK = `
-  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1) WHERE ${amongUnmoved('value ->> 1')})
-  UPDATE users SET seq = asked.value ->> 2, changed = asked.value ->> 3, touched = asked.value ->> 4, streak = asked.value ->> 5`
-const WHOSE = 'FROM asked WHERE users.tenant_id = ?2 AND users.id = asked.value ->> 0 RETURNING iid'
+  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1) WHERE ${amongUnmoved(STREAK_LIST.value('iid'))})
+  UPDATE users SET seq = ${asked('seq')}, changed = ${asked('changed')}, touched = ${asked('touched')}, streak = ${asked('streak')}`
+const WHOSE = `FROM asked WHERE users.tenant_id = ?2 AND users.id = ${asked('id')} RETURNING iid`
 const STORE_STREAK_AS_DUE = `${STORE_STREAK} ${WHOSE}`
-const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = asked.value ->> 6 ${WHOSE}`
+const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = ${asked('streakDue')} ${WHOSE}`
 
 /** The same of nothing but streaks, of users of whom nothing else need be known. */
 export function storeStreaks(
   db: TenantDatabase,
-  users: readonly { was: UserState; after: UserState }[],
+  changes: readonly { was: UserState; after: UserState }[],
   among: Unmoved,
 ): D1PreparedStatement[] {
-  const rows = (some: typeof users) =>
-    some.map(({ after: { id, iid, seq, changed, touched, streak } }) => {
-      const column = streakJson(streak)
-      const json = [new Json(JSON.stringify(Object.fromEntries(touched))), column && new Json(column)]
-      return [id, iid, seq, changed, ...json, streak.due]
-    })
-  const isMoved = ({ was, after }: (typeof users)[number]) => was.streak.due !== after.streak.due
+  const rows = (some: typeof changes) => some.map(({ after }) => STREAK_LIST.values(after))
+  const isMoved = ({ was, after }: (typeof changes)[number]) => was.streak.due !== after.streak.due
   return [
-    ...overUsers(db, STORE_STREAK_AS_DUE, rows(users.filter((user) => !isMoved(user))), among),
-    ...overUsers(db, STORE_STREAK_WITH_DUE, rows(users.filter(isMoved)), among),
+    ...overUsers(db, STORE_STREAK_AS_DUE, rows(changes.filter((user) => !isMoved(user))), among),
+    ...overUsers(db, STORE_STREAK_WITH_DUE, rows(changes.filter(isMoved)), among),
   ]
 }
 

@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { tenantActive } from '../../access/tenants.repository'
+import { type ColumnValues, columnList } from '../../db/column-list'
 import type { TenantDatabase } from '../../db/database'
 import { guardSql } from '../../db/guard'
 import { followEarliest, makeDueNow } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
 import { Json, jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../lib/packed'
+import { parkedEvents } from './inbox.table'
 import type { InboxRow, Progress } from './inbox.types'
 
 /** Most events to one row: what a step takes at once. */
@@ -133,9 +135,15 @@ const COUNT = `
   UPDATE event_batches SET processed = event_batches.processed + asked.processed,
     dropped = event_batches.dropped + asked.dropped, parked = event_batches.parked + asked.parked
   FROM asked WHERE event_batches.tenant_id = ?1 AND event_batches.id = asked.id`
+const PARK_VALUES: ColumnValues<typeof parkedEvents, Progress['parked'][number], 'tenantId'> = {
+  batchId: ({ batchId }) => batchId,
+  position: ({ position }) => position,
+  event: ({ event }) => new Json(event),
+  reason: ({ reason }) => reason,
+}
+const PARK_LIST = columnList(parkedEvents, PARK_VALUES)
 const PARK = `
-  INSERT INTO parked_events (tenant_id, batch_id, position, event, reason)
-  SELECT ?1, value ->> 0, value ->> 1, value -> 2, value ->> 3 FROM json_each(?2)`
+  INSERT INTO parked_events (tenant_id, ${PARK_LIST.columns}) SELECT ?1, ${PARK_LIST.sql()} FROM json_each(?2)`
 /** When what is left in the inbox is due: at the moment ?3; under a set clock as of when it was sent, if that is earlier. */
 const AGAIN = '(SELECT ?3 FROM inbox WHERE tenant_id = ?1 LIMIT 1)'
 const AGAIN_AS_SENT = `(SELECT min(?3, b.created) FROM inbox i CROSS JOIN event_batches b
@@ -148,9 +156,7 @@ export function advance(
   { again, isSet }: { again: Instant; isSet: boolean },
 ): D1PreparedStatement[] {
   const counted = [...counts].map(([id, count]) => [id, count.processed, count.dropped, count.parked])
-  const aside = parked.map(({ batchId, position, event, reason }) =>
-    jsonRow([batchId, position, new Json(event), reason]),
-  )
+  const aside = parked.map((event) => jsonRow(PARK_LIST.values(event)))
   return [
     ...(finished.length === 0 ? [] : [db.statement(EMPTY, db.tenantId, JSON.stringify(finished))]),
     ...(advanced === null ? [] : [db.statement(ADVANCE, db.tenantId, advanced.no, advanced.done)]),

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import { type ColumnValues, columnList } from '../../db/column-list'
 import type { TenantDatabase } from '../../db/database'
 import type { Pause } from '../../engine/streaks/streak-state.types'
 import type { Instant } from '../../lib/clock'
+import { streakPauses } from '../tables/streaks.table'
 
 /** Pauses as rows. */
 export const PauseRows = z.array(z.object({ id: z.string(), start: z.number(), end: z.number() }))
@@ -50,17 +52,24 @@ export async function pausesOf(db: TenantDatabase, userIid: string): Promise<Pau
   return PauseRows.parse(await db.rows(db.statement(PAUSES, userIid)))
 }
 
-const PAUSE = `
-  INSERT INTO streak_pauses (id, tenant_id, user_id, user_iid, start, "end")
-  SELECT value ->> 0, ?1, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2)`
-
 /** A pause and whose it is. */
 export type OwnPause = Pause & { userId: string; userIid: string }
 
+const PAUSE_VALUES: ColumnValues<typeof streakPauses, OwnPause, 'tenantId' | 'deleted'> = {
+  id: ({ id }) => id,
+  userId: ({ userId }) => userId,
+  userIid: ({ userIid }) => userIid,
+  start: ({ start }) => start,
+  end: ({ end }) => end,
+}
+const PAUSE_LIST = columnList(streakPauses, PAUSE_VALUES)
+
+const PAUSE = `
+  INSERT INTO streak_pauses (tenant_id, ${PAUSE_LIST.columns}) SELECT ?1, ${PAUSE_LIST.sql()} FROM json_each(?2)`
+
 /** Keeps new pauses. */
 export function keepPauses(db: TenantDatabase, pauses: readonly OwnPause[]): D1PreparedStatement {
-  const rows = pauses.map(({ id, userId, userIid, start, end }) => [id, userId, userIid, start, end])
-  return db.statement(PAUSE, db.tenantId, JSON.stringify(rows))
+  return db.statement(PAUSE, db.tenantId, JSON.stringify(pauses.map(PAUSE_LIST.values)))
 }
 
 const FIND_PAUSES = `

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { type ColumnValues, columnList } from '../../db/column-list'
 import type { TenantDatabase } from '../../db/database'
 import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
 import type { Change } from '../../engine/change.rules'
@@ -7,15 +8,24 @@ import type { Pause, StreakRun } from '../../engine/streaks/streak-state.types'
 import { followEarliest, makeDueEarlier } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
 import { portionOf, shortAmong, shortOnly, userColumns } from '../portions.repository'
+import { streakRuns } from '../tables/streaks.table'
 import { userOf } from '../users.repository'
 import { ALL_PAUSES, IID, PauseRows } from './pauses.repository'
 
+const RUN_VALUES: ColumnValues<typeof streakRuns, StreakRun & { userIid: string }> = {
+  userIid: ({ userIid }) => userIid,
+  first: ({ first }) => first,
+  last: ({ last }) => last,
+  started: ({ started }) => started,
+  marks: ({ marks }) => marks,
+  length: ({ length }) => length,
+}
+const RUN_LIST = columnList(streakRuns, RUN_VALUES)
+
 const END = `
-  INSERT INTO streak_runs (user_iid, first, last, started, marks, length)
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1)
-  WHERE ${amongUnmoved('value ->> 0')}
-  ON CONFLICT DO UPDATE SET last = excluded.last, started = excluded.started, marks = excluded.marks,
-    length = excluded.length`
+  INSERT INTO streak_runs (${RUN_LIST.columns})
+  SELECT ${RUN_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(RUN_LIST.value('userIid'))}
+  ON CONFLICT DO UPDATE SET ${RUN_LIST.update(['userIid', 'first'])}`
 
 /** Keeps the streaks that changes have ended: one row each. */
 export function keepRuns(
@@ -24,7 +34,7 @@ export function keepRuns(
   among: Unmoved,
 ): D1PreparedStatement[] {
   const rows = changes.flatMap(({ after, ended }) =>
-    ended.map(({ first, last, started, marks, length }) => [after.iid, first, last, started, marks, length]),
+    ended.map((run) => RUN_LIST.values({ userIid: after.iid, ...run })),
   )
   return overUsers(db, END, rows, among)
 }
