@@ -1,10 +1,9 @@
 import { getTableColumns, getTableName } from 'drizzle-orm'
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { RECAP_FREQUENCIES } from '../access/tenants.types'
 import type { TenantDatabase } from '../db/database'
 import { civilDate } from '../lib/civil'
-import { ROUNDINGS } from '../lib/decimal'
 import type { Instance } from '../runtime/instance'
 import { configurationsOf } from './configuration.cache'
 import type {
@@ -19,21 +18,6 @@ import type {
   Trigger,
   Webhook,
 } from './configuration.types'
-import {
-  ACHIEVEMENT_STATUSES,
-  ACHIEVEMENT_TRIGGERS,
-  ATTRIBUTE_TYPES,
-  ATTRIBUTE_WRITERS,
-  LEADERBOARD_STATUSES,
-  METRIC_UNIT_TYPES,
-  NOTIFICATION_CHANNELS,
-  NOTIFICATION_TYPES,
-  RANK_BY,
-  RUN_UNITS,
-  SWITCH_STATUSES,
-  TIME_UNITS,
-  TRIGGER_TYPES,
-} from './enumerations.types'
 import { streakSettings } from './streak-settings.types'
 import { achievements as achievementsTable } from './tables/achievements.table'
 import { attributes as attributesTable } from './tables/attributes.table'
@@ -44,40 +28,84 @@ import { notificationTemplates } from './tables/templates.table'
 import { webhooks as webhooksTable } from './tables/webhooks.table'
 import { SUBSCRIPTIONS } from './webhook-events.types'
 
-const filters = z
-  .string()
-  .transform((text) => JSON.parse(text))
-  .pipe(z.array(z.object({ attributeId: z.string(), attributeValue: z.string() })))
+/** A column that is a list as JSON. */
+const listOf = <S extends z.ZodType>(item: S) =>
+  z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.array(item))
+
+const filters = listOf(z.object({ attributeId: z.string(), attributeValue: z.string() }))
 
 /** The columns of a resource that only SQL looks at. */
-type Hidden = 'no' | 'tenantId' | 'deleted'
+const HIDDEN = ['no', 'tenantId', 'deleted'] as const
+type Hidden = (typeof HIDDEN)[number]
+
+/** The schema of each column that is read: its own, else one that is made from the column. */
+type Schemas<T extends SQLiteTable, S, Left> = {
+  [Name in Exclude<keyof T['$inferSelect'], Hidden | Left>]: Name extends keyof S
+    ? S[Name] & z.ZodType
+    : z.ZodType<T['$inferSelect'][Name]>
+}
+
+/** The schema of what D1 answers for a column, as Drizzle has its type. */
+function schemaOf({ name, dataType, enumValues, notNull }: SQLiteColumn): z.ZodType {
+  const present = () => {
+    if (enumValues !== undefined) return z.enum(enumValues)
+    if (dataType === 'string') return z.string()
+    if (dataType === 'number') return z.number()
+    if (dataType === 'boolean') return z.number().transform((n) => n === 1)
+    throw new Error(`the column ${name} needs a schema of its own`)
+  }
+  return notNull ? present() : present().nullable()
+}
+
+/** How the living resources of a table are read. */
+type Reading<Shape extends z.ZodRawShape> = {
+  /** The list of the columns of a SELECT, named as in `row`. */
+  columns: string
+  row: z.ZodObject<Shape>
+  /** The SQL that makes of a row of the table that is called so an object of JSON, from which `row` is read. */
+  object: (called: string) => string
+  /** Reads all of a tenant, in order of creation. */
+  all: string
+  parse: (result: D1Result) => z.output<z.ZodObject<Shape>>[]
+}
 
 /**
- * How the living resources of a table are read, in order of creation: each of its columns, but for some, must have a schema, so that a
- * column that is added to the table can't be forgotten here.
+ * Reads all columns of a table, but for the hidden ones and some others. Their schemas are made from the table, so that a column that is added to it
+ * can't be forgotten here; `own` has those of columns that are stored in another form than the application has them, such as lists.
  */
 function reading<
   T extends SQLiteTable,
-  const S extends Record<Exclude<keyof T['$inferSelect'], Hidden | Left>, z.ZodType>,
+  const S extends Partial<Record<keyof T['$inferSelect'], z.ZodType>>,
   Left extends keyof T['$inferSelect'] = never,
->(table: T, schemas: S, _left: readonly Left[] = []) {
-  const columns = Object.entries(getTableColumns(table)).filter(([name]) => name in schemas)
+>(
+  table: T,
+  own: S & Record<Exclude<keyof S, keyof T['$inferSelect']>, never>,
+  left?: readonly Left[],
+): Reading<Schemas<T, S, Left>>
+function reading(
+  table: SQLiteTable,
+  own: Readonly<Record<string, z.ZodType>>,
+  left: readonly string[] = [],
+): Reading<Record<string, z.ZodType>> {
+  const unread = new Set<string>([...HIDDEN, ...left])
+  const columns = Object.entries(getTableColumns(table)).filter(([name]) => !unread.has(name))
   const selected = columns.map(([name, column]) => `"${column.name}" AS "${name}"`).join(', ')
-  const row = z.object(schemas)
+  const row = z.object(
+    Object.fromEntries(columns.map(([name, column]) => [name, own[name] ?? schemaOf(column)])),
+  )
   const rows = z.array(row)
   return {
-    /** The list of columns of a SELECT, named as in `row`. */
     columns: selected,
     row,
-    /** The SQL that makes `row` of a row of the table that is called so, as an object of JSON. */
-    object: (called: string) =>
+    object: (called) =>
       `json_object(${columns.map(([name, column]) => `'${name}', ${called}."${column.name}"`).join(', ')})`,
     all: `SELECT ${selected} FROM ${getTableName(table)} WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
-    parse: ({ results }: D1Result) => rows.parse(results),
+    parse: ({ results }) => rows.parse(results),
   }
 }
-
-const resource = { id: z.string(), created: z.number(), updated: z.number() }
 
 const TenantRow = z.object({
   version: z.number(),
@@ -85,135 +113,25 @@ const TenantRow = z.object({
   recapFrequency: z.enum(RECAP_FREQUENCIES),
   streaks: streakSettings,
 })
-const Attributes = reading(attributesTable, {
-  ...resource,
-  type: z.enum(ATTRIBUTE_TYPES),
-  key: z.string(),
-  name: z.string(),
-  writableBy: z.enum(ATTRIBUTE_WRITERS),
-})
-const Metrics = reading(metricsTable, {
-  ...resource,
-  key: z.string(),
-  name: z.string(),
-  unitType: z.enum(METRIC_UNIT_TYPES),
-  units: z.string(),
-})
-const Systems = reading(pointsSystems, {
-  ...resource,
-  key: z.string(),
-  name: z.string(),
-  description: z.string(),
-  badgeUrl: z.string().nullable(),
-  maxPoints: z.number().nullable(),
-})
-const Levels = reading(pointsLevels, {
-  ...resource,
-  systemId: z.string(),
-  key: z.string(),
-  name: z.string(),
-  description: z.string(),
-  badgeUrl: z.string().nullable(),
-  points: z.number(),
-})
-const Triggers = reading(pointsTriggers, {
-  ...resource,
-  systemId: z.string(),
-  type: z.enum(TRIGGER_TYPES),
-  points: z.number(),
-  status: z.enum(SWITCH_STATUSES),
-  userAttributes: filters,
-  eventAttributes: filters,
-  metricId: z.string().nullable(),
-  metricThreshold: z.number().nullable(),
-  achievementId: z.string().nullable(),
-  streakLength: z.number().nullable(),
-  timeUnit: z.enum(TIME_UNITS).nullable(),
-  timeInterval: z.number().nullable(),
-  blockIfOutOfPoints: z.number().transform((n) => n === 1),
-  counterId: z.string(),
-  version: z.number(),
-  anchor: z.number().nullable(),
-})
+const Attributes = reading(attributesTable, {})
+const Metrics = reading(metricsTable, {})
+const Systems = reading(pointsSystems, {})
+const Levels = reading(pointsLevels, {})
+const Triggers = reading(pointsTriggers, { userAttributes: filters, eventAttributes: filters })
 const StoredDate = z.string().transform(civilDate)
 const Leaderboards = reading(leaderboardsTable, {
-  ...resource,
-  key: z.string(),
-  name: z.string(),
-  description: z.string().nullable(),
-  status: z.enum(LEADERBOARD_STATUSES),
-  rankBy: z.enum(RANK_BY),
-  metricId: z.string().nullable(),
-  systemId: z.string().nullable(),
-  maxParticipants: z.number(),
   start: StoredDate,
   end: StoredDate.nullable(),
-  startTime: z.string().nullable(),
-  endTime: z.string().nullable(),
-  breakdown: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(z.string())),
-  runUnit: z.enum(RUN_UNITS).nullable(),
-  runInterval: z.number().nullable(),
-  finished: z.number().nullable(),
+  breakdown: listOf(z.string()),
 })
 const Achievements = reading(achievementsTable, {
-  ...resource,
-  key: z.string(),
-  name: z.string(),
-  description: z.string(),
-  badgeUrl: z.string().nullable(),
-  status: z.enum(ACHIEVEMENT_STATUSES),
-  trigger: z.enum(ACHIEVEMENT_TRIGGERS),
-  metricId: z.string().nullable(),
-  metricValue: z.number().nullable(),
-  streakLength: z.number().nullable(),
-  achievementIds: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(z.string())),
+  achievementIds: listOf(z.string()),
   userAttributes: filters,
   eventAttributes: filters,
-  counterId: z.string(),
-  counted: z.number().transform((n) => n === 1),
 })
-const Webhooks = reading(webhooksTable, {
-  ...resource,
-  url: z.string(),
-  events: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(z.enum(SUBSCRIPTIONS))),
-  status: z.enum(SWITCH_STATUSES),
-  secret: z.string(),
-})
-const Templates = reading(notificationTemplates, {
-  ...resource,
-  type: z.enum(NOTIFICATION_TYPES),
-  channel: z.enum(NOTIFICATION_CHANNELS),
-  title: z.string(),
-  body: z.string(),
-  userAttributes: filters,
-  status: z.enum(SWITCH_STATUSES),
-  origin: z.string(),
-})
-const Boosts = reading(
-  pointsBoosts,
-  {
-    ...resource,
-    systemId: z.string(),
-    userId: z.string().nullable(),
-    userIid: z.string().nullable(),
-    name: z.string(),
-    start: z.string(),
-    end: z.string(),
-    multiplier: z.number(),
-    rounding: z.enum(ROUNDINGS),
-    userAttributes: filters,
-  },
-  ['told'],
-)
+const Webhooks = reading(webhooksTable, { events: listOf(z.enum(SUBSCRIPTIONS)) })
+const Templates = reading(notificationTemplates, { userAttributes: filters })
+const Boosts = reading(pointsBoosts, { userAttributes: filters }, ['told'])
 /** A boost's row, of those for everyone and of users' own. */
 export const BoostRow = Boosts.row
 

@@ -1,22 +1,24 @@
 import type { RecapFrequency } from '../access/tenants.types'
 import type { CivilDate } from '../lib/civil'
 import type { Rounding } from '../lib/decimal'
-import type {
-  AchievementStatus,
-  AchievementTrigger,
-  AttributeType,
-  AttributeWriter,
-  LeaderboardStatus,
-  MetricUnitType,
-  NotificationChannel,
-  NotificationType,
-  RankBy,
-  RunUnit,
-  SwitchStatus,
-  TimeUnit,
-  TriggerType,
+import {
+  type AchievementStatus,
+  type AchievementTrigger,
+  type AttributeType,
+  type AttributeWriter,
+  type LeaderboardStatus,
+  type MetricUnitType,
+  type NotificationChannel,
+  type NotificationType,
+  type RankBy,
+  type RunUnit,
+  type SwitchStatus,
+  TRIGGER_FIELDS,
+  type TriggerField,
+  type TriggerType,
 } from './enumerations.types'
 import type { StreakSettings } from './streak-settings.types'
+import type { pointsTriggers } from './tables/points.table'
 import type { Subscription } from './webhook-events.types'
 
 /** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
@@ -49,27 +51,28 @@ export type Level = Resource & {
   points: number
 }
 
-export type Trigger = Resource & {
-  systemId: string
-  type: TriggerType
-  points: number
-  status: SwitchStatus
-  userAttributes: readonly Filter[]
-  eventAttributes: readonly Filter[]
-  metricId: string | null
-  metricThreshold: number | null
-  achievementId: string | null
-  streakLength: number | null
-  timeUnit: TimeUnit | null
-  timeInterval: number | null
-  blockIfOutOfPoints: boolean
-  /** Under which users' own counters of it stand: another one once it counts something else (P1). */
-  counterId: string
-  /** Counts the forms in which it has been shown (P10). */
-  version: number
-  /** From when a time trigger's ticks are counted, in milliseconds; null while it has none (P4). */
-  anchor: number | null
-}
+/** The fields that only triggers of some types have, as their columns have them: null in a trigger of another type. */
+export type TriggerFields = Pick<typeof pointsTriggers.$inferSelect, TriggerField>
+
+/** Those of them that a trigger has. */
+type PresentFields = { [F in TriggerField]?: NonNullable<TriggerFields[F]> }
+
+export type Trigger = Resource &
+  TriggerFields & {
+    systemId: string
+    type: TriggerType
+    points: number
+    status: SwitchStatus
+    userAttributes: readonly Filter[]
+    eventAttributes: readonly Filter[]
+    blockIfOutOfPoints: boolean
+    /** Under which users' own counters of it stand: another one once it counts something else (P1). */
+    counterId: string
+    /** Counts the forms in which it has been shown (P10). */
+    version: number
+    /** From when a time trigger's ticks are counted, in milliseconds; null while it has none (P4). */
+    anchor: number | null
+  }
 
 /** A boost; `start` and `end` are local dates, `end` is `9999-12-31` where there is none. */
 export type Boost = Resource & {
@@ -215,6 +218,13 @@ export function living<V>(
   if (totals.size <= resources.length) return totals
   const ids = new Set(resources.map(({ id }) => id))
   return new Map([...totals].filter(([id]) => ids.has(id)))
+}
+
+/** The fields that a trigger has because of its type. */
+export function presentFields(trigger: Trigger): PresentFields
+export function presentFields(trigger: Trigger): Record<string, TriggerFields[TriggerField]> {
+  const present = TRIGGER_FIELDS[trigger.type].filter((field) => trigger[field] !== null)
+  return Object.fromEntries(present.map((field) => [field, trigger[field]]))
 }
 
 /** The attribute of a type by its key, or undefined. */

@@ -9,6 +9,19 @@ import { AGGREGATIONS } from '../lib/civil'
 export const TRIGGER_TYPES = ['metric', 'achievement', 'streak', 'time', 'user_creation'] as const
 export type TriggerType = (typeof TRIGGER_TYPES)[number]
 
+/**
+ * The fields that only triggers of some types have: which ones a trigger of each type must have (P1–P4, U6). They are columns of `points_triggers`;
+ * rules, schemas and presenters take them from here.
+ */
+export const TRIGGER_FIELDS = {
+  metric: ['metricId', 'metricThreshold'],
+  achievement: ['achievementId'],
+  streak: ['streakLength'],
+  time: ['timeUnit', 'timeInterval'],
+  user_creation: [],
+} as const satisfies Record<TriggerType, readonly string[]>
+export type TriggerField = (typeof TRIGGER_FIELDS)[TriggerType][number]
+
 /** The units of the interval of a time trigger (P4). */
 export const TIME_UNITS = ['hours', 'days'] as const
 export type TimeUnit = (typeof TIME_UNITS)[number]

@@ -1,5 +1,11 @@
 import * as z from 'zod'
-import { BOOST_STATUSES, SWITCH_STATUSES, type TimeUnit, TRIGGER_TYPES } from '../config/enumerations.types'
+import {
+  BOOST_STATUSES,
+  SWITCH_STATUSES,
+  type TimeUnit,
+  TRIGGER_TYPES,
+  type TriggerField,
+} from '../config/enumerations.types'
 import { Timestamp } from '../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries'
 import { ROUNDINGS } from '../lib/decimal'
@@ -17,6 +23,21 @@ export const PointsSummaryQuery = z.object({ userAttributes: UserAttributesQuery
 /** The units of a time trigger's interval as the application interface calls them (G10). */
 export const TIME_UNIT_SHOWN = { hours: 'hour', days: 'day' } as const satisfies Record<TimeUnit, string>
 
+/** The fields of a trigger that are there only if its type has them, and the names of what they refer to (G10). */
+const typedFields = {
+  achievementId: z.string().optional(),
+  metricId: z.string().optional(),
+  metricName: z.string().optional(),
+  metricThreshold: z.int32().optional(),
+  streakLengthThreshold: z.int32().optional(),
+  achievementName: z.string().optional(),
+  timeUnit: z.enum(TIME_UNIT_SHOWN).optional(),
+  timeInterval: z.int32().optional(),
+} satisfies Record<
+  Exclude<TriggerField, 'streakLength'> | 'streakLengthThreshold' | 'metricName' | 'achievementName',
+  z.ZodType
+>
+
 /** A trigger; which of the optional fields are there depends on its type (seed 2.5, G10). */
 export const PointsTrigger = z
   .object({
@@ -24,14 +45,7 @@ export const PointsTrigger = z
     type: z.enum(TRIGGER_TYPES),
     points: z.int32(),
     status: z.enum([...SWITCH_STATUSES, 'archived']),
-    achievementId: z.string().optional(),
-    metricId: z.string().optional(),
-    metricName: z.string().optional(),
-    metricThreshold: z.int32().optional(),
-    streakLengthThreshold: z.int32().optional(),
-    achievementName: z.string().optional(),
-    timeUnit: z.enum(TIME_UNIT_SHOWN).optional(),
-    timeInterval: z.int32().optional(),
+    ...typedFields,
     userAttributes: z.array(AttributeFilterAnswer),
     eventAttribute: AttributeFilterAnswer.optional(),
     eventAttributes: z.array(AttributeFilterAnswer).optional(),

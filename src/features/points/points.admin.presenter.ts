@@ -1,5 +1,11 @@
 import type * as z from 'zod'
-import type { Boost, Level, System, Trigger } from '../../config/configuration.types'
+import {
+  type Boost,
+  type Level,
+  presentFields,
+  type System,
+  type Trigger,
+} from '../../config/configuration.types'
 import { boostStatus, OPEN_END } from '../../engine/points/boosts.rules'
 import type { Instant } from '../../lib/clock'
 import type {
@@ -26,20 +32,14 @@ export function adminLevel(level: Level): z.infer<typeof AdminPointsLevel> {
 /** A trigger as the admin interface serves it: with the fields of its type. */
 export function adminTrigger(trigger: Trigger): z.infer<typeof AdminPointsTrigger> {
   const { id, type, points, status, blockIfOutOfPoints } = trigger
-  const { metricId, metricThreshold, achievementId, streakLength, timeUnit, timeInterval } = trigger
   return {
     id,
     type,
     points,
     status,
     userAttributes: [...trigger.userAttributes],
-    ...(metricId !== null && { metricId }),
-    ...(metricThreshold !== null && { metricThreshold }),
+    ...presentFields(trigger),
     ...(type === 'metric' && { eventAttributes: [...trigger.eventAttributes] }),
-    ...(achievementId !== null && { achievementId }),
-    ...(streakLength !== null && { streakLength }),
-    ...(timeUnit !== null && { timeUnit }),
-    ...(timeInterval !== null && { timeInterval }),
     blockIfOutOfPoints,
   }
 }

@@ -1,5 +1,12 @@
 import * as z from 'zod'
-import { BOOST_STATUSES, SWITCH_STATUSES, TIME_UNITS, TRIGGER_TYPES } from '../../config/enumerations.types'
+import {
+  BOOST_STATUSES,
+  SWITCH_STATUSES,
+  TIME_UNITS,
+  TRIGGER_FIELDS,
+  TRIGGER_TYPES,
+  type TriggerField,
+} from '../../config/enumerations.types'
 import {
   Badge,
   ConfigKey,
@@ -22,7 +29,6 @@ import {
 import { isCivilDate } from '../../lib/civil'
 import { INT32_MAX, ROUNDINGS } from '../../lib/decimal'
 import { Filters, FiltersAnswer } from '../../wire/attribute.schemas'
-import { NEEDED_FIELDS } from './triggers/triggers.rules'
 
 const POINTS_MAX = 1_000_000
 const NESTED_MAX = 100
@@ -153,7 +159,7 @@ const TriggerStatus = z.enum(SWITCH_STATUSES)
 const TriggerPoints = wholeNumber(-POINTS_MAX, POINTS_MAX).refine(isNot(0), 'must not be 0')
 const TimeUnit = z.enum(TIME_UNITS)
 
-/** The fields that only some types of trigger have. */
+/** The fields that only some types of trigger have, in a request. */
 const typedFields = {
   metricId: optional(Uuid),
   metricThreshold: optional(Positive),
@@ -162,10 +168,21 @@ const typedFields = {
   streakLength: optional(Positive),
   timeUnit: optional(TimeUnit),
   timeInterval: optional(Positive),
-}
+} satisfies Record<TriggerField | 'eventAttributes', z.ZodType>
+
+/** The same in an answer. */
+const typedFieldsAnswer = {
+  metricId: UuidAnswer.optional(),
+  metricThreshold: z.int32().optional(),
+  eventAttributes: FiltersAnswer.optional(),
+  achievementId: UuidAnswer.optional(),
+  streakLength: z.int32().optional(),
+  timeUnit: TimeUnit.optional(),
+  timeInterval: z.int32().optional(),
+} satisfies Record<TriggerField | 'eventAttributes', z.ZodType>
 
 /** Holds that a trigger of the type has the field. */
-const neededBy = (type: z.output<typeof TriggerType>, field: keyof typeof typedFields) =>
+const neededBy = (type: z.output<typeof TriggerType>, field: TriggerField) =>
   z.refine<Readonly<Record<string, unknown>>>(
     (trigger) => trigger.type !== type || trigger[field] !== undefined,
     rule(field, `is needed by a trigger of type ${type}, and is missing`),
@@ -181,7 +198,7 @@ export const CreatePointsTriggerRequestItem = z
     ...typedFields,
     blockIfOutOfPoints: defaulted(z.boolean(), false),
   })
-  .check(...TRIGGER_TYPES.flatMap((type) => NEEDED_FIELDS[type].map((field) => neededBy(type, field))))
+  .check(...TRIGGER_TYPES.flatMap((type) => TRIGGER_FIELDS[type].map((field) => neededBy(type, field))))
   .meta({ id: 'CreatePointsTriggerRequestItem' })
 
 /** A change to a trigger; null takes its filters away. */
@@ -203,13 +220,7 @@ export const AdminPointsTrigger = z
     points: z.int32(),
     status: TriggerStatus,
     userAttributes: FiltersAnswer,
-    metricId: UuidAnswer.optional(),
-    metricThreshold: z.int32().optional(),
-    eventAttributes: FiltersAnswer.optional(),
-    achievementId: UuidAnswer.optional(),
-    streakLength: z.int32().optional(),
-    timeUnit: TimeUnit.optional(),
-    timeInterval: z.int32().optional(),
+    ...typedFieldsAnswer,
     blockIfOutOfPoints: z.boolean(),
   })
   .meta({ id: 'AdminPointsTrigger' })

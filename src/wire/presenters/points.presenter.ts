@@ -1,5 +1,11 @@
 import type * as z from 'zod'
-import type { Configuration, Level, System, Trigger } from '../../config/configuration.types'
+import {
+  type Configuration,
+  type Level,
+  presentFields,
+  type System,
+  type Trigger,
+} from '../../config/configuration.types'
 import type { Change } from '../../engine/change.rules'
 import type { StoredAward } from '../../engine/points/award.types'
 import { levelOf } from '../../engine/points/points.rules'
@@ -27,9 +33,9 @@ export function systemFields({ id, key, name, description, badgeUrl, maxPoints }
 
 /** A trigger as the application interface shows it, and as awards remember it (seed 2.5, G10). */
 export function triggerAnswer(config: Configuration, trigger: Trigger): z.infer<typeof PointsTrigger> {
-  const { metricId, metricThreshold, achievementId, streakLength, timeUnit, timeInterval } = trigger
-  const metric = config.metrics.find(({ id }) => id === metricId)
-  const achievement = config.achievements.find(({ id }) => id === achievementId)
+  const { streakLength, timeUnit, ...fields } = presentFields(trigger)
+  const metric = config.metrics.find(({ id }) => id === fields.metricId)
+  const achievement = config.achievements.find(({ id }) => id === fields.achievementId)
   const eventAttributes = filtersAnswer(config, trigger.eventAttributes)
   const [eventAttribute] = eventAttributes
   return {
@@ -37,14 +43,11 @@ export function triggerAnswer(config: Configuration, trigger: Trigger): z.infer<
     type: trigger.type,
     points: trigger.points,
     status: trigger.status,
-    ...(achievementId !== null && { achievementId }),
+    ...fields,
     ...(achievement !== undefined && { achievementName: achievement.name }),
-    ...(metricId !== null && { metricId }),
     ...(metric !== undefined && { metricName: metric.name }),
-    ...(metricThreshold !== null && { metricThreshold }),
-    ...(streakLength !== null && { streakLengthThreshold: streakLength }),
-    ...(timeUnit !== null && { timeUnit: TIME_UNIT_SHOWN[timeUnit] }),
-    ...(timeInterval !== null && { timeInterval }),
+    ...(streakLength !== undefined && { streakLengthThreshold: streakLength }),
+    ...(timeUnit !== undefined && { timeUnit: TIME_UNIT_SHOWN[timeUnit] }),
     userAttributes: filtersAnswer(config, trigger.userAttributes),
     ...(eventAttribute !== undefined && { eventAttribute, eventAttributes }),
     created: iso(instant(trigger.created)),

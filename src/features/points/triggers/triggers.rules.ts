@@ -1,30 +1,20 @@
-import type { Configuration, Trigger } from '../../../config/configuration.types'
+import type { Configuration, Trigger, TriggerFields } from '../../../config/configuration.types'
 import type { Clearable } from '../../../config/drafts.rules'
-import type { TriggerType } from '../../../config/enumerations.types'
+import { TRIGGER_FIELDS, type TriggerField, type TriggerType } from '../../../config/enumerations.types'
 import { filterObjection } from '../../../config/filters.rules'
 import { isTicking } from '../../../engine/points/ticks.rules'
 import type { Instant } from '../../../lib/clock'
 import { unreachable } from '../../../lib/unreachable'
 
 /** The fields of a trigger that an admin write may name. */
-type Named = Pick<
-  Trigger,
-  | 'userAttributes'
-  | 'eventAttributes'
-  | 'metricId'
-  | 'metricThreshold'
-  | 'achievementId'
-  | 'streakLength'
-  | 'timeUnit'
-  | 'timeInterval'
->
+type Named = Pick<Trigger, 'userAttributes' | 'eventAttributes'> & TriggerFields
 type Always = Pick<Trigger, 'type' | 'points' | 'status' | 'blockIfOutOfPoints'>
 type CreateItem = Always & Clearable<Named>
 type PatchItem = Clearable<Always & Named>
 
 /** The trigger that an item asks for, at its first version. */
 export function triggerFrom(id: string, now: Instant, systemId: string, item: CreateItem): Trigger {
-  const trigger = ofItsType({
+  const trigger: Trigger = {
     id,
     created: now,
     updated: now,
@@ -33,18 +23,13 @@ export function triggerFrom(id: string, now: Instant, systemId: string, item: Cr
     points: item.points,
     status: item.status,
     userAttributes: item.userAttributes ?? [],
-    eventAttributes: item.eventAttributes ?? [],
-    metricId: item.metricId ?? null,
-    metricThreshold: item.metricThreshold ?? null,
-    achievementId: item.achievementId ?? null,
-    streakLength: item.streakLength ?? null,
-    timeUnit: item.timeUnit ?? null,
-    timeInterval: item.timeInterval ?? null,
+    eventAttributes: filtersOf(item.type, item.eventAttributes, []),
+    ...fieldsOf(item.type, item, NO_FIELDS),
     blockIfOutOfPoints: item.blockIfOutOfPoints,
     counterId: id,
     version: 1,
     anchor: null,
-  })
+  }
   return { ...trigger, anchor: anchorOf(null, trigger, now) }
 }
 
@@ -66,22 +51,17 @@ export function triggerPatched(
   now: Instant,
   newCounterId: string,
 ): Trigger {
-  const next = ofItsType({
+  const type = item.type ?? trigger.type
+  const next: Trigger = {
     ...trigger,
-    type: item.type ?? trigger.type,
+    ...fieldsOf(type, item, trigger),
+    type,
     points: item.points ?? trigger.points,
     status: item.status ?? trigger.status,
     userAttributes: item.userAttributes === undefined ? trigger.userAttributes : (item.userAttributes ?? []),
-    eventAttributes:
-      item.eventAttributes === undefined ? trigger.eventAttributes : (item.eventAttributes ?? []),
-    metricId: item.metricId ?? trigger.metricId,
-    metricThreshold: item.metricThreshold ?? trigger.metricThreshold,
-    achievementId: item.achievementId ?? trigger.achievementId,
-    streakLength: item.streakLength ?? trigger.streakLength,
-    timeUnit: item.timeUnit ?? trigger.timeUnit,
-    timeInterval: item.timeInterval ?? trigger.timeInterval,
+    eventAttributes: filtersOf(type, item.eventAttributes, trigger.eventAttributes),
     blockIfOutOfPoints: item.blockIfOutOfPoints ?? trigger.blockIfOutOfPoints,
-  })
+  }
   if (JSON.stringify(next) === JSON.stringify(trigger)) return trigger
   const counterId = countsTheSame(trigger, next) ? trigger.counterId : newCounterId
   const anchor = anchorOf(trigger, next, now)
@@ -93,50 +73,39 @@ function countsTheSame(before: Trigger, after: Trigger): boolean {
   return basis(before) === basis(after)
 }
 
+/** The filters on event attributes: only metric triggers have some (P1). Null takes them away. */
+function filtersOf(
+  type: TriggerType,
+  asked: Trigger['eventAttributes'] | null | undefined,
+  before: Trigger['eventAttributes'],
+): Trigger['eventAttributes'] {
+  if (type !== 'metric') return []
+  return asked === undefined ? before : (asked ?? [])
+}
+
 /** The fields that only triggers of some types have, as they are in a trigger of another type. */
-const NONE = {
-  eventAttributes: [],
+const NO_FIELDS: TriggerFields = {
   metricId: null,
   metricThreshold: null,
   achievementId: null,
   streakLength: null,
   timeUnit: null,
   timeInterval: null,
-} as const satisfies Partial<Trigger>
+}
 
-/** Of these fields, the ones that a trigger of each type must have (P1–P4, U6). */
-export const NEEDED_FIELDS = {
-  metric: ['metricId', 'metricThreshold'],
-  achievement: ['achievementId'],
-  streak: ['streakLength'],
-  time: ['timeUnit', 'timeInterval'],
-  user_creation: [],
-} as const satisfies Record<TriggerType, readonly (keyof typeof NONE)[]>
-
-/** Drops the fields that belong to other types. */
-function ofItsType(trigger: Trigger): Trigger {
-  const bare = { ...trigger, ...NONE }
-  switch (trigger.type) {
-    case 'metric': {
-      const { eventAttributes, metricId, metricThreshold } = trigger
-      return { ...bare, eventAttributes, metricId, metricThreshold }
-    }
-    case 'achievement':
-      return { ...bare, achievementId: trigger.achievementId }
-    case 'streak':
-      return { ...bare, streakLength: trigger.streakLength }
-    case 'time':
-      return { ...bare, timeUnit: trigger.timeUnit, timeInterval: trigger.timeInterval }
-    case 'user_creation':
-      return bare
-    default:
-      return unreachable(trigger.type)
+/** The fields of a trigger of a type: as they are asked for, else as they were. */
+function fieldsOf(type: TriggerType, asked: Clearable<TriggerFields>, before: TriggerFields): TriggerFields {
+  const fields = { ...NO_FIELDS }
+  const set = <F extends TriggerField>(field: F) => {
+    fields[field] = asked[field] ?? before[field]
   }
+  for (const field of TRIGGER_FIELDS[type]) set(field)
+  return fields
 }
 
 /** Why a trigger can't be configured so, or null: a field that its type needs, or something that it refers to, is missing. */
 export function triggerObjection(config: Configuration, trigger: Trigger): string | null {
-  const missing = NEEDED_FIELDS[trigger.type].find((field) => trigger[field] === null)
+  const missing = TRIGGER_FIELDS[trigger.type].find((field) => trigger[field] === null)
   if (missing !== undefined) return `A trigger of type ${trigger.type} needs ${missing}. Pass it too.`
   return (
     referenceObjection(config, trigger) ??
