@@ -28,7 +28,7 @@ import { notificationTemplates } from './tables/templates.table'
 import { webhooks as webhooksTable } from './tables/webhooks.table'
 import { SUBSCRIPTIONS } from './webhook-events.types'
 
-/** A column that is a list as JSON. */
+/** The schema of a column that is a list as JSON. */
 const listOf = <S extends z.ZodType>(item: S) =>
   z
     .string()
@@ -48,7 +48,7 @@ type Schemas<T extends SQLiteTable, S, Left> = {
     : z.ZodType<T['$inferSelect'][Name]>
 }
 
-/** The schema of what D1 answers for a column, as Drizzle has its type. */
+/** The schema of a column as D1 answers it, made from its type in Drizzle. */
 function schemaOf({ name, dataType, enumValues, notNull }: SQLiteColumn): z.ZodType {
   const present = () => {
     if (enumValues !== undefined) return z.enum(enumValues)
@@ -65,16 +65,16 @@ type Reading<Shape extends z.ZodRawShape> = {
   /** The list of the columns of a SELECT, named as in `row`. */
   columns: string
   row: z.ZodObject<Shape>
-  /** The SQL that makes of a row of the table that is called so an object of JSON, from which `row` is read. */
+  /** The SQL of an object of JSON from which `row` is read; `called` is the name of the table in the query. */
   object: (called: string) => string
-  /** Reads all of a tenant, in order of creation. */
+  /** The query of all that a tenant has and that is not deleted, in order of creation. */
   all: string
   parse: (result: D1Result) => z.output<z.ZodObject<Shape>>[]
 }
 
 /**
- * Reads all columns of a table, but for the hidden ones and some others. Their schemas are made from the table, so that a column that is added to it
- * can't be forgotten here; `own` has those of columns that are stored in another form than the application has them, such as lists.
+ * Reads all columns of a table, except the hidden ones and those in `left`. The schemas are made from the table, so a new column can't be forgotten
+ * here. `own` has the schemas of columns that the application has in another form, such as lists.
  */
 function reading<
   T extends SQLiteTable,
@@ -138,7 +138,7 @@ export const BoostRow = Boosts.row
 /** The columns that make a `BoostRow`. */
 export const BOOST_COLUMNS = Boosts.columns
 
-/** The SQL of the boosts `b` as a list of JSON, each an object that makes a `BoostRow`. */
+/** The SQL of the boosts `b` as a list of JSON, from whose items `BoostRow` is read. */
 export const BOOST_LIST = `json_group_array(${Boosts.object('b')})`
 
 const TENANT = `

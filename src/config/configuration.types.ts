@@ -51,10 +51,10 @@ export type Level = Resource & {
   points: number
 }
 
-/** The fields that only triggers of some types have, as their columns have them: null in a trigger of another type. */
+/** The fields that only triggers of some types have, typed by their columns. They are null in a trigger of another type. */
 export type TriggerFields = Pick<typeof pointsTriggers.$inferSelect, TriggerField>
 
-/** Those of them that a trigger has. */
+/** The same fields, only those that a trigger has. */
 type PresentFields = { [F in TriggerField]?: NonNullable<TriggerFields[F]> }
 
 export type Trigger = Resource &

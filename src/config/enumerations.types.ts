@@ -10,8 +10,8 @@ export const TRIGGER_TYPES = ['metric', 'achievement', 'streak', 'time', 'user_c
 export type TriggerType = (typeof TRIGGER_TYPES)[number]
 
 /**
- * The fields that only triggers of some types have: which ones a trigger of each type must have (P1–P4, U6). They are columns of `points_triggers`;
- * rules, schemas and presenters take them from here.
+ * The fields that a trigger of each type must have, and that triggers of other types don't have (P1–P4, U6). Each is a column of `points_triggers`.
+ * Rules, schemas and presenters take them from here.
  */
 export const TRIGGER_FIELDS = {
   metric: ['metricId', 'metricThreshold'],

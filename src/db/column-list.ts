@@ -1,12 +1,12 @@
 import { getTableColumns } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 
-/** What a column gets from a row: a value, stored as it is; or a value, and the SQL that makes of the value's SQL what is stored. */
+/** The value that a column gets from a row. `as` makes the SQL of the stored value from the SQL of this one; without it, the value is stored as it is. */
 type ColumnValue<R> = ((row: R) => unknown) | { of: (row: R) => unknown; as: (value: string) => string }
 
 /**
- * What each column of a table gets from a row `R`, but for the columns `Given`, which the statement fills in by itself. The type check
- * fails for a column that is missing, and for one that the table does not have.
+ * The values that the columns of a table get from a row `R`, except the columns `Given`, which the statement fills in itself. The type check
+ * fails if a column is missing, or if the table does not have it.
  */
 export type ColumnValues<T extends SQLiteTable, R, Given extends keyof T['$inferInsert'] = never> = {
   readonly [Name in Exclude<keyof T['$inferInsert'], Given>]-?: ColumnValue<R>
@@ -24,17 +24,17 @@ export type ColumnList<R, Name extends string> = {
   columns: string
   /** The values of a row. */
   values: (row: R) => unknown[]
-  /** The list of what is stored in the columns, in SQL. `value` is the SQL of the n-th value; unless given, a row is a list of JSON. */
+  /** The list of the stored values, in SQL. `value` makes the SQL of the n-th value; without it, a row is a list of JSON called `value`. */
   sql: (value?: (nth: number) => string) => string
-  /** The SQL of the value of one column, if a row is a list of JSON. */
+  /** The SQL of the value of one column, before `as`, if a row is a list of JSON called `value`. */
   value: (name: Name) => JsonValue
-  /** For ON CONFLICT DO UPDATE SET: all columns but these get what the row has for them. */
+  /** The list for ON CONFLICT DO UPDATE SET: all columns except these get the values of the row. */
   update: (but: readonly Name[]) => string
 }
 
 /**
- * Makes the list of some columns of a table. It is made once, beside the statement that uses it. `from` is the place of the first value, if others
- * come before it in a row or among the parameters.
+ * Makes the list of some columns of a table. Make it once, beside the statement that uses it. `from` is the place of the first value, if other values
+ * come before it. Throws if the table does not have a column.
  */
 export function columnList<R, Name extends string>(
   table: SQLiteTable,

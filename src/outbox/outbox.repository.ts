@@ -40,7 +40,7 @@ export function putParcels(
 export const bytesOfParcels = (parcels: readonly Addressed[]): number =>
   parcels.reduce((sum, { parcel }) => sum + jsonBytes(storedMessages(parcel.messages)), 0)
 
-// The caller's id of the user comes first.
+// In a row of JSON the caller's id of the user comes first.
 const KEPT_LIST = columnList(outbox, PARCEL_VALUES, 1)
 // Nothing is kept of somebody who was erased meanwhile (U8).
 const KEEP = `

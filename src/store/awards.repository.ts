@@ -10,7 +10,7 @@ import type { AwardRecord } from '../engine/state.types'
 import { instant } from '../lib/clock'
 import { PointsBoost, PointsTrigger } from '../wire/points.schemas'
 
-/** What the ledger has of an award, but for whose it is. */
+/** The values of an award in the ledger, without its user. */
 export const AWARD_VALUES: ColumnValues<typeof awards, AwardRecord, 'userIid'> = {
   seq: (award) => award.seq,
   systemNo: { of: (award) => award.systemId, as: (id) => numberOf('points_systems', id) },
@@ -24,7 +24,7 @@ export const AWARD_VALUES: ColumnValues<typeof awards, AwardRecord, 'userIid'> =
   triggerVersion: (award) => award.triggerVersion,
   boosts: (award) => (award.boosts.length === 0 ? null : award.boosts),
 }
-// Whose it is comes first.
+// In a row of JSON the user comes first.
 const AWARD_LIST = columnList(awards, AWARD_VALUES, 1)
 
 const BOOK = `

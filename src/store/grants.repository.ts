@@ -84,7 +84,7 @@ export async function readTickUsers(
 // anew each time: half of the time of a tick otherwise.
 const { seq: _, systemNo, at, triggerNo, triggerVersion, ...OF_EACH } = AWARD_VALUES
 const TICK_LIST = columnList(awards, { systemNo, at, triggerNo, triggerVersion })
-// The place of its tick in that list comes first.
+// In an award the place of its tick comes first.
 const AWARD_LIST = columnList(awards, OF_EACH, 1)
 const BOOK = `
   WITH ticks (key, ${TICK_LIST.columns}) AS MATERIALIZED (SELECT key, ${TICK_LIST.sql()} FROM json_each(?3)),

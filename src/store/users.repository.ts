@@ -143,7 +143,7 @@ const USER_VALUES: ColumnValues<typeof users, UserState, 'tenantId'> = {
   streakDue: (user) => user.streak.due,
 }
 const USER_LIST = columnList(users, USER_VALUES)
-/** What of a stored user is replaced; the streak's deadline is apart. */
+// The streak's deadline is left out: it is replaced only if it has changed.
 const REPLACED = USER_LIST.update(['id', 'iid', 'control', 'created', 'streakDue'])
 
 /** A map as an object of JSON. */
@@ -154,7 +154,7 @@ const GUARDED_VALUES: typeof USER_VALUES = {
   ...USER_VALUES,
   seq: { of: ({ seq }) => seq, as: (value) => `CASE WHEN ${CONDITION} THEN ${value} ELSE ${CONFLICT} END` },
 }
-// The first six parameters are the condition's.
+// The parameters before ?7 are those of the condition.
 const GUARDED_LIST = columnList(users, GUARDED_VALUES, 7)
 
 const STORE = `
