@@ -1,6 +1,6 @@
-/** What the README and the pages of docs/ show is run as it stands there, in a fresh shell, against a server. */
+/** Runs the examples of the README and of docs/ as they are, in a fresh shell, against a server. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,17 +16,18 @@ import { type RecordingProxy, Shell, startProxy } from './shell'
 const root = join(import.meta.dirname, '..', '..')
 
 /** Every page of the project. */
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'bench/README.md',
-  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
-]
+const PAGES = globSync(['*.md', 'bench/*.md', 'docs/**/*.md'], { cwd: root }).sort()
 const pageOf = (name: string) => readFileSync(join(root, name), 'utf8')
 
-/** The pages whose examples begin with an empty service. The README's begin with the demo. */
-const FROM_NOTHING = ['api', 'migrating', 'notifications', 'webhooks'].map((name) => `docs/${name}.md`)
+/** The pages whose examples need the demo, in the order in which they run on it. */
+const TOUR = 'docs/guides/tour.md'
+const ON_THE_DEMO = ['README.md', TOUR]
+
+/** The pages whose examples begin with an empty service: the reference, and all other guides. */
+const FROM_NOTHING = [
+  ...['api', 'migrating', 'notifications', 'webhooks'].map((name) => `docs/${name}.md`),
+  ...PAGES.filter((name) => name.startsWith('docs/guides/') && name !== TOUR),
+]
 
 /** How long a page may take on a slow machine, in milliseconds. */
 const MINUTES = 240_000
@@ -39,7 +40,7 @@ describe.each(PAGES)('%s', (name) => {
 
   test('shows nothing that no test runs, unless a comment above says why', () => {
     const examples = examplesOf(page)
-    const isRun = ['README.md', ...FROM_NOTHING].includes(name)
+    const isRun = [...ON_THE_DEMO, ...FROM_NOTHING].includes(name)
     const answers = examples.filter(({ expected }) => expected?.body !== undefined)
     const files = filesOf(page).filter(([file]) =>
       examples.some(({ commands }) => commands.includes(`node ${file}`)),
@@ -79,7 +80,11 @@ async function holdsPage(
 ): Promise<void> {
   const page = pageOf(name)
   for (const [file, code] of filesOf(page)) await writeFile(join(folder, file), code)
-  const shell = new Shell(folder, { PORT: String(proxy.port), RECEIVER: String(await freePort()) })
+  const shell = new Shell(folder, {
+    PORT: String(proxy.port),
+    RECEIVER: String(await freePort()),
+    RELAY: String(await freePort()),
+  })
   try {
     for (const example of examplesOf(page)) {
       // Only what is said of tenants shows that there are several.
@@ -173,14 +178,14 @@ describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
   })
 })
 
-describe.skipIf(!hasShell)('the examples of the README, on a fresh demo', () => {
+describe.skipIf(!hasShell)('the examples of the README and the tour, on a fresh demo', () => {
   let server: Server
   let proxy: RecordingProxy
   let folder: string
 
   beforeAll(async () => {
     folder = await newProject()
-    // As the README says.
+    // As the README says to start it.
     server = await startServer({ folder, by: 'npm' })
     proxy = await startProxy(await freePort(), () => server.port)
   })
@@ -190,11 +195,13 @@ describe.skipIf(!hasShell)('the examples of the README, on a fresh demo', () => 
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('run as they stand', () => holdsPage('README.md', folder, proxy, null), MINUTES)
+  test.each(ON_THE_DEMO)('%s runs as it is', { timeout: MINUTES }, (name) =>
+    holdsPage(name, folder, proxy, null),
+  )
 
-  test('leave a demo that can be started over, as the README says', async () => {
+  test('leave a demo that can be started over, as the tour says', async () => {
     await server.stop()
-    const startOver = /`(rm -r [^`]+)`/.exec(pageOf('README.md'))?.[1]
+    const startOver = /`(rm -r [^`]+)`/.exec(pageOf(TOUR))?.[1]
     expect(startOver).toBeDefined()
     expect(existsSync(join(folder, '.wrangler', 'state'))).toBe(true)
     const shell = new Shell(folder, {})

@@ -97,6 +97,9 @@ function matches(pattern: RegExp): (value: unknown) => boolean {
 
 const VARIABLE = /\$\{?(\w+)\}?/g
 
+/** The name of a field by which an object of a page says that it leaves out other fields. */
+const OMITTED = '…'
+
 /** The variables of a shell session. */
 export type Variables = Map<string, string>
 
@@ -108,6 +111,7 @@ export const variablesOf = (page: string): string[] => [
 /**
  * What the page expects, to be compared with what came: a placeholder is replaced by the value that stands there if that is of its kind, a
  * variable by its value. One that isn't set yet is set to what stands there; amid other text, to as much as an address may have.
+ * An object with the field "…" may have more fields than the page shows.
  */
 export function expectation(expected: unknown, actual: unknown, variables: Variables): unknown {
   if (typeof expected === 'string') {
@@ -123,12 +127,17 @@ export function expectation(expected: unknown, actual: unknown, variables: Varia
   }
   if (typeof expected !== 'object' || expected === null) return expected
   const fields = typeof actual === 'object' && actual !== null ? Object.entries(actual) : []
-  return Object.fromEntries(
-    Object.entries(expected).map(([name, item]) => [
+  const shown = Object.entries(expected).filter(([name]) => name !== OMITTED)
+  const omitted = Object.hasOwn(expected, OMITTED)
+    ? fields.filter(([field]) => !Object.hasOwn(expected, field))
+    : []
+  return Object.fromEntries([
+    ...shown.map(([name, item]) => [
       name,
       expectation(item, fields.find(([field]) => field === name)?.[1], variables),
     ]),
-  )
+    ...omitted,
+  ])
 }
 
 /** Sets the first variable amid a text that isn't set yet to what came in its place, up to a blank, a quote or an angle bracket. */
