@@ -3,8 +3,8 @@
  * else. Operations that are added there are held to it without a change here.
  */
 import * as z from 'zod'
-import { type AnswerSpec, ErrorBody, type OperationSpec, refusalsOf } from '../src/http/operation'
-import { refusals } from '../src/lib/errors'
+import { ErrorBody, errorStatusesOf, type OperationSpec, type ResponseSpec } from '../src/http/operation'
+import { errors } from '../src/lib/errors'
 import { adminOperations, applicationOperations } from '../src/worker/operations'
 import { basesOf } from './walk'
 
@@ -36,12 +36,12 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 /** A whole key, the secret of a webhook, or a signed link, in JSON. */
 const SECRET = /"(?:app|adm)_[\w-]+\.[\w-]{43}"|"whsec_[\w+/]{43}="|\/unsubscribe\/[\w-]+\.[\w-]{43}/
 
-const PATH_MISSING = refusals.noSuchPath()
+const PATH_MISSING = errors.noSuchPath()
 
 const OpenApi = z.looseObject({ openapi: z.string() })
 
 /** What is answered as JSON without an operation (G1). */
-const SYSTEM = new Map<string, Record<number, Pick<AnswerSpec, 'body' | 'headers'>>>([
+const SYSTEM = new Map<string, Record<number, Pick<ResponseSpec, 'body' | 'headers'>>>([
   ['/health', { 200: { body: z.object({ status: z.literal('ok') }) }, 503: { body: ErrorBody } }],
   ['/v1/openapi.json', { 200: { body: OpenApi } }],
   ['/api/openapi.json', { 200: { body: OpenApi } }],
@@ -99,17 +99,17 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   }
   if (status === 500) {
     if (!circumstances.mayFail) found.push(`${at}: the service failed`)
-    isError(refusals.internal(requestId).message)
+    isError(errors.internal(requestId).message)
     return found
   }
-  const documented = spec ? spec.answers : method === 'GET' ? SYSTEM.get(path) : undefined
+  const documented = spec ? spec.responses : method === 'GET' ? SYSTEM.get(path) : undefined
   const answer = documented?.[status]
   if (answer) {
     found.push(...misfits(answer.body, json, text, at))
     for (const name of Object.keys(answer.headers ?? {})) {
       if (!headers.has(name)) found.push(`${at}: ${name} is missing`)
     }
-  } else if (spec && refusalsOf(spec).some((refusal) => refusal === status)) isError()
+  } else if (spec && errorStatusesOf(spec).some((apiError) => apiError === status)) isError()
   else if (documented) found.push(`${at}: the status is not documented`)
   else {
     const isLimit = isLink && status === 429

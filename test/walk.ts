@@ -76,7 +76,7 @@ export function specOf(id: string): OperationSpec {
 /** What is wrong with an answer that is to be a success without issues; null where nothing is. */
 export function fault(spec: OperationSpec, { status, body }: Told): string | null {
   const { success, data } = z.object({ issues: z.array(z.unknown()) }).safeParse(body)
-  const isAnswer = Object.keys(spec.answers).includes(String(status))
+  const isAnswer = Object.keys(spec.responses).includes(String(status))
   return isAnswer && !(success && data.issues.length > 0)
     ? null
     : `${spec.id}: ${status} ${JSON.stringify(body)}`

@@ -92,7 +92,7 @@ async function costs(
       answers.push(await server.ask('POST', eventPath(0), { key, body }))
     }
     const arrived = () =>
-      found.filter(({ work }) => work === 'courier').reduce((sum, { letters = 0 }) => sum + letters, 0)
+      found.filter(({ work }) => work === 'delivery').reduce((sum, { letters = 0 }) => sum + letters, 0)
     while (arrived() < deliveries) {
       if (performance.now() - began > PATIENCE) throw new Error(`only ${arrived()} deliveries have arrived`)
       await sleep(20)
@@ -101,7 +101,7 @@ async function costs(
     await sleep(SETTLING)
     return answers
   })
-  const outward = steps.filter(({ work }) => work === 'outbox' || work === 'courier')
+  const outward = steps.filter(({ work }) => work === 'outbox' || work === 'delivery')
   const each = (/** @type {any[]} */ some, /** @type {(line: any) => number} */ figure) =>
     some.reduce((sum, line) => sum + figure(line), 0) / USERS
   const eventRows = each(lines, ({ d1 }) => d1.rowsWritten)

@@ -27,7 +27,7 @@ function verdict() {
 }
 
 /** The answers of a kind by how often it came, such as `{ 201: 1, 202: 49 }`. */
-const tally = (/** @type {number[]} */ found) =>
+const changeTenantCounters = (/** @type {number[]} */ found) =>
   Object.fromEntries(Object.entries(Object.groupBy(found, String)).map(([kind, all]) => [kind, all?.length]))
 
 const ascending = (/** @type {number[]} */ numbers) => numbers.toSorted((a, b) => a - b)
@@ -41,7 +41,7 @@ export async function checkParallel(/** @type {Side} */ side) {
     const answers = await Promise.all(numbers.map(() => side.event(user, 1)))
     const totals = answers.map(({ body }) => body.total)
     const points = answers.map(({ body }) => body.points?.[SYSTEM]?.total)
-    found.demand('statuses', tally(answers.map(({ status }) => status)), { 201: EVENTS })
+    found.demand('statuses', changeTenantCounters(answers.map(({ status }) => status)), { 201: EVENTS })
     found.demand('events', new Set(answers.map(({ body }) => body.eventId)).size, EVENTS)
     found.demand('totals answered', ascending(totals), numbers)
     found.demand(
@@ -61,7 +61,10 @@ export async function checkCopies(/** @type {Side} */ side) {
   for (let time = 1; time <= TIMES; time += 1) {
     const [user, key] = [`copies-${time}`, randomUUID()]
     const answers = await Promise.all(Array.from({ length: COPIES }, () => side.event(user, 1, { key })))
-    found.demand('statuses', tally(answers.map(({ status }) => status)), { 201: 1, 202: COPIES - 1 })
+    found.demand('statuses', changeTenantCounters(answers.map(({ status }) => status)), {
+      201: 1,
+      202: COPIES - 1,
+    })
     found.demand('events', new Set(answers.map(({ body }) => body.eventId)).size, 1)
     const { total, points, score } = await side.standing(user)
     found.demand('read afterwards', [total, points, score], [1, AWARD, 1])

@@ -108,8 +108,8 @@ export function effectiveVariables(fromFile, environment, url) {
  * @throws {Complaint} that says what is wrong with each of them
  */
 export async function demandValid(variables) {
-  const { variableFaults } = await importSource(project, 'src/runtime/env.ts')
-  const faults = variableFaults(variables)
+  const { variableErrors } = await importSource(project, 'src/runtime/env.ts')
+  const faults = variableErrors(variables)
   if (faults.length === 0) return
   throw new Complaint(`${faults.join('\n')}\nVariables are read from the environment and from .dev.vars.`)
 }

@@ -1,4 +1,4 @@
-import { Refusal, refusals } from '../lib/errors'
+import { ApiError, errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import type { Access, AccountScope, Context, Scope, Tenant } from '../runtime/context'
 import { findKeyRecord } from './keys.repository'
@@ -11,9 +11,9 @@ import {
   findTenantIdOrArchived,
   IMPLICIT_TENANT_ID,
   isCalled,
-  parseStanding,
-  type Standing,
-  standingStatement,
+  parseRequestSnapshot,
+  type RequestSnapshot,
+  requestSnapshotStatement,
 } from './tenants.repository'
 
 /** What a request's headers claim; D1 has not confirmed it yet (K2). */
@@ -22,7 +22,7 @@ export type Claim = {
   /** The key's row that must exist; null for the key that comes from a variable (K4). */
   prefix: string | null
   /** The tenant that is meant, or why there is none. */
-  tenantId: string | Refusal
+  tenantId: string | ApiError
   /** What it is called in the header; null where there is none. */
   tenantName: string | null
   /** The tenant that the key belongs to; null for an admin key. */
@@ -46,7 +46,7 @@ export async function readClaim(
   const key = headers.get('x-api-key')
   const bearer = key ? await bearerOf(ctx, key) : null
   await limit(ctx, bearer, headers)
-  if (bearer === null) throw key ? refusals.keyInvalid() : refusals.keyMissing()
+  if (bearer === null) throw key ? errors.keyInvalid() : errors.keyMissing()
   const { access, prefix, keyTenantId } = bearer
   const isAnyTenant = account && ctx.variables.MULTI_TENANCY === 'on'
   const tenantName = isAnyTenant ? null : headers.get('tenant-id') || null
@@ -81,41 +81,41 @@ async function tenantOf(
   { keyTenantId, tenantName: name, archived }: Pick<Claim, 'keyTenantId' | 'tenantName' | 'archived'>,
 ) {
   if (ctx.variables.MULTI_TENANCY === 'off') {
-    if (keyTenantId !== null && keyTenantId !== IMPLICIT_TENANT_ID) throw refusals.keyInvalid()
-    return name === null ? IMPLICIT_TENANT_ID : refusals.tenantUnexpected()
+    if (keyTenantId !== null && keyTenantId !== IMPLICIT_TENANT_ID) throw errors.keyInvalid()
+    return name === null ? IMPLICIT_TENANT_ID : errors.tenantUnexpected()
   }
-  if (name === null) return keyTenantId ?? refusals.tenantMissing()
+  if (name === null) return keyTenantId ?? errors.tenantMissing()
   // What is remembered may have been archived, and its name be another's: that would be found out by nobody.
-  if (archived) return (await findTenantIdOrArchived(ctx.db, name)) ?? refusals.tenantUnknown()
+  if (archived) return (await findTenantIdOrArchived(ctx.db, name)) ?? errors.tenantUnknown()
   const tenantNames = tenantNamesOf(ctx.instance)
   const known = tenantNames.get(name)
   // What is remembered is confirmed before anything comes of it; a refusal would not be.
   if (known !== undefined && (keyTenantId === null || keyTenantId === known)) return known
   const tenantId = await findTenantId(ctx.db, name)
   // An application key is told the same of every name but its own tenant's, so that it can't find out which names are taken.
-  if (tenantId === null) return keyTenantId === null ? refusals.tenantUnknown() : refusals.tenantOther()
+  if (tenantId === null) return keyTenantId === null ? errors.tenantUnknown() : errors.tenantOther()
   tenantNames.set(name, tenantId)
-  return keyTenantId === null || keyTenantId === tenantId ? tenantId : refusals.tenantOther()
+  return keyTenantId === null || keyTenantId === tenantId ? tenantId : errors.tenantOther()
 }
 
 /** The claim as D1 confirms it. Throws, in G2's order, 401, 403 for the kind of key, and the tenant's errors. */
-export function confirm(ctx: Context, surface: Surface, claim: Claim, standing: Standing): Scope {
-  confirmKey(surface, claim, standing)
+export function confirm(ctx: Context, surface: Surface, claim: Claim, snapshot: RequestSnapshot): Scope {
+  confirmKey(surface, claim, snapshot)
   if (typeof claim.tenantId !== 'string') throw claim.tenantId
-  const { tenant } = standing
-  if (tenant === null || !isMeant(tenant, claim)) throw refusals.tenantUnknown()
+  const { tenant } = snapshot
+  if (tenant === null || !isMeant(tenant, claim)) throw errors.tenantUnknown()
   return {
     ...ctx,
     db: ctx.db.of(tenant.id),
     access: claim.access,
     tenant,
-    now: standing.clock ?? systemNow(),
+    now: snapshot.clock ?? systemNow(),
   }
 }
 
-function confirmKey(surface: Surface, claim: Claim, standing: Standing): void {
-  if (claim.prefix !== null && !standing.keys.has(claim.prefix)) throw refusals.keyInvalid()
-  if (surface === 'admin' && claim.access.kind === 'application') throw refusals.adminKeyNeeded()
+function confirmKey(surface: Surface, claim: Claim, snapshot: RequestSnapshot): void {
+  if (claim.prefix !== null && !snapshot.keys.has(claim.prefix)) throw errors.keyInvalid()
+  if (surface === 'admin' && claim.access.kind === 'application') throw errors.adminKeyNeeded()
 }
 
 const isMeant = (tenant: Tenant, { tenantName }: Claim): boolean =>
@@ -124,7 +124,7 @@ const isMeant = (tenant: Tenant, { tenantName }: Claim): boolean =>
 /** Confirms a claim by a round trip of its own. Throws as `confirm`. */
 export async function enter(ctx: Context, surface: Surface, claim: Claim): Promise<Scope> {
   return byPresentName(ctx, claim, async (present) =>
-    confirm(ctx, surface, present, await standingOf(ctx, present)),
+    confirm(ctx, surface, present, await snapshotOf(ctx, present)),
   )
 }
 
@@ -143,7 +143,7 @@ export async function byPresentName<T>(
     const { tenantName } = claim
     // A name that was no tenant's a moment ago was not remembered.
     const mayBeStale = tenantName !== null && typeof claim.tenantId === 'string'
-    if (!mayBeStale || !(error instanceof Refusal) || error.status !== 404) throw error
+    if (!mayBeStale || !(error instanceof ApiError) || error.status !== 404) throw error
     tenantNamesOf(ctx.instance).delete(tenantName)
     const tenantId = await tenantOf(ctx, claim)
     if (tenantId === claim.tenantId) throw error
@@ -153,15 +153,15 @@ export async function byPresentName<T>(
 
 /** Confirms a claim to the whole account, in which only the key counts, and that no tenant is named where there are none (T1). */
 export async function enterAccount(ctx: Context, surface: Surface, claim: Claim): Promise<AccountScope> {
-  const standing = await standingOf(ctx, claim)
-  confirmKey(surface, claim, standing)
+  const snapshot = await snapshotOf(ctx, claim)
+  confirmKey(surface, claim, snapshot)
   if (typeof claim.tenantId !== 'string') throw claim.tenantId
-  return { ...ctx, access: claim.access, now: standing.clock ?? systemNow() }
+  return { ...ctx, access: claim.access, now: snapshot.clock ?? systemNow() }
 }
 
-async function standingOf(ctx: Context, claim: Claim): Promise<Standing> {
+async function snapshotOf(ctx: Context, claim: Claim): Promise<RequestSnapshot> {
   const tenantId = typeof claim.tenantId === 'string' ? claim.tenantId : IMPLICIT_TENANT_ID
   const prefixes = claim.prefix === null ? [] : [claim.prefix]
-  const result = await ctx.db.run(standingStatement(ctx.db, tenantId, prefixes, claim))
-  return parseStanding(result)
+  const result = await ctx.db.run(requestSnapshotStatement(ctx.db, tenantId, prefixes, claim))
+  return parseRequestSnapshot(result)
 }

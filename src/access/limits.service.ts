@@ -1,4 +1,4 @@
-import { refusals } from '../lib/errors'
+import { errors } from '../lib/errors'
 import { networkOf } from '../lib/net/addresses'
 import type { Access, Context } from '../runtime/context'
 
@@ -19,7 +19,7 @@ export async function limit(
     bearer === null
       ? [env.ADDRESS_LIMIT, networkOf(headers.get('cf-connecting-ip') ?? '')]
       : [bearer.access.kind === 'admin' ? env.ADMIN_LIMIT : env.APPLICATION_LIMIT, bearer.prefix ?? '']
-  if (!(await isWithin(limiter, key))) throw refusals.tooMany(WINDOW)
+  if (!(await isWithin(limiter, key))) throw errors.tooMany(WINDOW)
 }
 
 async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {

@@ -20,7 +20,7 @@ export const isCalled = ({ id, customerId }: Tenant, name: string): boolean =>
   name === customerId || name.toLowerCase() === id
 
 /** What one statement says of a request's standing: the tenant, the clock, and which of the keys still exist. */
-export type Standing = {
+export type RequestSnapshot = {
   /** Null if there is no such tenant, or it is not active (see `standingStatement`). */
   tenant: Tenant | null
   /** The test clock's time where it is set (C1). */
@@ -48,7 +48,7 @@ const Prefixes = z.array(z.string())
  * Reads a request's standing; part of a batch, so that the clock and the keys cost no round trip (K2, C1). The tenant must be active, or with
  * `archived` may be archived (U8).
  */
-export function standingStatement(
+export function requestSnapshotStatement(
   db: AccountDatabase,
   tenantId: string,
   prefixes: readonly string[],
@@ -58,7 +58,7 @@ export function standingStatement(
 }
 
 /** What `standingStatement` has read. */
-export function parseStanding(result: D1Result): Standing {
+export function parseRequestSnapshot(result: D1Result): RequestSnapshot {
   const row = StandingRow.parse(result.results[0])
   return {
     tenant:

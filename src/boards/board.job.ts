@@ -3,9 +3,9 @@ import { type DueWork, rescheduled } from '../jobs/due-work.repository'
 import type { Job } from '../jobs/job.types'
 import type { Instant } from '../lib/clock'
 import type { TenantContext } from '../runtime/context'
-import { definitionOf, TendReply } from './board.messages'
-import { boardObject } from './delivery.service'
-import { tellNews } from './notify/news.service'
+import { definitionOf, RunDueReply } from './board.messages'
+import { boardObject } from './board-updates.service'
+import { sendBoardEvents } from './notify/board-events.service'
 
 declare module '../jobs/due-kinds.types' {
   interface DueKinds {
@@ -16,14 +16,14 @@ declare module '../jobs/due-kinds.types' {
 /** The upkeep of a leaderboard, whose id is the subject: begins and ends of runs, walks over users, comparisons (L7). */
 export const boardJob: Job = {
   kind: 'leaderboard',
-  run: (context, work, { until, grace }) => tendBoard(context, work, { until, grace }),
+  run: (context, work, { until, grace }) => runBoardWork(context, work, { until, grace }),
 }
 
 /**
  * Has a leaderboard do what is due, tells what comes of it, and notes when it wants to be called again. Where this breaks off, the
  * leaderboard still has what it had to tell.
  */
-async function tendBoard(
+async function runBoardWork(
   context: TenantContext,
   work: DueWork,
   when: { until: Instant; grace: number },
@@ -36,11 +36,11 @@ async function tendBoard(
     await context.db.batch([rescheduled(context.db, work, null)])
     return
   }
-  const tending = { definition: definitionOf(config, board), now: work.dueAt, ...when }
-  const { dueAt, news, hasMore } = TendReply.parse(await object.tend(tending))
-  if (news.length > 0) {
-    await tellNews(context, config, board, news, when.grace === 0 ? work.dueAt : when.until)
-    await object.handed({ rows: news.map(({ no, id }) => [no, id]) })
+  const runRequest = { definition: definitionOf(config, board), now: work.dueAt, ...when }
+  const { dueAt, events, hasMore } = RunDueReply.parse(await object.runDue(runRequest))
+  if (events.length > 0) {
+    await sendBoardEvents(context, config, board, events, when.grace === 0 ? work.dueAt : when.until)
+    await object.handed({ rows: events.map(({ no, id }) => [no, id]) })
   }
   await context.db.batch([rescheduled(context.db, work, hasMore ? work.dueAt : dueAt)])
 }

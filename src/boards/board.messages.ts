@@ -6,7 +6,7 @@ import { STREAK } from '../engine/state.types'
 import { civilDate } from '../lib/civil'
 import { type Instant, instant } from '../lib/clock'
 import { unreachable } from '../lib/unreachable'
-import { Listened, listenedOf, NewsRow } from './notify/news.messages'
+import { BoardEventRow, Listened, listenedOf } from './notify/board-events.messages'
 import { isScore, type Score } from './score.rules'
 
 const date = z.string().transform(civilDate)
@@ -39,12 +39,12 @@ export const Definition = z.object({
 export type Definition = z.output<typeof Definition>
 
 /** A definition that comes with a call: the object parses it only where it doesn't know its version yet. */
-export type Told = z.input<typeof Definition>
-const told = z.custom<Told>((value) => Versioned.safeParse(value).success)
+export type DefinitionInput = z.input<typeof Definition>
+const given = z.custom<DefinitionInput>((value) => Versioned.safeParse(value).success)
 const Versioned = z.object({ version: z.number() })
 
 /** A leaderboard as its object is told of it. */
-export function definitionOf(config: Configuration, board: Leaderboard): Told {
+export function definitionOf(config: Configuration, board: Leaderboard): DefinitionInput {
   const { id, status, rankBy, maxParticipants, start, end, startTime, endTime } = board
   const { breakdown, runUnit, runInterval, finished } = board
   return {
@@ -112,7 +112,7 @@ export type ScoreChange = z.infer<typeof ScoreChange>
  * looked up only if they are wanted.
  */
 export const Delivery = z.object({
-  definition: told,
+  definition: given,
   at: moment,
   changes: z.array(ScoreChange),
   wanted: z.boolean(),
@@ -135,7 +135,7 @@ export type Applying = {
 }
 
 /** See engine/placement.ts. */
-const PlacementAnswer: z.ZodType<Placement> = z.object({
+const PlacementResponse: z.ZodType<Placement> = z.object({
   run: z.object({ start: z.number(), end: z.number().nullable() }),
   rank: z.number().nullable(),
   previousRank: z.number().nullable(),
@@ -145,13 +145,13 @@ const PlacementAnswer: z.ZodType<Placement> = z.object({
 
 /** A placement for each change; null where the change altered no score. */
 export const DeliveryReply = z.object({
-  placements: z.array(PlacementAnswer.nullable()),
+  placements: z.array(PlacementResponse.nullable()),
   rowsWritten: z.number(),
 })
 
 /** Asks for a page of the ranking of one run, by its first day. */
 export const PageRequest = z.object({
-  definition: told,
+  definition: given,
   now: moment,
   run: z.number(),
   /** Values of breakdown attributes that must match, by place in the breakdown (L6). */
@@ -167,7 +167,7 @@ export const PageReply = z.array(
 
 /** Asks for a page of the groups of one run, by its first day: so many after one of so many users and these values. */
 export const GroupsRequest = z.object({
-  definition: told,
+  definition: given,
   now: moment,
   run: z.number(),
   after: z.object({ users: z.number(), group: z.string() }).nullable(),
@@ -181,7 +181,7 @@ export const GroupsReply = z.object({
 
 /** Asks for a user's place in one run and how it came about (L10). */
 export const PlaceRequest = z.object({
-  definition: told,
+  definition: given,
   now: moment,
   run: z.number(),
   userId: z.string(),
@@ -200,7 +200,7 @@ export const PlaceReply = z.object({
 
 /** Asks for a user's best places in periods, each by its first and last day (R1). */
 export const BestRequest = z.object({
-  definition: told,
+  definition: given,
   now: moment,
   userId: z.string(),
   iid: z.string(),
@@ -212,7 +212,7 @@ export const BestRequest = z.object({
 export const BestReply = z.array(z.object({ rank: z.number(), value: z.number() }).nullable())
 
 /** Has a user taken out of everything (U8). */
-export const PersonRequest = z.object({ userId: z.string(), iid: z.string(), now: moment })
+export const UserRequest = z.object({ userId: z.string(), iid: z.string(), now: moment })
 /** Asks for what is held of a user in the runs after one, by its first day; null: from the first run on (U8). */
 export const HeldRequest = z.object({ userId: z.string(), iid: z.string(), after: z.number().nullable() })
 /** What is held of a user, by run, of as many runs as one call has room for. */
@@ -233,19 +233,19 @@ const HeldRun = z.object({
 export const HeldReply = z.object({ runs: z.array(HeldRun), hasMore: z.boolean() })
 
 /** Has a leaderboard count users anew from D1, after changes of theirs could not be delivered. */
-export const RecountRequest = z.object({ definition: told, now: moment, userIds: z.array(z.string()) })
+export const RecountRequest = z.object({ definition: given, now: moment, userIds: z.array(z.string()) })
 
 /** Has a leaderboard do what is due by `now`; what is only overdue is done once, as of `until`. */
-export const TendRequest = z.object({
-  definition: told,
+export const RunDueRequest = z.object({
+  definition: given,
   now: moment,
   until: moment,
   /** How long after its time a run is made final, in milliseconds, so that events that were on their way have arrived. */
   grace: z.number(),
 })
 /** When it wants to be called next, null where never; what it has to tell, and whether there is more of that. */
-export const TendReply = z.object({
+export const RunDueReply = z.object({
   dueAt: moment.nullable(),
-  news: z.array(NewsRow),
+  events: z.array(BoardEventRow),
   hasMore: z.boolean(),
 })

@@ -13,7 +13,7 @@ export type Row = Entry & {
 }
 
 /** A user as D1 has it, as far as a leaderboard can be behind it. */
-export type Mark = {
+export type UserCursor = {
   userId: string
   iid: string
   seq: number
@@ -24,4 +24,4 @@ export type Mark = {
 }
 
 /** The same with what the log says: `[local day, sum, when a change last altered it]`, or one sum, by the first day, where the board has but one run. */
-export type Recounted = Mark & { days: [number, Score, number | null][] }
+export type Recounted = UserCursor & { days: [number, Score, number | null][] }

@@ -2,7 +2,7 @@ import type { Configuration } from '../config/configuration.types'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import type { Context, TenantContext } from '../runtime/context'
-import { deliver, type InputChange } from './delivery.service'
+import { deliver, type InputChange } from './board-updates.service'
 
 /** How long a step that changes many users waits for a leaderboard, in milliseconds, of which nobody waits to hear. */
 const BULK_PATIENCE = 10_000

@@ -3,7 +3,7 @@ import { presentState } from '../config/configuration.service'
 import { systemNow } from '../lib/system-clock'
 import type { Context } from '../runtime/context'
 import { definitionOf } from './board.messages'
-import { boardObject, Repair } from './delivery.service'
+import { boardObject, Repair } from './board-updates.service'
 
 /**
  * Has a leaderboard that could not be reached count the users anew whose changes it missed. Doing it twice does no harm, and where

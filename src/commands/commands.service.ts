@@ -1,11 +1,11 @@
 import type * as z from 'zod'
 import type { Claim } from '../access/access.service'
-import { wakeOutbox } from '../delivery/drain-debouncer.cache'
+import { requestDrain } from '../delivery/drain-debouncer.cache'
 import type { Command } from '../engine/evaluate.rules'
 import type { PreferencesChange } from '../engine/preferences.rules'
 import type { Actor, ProfileChange } from '../engine/profile.rules'
-import { arm } from '../jobs/timekeeper.service'
-import { Refusal } from '../lib/errors'
+import { ensureAlarm } from '../jobs/timekeeper.service'
+import { ApiError } from '../lib/errors'
 import { newId } from '../lib/new-id'
 import { listOf, MOST_VALUE, packsOf } from '../lib/packed'
 import { systemNow, wait } from '../lib/system-clock'
@@ -159,8 +159,8 @@ async function commitOrHandOver(
   const deps: CommitDeps = {
     db: ctx.db.of(tenantId),
     instance: ctx.instance,
-    ensureAlarm: () => ctx.waitUntil(arm(ctx, tenantId)),
-    scheduleDrain: () => wakeOutbox(ctx, tenantId),
+    ensureAlarm: () => ctx.waitUntil(ensureAlarm(ctx, tenantId)),
+    scheduleDrain: () => requestDrain(ctx, tenantId),
   }
   const batch = { userId, jobs, mayWrite }
   const settled = await groupsOf(ctx.instance).submit(
@@ -197,7 +197,7 @@ async function commitGroup(ctx: Context, deps: CommitDeps, batches: readonly Use
     outcomes = await commitTogether(deps, batches)
   } catch (error) {
     // A refusal is of the tenant, and each will be told.
-    if (!(error instanceof Refusal)) {
+    if (!(error instanceof ApiError)) {
       console.warn(JSON.stringify({ level: 'warn', requestId: ctx.requestId, together: String(error) }))
     }
     return batches.map(() => null)

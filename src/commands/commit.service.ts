@@ -1,15 +1,15 @@
-import { parseStanding, standingStatement } from '../access/tenants.repository'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.repository'
 import { configurationAt, recentConfiguration } from '../config/configuration.repository'
 import { type Configuration, metricByKey } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
 import { isConflict, isTooBig } from '../db/guard'
 import { isStale } from '../engine/streaks/streaks.rules'
 import type { Instant } from '../lib/clock'
-import { Refusal, refusals } from '../lib/errors'
+import { ApiError, errors } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
 import type { Instance } from '../runtime/instance'
 import {
-  type EventSought,
+  type EventLookup,
   parseRecorded,
   parseUsedKeys,
   recordedStatement,
@@ -84,7 +84,8 @@ export async function commit(
       if (outcomes === undefined || outcomes === null) throw new LeadershipLost()
       return outcomes
     } catch (error) {
-      if (error instanceof LeadershipLost || error instanceof Refusal || error instanceof TooMuch) throw error
+      if (error instanceof LeadershipLost || error instanceof ApiError || error instanceof TooMuch)
+        throw error
       if (isConflict(error)) {
         conflicts += 1
         conflicted()
@@ -94,7 +95,7 @@ export async function commit(
       } else {
         failures += 1
         if (!batch.mayWrite()) throw new LeadershipLost()
-        if (isTooBig(error) && batch.jobs.length === 1) throw refusals.unprocessable(TOO_BIG)
+        if (isTooBig(error) && batch.jobs.length === 1) throw errors.unprocessable(TOO_BIG)
         if (failures >= MOST_FAILURES) throw error
         await wait(20 * failures)
       }
@@ -115,7 +116,7 @@ export async function giveUp(
   return jobs.map(
     (job): Outcome =>
       recoverOutcome(snapshot, job) ?? {
-        decision: { kind: 'refused', refusal: refusals.contended(retryAfter) },
+        decision: { kind: 'refused', apiError: errors.contended(retryAfter) },
         config: null,
       },
   )
@@ -182,25 +183,25 @@ async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<Gr
   const prefixes = [...new Set(batches.flatMap(({ jobs }) => jobs.flatMap(({ prefix }) => prefix ?? [])))]
   let config = await recentConfiguration(deps)
   for (;;) {
-    const keys = keysSought(config, batches)
-    const sought = eventsSought(config, batches)
+    const keys = keyLookups(config, batches)
+    const sought = eventLookups(config, batches)
     const found = await db.batchOf({
-      standing: standingStatement(db, db.tenantId, prefixes),
+      snapshot: requestSnapshotStatement(db, db.tenantId, prefixes),
       users: usersStatement(db, { ids }, systemNow()),
       usedKeys: keys.length === 0 ? [] : [usedKeysStatement(db, keys)],
       recorded: sought.length === 0 ? [] : [recordedStatement(db, sought)],
     })
-    const standing = parseStanding(found.standing)
-    const { tenant } = standing
-    if (tenant === null) throw refusals.tenantUnknown()
+    const snapshot = parseRequestSnapshot(found.snapshot)
+    const { tenant } = snapshot
+    if (tenant === null) throw errors.tenantUnknown()
     if (tenant.configVersion === config.version) {
       const states = new Map(found.users.results.map(userOf).map((user) => [user.id, user]))
       const stale = [...states.values()].filter(({ streak }) => isStale(streak, config.streaks))
       if (stale.length > 0) {
-        await recountStreaks(db, config, stale, standing.clock ?? systemNow())
+        await recountStreaks(db, config, stale, snapshot.clock ?? systemNow())
         continue
       }
-      const { keys: present, clock } = standing
+      const { keys: present, clock } = snapshot
       const used = found.usedKeys.flatMap(parseUsedKeys)
       const recorded = new Map(found.recorded.flatMap((result) => [...parseRecorded(result)]))
       const common = { config, tenant, keys: present, clock, now: systemNow(), recorded }
@@ -219,7 +220,7 @@ async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<Gr
 }
 
 /** The idempotency keys of commands, with whose they would be. */
-function keysSought(config: Configuration, batches: readonly UserBatch[]): [string, string, string][] {
+function keyLookups(config: Configuration, batches: readonly UserBatch[]): [string, string, string][] {
   const keys: [string, string, string][] = []
   for (const { userId, jobs } of batches) {
     for (const { command } of jobs) {
@@ -232,8 +233,8 @@ function keysSought(config: Configuration, batches: readonly UserBatch[]): [stri
 }
 
 /** The events of commands that were tried before: where in the log they would be, if they are in it. */
-function eventsSought(config: Configuration, batches: readonly UserBatch[]): EventSought[] {
-  const sought: EventSought[] = []
+function eventLookups(config: Configuration, batches: readonly UserBatch[]): EventLookup[] {
+  const sought: EventLookup[] = []
   for (const { userId, jobs } of batches) {
     for (const { command, attempt } of jobs) {
       if (command.kind !== 'event' || attempt === null) continue
@@ -260,8 +261,8 @@ async function store(
   const { statements, isMuch, outcome } = writeUsers(db, config, changed, guard)
   // Nothing was written: each of them goes alone, with room enough.
   if (isMuch && decisions.reduce((sum, { outcomes }) => sum + outcomes.length, 0) > 1) throw new TooMuch()
-  const { stored, tells, hastens } = outcome(await db.batchOf(statements))
+  const { stored, tells, changesDueWork } = outcome(await db.batchOf(statements))
   if (tells) deps.scheduleDrain()
-  if (hastens) deps.ensureAlarm()
+  if (changesDueWork) deps.ensureAlarm()
   return new Set(changed.filter(({ changes }) => stored.has(changes.at(-1)?.after.iid ?? '')))
 }

@@ -3,7 +3,7 @@ import type { Change } from '../engine/change.rules'
 import { type Decision, evaluate } from '../engine/evaluate.rules'
 import type { UserState } from '../engine/state.types'
 import { type Instant, instant } from '../lib/clock'
-import { type Refusal, refusals } from '../lib/errors'
+import { type ApiError, errors } from '../lib/errors'
 import { newId } from '../lib/new-id'
 import { unreachable } from '../lib/unreachable'
 import type { UsedKey } from '../store/events.repository'
@@ -32,12 +32,12 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
   const outcomes = jobs.map((job): Outcome => {
     const known = recoverOutcome(snapshot, job)
     if (known !== null) return known
-    if (job.prefix !== null && !keys.has(job.prefix)) return refused(refusals.keyInvalid())
-    if (job.tenantName !== null && !isCalled(tenant, job.tenantName)) return refused(refusals.tenantUnknown())
+    if (job.prefix !== null && !keys.has(job.prefix)) return refused(errors.keyInvalid())
+    if (job.tenantName !== null && !isCalled(tenant, job.tenantName)) return refused(errors.tenantUnknown())
     const decision = orFailed(() =>
       evaluate(config, state, job.command, {
         userId,
-        now: clock ?? happensAt(job.arrived, now),
+        now: clock ?? effectiveTime(job.arrived, now),
         newId,
         usedKey: (metricId, key) => used.get(`${metricId} ${key}`),
       }),
@@ -73,7 +73,7 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
  * When a command happens in real time: when it arrived, but at most five seconds before it is committed, so that after a while a day is over
  * for good (L8).
  */
-function happensAt(arrived: Instant, now: Instant): Instant {
+function effectiveTime(arrived: Instant, now: Instant): Instant {
   return instant(Math.max(arrived, now - MOST_LATE))
 }
 
@@ -85,4 +85,4 @@ function orFailed(decideOne: () => Decision): Decision | { kind: 'failed'; error
   }
 }
 
-const refused = (refusal: Refusal): Outcome => ({ decision: { kind: 'refused', refusal }, config: null })
+const refused = (apiError: ApiError): Outcome => ({ decision: { kind: 'refused', apiError }, config: null })

@@ -1,8 +1,8 @@
 import { DurableObject } from 'cloudflare:workers'
 import type * as z from 'zod'
 import { AccountDatabase, type Cost, noCost } from '../db/database'
-import { wakeOutbox } from '../delivery/drain-debouncer.cache'
-import { arm } from '../jobs/timekeeper.service'
+import { requestDrain } from '../delivery/drain-debouncer.cache'
+import { ensureAlarm } from '../jobs/timekeeper.service'
 import { type Bindings, variables } from '../runtime/env'
 import { Instance } from '../runtime/instance'
 import { Commands } from './command.messages'
@@ -51,9 +51,9 @@ export class UserLane extends DurableObject<Bindings> {
         const deps: CommitDeps = {
           db: new AccountDatabase(this.env.DB, cost, testClock).of(user.tenantId),
           instance: this.#instance,
-          ensureAlarm: () => waitUntil(arm({ env: this.env }, user.tenantId)),
+          ensureAlarm: () => waitUntil(ensureAlarm({ env: this.env }, user.tenantId)),
           scheduleDrain: () =>
-            wakeOutbox({ env: this.env, instance: this.#instance, waitUntil }, user.tenantId),
+            requestDrain({ env: this.env, instance: this.#instance, waitUntil }, user.tenantId),
         }
         const batch = { userId: user.userId, jobs, mayWrite }
         const outcomes = await commit(deps, batch, {

@@ -11,7 +11,7 @@ const LONGEST_LEASE = 80_000
 export type End<Result> = { result: Result | null } | { error: unknown }
 
 /** What is different between the two levels that wait: commands of one user, and users of one tenant. */
-export type LineRules<Item, Result> = {
+export type LeaderRules<Item, Result> = {
   /** The most items that wait in one line; one more goes its own way. */
   mostWaiting: number
   /** The most groups of one line that are worked on at once. */
@@ -66,7 +66,7 @@ type Group<Item, Result> = {
 }
 
 /** The items with one key, and how long a leader may be silent, in ms. */
-type Line<Item, Result> = {
+type KeyedQueue<Item, Result> = {
   waiting: Entry<Item, Result>[]
   groups: Set<Group<Item, Result>>
   lease: number
@@ -85,10 +85,10 @@ type Line<Item, Result> = {
  * Holds at most `mostWaiting` items by key besides those that are worked on; a line goes with its last item.
  */
 export class LeaderScheduler<Item, Result> {
-  readonly #rules: LineRules<Item, Result>
-  readonly #lines = new Map<string, Line<Item, Result>>()
+  readonly #rules: LeaderRules<Item, Result>
+  readonly #lines = new Map<string, KeyedQueue<Item, Result>>()
 
-  constructor(rules: LineRules<Item, Result>) {
+  constructor(rules: LeaderRules<Item, Result>) {
     this.#rules = rules
   }
 
@@ -134,7 +134,7 @@ export class LeaderScheduler<Item, Result> {
   }
 
   /** Hand-over: makes the next groups of those who wait longest, as many as may be worked on. */
-  #advance(key: string, line: Line<Item, Result>): void {
+  #advance(key: string, line: KeyedQueue<Item, Result>): void {
     if (this.#rules.afterDeath === 'part') {
       for (const group of line.groups) if (isDead(line, group)) line.groups.delete(group)
     }
@@ -144,7 +144,7 @@ export class LeaderScheduler<Item, Result> {
   }
 
   /** Makes a group of those who wait longest, led by this entry, or by the first of them. */
-  #gather(line: Line<Item, Result>, leader: Entry<Item, Result> | null): void {
+  #gather(line: KeyedQueue<Item, Result>, leader: Entry<Item, Result> | null): void {
     const open = line.waiting.filter(({ end }) => end === null)
     const size = open.length === 0 ? 0 : this.#rules.sizeOf(open.map(({ item }) => item))
     line.waiting = open.slice(size)
@@ -161,7 +161,7 @@ export class LeaderScheduler<Item, Result> {
   /** Does the work of a group, hands over to the next one, and ends each item. */
   async #lead(
     key: string,
-    line: Line<Item, Result>,
+    line: KeyedQueue<Item, Result>,
     group: Group<Item, Result>,
     lead: Lead<Item, Result>,
   ): Promise<void> {
@@ -193,7 +193,7 @@ export class LeaderScheduler<Item, Result> {
   }
 
   /** What one who waits does if a leader is dead. */
-  #watch(key: string, line: Line<Item, Result>, entry: Entry<Item, Result>): void {
+  #watch(key: string, line: KeyedQueue<Item, Result>, entry: Entry<Item, Result>): void {
     if (entry.end !== null) return
     const { afterDeath, isWanted } = this.#rules
     const isLeft = entry.group !== null && isDead(line, entry.group)
@@ -209,7 +209,7 @@ export class LeaderScheduler<Item, Result> {
   }
 
   /** Has an entry lead in the place of a leader that is dead: what the group had not finished goes first. */
-  #takeOver(line: Line<Item, Result>, group: Group<Item, Result>, entry: Entry<Item, Result>): void {
+  #takeOver(line: KeyedQueue<Item, Result>, group: Group<Item, Result>, entry: Entry<Item, Result>): void {
     const unfinished = group.entries.filter(({ end }) => end === null)
     for (const one of unfinished) one.group = null
     line.waiting.unshift(...unfinished)
@@ -220,8 +220,10 @@ export class LeaderScheduler<Item, Result> {
   }
 }
 
-const isDead = ({ lease }: Pick<Line<unknown, unknown>, 'lease'>, { since }: { since: number }): boolean =>
-  systemNow() - since > lease
+const isDead = (
+  { lease }: Pick<KeyedQueue<unknown, unknown>, 'lease'>,
+  { since }: { since: number },
+): boolean => systemNow() - since > lease
 
 /** Waits until the entry has ended or is to lead. */
 function woken(entry: { wake: () => void }): Promise<void> {

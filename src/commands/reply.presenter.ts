@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { listed, Refusal } from '../lib/errors'
+import { ApiError, listed } from '../lib/errors'
 import { unreachable } from '../lib/unreachable'
 import type { UserPreferencesResponse } from '../wire/preferences.schemas'
 import type { User } from '../wire/user.schemas'
@@ -21,8 +21,8 @@ const warned = (leftOut: readonly string[]) =>
         },
       }
 
-const refusalOf = ({ status, message, retryAfter }: Extract<CommandResult, { kind: 'refused' }>) =>
-  new Refusal(status, message, retryAfter ?? null)
+const apiErrorOf = ({ status, message, retryAfter }: Extract<CommandResult, { kind: 'refused' }>) =>
+  new ApiError(status, message, retryAfter ?? null)
 
 /** The answer to an event's caller. Throws what refused it. */
 export function eventReply(result: CommandResult) {
@@ -39,7 +39,7 @@ export function eventReply(result: CommandResult) {
 function noReply(result: CommandResult): never {
   switch (result.kind) {
     case 'refused':
-      throw refusalOf(result)
+      throw apiErrorOf(result)
     case 'failed':
       throw new Error(result.message)
     case 'event':

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { REFUSAL_STATUSES } from '../lib/errors'
+import { ERROR_STATUSES } from '../lib/errors'
 import { AchievementCompletionResponse } from '../wire/achievement.schemas'
 import { EventResponse } from '../wire/event.schemas'
 import { UserPreferencesResponse } from '../wire/preferences.schemas'
@@ -25,7 +25,7 @@ export const CommandResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('preferences'), body: accepted(UserPreferencesResponse) }),
   z.object({
     kind: z.literal('refused'),
-    status: z.literal(REFUSAL_STATUSES),
+    status: z.literal(ERROR_STATUSES),
     message: z.string(),
     /** In how many seconds to try again, if waiting helps. */
     retryAfter: z.number().optional(),

@@ -7,21 +7,21 @@ import { forbiddenAttributes } from '../engine/profile.rules'
 import type { UserState } from '../engine/state.types'
 import type { Instant } from '../lib/clock'
 import { fromMicros } from '../lib/decimal'
-import { Refusal } from '../lib/errors'
+import { ApiError } from '../lib/errors'
 import { unreachable } from '../lib/unreachable'
 import type { AchievementCompletionResponse } from '../wire/achievement.schemas'
 import type { EventResponse } from '../wire/event.schemas'
-import { completedAnswers, userAchievementAnswer } from '../wire/presenters/achievement.presenter'
+import { completedResponses, userAchievementResponse } from '../wire/presenters/achievement.presenter'
 import { leaderboardChanges } from '../wire/presenters/leaderboard.presenter'
 import { pointsChanges } from '../wire/presenters/points.presenter'
-import { preferencesAnswer } from '../wire/presenters/preferences.presenter'
-import { streakAnswer } from '../wire/presenters/streak.presenter'
-import { userAnswer } from '../wire/presenters/user.presenter'
+import { preferencesResponse } from '../wire/presenters/preferences.presenter'
+import { streakResponse } from '../wire/presenters/streak.presenter'
+import { userResponse } from '../wire/presenters/user.presenter'
 import type { Outcome } from './commit.types'
 
 import type { CommandResult } from './result.messages'
 
-const toRefused = ({ status, message, retryAfter }: Refusal): CommandResult => ({
+const toRefused = ({ status, message, retryAfter }: ApiError): CommandResult => ({
   kind: 'refused',
   status,
   message,
@@ -30,7 +30,7 @@ const toRefused = ({ status, message, retryAfter }: Refusal): CommandResult => (
 
 /** The end of a command whose commit threw: a refusal, or a fault of ours. */
 export function failedResult(error: unknown): CommandResult {
-  if (error instanceof Refusal) return toRefused(error)
+  if (error instanceof ApiError) return toRefused(error)
   return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
@@ -46,7 +46,7 @@ export function resultOf(
     case 'failed':
       return failedResult(decision.error)
     case 'refused':
-      return toRefused(decision.refusal)
+      return toRefused(decision.apiError)
     case 'lost':
       return lost(command, decision)
     case 'changed':
@@ -77,13 +77,13 @@ function acceptedResult(
       return eventResult(command, decision, config, placements)
     case 'upsert':
     case 'update':
-      return { kind: 'user', body: userAnswer(config, after) }
+      return { kind: 'user', body: userResponse(config, after) }
     case 'completion': {
-      const body = completionAnswer(config, decision)
+      const body = completionResponse(config, decision)
       return { kind: 'completion', body, leftOut: leftOutOf(config, before, command) }
     }
     case 'preferences':
-      return { kind: 'preferences', body: preferencesAnswer(config, after.preferences) }
+      return { kind: 'preferences', body: preferencesResponse(config, after.preferences) }
     default:
       return unreachable(command)
   }
@@ -99,7 +99,7 @@ function eventResult(
   if (decision.kind === 'replayed') {
     const { eventId, metric, state, at } = decision
     const leftOut = leftOutOf(config, state, command)
-    const body = replayAnswer(config, eventId, metric, state, at)
+    const body = replayResponse(config, eventId, metric, state, at)
     return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) }, leftOut }
   }
   if (decision.kind !== 'changed' || decision.metric === null)
@@ -107,9 +107,9 @@ function eventResult(
   const { change, metric } = decision
   const { before, after } = change
   const body = {
-    ...totalAnswer(command.eventId, metric, after),
-    achievements: completedAnswers(config, change),
-    currentStreak: { ...streakAnswer(config, after, after.changed), extended: change.isExtended },
+    ...totalResponse(command.eventId, metric, after),
+    achievements: completedResponses(config, change),
+    currentStreak: { ...streakResponse(config, after, after.changed), extended: change.isExtended },
     points: pointsChanges(config, change),
     leaderboards: leaderboardChanges(config, placements, after.profile, after.changed),
     ...idempotency(key, false),
@@ -117,7 +117,7 @@ function eventResult(
   return { kind: 'event', status: 201, body, leftOut: leftOutOf(config, before, command) }
 }
 
-function completionAnswer(
+function completionResponse(
   config: Configuration,
   decision: Accepted,
 ): z.infer<typeof AchievementCompletionResponse> {
@@ -125,14 +125,14 @@ function completionAnswer(
     const { achievement, completion } = decision
     return {
       completionId: completion.id,
-      achievement: userAchievementAnswer(config, achievement, completion),
+      achievement: userAchievementResponse(config, achievement, completion),
       points: {},
     }
   }
   if (decision.kind !== 'changed') throw new Error('a completion that changed nothing')
   const { change } = decision
   const completion = change.after.achievements.get(change.completed[0] ?? '')
-  const [achievement] = completedAnswers(config, change)
+  const [achievement] = completedResponses(config, change)
   if (completion === undefined || achievement === undefined) throw new Error('a completion of nothing')
   return { completionId: completion.id, achievement, points: pointsChanges(config, change) }
 }
@@ -144,7 +144,7 @@ function lost(
   const key = command.kind === 'event' ? command.idempotencyKey : null
   const replay =
     command.kind === 'event' && key !== null && metric !== null && state !== null
-      ? { ...replayAnswer(known, command.eventId, metric, state, at), ...idempotency(key, true) }
+      ? { ...replayResponse(known, command.eventId, metric, state, at), ...idempotency(key, true) }
       : null
   const leftOut = command.kind === 'event' ? leftOutOf(known, state, command) : []
   return { kind: 'lost', ...place, replay, leftOut }
@@ -161,16 +161,16 @@ const idempotency = (key: string | null, replayed: boolean) =>
   key === null ? {} : { idempotencyKey: key, idempotentReplayed: replayed }
 
 /** The answer to an event that counted before: what stands now, and no changes (E4). */
-function replayAnswer(
+function replayResponse(
   config: Configuration,
   eventId: string,
   metric: Metric,
   user: UserState,
   at: Instant,
 ): z.infer<typeof EventResponse> {
-  const currentStreak = { ...streakAnswer(config, user, at), extended: false }
+  const currentStreak = { ...streakResponse(config, user, at), extended: false }
   return {
-    ...totalAnswer(eventId, metric, user),
+    ...totalResponse(eventId, metric, user),
     achievements: [],
     currentStreak,
     points: {},
@@ -178,7 +178,7 @@ function replayAnswer(
   }
 }
 
-const totalAnswer = (eventId: string, metric: Metric, user: UserState) => ({
+const totalResponse = (eventId: string, metric: Metric, user: UserState) => ({
   eventId,
   metricId: metric.id,
   total: fromMicros((user.metrics.get(metric.id) ?? NEW_COUNTER).total),

@@ -1,4 +1,4 @@
-import { type Carrier, deliverEach } from '../boards/delivery.service'
+import { type DeliveryContext, deliverEach } from '../boards/board-updates.service'
 import type { Command } from '../engine/evaluate.rules'
 import type { Placements } from '../engine/placement.types'
 import type { Outcome } from './commit.types'
@@ -8,11 +8,11 @@ import { resultOf } from './result.presenter'
 
 /** Tells the leaderboards of what is committed, and makes each command's answer. */
 export async function resultsOf(
-  carrier: Carrier,
+  adapter: DeliveryContext,
   commands: readonly Command[],
   outcomes: readonly Outcome[],
 ): Promise<CommandResult[]> {
-  const [results] = resultsOfEach(carrier, [{ commands, outcomes }])
+  const [results] = resultsOfEach(adapter, [{ commands, outcomes }])
   return results ?? []
 }
 
@@ -21,7 +21,7 @@ export async function resultsOf(
  * commands as soon as those leaderboards have answered on which that user has moved.
  */
 export function resultsOfEach(
-  carrier: Carrier,
+  adapter: DeliveryContext,
   users: readonly { commands: readonly Command[]; outcomes: readonly Outcome[] }[],
 ): Promise<CommandResult[]>[] {
   const changed = users.flatMap(({ outcomes }) =>
@@ -34,7 +34,7 @@ export function resultsOfEach(
   const last = changed.at(-1)
   const changes = changed.map(({ change }) => change)
   const delivered =
-    last === undefined ? [] : deliverEach(carrier, last.config, changes, last.change.after.changed)
+    last === undefined ? [] : deliverEach(adapter, last.config, changes, last.change.after.changed)
   const placements = new Map<Outcome, Promise<Placements> | undefined>(
     changed.map(({ outcome }, nth) => [outcome, delivered[nth]]),
   )

@@ -131,7 +131,7 @@ const Achievements = reading(achievementsTable, {
 })
 const Webhooks = reading(webhooksTable, { events: listOf(z.enum(SUBSCRIPTIONS)) })
 const Templates = reading(notificationTemplates, { userAttributes: filters })
-const Boosts = reading(pointsBoosts, { userAttributes: filters }, ['told'])
+const Boosts = reading(pointsBoosts, { userAttributes: filters }, ['notified'])
 /** A boost's row, of those for everyone and of users' own. */
 export const BoostRow = Boosts.row
 

@@ -1,9 +1,9 @@
-import { parseStanding, standingStatement } from '../access/tenants.repository'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.repository'
 import type { TenantDatabase } from '../db/database'
 import { configurationUnchanged, isConflict } from '../db/guard'
-import { arm } from '../jobs/timekeeper.service'
+import { ensureAlarm } from '../jobs/timekeeper.service'
 import type { Instant } from '../lib/clock'
-import { refusals } from '../lib/errors'
+import { errors } from '../lib/errors'
 import type { Scope, TenantContext } from '../runtime/context'
 import { configurationAt } from './configuration.repository'
 import type { Configuration } from './configuration.types'
@@ -37,8 +37,8 @@ export async function presentState(
   context: TenantContext,
 ): Promise<{ config: Configuration | null; clock: Instant | null }> {
   const { db } = context
-  const result = await db.run(standingStatement(db, db.tenantId, []))
-  const { tenant, clock } = parseStanding(result)
+  const result = await db.run(requestSnapshotStatement(db, db.tenantId, []))
+  const { tenant, clock } = parseRequestSnapshot(result)
   const config = tenant && (await configurationAt(context, tenant.configVersion))
   return { config, clock }
 }
@@ -80,7 +80,7 @@ export async function configure<T>(
         ...(statements.length === 0 ? [] : [raiseVersion(db, change)]),
       ])
       // What stands beside may have fallen due at once, or have something to tell.
-      if (beside.length > 0) scope.waitUntil(arm(scope, db.tenantId))
+      if (beside.length > 0) scope.waitUntil(ensureAlarm(scope, db.tenantId))
       return result
     } catch (error) {
       if (!isConflict(error)) {
@@ -89,9 +89,9 @@ export async function configure<T>(
         throw error
       }
       const present = await presentState(scope)
-      if (present.config === null) throw refusals.tenantUnknown()
+      if (present.config === null) throw errors.tenantUnknown()
       config = present.config
     }
   }
-  throw refusals.unprocessable('The configuration kept changing while this change was made. Send it again')
+  throw errors.unprocessable('The configuration kept changing while this change was made. Send it again')
 }

@@ -1,5 +1,5 @@
 import type { Instant } from '../lib/clock'
-import { refusals } from '../lib/errors'
+import { errors } from '../lib/errors'
 import type { Resource } from './configuration.types'
 
 /** What kept an item of an admin write from being done, or is worth knowing of it (G7). */
@@ -122,13 +122,13 @@ export function deleteEach<R extends Resource>(
   draft: Draft<R>,
   ids: readonly string[],
   what: string,
-  objection: (id: string) => string | null = () => null,
+  problem: (id: string) => string | null = () => null,
   also: Also = () => ({}),
 ): { deleted: { id: string }[]; issues: Issue[] } {
   const issues: Issue[] = []
   const deleted: { id: string }[] = []
   for (const id of ids) {
-    const why = draft.find(id) === undefined ? unknown(id, what) : objection(id)
+    const why = draft.find(id) === undefined ? unknown(id, what) : problem(id)
     if (why !== null) issues.push(issueOf({ id, ...also(id) }, why))
     else {
       draft.remove(id)
@@ -151,6 +151,6 @@ export function page<T>(list: readonly T[], { limit, skip }: { limit: number; sk
 /** The one with this id, in either case of letters. Throws 404, naming `what` as in `This metric`. */
 export function byId<R extends { id: string }>(list: readonly R[], id: string, what: string): R {
   const found = list.find((one) => one.id === id.toLowerCase())
-  if (found === undefined) throw refusals.notFound(what)
+  if (found === undefined) throw errors.notFound(what)
   return found
 }

@@ -2,7 +2,7 @@ import type { Configuration, Filter } from './configuration.types'
 import type { AttributeType } from './enumerations.types'
 
 /** Why filters can't be configured, or null: one names no attribute of that type. */
-export function filterObjection(
+export function filterProblem(
   config: Configuration,
   type: AttributeType,
   filters: readonly Filter[],

@@ -66,14 +66,14 @@ export function usersUnchanged(
 }
 
 /** Who of a group is as was read; see `unmoved`. Null where the whole batch has a guard that raises. */
-export type Unmoved = string | null
+export type UnchangedUsers = string | null
 
 /**
  * For the batch of a group of users that don't depend on each other, in which no guard raises: whoever is no longer as read is left
  * out of each of its statements, all of which have this condition on their rows; what stores the users, and so moves them, comes last.
  * It is about the user whose own id (`iid`, of somebody new the one to be) is this expression. The tenant is ?2, and ?3 what `unmoved` gives.
  */
-export const amongUnmoved = (iid: JsonValue): string => `(?3 IS NULL OR ${iid} IN (
+export const onlyUnchanged = (iid: JsonValue): string => `(?3 IS NULL OR ${iid} IN (
     SELECT g.value ->> 0 FROM json_each(?3, '$.users') g
     WHERE (SELECT config_version FROM tenants WHERE id = ?2 AND status = 'active') = ?3 ->> 'version'
       AND coalesce((SELECT now FROM test_clock WHERE ?3 ->> 'testClock'), 0) = ?3 ->> 'clock'
@@ -83,11 +83,11 @@ export const amongUnmoved = (iid: JsonValue): string => `(?3 IS NULL OR ${iid} I
  * Those users who are as read, while the tenant is active, the configuration at this version and the test clock stands where it did (null where it is not
  * set, `any` if it does not matter): the same persons at the same `seq`, or, where `was` is null, absent. `iid` is whom the rows are about.
  */
-export function unmoved(
+export function unchangedUsers(
   db: TenantDatabase,
   { version, clock }: { version: number; clock: Instant | null | 'any' },
   users: readonly { iid: string; id: string; was: { iid: string; seq: number } | null }[],
-): Unmoved {
+): UnchangedUsers {
   return JSON.stringify({
     version,
     clock: clock === 'any' ? 0 : (clock ?? 0),
@@ -103,7 +103,7 @@ export function overUsers(
   db: TenantDatabase,
   sql: string,
   rows: readonly (readonly unknown[])[],
-  among: Unmoved,
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   return packed(rows.map(jsonRow)).map((list) => db.statement(sql, list, db.tenantId, among))
 }

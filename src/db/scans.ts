@@ -1,5 +1,5 @@
 import type { Instant } from '../lib/clock'
-import { refusals } from '../lib/errors'
+import { errors } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
 
 /** Users that one statement of a scan reads, at first and at most. While it runs, all tenants' statements wait. */
@@ -65,7 +65,7 @@ export async function* inParts<Place, P extends Part<Place>>(
 
 /** A scan's place in its tenant's line. `wakes` wake the requests that wait for it, each in its own context. */
 type Turn = {
-  line: Line
+  line: TenantScans
   /** `called` as long as the request whose turn it is has not begun to read. */
   state: 'waiting' | 'called' | 'reading' | 'over'
   /** When the request that runs it, or is to run it, last showed a sign of life. */
@@ -76,7 +76,7 @@ type Turn = {
 }
 
 /** The scans of one tenant, in order of arrival: first those that run. */
-type Line = { tenantId: string; turns: Turn[] }
+type TenantScans = { tenantId: string; turns: Turn[] }
 
 /** Thrown inside a scan that others have taken for dead. */
 class GivenUp extends Error {}
@@ -87,7 +87,7 @@ class GivenUp extends Error {}
  * Holds at most 102 scans a tenant, by tenant id; an entry goes with its last scan.
  */
 export class ScanTurns {
-  readonly #lines = new Map<string, Line>()
+  readonly #lines = new Map<string, TenantScans>()
   readonly #lease: number
   readonly #shortLease: number
 
@@ -103,7 +103,7 @@ export class ScanTurns {
     for (const line of this.#lines.values()) this.#advance(line)
     const line = this.#lines.get(tenantId) ?? { tenantId, turns: [] }
     if (line.turns.filter(({ state }) => state === 'waiting').length >= MOST_WAITING) {
-      throw refusals.busy(RETRY_AFTER)
+      throw errors.busy(RETRY_AFTER)
     }
     this.#lines.set(tenantId, line)
     const turn: Turn = { line, state: 'waiting', since: systemNow(), wakes: new Set(), forget }
@@ -118,7 +118,7 @@ export class ScanTurns {
   }
 
   /** Ends the turns of those who are dead, and begins those of the next. */
-  #advance(line: Line): void {
+  #advance(line: TenantScans): void {
     const now = systemNow()
     for (const turn of line.turns) {
       const lease = turn.state === 'reading' ? this.#lease : this.#shortLease
@@ -149,7 +149,7 @@ function end(turn: Turn): void {
 }
 
 function wakeAll({ wakes }: Turn): void {
-  for (const wake of wakes) wake()
+  for (const wakeTimekeeper of wakes) wakeTimekeeper()
 }
 
 /** What is to be scanned. */
@@ -269,11 +269,11 @@ export class SharedScans<T> {
   ): Promise<void> {
     while (!isSo()) {
       const left = deadline - systemNow()
-      if (left <= 0) throw refusals.busy(RETRY_AFTER)
-      const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
-      turn.wakes.add(wake)
+      if (left <= 0) throw errors.busy(RETRY_AFTER)
+      const { promise: woken, resolve: wakeTimekeeper } = Promise.withResolvers<void>()
+      turn.wakes.add(wakeTimekeeper)
       await Promise.race([woken, wait(Math.min(WATCH, left))])
-      turn.wakes.delete(wake)
+      turn.wakes.delete(wakeTimekeeper)
       signOfLife()
       this.#turns.advance(turn)
     }

@@ -2,28 +2,28 @@ import { type DueWork, rescheduled } from '../jobs/due-work.repository'
 import type { Job } from '../jobs/job.types'
 import type { Instant } from '../lib/clock'
 import type { TenantContext } from '../runtime/context'
-import { tendCourier } from './queue.service'
+import { runDeliveryQueue } from './queue.service'
 
 declare module '../jobs/due-kinds.types' {
   interface DueKinds {
-    courier: true
+    delivery: true
   }
 }
 
 /** Retries of a destination, whose name is the subject (W4). */
 export const deliveryJob: Job = {
-  kind: 'courier',
-  run: (context, work, { until, isSet }) => tendDestination(context, work, until, isSet),
+  kind: 'delivery',
+  run: (context, work, { until, isSet }) => runDestination(context, work, until, isSet),
 }
 
 /** Has a courier carry what is due; only under a set clock is that waited for, since a slow receiver must hold up nothing else (W4, C1). */
-async function tendDestination(
+async function runDestination(
   context: TenantContext,
   work: DueWork,
   until: Instant,
   wait: boolean,
 ): Promise<void> {
   const now = wait ? work.dueAt : until
-  const dueAt = await tendCourier(context, work.subject, { now, wait })
+  const dueAt = await runDeliveryQueue(context, work.subject, { now, wait })
   await context.db.batch([rescheduled(context.db, work, dueAt)])
 }

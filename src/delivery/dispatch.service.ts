@@ -2,10 +2,15 @@ import type { Configuration } from '../config/configuration.types'
 import { NOTIFICATION_CHANNELS } from '../config/enumerations.types'
 import type { Instant } from '../lib/clock'
 import { MOST_AT_ONCE, utf8Bytes } from '../lib/packed'
-import { isTold, type Message, NOTIFICATION_MESSAGES, type Parcel } from '../outbox/outbox.messages'
+import {
+  isSubscribed,
+  type Message,
+  NOTIFICATION_MESSAGES,
+  type OutboxEntry,
+} from '../outbox/outbox.messages'
 import type { TenantContext } from '../runtime/context'
-import { type Destination, type Letter, nameOf } from './queue.messages'
-import { carry } from './queue.service'
+import { type Destination, nameOf, type QueuedMessage } from './queue.messages'
+import { enqueueMessages } from './queue.service'
 
 /** The ways to the users themselves. */
 
@@ -21,7 +26,7 @@ function waysOf(tenantId: string, { webhooks }: Configuration): Way[] {
     ...webhooks.map(
       (webhook): Way => ({
         destination: { kind: 'webhook', tenantId, webhookId: webhook.id },
-        takes: ({ type }) => isTold(webhook, type),
+        takes: ({ type }) => isSubscribed(webhook, type),
         eventOf: ({ type }) => type,
       }),
     ),
@@ -36,15 +41,15 @@ function waysOf(tenantId: string, { webhooks }: Configuration): Way[] {
 }
 
 /** A message on its way to couriers: of which parcel it is, and the letter that it becomes, but for its event. */
-type Item = { parcel: Parcel; message: Message; letter: Omit<Letter, 'event'> }
+type Item = { outboxEntry: OutboxEntry; message: Message; queuedMessage: Omit<QueuedMessage, 'event'> }
 
 const isNotification = ({ type }: Message): boolean => type.startsWith('notification.')
 
 /** The letter of a message. Of a notification the body is the letter as it is; a webhook is told the type, too. */
-function itemOf(parcel: Parcel, message: Message): Item {
-  const { at, seq, userIid, subject = userIid } = parcel
+function itemOf(outboxEntry: OutboxEntry, message: Message): Item {
+  const { at, seq, userIid, subject = userIid } = outboxEntry
   const { id, type, body } = message
-  const letter = {
+  const queuedMessage = {
     id,
     at,
     seq,
@@ -52,18 +57,18 @@ function itemOf(parcel: Parcel, message: Message): Item {
     body: JSON.stringify(isNotification(message) ? body : { type, ...body }),
     isNamed: type.startsWith('emails.') || isNotification(message),
   }
-  return { parcel, message, letter }
+  return { outboxEntry, message, queuedMessage }
 }
 
 /** What is to be carried by these ways, as much at a time as one call hands over: the letters of a single parcel may be longer than all memory. */
-function* itemsOf(parcels: readonly Parcel[], ways: readonly Way[]): Generator<Item[]> {
+function* itemsOf(outboxEntries: readonly OutboxEntry[], ways: readonly Way[]): Generator<Item[]> {
   let items: Item[] = []
   let bytes = 0
-  for (const parcel of parcels) {
-    for (const message of parcel.messages) {
+  for (const outboxEntry of outboxEntries) {
+    for (const message of outboxEntry.messages) {
       if (!ways.some(({ takes }) => takes(message))) continue
-      const item = itemOf(parcel, message)
-      const own = utf8Bytes(item.letter.body)
+      const item = itemOf(outboxEntry, message)
+      const own = utf8Bytes(item.queuedMessage.body)
       if (items.length > 0 && bytes + own > MOST_AT_ONCE / 2) {
         yield items
         items = []
@@ -84,24 +89,27 @@ function* itemsOf(parcels: readonly Parcel[], ways: readonly Way[]): Generator<I
 export async function handOver(
   context: TenantContext,
   config: Configuration,
-  parcels: readonly Parcel[],
+  outboxEntries: readonly OutboxEntry[],
   now: Instant,
   unreachable: Map<string, unknown>,
-): Promise<Parcel[]> {
-  const missed = new Set<Parcel>()
+): Promise<OutboxEntry[]> {
+  const missed = new Set<OutboxEntry>()
   const ways = waysOf(context.db.tenantId, config)
-  for (const items of itemsOf(parcels, ways)) {
+  for (const items of itemsOf(outboxEntries, ways)) {
     const handTo = async ({ destination, takes, eventOf }: Way) => {
       const own = items.filter(({ message }) => takes(message))
-      const letters = own.map(({ message, letter }): Letter => ({ ...letter, event: eventOf(message) }))
+      const queued = own.map(
+        ({ message, queuedMessage }): QueuedMessage => ({ ...queuedMessage, event: eventOf(message) }),
+      )
       try {
-        if (!unreachable.has(nameOf(destination))) return await carry(context, destination, letters, now)
+        if (!unreachable.has(nameOf(destination)))
+          return await enqueueMessages(context, destination, queued, now)
       } catch (error) {
         unreachable.set(nameOf(destination), error)
       }
-      for (const { parcel } of own) missed.add(parcel)
+      for (const { outboxEntry } of own) missed.add(outboxEntry)
     }
     await Promise.all(ways.map(handTo))
   }
-  return parcels.filter((parcel) => missed.has(parcel))
+  return outboxEntries.filter((outboxEntry) => missed.has(outboxEntry))
 }

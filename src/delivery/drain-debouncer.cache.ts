@@ -12,7 +12,7 @@ const COVERED = 800
 const TENANTS = 10_000
 
 /** When this isolate last told the queue of a tenant; at most 10,000 of them, by id. */
-export class Wakes {
+export class DrainDebouncer {
   readonly #sent = new BoundedMap<string, Instant>(TENANTS)
 
   /** Whether what is stored by now is found by somebody who was already called; else notes that one is called now. */
@@ -30,24 +30,24 @@ export class Wakes {
   }
 }
 
-const wakesOf = perInstance(() => new Wakes())
+const debouncerOf = perInstance(() => new DrainDebouncer())
 
 /**
  * Has the queue drain a tenant's outbox; to be called once what it holds is stored. Never throws, and waits for nothing: where the message is
  * lost, the cron trigger finds what is left (C2).
  */
-export function wakeOutbox(
+export function requestDrain(
   context: Pick<Context, 'env' | 'instance' | 'waitUntil'> & Partial<Pick<Context, 'notes'>>,
   tenantId: string,
 ): void {
   const { env, instance, waitUntil, notes = {} } = context
-  const wakes = wakesOf(instance)
-  if (wakes.isCovered(tenantId)) return
+  const debouncer = debouncerOf(instance)
+  if (debouncer.isCovered(tenantId)) return
   notes.queued = 1
   const send = async () => env.OUTBOX.send({ tenantId }, { delaySeconds: DELAY })
   waitUntil(
     send().catch((error: unknown) => {
-      wakes.forget(tenantId)
+      debouncer.forget(tenantId)
       console.warn(
         JSON.stringify({ level: 'warn', tenantId, error: `outbox not drained yet: ${String(error)}` }),
       )

@@ -1,15 +1,20 @@
-import { parseStanding, standingStatement } from '../access/tenants.repository'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.repository'
 import { configurationAt } from '../config/configuration.repository'
 import type { Cost } from '../db/database'
-import { arm } from '../jobs/timekeeper.service'
+import { ensureAlarm } from '../jobs/timekeeper.service'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
-import { Outgoing } from '../outbox/outbox.messages'
-import { nextParcels, type ParcelPlace, parcelsFrom, removeParcels } from '../outbox/outbox.repository'
-import { announcePoints } from '../outbox/points-notifications.repository'
+import { DrainRequest } from '../outbox/outbox.messages'
+import {
+  nextOutboxEntries,
+  type OutboxPosition,
+  outboxEntriesFrom,
+  removeOutboxEntries,
+} from '../outbox/outbox.repository'
+import { schedulePointsNotification } from '../outbox/points-notifications.repository'
 import type { Context, TenantContext } from '../runtime/context'
 import { handOver } from './dispatch.service'
-import { wakeOutbox } from './drain-debouncer.cache'
+import { requestDrain } from './drain-debouncer.cache'
 import { flushPoints } from './points-notifications.service'
 
 /** Rounds of a drain before another one is asked for: D1 takes a thousand queries of one invocation. */
@@ -30,39 +35,40 @@ export async function drain(
   const before = { ...context.cost }
   const unreachable = new Map<string, unknown>()
   let handedOver = 0
-  let after: ParcelPlace | null = null
+  let after: OutboxPosition | null = null
   let isDrained = false
   for (let round = 0; !isDrained && (mustAll || round < MOST_ROUNDS); round += 1) {
-    const { standing, rows } = await db.batchOf({
-      standing: standingStatement(db, db.tenantId, []),
-      rows: nextParcels(db, after),
+    const { snapshot, rows } = await db.batchOf({
+      snapshot: requestSnapshotStatement(db, db.tenantId, []),
+      rows: nextOutboxEntries(db, after),
     })
-    const { tenant, clock } = parseStanding(standing)
+    const { tenant, clock } = parseRequestSnapshot(snapshot)
     if (tenant === null) return false
     const config = await configurationAt(context, tenant.configVersion)
     const now = by ?? clock ?? systemNow()
-    const { parcels, last } = await parcelsFrom(db, rows)
-    const missed = await handOver(context, config, parcels, now, unreachable)
-    const done = parcels.filter((parcel) => !missed.includes(parcel))
-    if (done.length > 0) await db.batch(removeParcels(db, done))
+    const { outboxEntries, last } = await outboxEntriesFrom(db, rows)
+    const missed = await handOver(context, config, outboxEntries, now, unreachable)
+    const done = outboxEntries.filter((outboxEntry) => !missed.includes(outboxEntry))
+    if (done.length > 0) await db.batch(removeOutboxEntries(db, done))
     handedOver += done.length
     after = unreachable.size > 0 ? (last ?? after) : null
     isDrained = last === null && !(await flushPoints(context, config, now))
   }
-  if (!isDrained) wakeOutbox(context, db.tenantId)
-  const announced = await db.run(announcePoints(db))
+  if (!isDrained) requestDrain(context, db.tenantId)
+  const scheduled = await db.run(schedulePointsNotification(db))
   if (handedOver > 0) console.log(drainLine(context, before, handedOver))
-  for (const [name, error] of unreachable) throw new Error(`the courier ${name} was not reached: ${error}`)
-  return announced.meta.changes > 0
+  for (const [name, error] of unreachable)
+    throw new Error(`the delivery queue ${name} was not reached: ${error}`)
+  return scheduled.meta.changes > 0
 }
 
 /** The log line of a drain, as JSON: how many parcels it handed over, and what that cost in D1. Nothing of a user. */
-function drainLine({ db, cost }: TenantContext, before: Cost, parcels: number): string {
+function drainLine({ db, cost }: TenantContext, before: Cost, outboxEntries: number): string {
   return JSON.stringify({
     level: 'info',
     work: 'outbox',
     tenant: db.tenantId,
-    parcels,
+    outboxEntries,
     d1: {
       roundTrips: cost.roundTrips - before.roundTrips,
       rowsRead: cost.rowsRead - before.rowsRead,
@@ -73,11 +79,11 @@ function drainLine({ db, cost }: TenantContext, before: Cost, parcels: number): 
 
 /** Drains the outboxes of the tenants that messages of the queue name, each once; those that fail are brought again. */
 export async function drainAll(context: Context, messages: readonly Message[]): Promise<void> {
-  const byTenant = Map.groupBy(messages, ({ body }) => Outgoing.parse(body).tenantId)
+  const byTenant = Map.groupBy(messages, ({ body }) => DrainRequest.parse(body).tenantId)
   await Promise.all(
     [...byTenant].map(async ([tenantId, theirs]) => {
       try {
-        if (await drain({ ...context, db: context.db.of(tenantId) })) await arm(context, tenantId)
+        if (await drain({ ...context, db: context.db.of(tenantId) })) await ensureAlarm(context, tenantId)
         for (const message of theirs) message.ack()
       } catch (error) {
         console.warn(JSON.stringify({ level: 'warn', tenantId, error: `not drained: ${String(error)}` }))

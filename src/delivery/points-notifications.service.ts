@@ -6,22 +6,22 @@ import { childId } from '../lib/ids'
 import { newId } from '../lib/new-id'
 import { draftOf } from '../outbox/events/event.builder'
 import { pointsChanged } from '../outbox/events/points/points-changed.event'
-import { listens, type Parcel } from '../outbox/outbox.messages'
-import { putParcels } from '../outbox/outbox.repository'
+import { listens, type OutboxEntry } from '../outbox/outbox.messages'
+import { insertOutboxEntries } from '../outbox/outbox.repository'
 import {
   awardsSince,
   type DuePoints,
   duePoints,
   forgetPoints,
-  notePointsTold,
-  type ToldPoints,
-  untold,
+  notePointsSent,
+  notSentYet,
+  type SentPoints,
 } from '../outbox/points-notifications.repository'
 import type { TenantContext } from '../runtime/context'
 import { StoredAwardRow, triggerForms } from '../store/awards.repository'
 import { coveredBy, portionOf, portionStatement, shortAmong } from '../store/portions.repository'
 import { userOf } from '../store/users.repository'
-import { storedAwardAnswer } from '../wire/presenters/points.presenter'
+import { storedAwardResponse } from '../wire/presenters/points.presenter'
 
 const AwardRow = StoredAwardRow.extend({ nth: z.number() })
 const SeenRows = z.array(z.object({ iid: z.string(), seq: z.number() }))
@@ -58,8 +58,8 @@ export async function flushPoints(
   const awards = z.array(AwardRow).parse(awardRows.results)
   const forms = await triggerForms(db, awards)
   const gone: DuePoints[] = []
-  const noted: ToldPoints[] = []
-  const parcels: Parcel[] = []
+  const noted: SentPoints[] = []
+  const outboxEntries: OutboxEntry[] = []
   for (const [nth, one] of all.entries()) {
     if (!isPresent(one)) continue
     const user = users.get(one.userIid)
@@ -70,26 +70,26 @@ export async function flushPoints(
     }
     const total = user.points.get(system.id) ?? 0
     const own = awards.filter((award) => award.nth === nth)
-    const wasTold = own.length > 0 && listens(config, pointsChanged.type)
-    noted.push({ ...one, seq: user.seq, at: user.changed, total, wasTold })
-    if (!wasTold) continue
+    const wasSent = own.length > 0 && listens(config, pointsChanged.type)
+    noted.push({ ...one, seq: user.seq, at: user.changed, total, wasSent })
+    if (!wasSent) continue
     const facts = {
       system,
       total,
       totalBefore: one.total,
-      awards: own.map((award) => storedAwardAnswer(award, forms)),
+      awards: own.map((award) => storedAwardResponse(award, forms)),
     }
     const id = newId(now)
     const messages = [{ id: childId(id, 0), ...draftOf(pointsChanged, config, user, facts) }]
-    parcels.push({ at: now, seq: user.seq, id, userIid: user.iid, messages })
+    outboxEntries.push({ at: now, seq: user.seq, id, userIid: user.iid, messages })
   }
   try {
     await db.batch([
       configurationUnchanged(db, config.version),
-      untold(db, due),
-      ...putParcels(db, parcels, null).statements,
+      notSentYet(db, due),
+      ...insertOutboxEntries(db, outboxEntries, null).statements,
       ...(gone.length === 0 ? [] : [forgetPoints(db, gone)]),
-      notePointsTold(db, noted, now),
+      notePointsSent(db, noted, now),
     ])
   } catch (error) {
     // Somebody else has told of them, or the configuration has moved: what is due is looked at anew.

@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../lib/clock'
 import { DAY, HOUR } from '../lib/units'
-import type { CourierStore } from './queue.store'
+import type { DeliveryQueueStore } from './queue.store'
 
 /** For how long a settled letter stays in the log, in milliseconds, and the most of them that do. */
 const KEPT = 30 * DAY
@@ -23,12 +23,12 @@ export class Pruning {
   }
 
   /** The same where many were settled since it was done last. */
-  inPassing(store: CourierStore, now: Instant, settled: number): void {
+  inPassing(store: DeliveryQueueStore, now: Instant, settled: number): void {
     if (settled - this.#done >= PASSING) this.run(store, now, settled)
   }
 
   /** `settled` is how many letters this object has settled so far. */
-  run(store: CourierStore, now: Instant, settled: number): void {
+  run(store: DeliveryQueueStore, now: Instant, settled: number): void {
     this.#done = settled
     const outdated = store.dropBefore(instant(now - KEPT), AT_ONCE)
     const known = this.#known ?? this.#counted(store, now, settled)
@@ -39,7 +39,7 @@ export class Pruning {
   }
 
   /** How many there are; null where an object before this one has seen that within the hour. */
-  #counted(store: CourierStore, now: Instant, settled: number) {
+  #counted(store: DeliveryQueueStore, now: Instant, settled: number) {
     const before = store.note('counted')
     if (typeof before === 'number' && now >= before && now - before < COUNTED) return null
     store.setNote('counted', now)

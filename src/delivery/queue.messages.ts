@@ -19,7 +19,7 @@ export function nameOf(destination: Destination): string {
 }
 
 /** One thing to carry. */
-export const Letter = z.object({
+export const QueuedMessage = z.object({
   /** A UUID v7 of the moment `at`, unless it is named. Whoever hands a letter over twice changes nothing. */
   id: z.string(),
   /** When what it tells of happened, in milliseconds of the service's clock. */
@@ -41,10 +41,10 @@ export const Letter = z.object({
    */
   isNamed: z.boolean().default(false),
 })
-export type Letter = z.infer<typeof Letter>
+export type QueuedMessage = z.infer<typeof QueuedMessage>
 
 /** A letter on its way. */
-export type Carried = Omit<Letter, 'isNamed'>
+export type OutgoingMessage = Omit<QueuedMessage, 'isNamed'>
 
 /** What came of carrying a letter once. */
 export type Attempt =
@@ -61,9 +61,9 @@ export type Attempt =
   | { kind: 'unsent'; error: string }
 
 /** How letters are carried to one destination, as it is configured at present. */
-export type Carrier = {
+export type ChannelAdapter = {
   /** Carries a letter once; `now` is the moment of it by the service's clock. */
-  attempt(letter: Carried, now: Instant): Promise<Attempt>
+  attempt(message: OutgoingMessage, now: Instant): Promise<Attempt>
   /** Whether a letter of which nobody knows whether it arrived is carried again (at least once), or given up (at most once). */
   mayRepeat: boolean
 }
@@ -73,20 +73,24 @@ export type Channels = (
   context: TenantContext,
   config: Configuration,
   destination: Destination,
-) => Carrier | 'waits' | 'gone'
+) => ChannelAdapter | 'waits' | 'gone'
 
 const moment = z.number().transform(instant)
 
 /** Hands letters over to be carried; `now` is the moment by the service's clock. */
-export const AcceptRequest = z.object({ destination: Destination, letters: z.array(Letter), now: moment })
+export const AcceptRequest = z.object({
+  destination: Destination,
+  messages: z.array(QueuedMessage),
+  now: moment,
+})
 
 /**
  * Has a courier see to what is due by `now`: either it only begins, and answers at once, or it carries all of it, waits for the end of
  * every attempt, and asks for no more than that (C1).
  */
-export const TendRequest = z.object({ now: moment, wait: z.boolean() })
+export const RunDueRequest = z.object({ now: moment, wait: z.boolean() })
 /** When it wants to be called next; null where nothing waits for a time. */
-export const TendReply = z.object({ dueAt: moment.nullable() })
+export const RunDueReply = z.object({ dueAt: moment.nullable() })
 
 /** Where a letter stands in the log. */
 export const Place = z.object({ at: z.number(), seq: z.number(), id: z.string() })
@@ -124,7 +128,7 @@ export const ListReply = z.array(Delivery)
 
 /** Letters with what was carried, and where they stand: as many as one call has room for; whether there are more of those asked for. */
 const Held = z.object({
-  letters: z.array(Delivery.extend({ place: Place, body: z.string() })),
+  messages: z.array(Delivery.extend({ place: Place, body: z.string() })),
   hasMore: z.boolean(),
 })
 export const LogReply = Held

@@ -5,7 +5,7 @@ import { isActive } from '../access/tenants.repository'
 import { presentState } from '../config/configuration.service'
 import { hasTables } from '../db/object-migrations'
 import { makeDue } from '../jobs/due-work.repository'
-import { arm } from '../jobs/timekeeper.service'
+import { ensureAlarm } from '../jobs/timekeeper.service'
 import { type Instant, instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { HOUR, MINUTE, SECOND } from '../lib/units'
@@ -14,10 +14,11 @@ import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
 import { Instance } from '../runtime/instance'
 import { deliveryOf, heldOf } from './deliveries.presenter'
+import { DeliveryRunner, type RunLimits } from './delivery-runner.model'
 import { Pruning } from './prune.service'
 import {
   AcceptRequest,
-  type Carrier,
+  type ChannelAdapter,
   type Channels,
   type DeliveryReply,
   Destination,
@@ -32,16 +33,15 @@ import {
   MomentRequest,
   nameOf,
   RedeliverRequest,
-  type TendReply,
-  TendRequest,
+  type RunDueReply,
+  RunDueRequest,
 } from './queue.messages'
-import { CourierRounds, type Round } from './queue.model'
-import { CourierStore } from './queue.store'
+import { DeliveryQueueStore } from './queue.store'
 import { HEALTHY, isOfAnotherTime } from './retries.rules'
 
 declare module '../runtime/env' {
   interface Bindings {
-    COURIER: DurableObjectNamespace<CourierObject>
+    DELIVERY_QUEUE: DurableObjectNamespace<DeliveryQueueObject>
   }
 }
 
@@ -61,21 +61,21 @@ const PAUSE = MINUTE
 const FURTHEST = 25 * HOUR
 
 /** What D1 says: by the clock that is set, if one is, and how letters are carried. */
-type Present = { read: Instant; clock: Instant | null; carrier: Carrier | 'waits' | 'gone' }
+type Present = { read: Instant; clock: Instant | null; adapter: ChannelAdapter | 'waits' | 'gone' }
 
 /**
  * One object a destination, which carries letters there and keeps the log of it. A thin shell: what it does is in courier.ts. What can go now goes
  * by its own alarm; for retries it has the Timekeeper call it (C2).
  */
-export abstract class CourierObject extends DurableObject<Bindings> {
+export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   /** How it reaches destinations; the room above all says so. */
   protected abstract readonly channels: Channels
   /** What it keeps; null until that is needed. */
-  #opened: CourierStore | null = null
+  #opened: DeliveryQueueStore | null = null
   /** Whether its tenant was erased while this object was at work. */
   #isPurged = false
   readonly #instance = new Instance()
-  readonly #rounds = new CourierRounds(() => this.#store)
+  readonly #runner = new DeliveryRunner(() => this.#store)
   #pruning = new Pruning()
   /** The run that is under way: one after another. */
   #last: Promise<unknown> = Promise.resolve()
@@ -85,8 +85,8 @@ export abstract class CourierObject extends DurableObject<Bindings> {
   /** When the Timekeeper is going to call, as far as this knows. */
   #calledAt: Instant | null = null
 
-  get #store(): CourierStore {
-    this.#opened ??= new CourierStore(this.ctx.storage)
+  get #store(): DeliveryQueueStore {
+    this.#opened ??= new DeliveryQueueStore(this.ctx.storage)
     return this.#opened
   }
 
@@ -112,18 +112,18 @@ export abstract class CourierObject extends DurableObject<Bindings> {
 
   /** Takes letters over, each once, to be carried. Those of a destination that was deleted are dropped, and those of a tenant that was erased. */
   async accept(request: z.input<typeof AcceptRequest>): Promise<void> {
-    const { destination, letters, now } = AcceptRequest.parse(request)
+    const { destination, messages, now } = AcceptRequest.parse(request)
     if (!this.#isUsed && !(await isActive(this.#context(destination.tenantId).db))) return
     if (this.#isPurged || this.#isDeleted) return
     this.#store.remember(destination)
-    this.#store.add(letters, now)
+    this.#store.add(messages, now)
     await this.#wake()
-    await this.#announce(destination, now)
+    await this.#scheduleRun(destination, now)
   }
 
   /** Begins to carry, in a moment and whatever happens to whoever has called. */
   #wake(): Promise<void> {
-    this.#rounds.lookAnew()
+    this.#runner.lookAgain()
     return this.#callAt(systemNow())
   }
 
@@ -132,9 +132,10 @@ export abstract class CourierObject extends DurableObject<Bindings> {
   }
 
   /** Under a set clock, has whoever moves it wait for what was handed over (C1). */
-  async #announce(destination: Destination, now: Instant): Promise<void> {
+  async #scheduleRun(destination: Destination, now: Instant): Promise<void> {
     const { db } = this.#context(destination.tenantId)
-    if ((await readTestClock(db)) !== null) await db.batch([makeDue(db, 'courier', nameOf(destination), now)])
+    if ((await readTestClock(db)) !== null)
+      await db.batch([makeDue(db, 'delivery', nameOf(destination), now)])
   }
 
   /** Does what the alarm was set for; the platform runs it at least once. */
@@ -142,19 +143,19 @@ export abstract class CourierObject extends DurableObject<Bindings> {
     try {
       await this.#inTurn(() => this.#run(null))
     } catch (error) {
-      console.error(JSON.stringify({ level: 'error', courier: this.ctx.id.name, error: String(error) }))
+      console.error(JSON.stringify({ level: 'error', queue: this.ctx.id.name, error: String(error) }))
       await this.#callAt(systemNow() + PAUSE)
     }
   }
 
   /** Sees to what is due (W4, C2). */
-  async tend(request: z.input<typeof TendRequest>): Promise<z.input<typeof TendReply>> {
-    const { now, wait } = TendRequest.parse(request)
+  async runDue(request: z.input<typeof RunDueRequest>): Promise<z.input<typeof RunDueReply>> {
+    const { now, wait } = RunDueRequest.parse(request)
     if (!this.#isUsed) return { dueAt: null }
     if (wait) await this.#inTurn(() => this.#run(now))
     else await this.#wake()
-    const isIdle = this.#present !== null && typeof this.#present.carrier === 'string'
-    const next = isIdle ? null : this.#rounds.nextAt()
+    const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'
+    const next = isIdle ? null : this.#runner.nextAt()
     this.#calledAt = next === null || next > now ? next : instant(now + LOOK_AGAIN)
     return { dueAt: this.#calledAt }
   }
@@ -177,48 +178,48 @@ export abstract class CourierObject extends DurableObject<Bindings> {
     if (destination === null) return
     const context = this.#context(destination.tenantId)
     this.#present = null
-    const { clock, carrier } = await this.#read(context, destination)
-    if (carrier === 'gone') return this.forget()
-    const before = this.#rounds.settled
+    const { clock, adapter } = await this.#read(context, destination)
+    if (adapter === 'gone') return this.forget()
+    const before = this.#runner.settled
     const nowOf = () => to ?? clock ?? systemNow()
     if (clock === null) {
-      this.#store.hasten(instant(systemNow() + FURTHEST), systemNow())
+      this.#store.capDueTimes(instant(systemNow() + FURTHEST), systemNow())
       if (isOfAnotherTime(this.#store.health, systemNow())) this.#store.health = HEALTHY
     }
     const lastBeginning = instant(systemNow() + LONGEST_RUN)
-    const round: Round = {
+    const limits: RunLimits = {
       until: nowOf,
       // Whoever is called to a moment does all at its time, also where the clock that was moved there is gone: else a letter that waits for
       // that time would never find that it has come.
       momentOf: (dueAt) => (to === null && clock === null ? systemNow() : dueAt),
-      carrier: async () => {
-        this.#pruning.inPassing(this.#store, nowOf(), this.#rounds.settled)
+      adapter: async () => {
+        this.#pruning.inPassing(this.#store, nowOf(), this.#runner.settled)
         const present = await this.#read(context, destination)
         // A clock that was set or taken away since is for the next run.
         const isSame = (present.clock === null) === (clock === null)
-        return isSame && typeof present.carrier !== 'string' ? present.carrier : null
+        return isSame && typeof present.adapter !== 'string' ? present.adapter : null
       },
       isOver: () => to === null && systemNow() > lastBeginning,
       givesUp: to === null ? MOST_GIVEN_UP : Number.POSITIVE_INFINITY,
       begins: to === null ? MOST_BEGUN : Number.POSITIVE_INFINITY,
     }
-    await this.#rounds.run(round)
-    this.#pruning.run(this.#store, nowOf(), this.#rounds.settled)
+    await this.#runner.run(limits)
+    this.#pruning.run(this.#store, nowOf(), this.#runner.settled)
     if (to === null && !this.#isPurged) await this.#plan(context, destination, nowOf())
-    if (this.#rounds.settled > before) console.log(this.#line(context, this.#rounds.settled - before))
+    if (this.#runner.settled > before) console.log(this.#line(context, this.#runner.settled - before))
   }
 
   /** The log line of a run, as JSON: letters that it settled, and the rows written since the one before. Nothing of a user. */
-  #line({ db, cost }: TenantContext, letters: number): string {
+  #line({ db, cost }: TenantContext, messages: number): string {
     const objectRows = this.#store.rowsWritten - this.#loggedRows
     this.#loggedRows = this.#store.rowsWritten
-    const courier = this.ctx.id.name
+    const queue = this.ctx.id.name
     return JSON.stringify({
       level: 'info',
-      work: 'courier',
+      work: 'delivery',
       tenant: db.tenantId,
-      courier,
-      letters,
+      queue,
+      messages,
       d1: cost,
       objectRows,
     })
@@ -228,23 +229,23 @@ export abstract class CourierObject extends DurableObject<Bindings> {
     const read = systemNow()
     if (this.#present !== null && read - this.#present.read < BELIEVED) return this.#present
     const { config, clock } = await presentState(context)
-    const carrier = config === null ? 'waits' : this.channels(context, config, destination)
-    this.#present = { read, clock, carrier }
+    const adapter = config === null ? 'waits' : this.channels(context, config, destination)
+    this.#present = { read, clock, adapter }
     return this.#present
   }
 
   /** Sees to it that what is left is carried when it is due. */
   async #plan(context: TenantContext, destination: Destination, now: Instant): Promise<void> {
-    const next = this.#rounds.nextAt()
-    const isIdle = this.#present !== null && typeof this.#present.carrier === 'string'
+    const next = this.#runner.nextAt()
+    const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'
     if (next === null || isIdle) return
     if (next <= now) return this.#wake()
     if (this.#calledAt !== null && this.#calledAt <= next && this.#calledAt > now) return
     const { db } = context
-    await db.batch([makeDue(db, 'courier', nameOf(destination), next)])
+    await db.batch([makeDue(db, 'delivery', nameOf(destination), next)])
     this.#calledAt = next
     // Not awaited: the Timekeeper may be waiting for this very object.
-    this.ctx.waitUntil(arm(context, db.tenantId))
+    this.ctx.waitUntil(ensureAlarm(context, db.tenantId))
   }
 
   /** A page of the log, newest first. */
@@ -256,9 +257,9 @@ export abstract class CourierObject extends DurableObject<Bindings> {
 
   /** The same with what was carried. */
   log(request: z.input<typeof LogRequest>): z.input<typeof LogReply> {
-    if (!this.#isUsed) return { letters: [], hasMore: false }
+    if (!this.#isUsed) return { messages: [], hasMore: false }
     const { rows, hasMore } = this.#store.log(LogRequest.parse(request))
-    return { letters: rows.map(heldOf), hasMore }
+    return { messages: rows.map(heldOf), hasMore }
   }
 
   /** When a letter of the log happened. */
@@ -282,16 +283,16 @@ export abstract class CourierObject extends DurableObject<Bindings> {
     this.#store.renew(row, now)
     const renewed = this.find(id)
     await this.#wake()
-    await this.#announce(destination, now)
+    await this.#scheduleRun(destination, now)
     return renewed
   }
 
   /** What is kept about a user (U8). */
   held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
     const { iid, after } = HeldRequest.parse(request)
-    if (!this.#isUsed) return { letters: [], hasMore: false }
+    if (!this.#isUsed) return { messages: [], hasMore: false }
     const { rows, hasMore } = this.#store.held(iid, after)
-    return { letters: rows.map(heldOf), hasMore }
+    return { messages: rows.map(heldOf), hasMore }
   }
 
   /** Forgets what there is about a user, pending or not (U8). */
@@ -306,7 +307,7 @@ export abstract class CourierObject extends DurableObject<Bindings> {
     this.#present = null
     await this.ctx.storage.deleteAlarm()
     await this.ctx.storage.deleteAll()
-    this.#opened = new CourierStore(this.ctx.storage)
+    this.#opened = new DeliveryQueueStore(this.ctx.storage)
     this.#store.setNote('deleted', true)
     this.#pruning = new Pruning()
   }

@@ -2,7 +2,7 @@ import { migrate, type Steps, type TableStorage } from '../db/object-migrations'
 import type { Instant } from '../lib/clock'
 import { timeOf } from '../lib/ids'
 import { MOST_AT_ONCE, utf8Bytes } from '../lib/packed'
-import type { Carried, Destination, EraseRequest, Letter, Place } from './queue.messages'
+import type { Destination, EraseRequest, OutgoingMessage, Place, QueuedMessage } from './queue.messages'
 import { HEALTHY, type Health } from './retries.rules'
 
 /**
@@ -21,6 +21,7 @@ const STEPS: Steps = [
     'CREATE TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY, at INTEGER, seq INTEGER) WITHOUT ROWID',
     'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
   ],
+  ['ALTER TABLE letters RENAME TO messages'],
 ]
 
 /** What a pending letter waits for: its first turn, the one before it, or the time of its retry. */
@@ -71,59 +72,59 @@ const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, la
   next_at AS nextAt`
 
 /** Settled letters, the oldest first. */
-const OUTDATED = "FROM letters WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2"
-const OLDEST = "FROM letters WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1"
+const OUTDATED = "FROM messages WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2"
+const OLDEST = "FROM messages WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1"
 
 const SQL = {
   name: 'INSERT INTO named (id, at, seq) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING',
   named: 'SELECT at FROM named WHERE id = ?1',
-  unnameErased: 'DELETE FROM named WHERE id IN (SELECT id FROM letters WHERE subject = ?1)',
+  unnameErased: 'DELETE FROM named WHERE id IN (SELECT id FROM messages WHERE subject = ?1)',
   unnameOutdated: `DELETE FROM named WHERE id IN (SELECT id ${OUTDATED})`,
   unnameOldest: `DELETE FROM named WHERE id IN (SELECT id ${OLDEST})`,
   // What was never tried is due since it happened, so that of one user the earlier comes first.
-  add: `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, since, next_at, waits, claimed,
+  add: `INSERT INTO messages (at, seq, id, subject, event, status, attempts, tries, created, since, next_at, waits, claimed,
       last_status, last_error, body)
     VALUES (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, ?6, min(?1, ?6), 0, 0, NULL, NULL, ?7) ON CONFLICT DO NOTHING`,
-  due: `SELECT ${PENDING} FROM letters WHERE status = 'pending' AND next_at <= ?1
+  due: `SELECT ${PENDING} FROM messages WHERE status = 'pending' AND next_at <= ?1
     ORDER BY next_at, at, seq, id LIMIT ?2`,
-  first: "SELECT min(next_at) AS nextAt FROM letters WHERE status = 'pending'",
-  pending: `SELECT ${PENDING} FROM letters WHERE ${KEY} AND status = 'pending'`,
-  body: `SELECT subject, event, body FROM letters WHERE ${KEY}`,
-  before: `SELECT at FROM letters WHERE status = 'pending' AND waits > 0 AND subject = ?4
+  first: "SELECT min(next_at) AS nextAt FROM messages WHERE status = 'pending'",
+  pending: `SELECT ${PENDING} FROM messages WHERE ${KEY} AND status = 'pending'`,
+  body: `SELECT subject, event, body FROM messages WHERE ${KEY}`,
+  before: `SELECT at FROM messages WHERE status = 'pending' AND waits > 0 AND subject = ?4
       AND (at, seq, id) < (?1, ?2, ?3) AND at > ?5
     ORDER BY at DESC, seq DESC, id DESC LIMIT 1`,
-  after: `SELECT ${PENDING} FROM letters WHERE status = 'pending' AND waits > 0 AND subject = ?4
+  after: `SELECT ${PENDING} FROM messages WHERE status = 'pending' AND waits > 0 AND subject = ?4
       AND (at, seq, id) > (?1, ?2, ?3)
     ORDER BY at, seq, id LIMIT 1`,
-  wait: `UPDATE letters SET waits = ${WAITS.forAnother}, next_at = ?4 WHERE ${KEY} AND status = 'pending'`,
-  claim: `UPDATE letters SET claimed = 1 WHERE ${KEY} AND status = 'pending'`,
-  settle: `UPDATE letters SET status = ?4, next_at = ?5, last_status = ?6, last_error = ?7, waits = ?8, claimed = 0,
+  wait: `UPDATE messages SET waits = ${WAITS.forAnother}, next_at = ?4 WHERE ${KEY} AND status = 'pending'`,
+  claim: `UPDATE messages SET claimed = 1 WHERE ${KEY} AND status = 'pending'`,
+  settle: `UPDATE messages SET status = ?4, next_at = ?5, last_status = ?6, last_error = ?7, waits = ?8, claimed = 0,
       attempts = attempts + ?9, tries = tries + ?9
     WHERE ${KEY} AND status = 'pending'`,
-  rewrite: `UPDATE letters SET body = ?4 WHERE ${KEY} AND status = 'pending'`,
-  renew: `UPDATE letters SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits = ${WAITS.forAnother}
+  rewrite: `UPDATE messages SET body = ?4 WHERE ${KEY} AND status = 'pending'`,
+  renew: `UPDATE messages SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits = ${WAITS.forAnother}
     WHERE ${KEY}`,
-  hasten: "UPDATE letters SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
-  list: `SELECT ${ROW} FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,
-  log: `SELECT ${ROW}, body FROM letters WHERE (at, seq, id) < (?1, ?2, ?3)
+  capDueTimes: "UPDATE messages SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
+  list: `SELECT ${ROW} FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,
+  log: `SELECT ${ROW}, body FROM messages WHERE (at, seq, id) < (?1, ?2, ?3)
     ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`,
-  moment: 'SELECT at FROM letters ORDER BY at DESC, seq DESC, id DESC LIMIT 1 OFFSET ?1',
-  one: `SELECT ${ROW} FROM letters WHERE at = ?1 AND id = ?2`,
-  held: `SELECT ${ROW}, body FROM letters WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
+  moment: 'SELECT at FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT 1 OFFSET ?1',
+  one: `SELECT ${ROW} FROM messages WHERE at = ?1 AND id = ?2`,
+  held: `SELECT ${ROW}, body FROM messages WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
     ORDER BY at, seq, id`,
-  erase: 'DELETE FROM letters WHERE subject = ?1',
+  erase: 'DELETE FROM messages WHERE subject = ?1',
   // ?2 is ?1 as JSON has it, by which most letters are told apart without being parsed.
-  unrank: `UPDATE letters SET body = json_set(body, '$.leaderboard.rankings', json((
+  unrank: `UPDATE messages SET body = json_set(body, '$.leaderboard.rankings', json((
       SELECT json_group_array(json(value) ORDER BY key) FROM json_each(body, '$.leaderboard.rankings')
       WHERE value ->> '$.userId' <> ?1)))
     WHERE event GLOB 'leaderboard.*' AND instr(body, '"userId":' || ?2) > 0
       AND json_type(body, '$.leaderboard.rankings') = 'array'`,
   // Entries of earlier versions quote what the other side has answered, which may name the user.
-  unquote: `UPDATE letters SET last_error = substr(last_error, 1, instr(last_error, ':') - 1)
+  unquote: `UPDATE messages SET last_error = substr(last_error, 1, instr(last_error, ':') - 1)
     WHERE event GLOB 'leaderboard.*' AND (last_error GLOB 'answered *: *' OR last_error GLOB 'no answer: *')`,
-  outdated: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
-  oldest: `DELETE FROM letters WHERE (at, seq, id) IN (SELECT at, seq, id ${OLDEST})`,
-  settled: "SELECT count(*) AS count FROM letters WHERE status <> 'pending'",
+  outdated: `DELETE FROM messages WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
+  oldest: `DELETE FROM messages WHERE (at, seq, id) IN (SELECT at, seq, id ${OLDEST})`,
+  settled: "SELECT count(*) AS count FROM messages WHERE status <> 'pending'",
   note: 'SELECT value FROM notes WHERE name = ?1',
   setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
 } as const
@@ -134,7 +135,7 @@ type NoteName = 'destination' | 'health' | 'deleted' | 'counted'
 const keyOf = ({ at, seq, id }: Place) => [at, seq, id] as const
 
 /** The tables of one courier's object. Everything is synchronous: what happens without an await in between is one transaction. */
-export class CourierStore {
+export class DeliveryQueueStore {
   readonly #sql: SqlStorage
   /** Rows written since this was made; an index entry is a row too. */
   rowsWritten = 0
@@ -179,8 +180,8 @@ export class CourierStore {
   }
 
   /** Keeps letters that it doesn't know yet. */
-  add(letters: readonly Letter[], now: Instant): void {
-    for (const { at, seq, id, subject, event, body, isNamed } of letters) {
+  add(messages: readonly QueuedMessage[], now: Instant): void {
+    for (const { at, seq, id, subject, event, body, isNamed } of messages) {
       if (isNamed && this.#run(SQL.name, id, at, seq) === 0) continue
       this.#run(SQL.add, at, seq, id, subject, event, now, body)
     }
@@ -202,7 +203,7 @@ export class CourierStore {
   }
 
   /** A letter whole; undefined where it was erased. */
-  letter(place: Place): Carried | undefined {
+  message(place: Place): OutgoingMessage | undefined {
     const [row] = this.#rows<{ subject: string | null; event: string; body: string }>(
       SQL.body,
       ...keyOf(place),
@@ -211,8 +212,8 @@ export class CourierStore {
   }
 
   /** Of what the last letter tells that is before this one, about the same user, later than `since`, and was tried or waits; null where there is none. */
-  before(letter: Place & { subject: string }, since: number): number | null {
-    return this.#rows<{ at: number }>(SQL.before, ...keyOf(letter), letter.subject, since)[0]?.at ?? null
+  before(message: Place & { subject: string }, since: number): number | null {
+    return this.#rows<{ at: number }>(SQL.before, ...keyOf(message), message.subject, since)[0]?.at ?? null
   }
 
   /** Has a letter wait for one before it, until a moment at the longest. */
@@ -249,8 +250,8 @@ export class CourierStore {
   }
 
   /** Has what is to be tried after a moment be tried now. */
-  hasten(beyond: Instant, now: Instant): void {
-    this.#run(SQL.hasten, now, beyond)
+  capDueTimes(beyond: Instant, now: Instant): void {
+    this.#run(SQL.capDueTimes, now, beyond)
   }
 
   /** A page of the log, newest first. */

@@ -1,14 +1,14 @@
 import { type Achievement, type Configuration, meets } from '../config/configuration.types'
 import { ACHIEVEMENT_TRIGGERS } from '../config/enumerations.types'
 import { toMicros } from '../lib/decimal'
-import type { Fault } from '../lib/errors'
+import type { FieldError } from '../lib/errors'
 import { unreachable } from '../lib/unreachable'
 import { count, NEW_COUNTER } from './metrics.rules'
 import type { Completion, Counter, LocalTime, UserState } from './state.types'
 import { termsOf } from './streaks/streaks.rules'
 
 /** What happened that may complete achievements. */
-export type Deed = {
+export type AchievementInput = {
   local: LocalTime
   /** Makes the id of the n-th completion. */
   newId: (n: number) => string
@@ -21,7 +21,10 @@ export const countsItself = ({ trigger, eventAttributes }: Achievement): boolean
   trigger === 'metric' && eventAttributes.length > 0
 
 /** Why a call can't complete an achievement, for anybody or for this user; `state` is null if there is no such user (A3). */
-export function completionFaults({ id, trigger, status }: Achievement, state: UserState | null): Fault[] {
+export function completionErrors(
+  { id, trigger, status }: Achievement,
+  state: UserState | null,
+): FieldError[] {
   const sentence = (message: string) => [{ path: '', message }]
   if (trigger !== 'api') {
     return sentence(
@@ -70,13 +73,13 @@ const FIRST = ACHIEVEMENT_TRIGGERS.filter((trigger) => trigger !== 'achievement'
 export function complete(
   config: Configuration,
   user: UserState,
-  deed: Deed,
+  input: AchievementInput,
 ): { user: UserState; completed: readonly string[] } {
   const { achievements } = config
   const had = new Map(user.achievements)
   const completed: string[] = []
   const add = (achievement: Achievement): void => {
-    had.set(achievement.id, { ...deed.local, id: deed.newId(completed.length) })
+    had.set(achievement.id, { ...input.local, id: input.newId(completed.length) })
     completed.push(achievement.id)
   }
   const isOpen = (achievement: Achievement) =>
@@ -85,7 +88,7 @@ export function complete(
     meets(achievement.userAttributes, user.profile.attributes)
   for (const kind of FIRST) {
     for (const achievement of achievements) {
-      if (achievement.trigger !== kind || !isOpen(achievement) || !deed.isTried(achievement)) continue
+      if (achievement.trigger !== kind || !isOpen(achievement) || !input.isTried(achievement)) continue
       if (qualifies(config, user, achievement)) add(achievement)
     }
   }
@@ -93,7 +96,7 @@ export function complete(
     isMore = false
     for (const achievement of achievements) {
       if (achievement.trigger !== 'achievement' || !isOpen(achievement)) continue
-      if (!hasAll(achievement, had) || !(completed.length > 0 || deed.isTried(achievement))) continue
+      if (!hasAll(achievement, had) || !(completed.length > 0 || input.isTried(achievement))) continue
       add(achievement)
       isMore = true
     }

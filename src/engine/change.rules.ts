@@ -3,7 +3,7 @@ import type { Instant } from '../lib/clock'
 import { childId } from '../lib/ids'
 import { localDay, offsetMinutes } from '../lib/zone'
 import { complete, countForAchievements, countsItself } from './achievements.rules'
-import { awardPoints, type Occasion } from './points/points.rules'
+import { awardPoints, type TriggerInput } from './points/points.rules'
 import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state.types'
 import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
 
@@ -21,19 +21,22 @@ export type Change = StreakChange & {
 const FIRST_COMPLETION = 2_500
 
 /** Something that happens to a user, whose profile and metric total have it already. */
-export type Happening = {
+export type ChangeInput = {
   before: UserState | null
   user: UserState
   at: Instant
   /** The id of which those of awards and completions are made. */
   id: string
-  event: Occasion['event']
+  event: TriggerInput['event']
   /** The achievements that are looked at. */
   isTried: (achievement: Achievement) => boolean
 }
 
 /** What comes of something that happens to a user, in E5's order: streak, achievements, points. */
-export function happen(config: Configuration, { before, user, at, id, event, isTried }: Happening): Change {
+export function applyChange(
+  config: Configuration,
+  { before, user, at, id, event, isTried }: ChangeInput,
+): Change {
   const local: LocalTime = { at, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', at) }
   const isNew = before === null
   const activeDay = event === null ? user.activeDay : localDay(local.at, local.utcOffset)
@@ -84,7 +87,7 @@ function trimmed(config: Configuration, user: UserState): UserState {
 }
 
 /** The user with a note of which totals this change was about, so that whoever follows them sees a gap. */
-export function touch<U extends Pick<UserState, 'seq' | 'touched'>>(
+export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
   config: Configuration,
   user: U,
   change: {
@@ -98,11 +101,14 @@ export function touch<U extends Pick<UserState, 'seq' | 'touched'>>(
   // One that was lost and begun anew by this very event may have the length of before, which was reached anew.
   const hasStreak = growth !== 0 || isExtended
   if (event === null && awards.length === 0 && !hasStreak) return user
-  const touched = new Map(user.touched)
-  if (event !== null) touched.set(event.metricId, user.seq)
-  if (hasStreak) touched.set(STREAK, user.seq)
-  for (const { systemId } of awards) touched.set(systemId, user.seq)
-  return { ...user, touched: living(touched, [{ id: STREAK }, ...config.metrics, ...config.systems]) }
+  const lastSeqByInput = new Map(user.lastSeqByInput)
+  if (event !== null) lastSeqByInput.set(event.metricId, user.seq)
+  if (hasStreak) lastSeqByInput.set(STREAK, user.seq)
+  for (const { systemId } of awards) lastSeqByInput.set(systemId, user.seq)
+  return {
+    ...user,
+    lastSeqByInput: living(lastSeqByInput, [{ id: STREAK }, ...config.metrics, ...config.systems]),
+  }
 }
 
 /**

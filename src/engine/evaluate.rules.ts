@@ -8,11 +8,11 @@ import {
 } from '../config/configuration.types'
 import type { Instant } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
-import { Refusal, refusals, refuse } from '../lib/errors'
+import { ApiError, errors, throwIfInvalid } from '../lib/errors'
 import { MINUTE } from '../lib/units'
 import { unreachable } from '../lib/unreachable'
-import { completionFaults } from './achievements.rules'
-import { type Change, happen } from './change.rules'
+import { completionErrors } from './achievements.rules'
+import { applyChange, type Change } from './change.rules'
 import { addToMetric } from './metrics.rules'
 import { type PreferencesChange, withPreferences } from './preferences.rules'
 import {
@@ -20,7 +20,7 @@ import {
   applyProfile,
   forbiddenAttributes,
   type ProfileChange,
-  profileFaults,
+  profileErrors,
   resolveAttributes,
   unknownAttributes,
   withoutForbidden,
@@ -65,7 +65,7 @@ export type Command = EventCommand | UserCommand | CompletionCommand | Preferenc
 /** What the rules make of one command on one state of a user. */
 export type Decision =
   /** It was refused, and nothing of it happens. */
-  | { kind: 'refused'; refusal: Refusal }
+  | { kind: 'refused'; apiError: ApiError }
   /** The idempotency key was used before: this is the event that it stands for (E4). */
   | { kind: 'replayed'; eventId: string; metric: Metric; state: UserState; at: Instant }
   | { kind: 'changed'; change: Change; metric: Metric | null }
@@ -75,7 +75,7 @@ export type Decision =
   | { kind: 'unchanged'; state: UserState }
 
 /** What `evaluate` may know and ask for besides the state: the moment, new ids, and the idempotency keys in use. */
-export type Given = {
+export type EvaluationContext = {
   userId: string
   /** When the command arrived. */
   now: Instant
@@ -95,7 +95,7 @@ export function evaluate(
   config: Configuration,
   state: UserState | null,
   command: Command,
-  given: Given,
+  given: EvaluationContext,
 ): Decision {
   try {
     switch (command.kind) {
@@ -111,9 +111,9 @@ export function evaluate(
       default:
         return unreachable(command)
     }
-  } catch (refusal) {
-    if (refusal instanceof Refusal) return { kind: 'refused', refusal }
-    throw refusal
+  } catch (apiError) {
+    if (apiError instanceof ApiError) return { kind: 'refused', apiError }
+    throw apiError
   }
 }
 
@@ -121,31 +121,31 @@ function evaluateUser(
   config: Configuration,
   state: UserState | null,
   command: UserCommand,
-  given: Given,
+  given: EvaluationContext,
 ): Decision {
-  if (command.kind === 'update' && state === null) throw refusals.notFound('This user')
+  if (command.kind === 'update' && state === null) throw errors.notFound('This user')
   const forbidden = forbiddenAttributes(config, state, command.user, command.by)
-  if (forbidden.length > 0) throw refusals.adminAttributes(forbidden)
-  refuse(profileFaults(config, state, command.user, ''))
+  if (forbidden.length > 0) throw errors.adminAttributes(forbidden)
+  throwIfInvalid(profileErrors(config, state, command.user, ''))
   const at = momentOf(state, given)
   const user = applyProfile(config, state, command.user, { ...given, at })
   if (user === state) return { kind: 'unchanged', state }
-  const happening = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
-  return { kind: 'changed', change: happen(config, happening), metric: null }
+  const input = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
+  return { kind: 'changed', change: applyChange(config, input), metric: null }
 }
 
 function evaluateEvent(
   config: Configuration,
   state: UserState | null,
   command: EventCommand,
-  given: Given,
+  given: EvaluationContext,
 ): Decision {
   const metric = metricByKey(config, command.metricKey)
-  if (metric === undefined) throw refusals.notFound(`The metric ${JSON.stringify(command.metricKey)}`)
+  if (metric === undefined) throw errors.notFound(`The metric ${JSON.stringify(command.metricKey)}`)
   // A replay's body is still validated (E4).
-  refuse([
+  throwIfInvalid([
     ...unknownAttributes(config, 'event', command.attributes),
-    ...profileFaults(config, state, command.user, 'user.'),
+    ...profileErrors(config, state, command.user, 'user.'),
   ])
   const attributes = resolveAttributes(config, 'event', command.attributes)
   const at = momentOf(state, given)
@@ -158,7 +158,7 @@ function evaluateEvent(
   const { before, after: total } = addToMetric(user, metric, command.value)
   const metrics = living(new Map(user.metrics).set(metric.id, total), config.metrics)
   const event = { metricId: metric.id, value: command.value, attributes, before, after: total }
-  const change = happen(config, {
+  const change = applyChange(config, {
     before: state,
     user: { ...user, metrics },
     at,
@@ -173,22 +173,25 @@ function evaluateCompletion(
   config: Configuration,
   state: UserState | null,
   command: CompletionCommand,
-  given: Given,
+  given: EvaluationContext,
 ): Decision {
   const { achievementKey, completionId: id } = command
   const achievement = achievementByKey(config, achievementKey)
   if (achievement === undefined || achievement.status === 'inactive') {
-    throw refusals.notFound(`The achievement ${JSON.stringify(achievementKey)}`)
+    throw errors.notFound(`The achievement ${JSON.stringify(achievementKey)}`)
   }
-  refuse([...completionFaults(achievement, state), ...profileFaults(config, state, command.user, 'user.')])
+  throwIfInvalid([
+    ...completionErrors(achievement, state),
+    ...profileErrors(config, state, command.user, 'user.'),
+  ])
   const had = state?.achievements.get(achievement.id)
   if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
   const at = momentOf(state, given)
   const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
   const isTried = (one: Achievement) => one.id === achievement.id
-  const change = happen(config, { before: state, user, at, id, event: null, isTried })
+  const change = applyChange(config, { before: state, user, at, id, event: null, isTried })
   if (!change.completed.includes(achievement.id)) {
-    throw refusals.unprocessable(
+    throw errors.unprocessable(
       "The user's attributes do not meet this achievement's userAttributes. Change them first.",
     )
   }
@@ -199,14 +202,14 @@ function evaluatePreferences(
   config: Configuration,
   state: UserState | null,
   command: PreferencesCommand,
-  given: Given,
+  given: EvaluationContext,
 ): Decision {
-  if (state === null) throw refusals.notFound('This user')
+  if (state === null) throw errors.notFound('This user')
   const at = momentOf(state, given)
   const user = withPreferences(config, state, command.preferences)
   if (user === state) return { kind: 'unchanged', state }
-  const happening = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
-  return { kind: 'changed', change: happen(config, happening), metric: null }
+  const input = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
+  return { kind: 'changed', change: applyChange(config, input), metric: null }
 }
 
 /** What of the user an event or a completion may change: the rest is left out, and the answer says so (K7). */
@@ -220,6 +223,6 @@ const permitted = (
  * The moment of a change: when its command arrived, but not before the user's last change, where another isolate's
  * clock is a little ahead or its change was faster, so that the log's order by time is the order of `seq`.
  */
-function momentOf(state: UserState | null, { now }: Given): Instant {
+function momentOf(state: UserState | null, { now }: EvaluationContext): Instant {
   return state !== null && state.changed > now && state.changed - now < SKEW ? state.changed : now
 }

@@ -1,6 +1,6 @@
 import type { Metric } from '../config/configuration.types'
 import { type Micros, micros } from '../lib/decimal'
-import { refusals } from '../lib/errors'
+import { errors } from '../lib/errors'
 import type { Counter, UserState } from './state.types'
 
 const ZERO = micros(0)
@@ -27,7 +27,7 @@ export function addToMetric(
 ): { before: Counter; after: Counter } {
   const before = user.metrics.get(metric.id) ?? NEW_COUNTER
   if (Math.abs(before.total + value) > MOST) {
-    throw refusals.unprocessable(
+    throw errors.unprocessable(
       `value: the user's total in this metric would leave ±${MOST / 1e6}. Send a smaller value.`,
     )
   }

@@ -1,7 +1,7 @@
 import { type Configuration, metricByKey } from '../config/configuration.types'
 import type { Preferences } from '../config/preferences.types'
 import type { Micros } from '../lib/decimal'
-import { type Fault, Refusal, refuse } from '../lib/errors'
+import { ApiError, type FieldError, throwIfInvalid } from '../lib/errors'
 import type { UserState } from './state.types'
 
 /** What a call sets: absent fields stay, each notification type and each field of the streak on its own (U7). */
@@ -40,12 +40,12 @@ type StreakChange = NonNullable<PreferencesChange['streak']>
 function streakChange(config: Configuration, change: StreakChange): Partial<Preferences['streak']> {
   const { enabled, evaluationMode, metrics } = change
   if (!config.streaks.personalisation && (evaluationMode !== undefined || metrics !== undefined)) {
-    throw new Refusal(
+    throw new ApiError(
       403,
       "Streaks can't be personalised: leave out metrics and evaluationMode, or switch personalisation on in the streak settings.",
     )
   }
-  refuse(streakFaults(config, metrics?.map(({ key }) => key) ?? []))
+  throwIfInvalid(streakErrors(config, metrics?.map(({ key }) => key) ?? []))
   const found = metrics?.flatMap(({ key, threshold }) => {
     const metric = metricByKey(config, key)
     return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
@@ -58,7 +58,7 @@ function streakChange(config: Configuration, change: StreakChange): Partial<Pref
 }
 
 /** The faults of metrics, given by their keys, that streaks don't count (U7). Undefined stands for a key that can't be read, and is skipped. */
-export function streakFaults(config: Configuration, metrics: readonly (string | undefined)[]): Fault[] {
+export function streakErrors(config: Configuration, metrics: readonly (string | undefined)[]): FieldError[] {
   const counting = new Set(config.streaks.metrics.map(({ metricId }) => metricId))
   const isAny = !config.metrics.some(({ id }) => counting.has(id))
   return metrics.flatMap((key, index) => {

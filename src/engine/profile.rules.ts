@@ -1,7 +1,7 @@
 import { type Attribute, attributeByKey, type Configuration, living } from '../config/configuration.types'
 import { NO_PREFERENCES } from '../config/preferences.types'
 import type { Instant } from '../lib/clock'
-import type { Fault } from '../lib/errors'
+import type { FieldError } from '../lib/errors'
 import type { Profile, UserState } from './state.types'
 import { NO_STREAK } from './streaks/streak-state.types'
 
@@ -51,7 +51,7 @@ export function unknownAttributes(
   config: Configuration,
   type: Attribute['type'],
   values: ReadonlyMap<string, unknown> | undefined,
-): Fault[] {
+): FieldError[] {
   const unknown = [...(values?.keys() ?? [])].filter((key) => attributeByKey(config, type, key) === undefined)
   if (unknown.length === 0) return []
   const message = `Invalid attribute keys: ${unknown.join(', ')}. Attribute keys must match those configured for ${type}s`
@@ -59,7 +59,7 @@ export function unknownAttributes(
 }
 
 /** A subscription of a user of whom no email address is known, as a fault; `at` is where the profile is in the body, such as `user.` (U4). */
-export const subscriptionFault = (at: string): Fault => ({
+export const subscriptionError = (at: string): FieldError => ({
   path: `${at}subscribeToEmails`,
   message: 'this user has no email address to subscribe. Pass email too, or leave this out',
 })
@@ -68,16 +68,16 @@ export const subscriptionFault = (at: string): Fault => ({
  * What is wrong with the fields that a call passes of a user, besides their shapes: unknown attributes, and a subscription without an address
  * (U4). `state` is null if there is no such user.
  */
-export function profileFaults(
+export function profileErrors(
   config: Configuration,
   state: UserState | null,
   passed: ProfileCheck,
   at: string,
-): Fault[] {
+): FieldError[] {
   const email = passed.email ?? state?.profile.email ?? null
   return [
     ...unknownAttributes(config, 'user', passed.attributes),
-    ...(passed.subscribeToEmails === true && email === null ? [subscriptionFault(at)] : []),
+    ...(passed.subscribeToEmails === true && email === null ? [subscriptionError(at)] : []),
   ]
 }
 
@@ -139,7 +139,7 @@ export function applyProfile(
     metrics: new Map(),
     points: new Map(),
     counters: new Map(),
-    touched: new Map(),
+    lastSeqByInput: new Map(),
     streak: NO_STREAK,
     achievements: new Map(),
     preferences: NO_PREFERENCES,

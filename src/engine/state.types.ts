@@ -43,7 +43,7 @@ export type UserState = {
   /** By counter id, for triggers that count on their own (P1). */
   counters: ReadonlyMap<string, Counter>
   /** By metric or points system id: `seq` of the last change of the user's total in it; by `streak`, of the streak's length. */
-  touched: ReadonlyMap<string, number>
+  lastSeqByInput: ReadonlyMap<string, number>
   /** The streak as of the last change that settled it; as of now, `settled` tells it (S3). */
   streak: StreakState
   /** Completed achievements, by id. */

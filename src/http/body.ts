@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { refusals } from '../lib/errors'
+import { errors } from '../lib/errors'
 import { within } from '../lib/timeout'
 import { SECOND } from '../lib/units'
 import type { AppEnv } from './app'
@@ -18,7 +18,7 @@ export function readBody(limit = MIB): MiddlewareHandler<AppEnv> {
   const limited = bodyLimit({
     maxSize: limit,
     onError: () => {
-      throw refusals.bodyTooLarge(`${limit / MIB} MiB`)
+      throw errors.bodyTooLarge(`${limit / MIB} MiB`)
     },
   })
   const bytesOf = async (c: Context<AppEnv>) => {
@@ -31,13 +31,13 @@ export function readBody(limit = MIB): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const seconds = c.get('ctx').variables.BODY_TIMEOUT
     try {
-      const bytes = await within(seconds * SECOND, bytesOf(c), () => refusals.bodyTooSlow(seconds))
+      const bytes = await within(seconds * SECOND, bytesOf(c), () => errors.bodyTooSlow(seconds))
       const text = UTF8.decode(bytes)
       c.set('json', JSON.parse(text))
       // For the validator, which reads it again. Hono keeps promises there, whatever its types say.
       Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
     } catch (error) {
-      if (error instanceof SyntaxError || error instanceof TypeError) throw refusals.bodyNotJson()
+      if (error instanceof SyntaxError || error instanceof TypeError) throw errors.bodyNotJson()
       throw error
     }
     // The validator reads a body only where its type says just JSON.

@@ -20,7 +20,7 @@ function counted(origin: string, count: number | bigint): string | undefined {
 }
 
 /** What is wrong and how to mend it, for the faults that zod finds by itself; read after the field's path (G2, G3). */
-function faultMessage(issue: z.core.$ZodRawIssue): string | undefined {
+function fieldErrorMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
       // JSON can say 1e400, which is a number, and read as infinite.
@@ -47,7 +47,7 @@ function faultMessage(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 // Set once for all schemas, since every one of them is made of these fields: a parse can't forget it.
-z.config({ customError: faultMessage })
+z.config({ customError: fieldErrorMessage })
 
 /** An optional field of a request: null counts as absent, since client libraries send it for undefined (U2). */
 export function optional<S extends z.ZodType>(schema: S) {
@@ -163,13 +163,13 @@ export const DateField = z
   })
 
 /** A date in an answer (G4). */
-export const DateAnswer = z.string().meta({ format: 'date' })
+export const DateResponse = z.string().meta({ format: 'date' })
 
 /** A moment in an answer: ISO 8601 in UTC with milliseconds (G4). */
 export const Timestamp = z.string().meta({ format: 'date-time' })
 
 /** An id of ours in an answer (G4). */
-export const UuidAnswer = z.string().meta({ format: 'uuid' })
+export const UuidResponse = z.string().meta({ format: 'uuid' })
 
 const JsonObject = z.custom<object>(isRecord, {
   error: 'must be an object of attribute keys and values',
@@ -248,19 +248,19 @@ export const Issue = z
   .meta({ id: 'AdminIssue' })
 
 /** Something that an admin write deleted (G7). */
-export const DeletedResource = z.object({ id: UuidAnswer }).meta({ id: 'DeletedResource' })
+export const DeletedResource = z.object({ id: UuidResponse }).meta({ id: 'DeletedResource' })
 
 /** The answer of a create: what came of the items that could be done, and why the others could not (G7). */
-export function createAnswer<S extends z.ZodType>(name: string, schema: S) {
+export function createResponse<S extends z.ZodType>(name: string, schema: S) {
   return z.object({ created: z.array(schema), issues: z.array(Issue) }).meta({ id: name })
 }
 
 /** The answer of an update (G7). */
-export function updateAnswer<S extends z.ZodType>(name: string, schema: S) {
+export function updateResponse<S extends z.ZodType>(name: string, schema: S) {
   return z.object({ updated: z.array(schema), issues: z.array(Issue) }).meta({ id: name })
 }
 
 /** The answer of a delete (G7). */
-export function deleteAnswer(name: string) {
+export function deleteResponse(name: string) {
   return z.object({ deleted: z.array(DeletedResource), issues: z.array(Issue) }).meta({ id: name })
 }

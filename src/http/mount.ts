@@ -2,7 +2,7 @@ import { zValidator } from '@hono/zod-validator'
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import { enter, enterAccount, readClaim } from '../access/access.service'
-import { type Fault, refusals, refuse } from '../lib/errors'
+import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import type { AccountScope, Scope } from '../runtime/context'
 import { type App, type AppEnv, answer, type Parsed } from './app'
 import { readBody } from './body'
@@ -12,10 +12,10 @@ type Handler = MiddlewareHandler<AppEnv>
 type Target = 'param' | 'query' | 'header' | 'json'
 
 /** A request as it was sent, whatever its shape: the query, the body, and the parameters of the path. */
-export type Given = { query: unknown; json: unknown; param: (name: string) => string }
+export type RawRequest = { query: unknown; json: unknown; param: (name: string) => string }
 
 /** Finds faults of a request that the schemas can't find. */
-type Check = (given: Given) => Fault[] | Promise<Fault[]>
+type Check = (given: RawRequest) => FieldError[] | Promise<FieldError[]>
 
 /** What an operation adds to the stages that all have. */
 export type Stage<F, S = Scope> = {
@@ -28,7 +28,7 @@ export type Stage<F, S = Scope> = {
    * schemas have found faults, so that one answer names all of them (G3), and reads what it is given as far as that can be read. In a
    * request of the right shape, the verb finds these faults itself.
    */
-  check?: (scope: S, given: Given, found: F) => Fault[] | Promise<Fault[]>
+  check?: (scope: S, given: RawRequest, found: F) => FieldError[] | Promise<FieldError[]>
 }
 
 /** A schema that never fails, but hands on what the given one makes of the value, so that faults can be gathered (G3). */
@@ -66,20 +66,20 @@ export async function validated<O extends OperationSpec>(
   c: HonoContext<AppEnv>,
   check: Check = () => [],
 ): Promise<Input<O>> {
-  const faults: Fault[] = []
+  const fieldErrors: FieldError[] = []
   const parsed = c.get('parsed')
   const part = (target: Target): unknown => {
     const result = parsed.get(target)?.result
     if (result === undefined) return undefined
     if (result.success) return result.data
     for (const { path, message } of result.error.issues)
-      faults.push({ path: path.join('.') || (target === 'json' ? 'body' : ''), message })
+      fieldErrors.push({ path: path.join('.') || (target === 'json' ? 'body' : ''), message })
     return undefined
   }
   const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }
-  if (faults.length > 0) {
+  if (fieldErrors.length > 0) {
     const [query, json] = [parsed.get('query')?.given, parsed.get('json')?.given]
-    refuse([...faults, ...(await check({ query, json, param: paramOf(c) }))])
+    throwIfInvalid([...fieldErrors, ...(await check({ query, json, param: paramOf(c) }))])
   }
   // biome-ignore lint/plugin: each part is what this very spec's schema put out, which is what Input<O> says.
   return input as Input<O>
@@ -94,7 +94,7 @@ export function ownUser(subject: Stage<unknown>['subject']): Handler {
     const { access } = c.get('claim')
     if (access.kind === 'application') {
       const about = subject?.(c.get('json'), paramOf(c))
-      if (typeof about === 'string' && about !== access.userId) throw refusals.otherUser()
+      if (typeof about === 'string' && about !== access.userId) throw errors.otherUser()
     }
     await next()
   }
@@ -117,7 +117,7 @@ const decodable: Handler = async (c, next) => {
   try {
     decodeURIComponent(new URL(c.req.url).pathname)
   } catch {
-    throw refusals.unprocessable('The path is not percent-encoded UTF-8. Encode each part of it.')
+    throw errors.unprocessable('The path is not percent-encoded UTF-8. Encode each part of it.')
   }
   await next()
 }

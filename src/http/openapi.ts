@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { INT32_MAX } from '../lib/decimal'
-import { ErrorBody, type OperationSpec, refusalsOf } from './operation'
+import { ErrorBody, errorStatusesOf, type OperationSpec } from './operation'
 
 type JsonSchema = z.core.JSONSchema.BaseSchema
 
@@ -51,7 +51,7 @@ export type OpenApiDocument = {
   }
 }
 
-const REFUSALS = {
+const ERROR_DESCRIPTIONS = {
   400: 'The body is not JSON.',
   401: 'The API key is missing or not valid.',
   403: 'The API key does not permit this.',
@@ -120,7 +120,7 @@ function describe(schemas: ReadonlyMap<string, z.ZodType>, io: 'input' | 'output
  */
 function ambiguous(
   requests: ReadonlyMap<string, unknown>,
-  answers: ReadonlyMap<string, unknown>,
+  described: ReadonlyMap<string, unknown>,
 ): Set<string> {
   const names = new Set<string>()
   const spelling = (schema: unknown) =>
@@ -129,7 +129,7 @@ function ambiguous(
   for (let known = -1; known < names.size; ) {
     known = names.size
     for (const [name, schema] of requests) {
-      const answer = answers.get(name)
+      const answer = described.get(name)
       if (answer !== undefined && (refers(schema) || spelling(schema) !== spelling(answer))) names.add(name)
     }
   }
@@ -160,7 +160,7 @@ function answersOf(
   const schemas = new Map<string, z.ZodType>([['error', ErrorBody]])
   for (const [type, schema] of Object.entries(webhooks)) schemas.set(webhookLabel(type), schema)
   for (const spec of operations) {
-    for (const [status, { body }] of Object.entries(spec.answers)) schemas.set(label(spec, status), body)
+    for (const [status, { body }] of Object.entries(spec.responses)) schemas.set(label(spec, status), body)
   }
   return schemas
 }
@@ -216,12 +216,12 @@ export function openApiDocument(
   },
 ): OpenApiDocument {
   const requests = describe(requestsOf(operations), 'input')
-  const answers = describe(answersOf(operations, webhooks), 'output')
-  const apart = ambiguous(requests.named, answers.named)
+  const described = describe(answersOf(operations, webhooks), 'output')
+  const apart = ambiguous(requests.named, described.named)
   const requestName = (name: string) => (apart.has(name) ? `${name}Input` : name)
   const sent = (schema: unknown) => withComponents(schema, requestName)
   const answered = (schema: unknown) => withComponents(schema, (name) => name)
-  const error = json(answered(answers.roots.get('error')))
+  const error = json(answered(described.roots.get('error')))
 
   const operationObject = (spec: OperationSpec): OperationObject => {
     const fields = (part: string): JsonSchema => {
@@ -237,20 +237,20 @@ export function openApiDocument(
     ]
     if (!spec.account) parameters.push({ $ref: '#/components/parameters/TenantId' })
     const responses: Record<string, Answer> = {}
-    for (const [status, { description, headers, optionalHeaders }] of Object.entries(spec.answers)) {
+    for (const [status, { description, headers, optionalHeaders }] of Object.entries(spec.responses)) {
       const all = { ...headers, ...optionalHeaders, ...(spec.secret && NO_STORE) }
-      const told = Object.entries(all).map(([name, tells]) => [
+      const headerObjects = Object.entries(all).map(([name, tells]) => [
         name,
         { description: tells, schema: { type: 'string' } },
       ])
       responses[status] = {
         description,
-        ...(told.length > 0 && { headers: Object.fromEntries(told) }),
-        content: json(answered(answers.roots.get(label(spec, status)))),
+        ...(headerObjects.length > 0 && { headers: Object.fromEntries(headerObjects) }),
+        content: json(answered(described.roots.get(label(spec, status)))),
       }
     }
-    for (const status of refusalsOf(spec)) {
-      responses[status] = { description: REFUSALS[status], content: error }
+    for (const status of errorStatusesOf(spec)) {
+      responses[status] = { description: ERROR_DESCRIPTIONS[status], content: error }
     }
     const tooMany = responses[429]
     if (tooMany) tooMany.headers = { 'Retry-After': RETRY_AFTER }
@@ -270,7 +270,7 @@ export function openApiDocument(
       tags: ['webhooks'],
       requestBody: {
         required: true,
-        content: json(answered(answers.roots.get(webhookLabel(type)))),
+        content: json(answered(described.roots.get(webhookLabel(type)))),
       },
       responses: { '2XX': { description: 'It has arrived. Anything else, and it is sent again.' } },
     },
@@ -282,7 +282,7 @@ export function openApiDocument(
 
   const schemas: Record<string, unknown> = {}
   for (const [name, schema] of requests.named) schemas[requestName(name)] = sent(schema)
-  for (const [name, schema] of answers.named) schemas[name] = answered(schema)
+  for (const [name, schema] of described.named) schemas[name] = answered(schema)
   return {
     openapi: '3.1.0',
     info: { title, version, ...(description !== undefined && { description }) },

@@ -6,7 +6,7 @@ import type { Streamed, StreamedList } from './stream'
 type HeaderSpecs = Readonly<Record<string, string>>
 
 /** What an answer of one status holds: `headers` are those of its own that it always has, `optionalHeaders` those that it may have. */
-export type AnswerSpec = {
+export type ResponseSpec = {
   description: string
   body: z.ZodType
   headers?: HeaderSpecs
@@ -35,16 +35,16 @@ export type OperationSpec = Entrance & {
   secret?: boolean
   /** Largest body in bytes; 1 MiB unless said (G2). */
   bodyLimit?: number
-  answers: Readonly<Record<number, AnswerSpec>>
+  responses: Readonly<Record<number, ResponseSpec>>
   /** The statuses with which it refuses, besides those of `refusalsOf`. */
-  refuses: readonly (400 | 403 | 404 | 413 | 422)[]
+  errorStatuses: readonly (400 | 403 | 404 | 413 | 422)[]
 }
 
 /** Every status with which an operation may refuse: its own, those of all, of all with a body, and in a tenant those of its `Tenant-ID` (G2, T2). */
-export function refusalsOf({ account, body, refuses }: OperationSpec) {
+export function errorStatusesOf({ account, body, errorStatuses }: OperationSpec) {
   const ofTenant = account ? [] : ([403, 404, 422] as const)
   const ofBody = body ? ([408] as const) : []
-  return [...new Set([401, 429, 500, ...ofTenant, ...ofBody, ...refuses] as const)]
+  return [...new Set([401, 429, 500, ...ofTenant, ...ofBody, ...errorStatuses] as const)]
 }
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined
@@ -65,14 +65,14 @@ type Answerable<Body> =
 
 /** What a handler answers: one of the operation's statuses with a body of its shape, at once or streamed. */
 export type Reply<O extends OperationSpec> = {
-  [S in keyof O['answers'] & number]: {
+  [S in keyof O['responses'] & number]: {
     status: S
-    body: Answerable<z.input<O['answers'][S]['body']>>
-    headers?: { [H in keyof O['answers'][S]['headers']]: string } & {
-      [H in keyof O['answers'][S]['optionalHeaders']]?: string
+    body: Answerable<z.input<O['responses'][S]['body']>>
+    headers?: { [H in keyof O['responses'][S]['headers']]: string } & {
+      [H in keyof O['responses'][S]['optionalHeaders']]?: string
     }
   }
-}[keyof O['answers'] & number]
+}[keyof O['responses'] & number]
 
 /** The answer 200 with a body. */
 export const ok = <B>(body: B) => ({ status: 200 as const, body })

@@ -8,7 +8,7 @@ const IDS_MAX = 100
 const SUMMARY_DAYS_MAX = 400
 
 /** The parameters of a `z.custom` whose fault does not keep the rules between a query's fields from being tested (G3). */
-const fault = (error: string) => ({ error, abort: false })
+const fieldError = (error: string) => ({ error, abort: false })
 
 /** A whole number in a query string, once; the fallback where it is absent. */
 export function integerQuery<F extends number | undefined>(range: { min: number; max: number; fallback: F }) {
@@ -17,7 +17,7 @@ export function integerQuery<F extends number | undefined>(range: { min: number;
   return z
     .custom<string>(
       (text) => typeof text === 'string' && /^-?\d+$/.test(text) && isInside(Number(text)),
-      fault(`must be one whole number, at least ${min} and at most ${max}`),
+      fieldError(`must be one whole number, at least ${min} and at most ${max}`),
     )
     .meta({
       type: 'integer',
@@ -32,7 +32,7 @@ export function integerQuery<F extends number | undefined>(range: { min: number;
 /** `true` or `false` in a query string; the fallback where it is absent. */
 export function booleanQuery(fallback: boolean) {
   return z
-    .custom<string>((text) => text === 'true' || text === 'false', fault('must be true or false'))
+    .custom<string>((text) => text === 'true' || text === 'false', fieldError('must be true or false'))
     .meta({ type: 'boolean', default: fallback })
     .optional()
     .transform((text) => (text === undefined ? fallback : text === 'true'))
@@ -40,7 +40,7 @@ export function booleanQuery(fallback: boolean) {
 
 /** The parameter `ids`: repeated, comma-separated or both; 1–100 different ones, in the order given (G7). */
 export const IdsQuery = z
-  .custom<string | string[]>((given) => given !== undefined, fault('must be UUIDs, and is missing'))
+  .custom<string | string[]>((given) => given !== undefined, fieldError('must be UUIDs, and is missing'))
   .meta({ type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1, maxItems: IDS_MAX })
   .transform((given, context) => {
     const ids = new Set([given].flat().flatMap((part) => part.toLowerCase().split(',')))
@@ -69,7 +69,7 @@ const isText = (given: unknown) => typeof given === 'string'
 const PairsQuery = z
   .custom<string | string[]>(
     (given) => isText(given) || (Array.isArray(given) && given.every(isText)),
-    fault('must be key:value pairs'),
+    fieldError('must be key:value pairs'),
   )
   .transform((given, context) => {
     const values = new Map<string, string>()

@@ -46,8 +46,8 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       summary: `List ${many}, oldest first`,
       params: parents,
       query: ListQuery,
-      answers: { 200: { description: PAGE, body: list } },
-      refuses: [403, 422, ...missing],
+      responses: { 200: { description: PAGE, body: list } },
+      errorStatuses: [403, 422, ...missing],
     }),
     create: operation({
       id: `${id}_create`,
@@ -58,11 +58,11 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       params: parents,
       body: create,
       secret: resource.secret ?? false,
-      answers: {
+      responses: {
         200: { description: 'None was created; the issues say why.', body: created },
         201: { description: 'At least one was created.', body: created },
       },
-      refuses: [400, 403, 413, 422, ...missing],
+      errorStatuses: [400, 403, 413, 422, ...missing],
     }),
     update: operation({
       id: `${id}_update`,
@@ -72,8 +72,8 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       summary: `Update ${many}`,
       params: parents,
       body: update,
-      answers: { 200: { description: EACH, body: updated } },
-      refuses: [400, 403, 413, 422, ...missing],
+      responses: { 200: { description: EACH, body: updated } },
+      errorStatuses: [400, 403, 413, 422, ...missing],
     }),
     delete: operation({
       id: `${id}_delete`,
@@ -83,8 +83,8 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       summary: `Delete ${many}`,
       params: parents,
       query: z.object({ ids: IdsQuery }),
-      answers: { 200: { description: EACH, body: deleted } },
-      refuses: [403, 422, ...missing],
+      responses: { 200: { description: EACH, body: deleted } },
+      errorStatuses: [403, 422, ...missing],
     }),
     get: operation({
       id: `${id}_get`,
@@ -93,8 +93,8 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       path: `${path}/{id}`,
       summary: `Get ${one}`,
       params: parents.extend({ id: Uuid }),
-      answers: { 200: { description: 'The resource.', body: item } },
-      refuses: [403, 404, 422],
+      responses: { 200: { description: 'The resource.', body: item } },
+      errorStatuses: [403, 404, 422],
     }),
   }
 }

@@ -198,7 +198,7 @@ const OVERDUE = `
   SELECT d.tenant_id AS tenantId FROM due_work d
   JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?2)) WHERE d.due_at <= ?1
   UNION SELECT t.id FROM telling JOIN tenants t ON t.id = telling.id AND t.status = 'active'
-  UNION SELECT p.tenant_id FROM points_told p JOIN tenants t ON t.id = p.tenant_id AND t.status = 'active'
+  UNION SELECT p.tenant_id FROM points_notifications p JOIN tenants t ON t.id = p.tenant_id AND t.status = 'active'
     WHERE p.due_at <= ?1`
 
 /**
@@ -222,7 +222,11 @@ const HASTEN = `
   WHERE kind NOT IN (SELECT value FROM json_each(?2)) AND due_at > ?1`
 
 /** Has all work of all tenants due by a moment, but for kinds that keep their time: for when the clock went back (C1). */
-export function hasten(db: AccountDatabase, kinds: readonly WorkKind[], by: Instant): D1PreparedStatement {
+export function capDueTimes(
+  db: AccountDatabase,
+  kinds: readonly WorkKind[],
+  by: Instant,
+): D1PreparedStatement {
   const kept = kinds.filter(({ keepsItsTime }) => keepsItsTime).map(({ kind }) => kind)
   return db.statement(HASTEN, by, JSON.stringify(kept))
 }
@@ -323,14 +327,14 @@ export function progressUnchanged(
  */
 
 /** The moment that a pass, or what came before, has reached. */
-const REACHED = "max(progress ->> '$.through', coalesce(progress ->> '$.pass.to', 0))"
+const REACHED = "max(progress ->> '$.through', coalesce(progress ->> '$.sweep.to', 0))"
 
 const BETWEEN_PASSES = guardSql(`
   NOT EXISTS (SELECT 1 FROM due_work
-    WHERE tenant_id = ?1 AND kind = ?2 AND subject = '' AND progress ->> '$.pass.to' IS NOT NULL)`)
+    WHERE tenant_id = ?1 AND kind = ?2 AND subject = '' AND progress ->> '$.sweep.to' IS NOT NULL)`)
 
 /** A guard: holds while no pass is under way. */
-export function betweenPasses(db: TenantDatabase, kind: DueKind): D1PreparedStatement {
+export function betweenSweeps(db: TenantDatabase, kind: DueKind): D1PreparedStatement {
   return db.statement(BETWEEN_PASSES, db.tenantId, kind)
 }
 
@@ -345,7 +349,7 @@ export function stillAhead(db: TenantDatabase, kind: DueKind, at: Instant): D1Pr
 
 const ADVANCE_PASS = `
   UPDATE due_work SET
-    progress = CASE skipped WHEN '[]' THEN ?4 ELSE json_set(?6, '$.pass.skipped', json(skipped)) END,
+    progress = CASE skipped WHEN '[]' THEN ?4 ELSE json_set(?6, '$.sweep.skipped', json(skipped)) END,
     due_at = CASE skipped WHEN '[]' THEN ?5 ELSE ?7 END
   FROM (
     SELECT json_group_array(asked.value ->> 0) AS skipped FROM json_each(?3) asked WHERE NOT EXISTS (
@@ -358,7 +362,7 @@ const ADVANCE_PASS = `
  * Has a pass move on, in the batch that changes these users, and before they are changed: as `done` if all of them are still as they were read,
  * else as `open`, and those who are not are skipped. The result is the state that was stored, for `parseState`.
  */
-export function advancePass(
+export function advanceSweep(
   db: TenantDatabase,
   kind: DueKind,
   users: readonly { id: string; iid: string; seq: number }[],
@@ -386,7 +390,7 @@ const RESTART = [
 ] as const
 
 /** Has passes of all tenants begin anew where they have run ahead of `now`, and all be due by then: for when the clock went back (C1). */
-export function restartPasses(db: AccountDatabase, kind: DueKind, now: Instant): D1PreparedStatement[] {
+export function restartSweeps(db: AccountDatabase, kind: DueKind, now: Instant): D1PreparedStatement[] {
   return RESTART.map((sql) => db.statement(sql, now, kind))
 }
 

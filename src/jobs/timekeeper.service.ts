@@ -24,22 +24,25 @@ const timekeeperOf = ({ env }: Pick<Context, 'env'>, tenantId: string) => env.TI
  * Has the tenant's Timekeeper look at what is due, do a part of what is due by now, and see to the rest by alarm. Never throws, and
  * waits some seconds at most: what is due stands in D1, and the cron trigger finds it.
  */
-export async function wake(scope: Scope): Promise<void> {
+export async function wakeTimekeeper(scope: Scope): Promise<void> {
   const { id } = scope.tenant
-  await rouse(id, within(PATIENCE, timekeeperOf(scope, id).wake(id, STEPS_AT_ONCE)))
+  await callTimekeeper(id, within(PATIENCE, timekeeperOf(scope, id).wake(id, STEPS_AT_ONCE)))
 }
 
 /** Has the Timekeeper of a tenant that is erased do the first steps of that, and see to the rest by alarm. Never throws, and waits some seconds at most. */
 export async function wakeForPurge(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
-  await rouse(tenantId, within(PATIENCE, timekeeperOf(context, tenantId).purge(tenantId, STEPS_OF_PURGE)))
+  await callTimekeeper(
+    tenantId,
+    within(PATIENCE, timekeeperOf(context, tenantId).purge(tenantId, STEPS_OF_PURGE)),
+  )
 }
 
 /** Has the tenant's Timekeeper set its alarm by what is due first. Never throws: the cron trigger does the same (C2). */
-export function arm(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
-  return rouse(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0))
+export function ensureAlarm(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
+  return callTimekeeper(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0))
 }
 
-async function rouse(tenantId: string, waking: Promise<void>): Promise<void> {
+async function callTimekeeper(tenantId: string, waking: Promise<void>): Promise<void> {
   try {
     await waking
   } catch (error) {
@@ -66,7 +69,7 @@ export async function catchUpAll(context: Context, jobs: Jobs, from: Instant, to
 /** Wakes the Timekeepers that have, or will soon have, something to do: what the cron trigger does (C2). Their alarms do it. */
 export async function wakeAll(context: Context, jobs: Jobs): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
-  await ofEachTenant(context, jobs, instant(now + AHEAD), (tenantId) => arm(context, tenantId))
+  await ofEachTenant(context, jobs, instant(now + AHEAD), (tenantId) => ensureAlarm(context, tenantId))
 }
 
 /** Does something for each tenant who has something due by a moment, some of them at once. */

@@ -1,10 +1,10 @@
 /** The statuses with which a request can be refused (G2). */
-export const REFUSAL_STATUSES = [400, 401, 403, 404, 408, 413, 422, 429, 500] as const
+export const ERROR_STATUSES = [400, 401, 403, 404, 408, 413, 422, 429, 500] as const
 
 /** An answer that refuses the request: its status and one sentence that says what is wrong and how to mend it (G2). */
-export class Refusal extends Error {
+export class ApiError extends Error {
   constructor(
-    readonly status: (typeof REFUSAL_STATUSES)[number],
+    readonly status: (typeof ERROR_STATUSES)[number],
     message: string,
     /** In how many seconds to try again, where waiting helps. */
     readonly retryAfter: number | null = null,
@@ -17,7 +17,7 @@ export class Refusal extends Error {
  * One fault of a request's content: where it is, and what is wrong there. The message has no full stop at its end. If the path is empty, the
  * message is a sentence by itself.
  */
-export type Fault = { path: string; message: string }
+export type FieldError = { path: string; message: string }
 
 /** The most faults that one answer names: a batch may have some in each of its events. */
 const MOST_FAULTS = 1_000
@@ -31,87 +31,87 @@ export function listed(names: readonly string[]): string {
 }
 
 /** Every way in which a request can be refused, by status (G2). */
-export const refusals = {
-  keyMissing: () => new Refusal(401, 'No API key was given. Send yours in the X-API-KEY header.'),
+export const errors = {
+  keyMissing: () => new ApiError(401, 'No API key was given. Send yours in the X-API-KEY header.'),
   keyInvalid: () =>
-    new Refusal(
+    new ApiError(
       401,
       'The API key is not valid. Check the X-API-KEY header, or create a new key with an admin key.',
     ),
   adminKeyNeeded: () =>
-    new Refusal(403, 'An application key cannot be used on the admin interface. Use an admin key.'),
+    new ApiError(403, 'An application key cannot be used on the admin interface. Use an admin key.'),
   otherUser: () =>
-    new Refusal(403, "This application key belongs to another user. Use that user's key, or an admin key."),
+    new ApiError(403, "This application key belongs to another user. Use that user's key, or an admin key."),
   otherValues: () =>
-    new Refusal(
+    new ApiError(
       403,
       "With an application key, userAttributes may only name values that the key's own user has. Name those, or use an admin key.",
     ),
   adminAttributes: (keys: readonly string[]) =>
-    new Refusal(
+    new ApiError(
       403,
       `Only an admin key may change these attributes: ${listed(keys)}. Leave them out, or use an admin key.`,
     ),
   tenantUnexpected: () =>
-    new Refusal(422, 'Multi-tenancy is off, so the Tenant-ID header has no meaning. Leave it out.'),
-  tenantMissing: () => new Refusal(422, 'Multi-tenancy is on. Name the tenant in the Tenant-ID header.'),
+    new ApiError(422, 'Multi-tenancy is off, so the Tenant-ID header has no meaning. Leave it out.'),
+  tenantMissing: () => new ApiError(422, 'Multi-tenancy is on. Name the tenant in the Tenant-ID header.'),
   tenantUnknown: () =>
-    new Refusal(404, 'There is no active tenant of this name. Check the Tenant-ID header, or the key.'),
+    new ApiError(404, 'There is no active tenant of this name. Check the Tenant-ID header, or the key.'),
   tenantOther: () =>
-    new Refusal(403, 'This application key belongs to another tenant. Leave the Tenant-ID header out.'),
-  bodyTooLarge: (limit: string) => new Refusal(413, `The body is larger than ${limit}. Send less at once.`),
+    new ApiError(403, 'This application key belongs to another tenant. Leave the Tenant-ID header out.'),
+  bodyTooLarge: (limit: string) => new ApiError(413, `The body is larger than ${limit}. Send less at once.`),
   bodyTooSlow: (seconds: number) =>
-    new Refusal(408, `The body did not arrive within ${seconds} s. Send it again, or in smaller parts.`),
-  bodyNotJson: () => new Refusal(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
-  notFound: (what: string) => new Refusal(404, `${what} does not exist. Check the path.`),
+    new ApiError(408, `The body did not arrive within ${seconds} s. Send it again, or in smaller parts.`),
+  bodyNotJson: () => new ApiError(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
+  notFound: (what: string) => new ApiError(404, `${what} does not exist. Check the path.`),
   /** `events` are those of a batch whose metric does not exist, by their index from 0. */
   noMetrics: (events: readonly { index: number; key: string }[]) => {
-    const told = events
+    const shown = events
       .slice(0, MOST_NAMED)
       .map(({ index, key }) => `${index}.key: no metric has the key ${JSON.stringify(key.slice(0, 255))}`)
-    const more = events.length - told.length
-    const list = [...told, ...(more > 0 ? [`and ${more} more events`] : [])].join('; ')
-    return new Refusal(404, `${list}. Check the keys, or create the metrics first.`)
+    const more = events.length - shown.length
+    const list = [...shown, ...(more > 0 ? [`and ${more} more events`] : [])].join('; ')
+    return new ApiError(404, `${list}. Check the keys, or create the metrics first.`)
   },
   noRun: (date: string) =>
-    new Refusal(
+    new ApiError(
       404,
       `This leaderboard has no run that holds ${date}. Name a date between its start and its end.`,
     ),
   noSuchPath: () =>
-    new Refusal(404, 'This path does not exist, or not for this method. All paths are listed at /docs.'),
-  invalid: (faults: readonly Fault[]) => {
-    const told = faults.slice(0, MOST_FAULTS)
-    const more = faults.length - told.length
-    const fields = told.filter(({ path }) => path !== '').map(({ path, message }) => `${path}: ${message}`)
+    new ApiError(404, 'This path does not exist, or not for this method. All paths are listed at /docs.'),
+  invalid: (fieldErrors: readonly FieldError[]) => {
+    const shown = fieldErrors.slice(0, MOST_FAULTS)
+    const more = fieldErrors.length - shown.length
+    const fields = shown.filter(({ path }) => path !== '').map(({ path, message }) => `${path}: ${message}`)
     if (more > 0) fields.push(`and ${more} more faults`)
-    const sentences = told.filter(({ path }) => path === '').map(({ message }) => message)
+    const sentences = shown.filter(({ path }) => path === '').map(({ message }) => message)
     const parts = fields.length > 0 ? [fields.join('; '), ...sentences] : sentences
-    return new Refusal(422, parts.map((part) => `${part}.`).join(' '))
+    return new ApiError(422, parts.map((part) => `${part}.`).join(' '))
   },
-  unprocessable: (sentence: string) => new Refusal(422, sentence),
+  unprocessable: (sentence: string) => new ApiError(422, sentence),
   tooMany: (seconds: number) =>
-    new Refusal(429, `Too many requests. Send fewer, and try again in ${seconds} seconds.`, seconds),
+    new ApiError(429, `Too many requests. Send fewer, and try again in ${seconds} seconds.`, seconds),
   busy: (seconds: number) =>
-    new Refusal(
+    new ApiError(
       429,
       `Too many questions about all users of this tenant are being answered. Try again in ${seconds} seconds.`,
       seconds,
     ),
   contended: (seconds: number) =>
-    new Refusal(
+    new ApiError(
       429,
       `Too many changes of this user are being made at once, so this one was not stored. Try again in ${seconds} seconds.`,
       seconds,
     ),
   internal: (requestId: string) =>
-    new Refusal(
+    new ApiError(
       500,
       `Something went wrong on our side. Try again; if it stays, report request ${requestId}.`,
     ),
 } as const
 
 /** Throws a 422 that names every fault, if there is one (G3). */
-export function refuse(faults: readonly Fault[]): void {
-  if (faults.length > 0) throw refusals.invalid(faults)
+export function throwIfInvalid(fieldErrors: readonly FieldError[]): void {
+  if (fieldErrors.length > 0) throw errors.invalid(fieldErrors)
 }

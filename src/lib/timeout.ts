@@ -5,11 +5,11 @@
 export async function within<T>(
   patience: number,
   work: Promise<T>,
-  fault: () => Error = () => new Error(`no answer within ${patience} ms`),
+  fieldError: () => Error = () => new Error(`no answer within ${patience} ms`),
 ): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | null = null
   const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(fault()), patience)
+    timer = setTimeout(() => reject(fieldError()), patience)
   })
   try {
     return await Promise.race([work, tooLong])

@@ -2,12 +2,12 @@ import type { Configuration } from '../config/configuration.types'
 import type { Change } from '../engine/change.rules'
 import { levelOf } from '../engine/points/points.rules'
 import type { UserState } from '../engine/state.types'
-import type { StreakNotice } from '../engine/streaks/streak-events.types'
+import type { StreakEvent } from '../engine/streaks/streak-events.types'
 import { childId } from '../lib/ids'
 import { newId } from '../lib/new-id'
 import { unreachable } from '../lib/unreachable'
-import { completedAnswers } from '../wire/presenters/achievement.presenter'
-import { userAnswer } from '../wire/presenters/user.presenter'
+import { completedResponses } from '../wire/presenters/achievement.presenter'
+import { userResponse } from '../wire/presenters/user.presenter'
 import { achievementCompleted } from './events/achievement/achievement-completed.event'
 import { draftOf, type EventDraft, type UserPayload } from './events/event.builder'
 import { pointsLevelChanged } from './events/points/points-level-changed.event'
@@ -16,11 +16,11 @@ import { streakFreezeConsumed } from './events/streak/streak-freeze-consumed.eve
 import { streakFreezeEarned } from './events/streak/streak-freeze-earned.event'
 import { streakLost } from './events/streak/streak-lost.event'
 import { streakStarted } from './events/streak/streak-started.event'
-import { listens, type Parcel } from './outbox.messages'
-import { parcelsOf } from './split.rules'
+import { listens, type OutboxEntry } from './outbox.messages'
+import { splitIntoEntries } from './split.rules'
 
 /** What of a change messages are made from. */
-type Told = Pick<Change, 'completed' | 'notices'> & {
+type Told = Pick<Change, 'completed' | 'streakEvents'> & {
   before: Pick<UserState, 'points'> | null
   after: UserState
   awards: readonly { systemId: string }[]
@@ -32,16 +32,16 @@ type UserMaker = () => UserPayload
 function userMaker(config: Configuration, after: UserState): UserMaker {
   let made: UserPayload | null = null
   return () => {
-    made ??= userAnswer(config, after)
+    made ??= userResponse(config, after)
     return made
   }
 }
 
 /** What a change has to tell to those who listen, in E5's order; `points.changed` is made at a flush (W5). */
-export function parcelsOfChange(config: Configuration, change: Told): Parcel[] {
+export function outboxEntriesOfChange(config: Configuration, change: Told): OutboxEntry[] {
   const user = userMaker(config, change.after)
   const drafts = [
-    ...streakDrafts(config, change.after, change.notices, user),
+    ...streakDrafts(config, change.after, change.streakEvents, user),
     ...achievementDrafts(config, change, user),
     ...levelDrafts(config, change, user),
   ]
@@ -49,68 +49,68 @@ export function parcelsOfChange(config: Configuration, change: Told): Parcel[] {
 }
 
 /** What is to be told of a user's streak alone (W6). */
-export function streakParcelsOf(
+export function streakEntriesOf(
   config: Configuration,
   after: UserState,
-  notices: readonly StreakNotice[],
-): Parcel[] {
-  return packedUp(after, streakDrafts(config, after, notices, userMaker(config, after)))
+  streakEvents: readonly StreakEvent[],
+): OutboxEntry[] {
+  return packedUp(after, streakDrafts(config, after, streakEvents, userMaker(config, after)))
 }
 
 /** What is to be told of a user's levels alone, after points were awarded (W6). */
-export function levelParcelsOf(config: Configuration, change: Omit<Told, 'completed' | 'notices'>) {
+export function levelEntriesOf(config: Configuration, change: Omit<Told, 'completed' | 'streakEvents'>) {
   return packedUp(change.after, levelDrafts(config, change, userMaker(config, change.after)))
 }
 
 function packedUp(
   { iid, seq, changed }: Pick<UserState, 'iid' | 'seq' | 'changed'>,
   drafts: readonly EventDraft[],
-): Parcel[] {
+): OutboxEntry[] {
   if (drafts.length === 0) return []
   const id = newId(changed)
   const messages = drafts.map((draft, index) => ({ id: childId(id, index), ...draft }))
   // In the order of their ids they are handed over; most changes come to one.
   const more = messages.length === 1 ? [] : messages.slice(1).map(() => newId(changed))
   const ids = [id, ...more].sort()
-  return parcelsOf({ at: changed, seq, userIid: iid }, messages, (n) => ids[n] ?? id)
+  return splitIntoEntries({ at: changed, seq, userIid: iid }, messages, (n) => ids[n] ?? id)
 }
 
 function streakDrafts(
   config: Configuration,
   after: UserState,
-  notices: readonly StreakNotice[],
+  streakEvents: readonly StreakEvent[],
   user: UserMaker,
 ): EventDraft[] {
-  return notices
+  return streakEvents
     .filter(({ kind }) => listens(config, `streak.${kind}`))
-    .map((notice) => streakDraft(config, after, notice, user()))
+    .map((streakEvent) => streakDraft(config, after, streakEvent, user()))
 }
 
 function streakDraft(
   config: Configuration,
   after: UserState,
-  notice: StreakNotice,
+  streakEvent: StreakEvent,
   user: UserPayload,
 ): EventDraft {
-  switch (notice.kind) {
+  switch (streakEvent.kind) {
     case 'started':
       return draftOf(streakStarted, user, config, after)
     case 'extended':
       return draftOf(streakExtended, user, config, after)
     case 'lost':
-      return draftOf(streakLost, user, notice)
+      return draftOf(streakLost, user, streakEvent)
     case 'freeze_consumed':
-      return draftOf(streakFreezeConsumed, user, notice)
+      return draftOf(streakFreezeConsumed, user, streakEvent)
     case 'freeze_earned':
-      return draftOf(streakFreezeEarned, user, notice)
+      return draftOf(streakFreezeEarned, user, streakEvent)
     default:
-      return unreachable(notice)
+      return unreachable(streakEvent)
   }
 }
 
 function achievementDrafts(config: Configuration, change: Told, user: UserMaker): EventDraft[] {
   if (change.completed.length === 0 || !listens(config, achievementCompleted.type)) return []
-  return completedAnswers(config, change).map((achievement) =>
+  return completedResponses(config, change).map((achievement) =>
     draftOf(achievementCompleted, user(), achievement),
   )
 }
@@ -130,7 +130,7 @@ export function levelsMoved(
 
 function levelDrafts(
   config: Configuration,
-  change: Omit<Told, 'completed' | 'notices'>,
+  change: Omit<Told, 'completed' | 'streakEvents'>,
   user: UserMaker,
 ): EventDraft[] {
   return levelsMoved(config, change).map((moved) => draftOf(pointsLevelChanged, user(), moved))

@@ -45,7 +45,7 @@ const NOTICE = 17
 const NIGHT = 21
 
 /** When a user is told of an achievement completed at a moment: at 17:00 if that is still to come, at once until 21:00, else at 17:00 of the next day (N2). */
-export function noticeMoment(at: Instant, zone: string): Instant {
+export function completionMoment(at: Instant, zone: string): Instant {
   const day = dayIn(zone, at)
   const afternoon = momentOf(zone, day, NOTICE)
   if (at < afternoon) return afternoon

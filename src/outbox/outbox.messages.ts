@@ -52,7 +52,7 @@ export function storedMessages(messages: readonly Message[]): unknown {
  * What one change has to tell, as a row of the outbox: when it happened, the user's `seq` of it (0 where it is no user's), a UUID v7 of
  * that moment, and whose it is. Of one user, `at` and then `seq` is the order in which things happened.
  */
-export type Parcel = {
+export type OutboxEntry = {
   at: Instant
   seq: number
   id: string
@@ -63,15 +63,15 @@ export type Parcel = {
 }
 
 /** A parcel, and the caller's id of the user whose it is, by which the user is found. */
-export type Addressed = { parcel: Parcel; userId: string | null }
+export type AddressedEntry = { outboxEntry: OutboxEntry; userId: string | null }
 
 /** Whether an active webhook wants to be told of events of a type (W2). */
 export function listens({ webhooks }: Pick<Configuration, 'webhooks'>, type: EventType): boolean {
-  return webhooks.some((webhook) => isTold(webhook, type))
+  return webhooks.some((webhook) => isSubscribed(webhook, type))
 }
 
 /** Whether a webhook is told of messages of a type; never of notifications. */
-export function isTold(
+export function isSubscribed(
   { status, events }: Pick<Configuration['webhooks'][number], 'status' | 'events'>,
   type: Message['type'],
 ): boolean {
@@ -80,12 +80,12 @@ export function isTold(
 }
 
 /** The message of the queue: this tenant has something to tell. What it is stands in the outbox. */
-export const Outgoing = z.strictObject({ tenantId: z.string() })
-export type Outgoing = z.infer<typeof Outgoing>
+export const DrainRequest = z.strictObject({ tenantId: z.string() })
+export type DrainRequest = z.infer<typeof DrainRequest>
 
 declare module '../runtime/env' {
   interface Bindings {
     /** Tells that a tenant has something in the outbox. */
-    OUTBOX: Queue<Outgoing>
+    OUTBOX: Queue<DrainRequest>
   }
 }

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
-import { amongUnmoved, type Unmoved } from '../db/guard'
+import { onlyUnchanged, type UnchangedUsers } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
 import { firstPack, jsonBytes, MOST_AT_ONCE, packed } from '../lib/packed'
-import type { Addressed } from './outbox.messages'
-import { type Parcel, StoredMessages, storedMessages } from './outbox.messages'
+import type { AddressedEntry } from './outbox.messages'
+import { type OutboxEntry, StoredMessages, storedMessages } from './outbox.messages'
 import { outbox } from './outbox.table'
 
-const PARCEL_VALUES: ColumnValues<typeof outbox, Parcel, 'tenantId'> = {
+const PARCEL_VALUES: ColumnValues<typeof outbox, OutboxEntry, 'tenantId'> = {
   at: ({ at }) => at,
   seq: ({ seq }) => seq,
   id: ({ id }) => id,
@@ -20,15 +20,15 @@ const PARCEL_LIST = columnList(outbox, PARCEL_VALUES)
 
 const PUT = `
   INSERT INTO outbox (tenant_id, ${PARCEL_LIST.columns})
-  SELECT ?2, ${PARCEL_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(PARCEL_LIST.value('userIid'))}`
+  SELECT ?2, ${PARCEL_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(PARCEL_LIST.value('userIid'))}`
 
 /** Puts parcels into the outbox; part of the guarded batch of the changes that they tell of (W2). One row written for each, of so many bytes in all. */
-export function putParcels(
+export function insertOutboxEntries(
   db: TenantDatabase,
-  parcels: readonly Parcel[],
-  among: Unmoved,
+  outboxEntries: readonly OutboxEntry[],
+  among: UnchangedUsers,
 ): { statements: D1PreparedStatement[]; bytes: number } {
-  const rows = parcels.map((parcel) => JSON.stringify(PARCEL_LIST.values(parcel)))
+  const rows = outboxEntries.map((outboxEntry) => JSON.stringify(PARCEL_LIST.values(outboxEntry)))
   const lists = packed(rows)
   return {
     statements: lists.map((list) => db.statement(PUT, list, db.tenantId, among)),
@@ -37,8 +37,8 @@ export function putParcels(
 }
 
 /** How many bytes parcels take as rows of the outbox. */
-export const bytesOfParcels = (parcels: readonly Addressed[]): number =>
-  parcels.reduce((sum, { parcel }) => sum + jsonBytes(storedMessages(parcel.messages)), 0)
+export const bytesOfEntries = (outboxEntries: readonly AddressedEntry[]): number =>
+  outboxEntries.reduce((sum, { outboxEntry }) => sum + jsonBytes(storedMessages(outboxEntry.messages)), 0)
 
 // In a row of JSON the caller's id of the user comes first.
 const KEPT_LIST = columnList(outbox, PARCEL_VALUES, 1)
@@ -51,8 +51,13 @@ const KEEP = `
   ON CONFLICT DO NOTHING`
 
 /** The same where no user changes: those of users who are still there, each once however often it is put. */
-export function keepParcels(db: TenantDatabase, parcels: readonly Addressed[]): D1PreparedStatement[] {
-  const rows = parcels.map(({ parcel, userId }) => JSON.stringify([userId, ...KEPT_LIST.values(parcel)]))
+export function insertEntriesOnce(
+  db: TenantDatabase,
+  outboxEntries: readonly AddressedEntry[],
+): D1PreparedStatement[] {
+  const rows = outboxEntries.map(({ outboxEntry, userId }) =>
+    JSON.stringify([userId, ...KEPT_LIST.values(outboxEntry)]),
+  )
   return packed(rows).map((list) => db.statement(KEEP, db.tenantId, list))
 }
 
@@ -73,7 +78,7 @@ const Messages = z
   .transform((text): unknown => JSON.parse(text))
   .pipe(StoredMessages)
 
-const ParcelRow = z.object({
+const OutboxRow = z.object({
   at: z.number().transform(instant),
   seq: z.number(),
   id: z.string(),
@@ -84,10 +89,10 @@ const ParcelRow = z.object({
 const LongRow = z.object({ id: z.string(), messages: Messages })
 
 /** Where a parcel stands in the outbox. */
-export type ParcelPlace = Pick<Parcel, 'at' | 'seq' | 'id'>
+export type OutboxPosition = Pick<OutboxEntry, 'at' | 'seq' | 'id'>
 
 /** Finds the oldest parcels of a tenant, or the oldest after one. Read by `parcelsFrom`. */
-export function nextParcels(db: TenantDatabase, after: ParcelPlace | null): D1PreparedStatement {
+export function nextOutboxEntries(db: TenantDatabase, after: OutboxPosition | null): D1PreparedStatement {
   return db.statement(NEXT, db.tenantId, after?.at ?? -1, after?.seq ?? 0, after?.id ?? '')
 }
 
@@ -95,11 +100,11 @@ export function nextParcels(db: TenantDatabase, after: ParcelPlace | null): D1Pr
  * The first parcels that `nextParcels` has found, oldest first, as many as are handed over at once; of one user in the order in which things
  * happened. `last` is the last of them, null if there were none; parcels that went meanwhile are not among them.
  */
-export async function parcelsFrom(
+export async function outboxEntriesFrom(
   db: TenantDatabase,
   result: D1Result,
-): Promise<{ parcels: Parcel[]; last: ParcelPlace | null }> {
-  const rows = firstPack(z.array(ParcelRow).parse(result.results), MOST_AT_ONCE, ({ bytes }) => bytes)
+): Promise<{ outboxEntries: OutboxEntry[]; last: OutboxPosition | null }> {
+  const rows = firstPack(z.array(OutboxRow).parse(result.results), MOST_AT_ONCE, ({ bytes }) => bytes)
   const long = rows.filter(({ messages }) => messages === null).map(({ at, seq, id }) => [at, seq, id])
   const found = long.length === 0 ? [] : await db.rows(db.statement(LONG, db.tenantId, JSON.stringify(long)))
   const whole = new Map(
@@ -108,11 +113,11 @@ export async function parcelsFrom(
       .parse(found)
       .map(({ id, messages }) => [id, messages]),
   )
-  const parcels = rows.flatMap(({ bytes: _, messages, ...row }): Parcel[] => {
+  const outboxEntries = rows.flatMap(({ bytes: _, messages, ...row }): OutboxEntry[] => {
     const own = messages ?? whole.get(row.id)
     return own === undefined ? [] : [{ ...row, messages: own }]
   })
-  return { parcels, last: rows.at(-1) ?? null }
+  return { outboxEntries, last: rows.at(-1) ?? null }
 }
 
 const REMOVE = `
@@ -120,18 +125,21 @@ const REMOVE = `
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2))`
 
 /** Takes parcels out that were handed over. */
-export function removeParcels(db: TenantDatabase, parcels: readonly ParcelPlace[]): D1PreparedStatement[] {
-  return packed(parcels.map(({ at, seq, id }) => JSON.stringify([at, seq, id]))).map((list) =>
+export function removeOutboxEntries(
+  db: TenantDatabase,
+  outboxEntries: readonly OutboxPosition[],
+): D1PreparedStatement[] {
+  return packed(outboxEntries.map(({ at, seq, id }) => JSON.stringify([at, seq, id]))).map((list) =>
     db.statement(REMOVE, db.tenantId, list),
   )
 }
 
 const WAITING = `
   SELECT EXISTS (SELECT 1 FROM outbox WHERE tenant_id = ?1)
-    OR EXISTS (SELECT 1 FROM points_told WHERE tenant_id = ?1 AND due_at <= ?2) AS waiting`
+    OR EXISTS (SELECT 1 FROM points_notifications WHERE tenant_id = ?1 AND due_at <= ?2) AS waiting`
 
 /** Whether a tenant has something to tell by a moment. */
-export async function hasNews(db: TenantDatabase, now: Instant): Promise<boolean> {
+export async function hasOutboxWork(db: TenantDatabase, now: Instant): Promise<boolean> {
   const [row] = await db.rows(db.statement(WAITING, db.tenantId, now))
   return z.object({ waiting: z.number() }).parse(row).waiting === 1
 }

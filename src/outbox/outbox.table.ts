@@ -27,8 +27,8 @@ export const outbox = sqliteTable(
  * What was last told of a user's points in a system, so that `points.changed` comes once in 15 minutes and then with all that happened
  * since (W5). A row is made by the first change that somebody listens to. WITHOUT ROWID.
  */
-export const pointsTold = sqliteTable(
-  'points_told',
+export const pointsNotifications = sqliteTable(
+  'points_notifications',
   {
     userIid: text('user_iid').notNull(),
     systemId: text('system_id').notNull(),
@@ -46,6 +46,6 @@ export const pointsTold = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.userIid, table.systemId] }),
-    index('points_told_by_due').on(table.tenantId, table.dueAt).where(sql`due_at IS NOT NULL`),
+    index('points_notifications_by_due').on(table.tenantId, table.dueAt).where(sql`due_at IS NOT NULL`),
   ],
 )

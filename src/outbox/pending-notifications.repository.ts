@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { notices } from '../config/tables/templates.table'
+import { pendingNotifications } from '../config/tables/templates.table'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
-import { amongUnmoved, guardSql, overUsers, type Unmoved } from '../db/guard'
+import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { followEarliest } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 
-const Notice = z.object({
+const PendingNotification = z.object({
   dueAt: z.number().transform(instant),
   id: z.string(),
   userId: z.string(),
@@ -14,56 +14,67 @@ const Notice = z.object({
   achievementId: z.string(),
 })
 /** That a user is to be told of a completed achievement; `id` is the completion's. */
-export type Notice = z.output<typeof Notice>
+export type PendingNotification = z.output<typeof PendingNotification>
 
-const NOTICE_VALUES: ColumnValues<typeof notices, Notice, 'tenantId'> = {
+const NOTICE_VALUES: ColumnValues<typeof pendingNotifications, PendingNotification, 'tenantId'> = {
   dueAt: ({ dueAt }) => dueAt,
   id: ({ id }) => id,
   userId: ({ userId }) => userId,
   userIid: ({ userIid }) => userIid,
   achievementId: ({ achievementId }) => achievementId,
 }
-const NOTICE_LIST = columnList(notices, NOTICE_VALUES)
+const NOTICE_LIST = columnList(pendingNotifications, NOTICE_VALUES)
 
 const KEEP = `
-  INSERT INTO notices (tenant_id, ${NOTICE_LIST.columns})
-  SELECT ?2, ${NOTICE_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(NOTICE_LIST.value('userIid'))}
+  INSERT INTO pending_notifications (tenant_id, ${NOTICE_LIST.columns})
+  SELECT ?2, ${NOTICE_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(NOTICE_LIST.value('userIid'))}
   ON CONFLICT DO NOTHING`
 
 /** Keeps notices until they are due. */
-export function keepNotices(
+export function insertPendingNotifications(
   db: TenantDatabase,
-  kept: readonly Notice[],
-  among: Unmoved,
+  kept: readonly PendingNotification[],
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   return overUsers(db, KEEP, kept.map(NOTICE_LIST.values), among)
 }
 
 const DUE = `
   SELECT due_at AS dueAt, id, user_id AS userId, user_iid AS userIid, achievement_id AS achievementId
-  FROM notices WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3`
+  FROM pending_notifications WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3`
 
 /** The notices that are due by a moment, so many at most, in order of due time. */
-export async function dueNotices(db: TenantDatabase, by: Instant, limit: number): Promise<Notice[]> {
-  return z.array(Notice).parse(await db.rows(db.statement(DUE, db.tenantId, by, limit)))
+export async function duePendingNotifications(
+  db: TenantDatabase,
+  by: Instant,
+  limit: number,
+): Promise<PendingNotification[]> {
+  return z.array(PendingNotification).parse(await db.rows(db.statement(DUE, db.tenantId, by, limit)))
 }
 
-const keys = (notices: readonly Notice[]) => JSON.stringify(notices.map(({ dueAt, id }) => [dueAt, id]))
+const keys = (pending: readonly PendingNotification[]) =>
+  JSON.stringify(pending.map(({ dueAt, id }) => [dueAt, id]))
 
 const PRESENT = guardSql(`
-  NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM notices n
+  NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM pending_notifications n
     WHERE n.tenant_id = ?1 AND n.due_at = asked.value ->> 0 AND n.id = asked.value ->> 1))`)
 
 /** A guard (see db/guard.ts): holds while none of these notices was told of. */
-export function noticesPresent(db: TenantDatabase, notices: readonly Notice[]): D1PreparedStatement {
-  return db.statement(PRESENT, db.tenantId, keys(notices))
+export function pendingNotificationsPresent(
+  db: TenantDatabase,
+  pending: readonly PendingNotification[],
+): D1PreparedStatement {
+  return db.statement(PRESENT, db.tenantId, keys(pending))
 }
 
 const FORGET = `
-  DELETE FROM notices WHERE tenant_id = ?1 AND (due_at, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))`
-const EARLIEST = '(SELECT min(due_at) FROM notices WHERE tenant_id = ?1)'
+  DELETE FROM pending_notifications WHERE tenant_id = ?1 AND (due_at, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))`
+const EARLIEST = '(SELECT min(due_at) FROM pending_notifications WHERE tenant_id = ?1)'
 
 /** Forgets notices, and has the row of due work say when the next one is due. */
-export function forgetNotices(db: TenantDatabase, notices: readonly Notice[]): D1PreparedStatement[] {
-  return [db.statement(FORGET, db.tenantId, keys(notices)), ...followEarliest(db, 'notices', EARLIEST)]
+export function deletePendingNotifications(
+  db: TenantDatabase,
+  pending: readonly PendingNotification[],
+): D1PreparedStatement[] {
+  return [db.statement(FORGET, db.tenantId, keys(pending)), ...followEarliest(db, 'completions', EARLIEST)]
 }

@@ -1,11 +1,11 @@
 import type { Configuration } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
-import type { Unmoved } from '../db/guard'
+import type { UnchangedUsers } from '../db/guard'
 import type { Change } from '../engine/change.rules'
 import { makeDue } from '../jobs/due-work.repository'
 import { instant } from '../lib/clock'
-import { isWanted, noticeMoment, UTC } from './notifications.rules'
-import { keepNotices } from './pending-notifications.repository'
+import { completionMoment, isWanted, UTC } from './notifications.rules'
+import { insertPendingNotifications } from './pending-notifications.repository'
 
 /** Whether anybody wants users to be told of completed achievements (N5). */
 const wantsCompletions = (config: Configuration): boolean => isWanted(config, 'achievement_completed')
@@ -14,24 +14,24 @@ const wantsCompletions = (config: Configuration): boolean => isWanted(config, 'a
  * What notes that users are to be told of the achievements that changes have completed, each at its time of the user's day (N2): for the batch
  * that stores the changes. Nothing while nobody wants it. Who is told is decided when the time has come.
  */
-export function noticesOf(
+export function pendingNotificationsOf(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly Pick<Change, 'after' | 'completed'>[],
-  among: Unmoved,
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   if (changes.every(({ completed }) => completed.length === 0) || !wantsCompletions(config)) return []
-  const notices = changes.flatMap(({ after, completed }) => {
+  const pending = changes.flatMap(({ after, completed }) => {
     const { id: userId, iid: userIid, control, profile } = after
     if (control) return []
     return completed.flatMap((achievementId) => {
       const completion = after.achievements.get(achievementId)
       if (completion === undefined) return []
-      const dueAt = noticeMoment(completion.at, profile.tz ?? UTC)
+      const dueAt = completionMoment(completion.at, profile.tz ?? UTC)
       return [{ dueAt, id: completion.id, userId, userIid, achievementId }]
     })
   })
-  if (notices.length === 0) return []
-  const first = instant(Math.min(...notices.map(({ dueAt }) => dueAt)))
-  return [...keepNotices(db, notices, among), makeDue(db, 'notices', '', first)]
+  if (pending.length === 0) return []
+  const first = instant(Math.min(...pending.map(({ dueAt }) => dueAt)))
+  return [...insertPendingNotifications(db, pending, among), makeDue(db, 'completions', '', first)]
 }

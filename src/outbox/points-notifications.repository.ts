@@ -2,14 +2,14 @@ import * as z from 'zod'
 import type { Configuration } from '../config/configuration.types'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
-import { amongUnmoved, guardSql, overUsers, type Unmoved } from '../db/guard'
+import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { bytesOf, idOf, numberOf } from '../db/short-ids'
 import type { UserState } from '../engine/state.types'
 import { makeDueByEarliest } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 import { DAY } from '../lib/units'
 import { listens } from './outbox.messages'
-import { pointsTold } from './outbox.table'
+import { pointsNotifications } from './outbox.table'
 import { QUIET } from './quiet.rules'
 
 /** What a change did to a user's points: the user as read and as left by it, and its awards. */
@@ -23,7 +23,7 @@ export type PointsChange = {
 const onConflict = `ON CONFLICT DO UPDATE SET seq = excluded.seq, at = excluded.at, total = excluded.total,
     due_at = max(until, excluded.due_at) WHERE due_at IS NULL`
 const NOTE_VALUES: ColumnValues<
-  typeof pointsTold,
+  typeof pointsNotifications,
   Pick<PointsChange, 'before' | 'after'> & { systemId: string },
   'tenantId'
 > = {
@@ -36,11 +36,11 @@ const NOTE_VALUES: ColumnValues<
   until: ({ after }) => after.changed,
   dueAt: ({ after }) => after.changed,
 }
-const NOTE_LIST = columnList(pointsTold, NOTE_VALUES)
+const NOTE_LIST = columnList(pointsNotifications, NOTE_VALUES)
 const NOTE = `
-  INSERT INTO points_told (tenant_id, ${NOTE_LIST.columns})
+  INSERT INTO points_notifications (tenant_id, ${NOTE_LIST.columns})
   SELECT ?2, ${NOTE_LIST.sql()} FROM json_each(?1)
-  WHERE ${amongUnmoved(NOTE_LIST.value('userIid'))} ${onConflict}`
+  WHERE ${onlyUnchanged(NOTE_LIST.value('userIid'))} ${onConflict}`
 
 /**
  * Notes that `points.changed` is to be told of changes, where somebody listens (W5): at once, or once the last one is 15 minutes old. Part of the
@@ -51,7 +51,7 @@ export function notePoints(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly PointsChange[],
-  among: Unmoved,
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   if (!listens(config, 'points.changed')) return []
   const noted = new Set<string>()
@@ -70,7 +70,7 @@ export function notePoints(
 const MOST_DUE = 25
 
 const DUE = `
-  SELECT user_iid AS userIid, system_id AS systemId, user_id AS userId, seq, at, total, due_at AS dueAt FROM points_told
+  SELECT user_iid AS userIid, system_id AS systemId, user_id AS userId, seq, at, total, due_at AS dueAt FROM points_notifications
   WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ${MOST_DUE}`
 
 const DueRow = z.object({
@@ -92,12 +92,12 @@ export async function duePoints(db: TenantDatabase, by: Instant): Promise<DuePoi
 }
 
 const UNTOLD = guardSql(`
-  NOT EXISTS (SELECT 1 FROM json_each(?1) asked WHERE NOT EXISTS (SELECT 1 FROM points_told t
+  NOT EXISTS (SELECT 1 FROM json_each(?1) asked WHERE NOT EXISTS (SELECT 1 FROM points_notifications t
     WHERE t.user_iid = asked.value ->> 0 AND t.system_id = asked.value ->> 1 AND t.seq = asked.value ->> 2
       AND t.due_at = asked.value ->> 3))`)
 
 /** Holds while nobody else has told of these. */
-export function untold(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {
+export function notSentYet(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {
   const asked = due.map(({ userIid, systemId, seq, dueAt }) => [userIid, systemId, seq, dueAt])
   return db.statement(UNTOLD, JSON.stringify(asked))
 }
@@ -105,29 +105,29 @@ export function untold(db: TenantDatabase, due: readonly DuePoints[]): D1Prepare
 // Who has changed since that was read may have more to tell, which nobody has noted while this was due.
 const TOLD = `
   WITH asked AS MATERIALIZED (SELECT value FROM json_each(?2))
-  UPDATE points_told SET seq = a.value ->> 2, at = a.value ->> 3, total = a.value ->> 4, until = a.value ->> 5,
-    due_at = CASE WHEN (SELECT seq FROM users WHERE tenant_id = ?1 AND id = points_told.user_id AND iid = user_iid)
+  UPDATE points_notifications SET seq = a.value ->> 2, at = a.value ->> 3, total = a.value ->> 4, until = a.value ->> 5,
+    due_at = CASE WHEN (SELECT seq FROM users WHERE tenant_id = ?1 AND id = points_notifications.user_id AND iid = user_iid)
       > a.value ->> 2 THEN a.value ->> 5 END
-  FROM asked a WHERE points_told.user_iid = a.value ->> 0 AND points_told.system_id = a.value ->> 1`
+  FROM asked a WHERE points_notifications.user_iid = a.value ->> 0 AND points_notifications.system_id = a.value ->> 1`
 
 /** What is known to be told from now on: up to which `seq`, moment and total of the user; whether anything was, or there was nothing to tell. */
-export type ToldPoints = Pick<DuePoints, 'userIid' | 'systemId' | 'seq' | 'at' | 'total'> & {
-  wasTold: boolean
+export type SentPoints = Pick<DuePoints, 'userIid' | 'systemId' | 'seq' | 'at' | 'total'> & {
+  wasSent: boolean
 }
 
 /** Notes what was told, so that nothing more is for 15 minutes (W5). */
-export function notePointsTold(
+export function notePointsSent(
   db: TenantDatabase,
-  rows: readonly ToldPoints[],
+  rows: readonly SentPoints[],
   now: Instant,
 ): D1PreparedStatement {
-  const list = rows.map(({ userIid, systemId, seq, at, total, wasTold }) => [
+  const list = rows.map(({ userIid, systemId, seq, at, total, wasSent }) => [
     userIid,
     systemId,
     seq,
     at,
     total,
-    wasTold ? now + QUIET : now,
+    wasSent ? now + QUIET : now,
   ])
   return db.statement(TOLD, db.tenantId, JSON.stringify(list))
 }
@@ -156,17 +156,17 @@ export function awardsSince(db: TenantDatabase, due: readonly DuePoints[]): D1Pr
 }
 
 const FORGET = `
-  DELETE FROM points_told WHERE (user_iid, system_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1))`
+  DELETE FROM points_notifications WHERE (user_iid, system_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1))`
 
 /** Forgets what was told of users or systems that are gone. */
 export function forgetPoints(db: TenantDatabase, rows: readonly DuePoints[]): D1PreparedStatement {
   return db.statement(FORGET, JSON.stringify(rows.map(({ userIid, systemId }) => [userIid, systemId])))
 }
 
-const FIRST = '(SELECT min(due_at) FROM points_told WHERE tenant_id = ?1 AND due_at IS NOT NULL)'
+const FIRST = '(SELECT min(due_at) FROM points_notifications WHERE tenant_id = ?1 AND due_at IS NOT NULL)'
 
 /** Has the Timekeeper know when the next is to be told. Writes a row only where it knows of none so early. */
-export function announcePoints(db: TenantDatabase): D1PreparedStatement {
+export function schedulePointsNotification(db: TenantDatabase): D1PreparedStatement {
   return makeDueByEarliest(db, 'outbox', FIRST)
 }
 
@@ -179,7 +179,7 @@ export async function firstDue(db: TenantDatabase): Promise<Instant | null> {
 }
 
 const SHORTEN = `
-  UPDATE points_told SET until = min(until, ?1), due_at = min(due_at, ?1) WHERE until > ?1 OR due_at > ?1`
+  UPDATE points_notifications SET until = min(until, ?1), due_at = min(due_at, ?1) WHERE until > ?1 OR due_at > ?1`
 
 /** Has nobody wait longer than a quiet time from a moment on: for when the clock went back (C1). */
 export function shortenQuiet(db: AccountDatabase, now: Instant): D1PreparedStatement {

@@ -105,14 +105,14 @@ export function variables(env: Bindings): Variables {
  * What is wrong with variables: each fault names its variable and says how to fix it, and never repeats the value. `npm start` asks this
  * before it starts the Worker (scripts/lib/dev-vars.mjs).
  */
-export function variableFaults(given: Readonly<Record<string, string>>): string[] {
+export function variableErrors(given: Readonly<Record<string, string>>): string[] {
   const { error } = Variables.safeParse(setIn(given))
-  const faults = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}.`)
+  const fieldErrors = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}.`)
   if (isTooShort(given.ADMIN_API_KEY))
-    faults.push(
+    fieldErrors.push(
       `ADMIN_API_KEY must have at least ${ADMIN_KEY_MIN} characters. Without one, npm start makes one.`,
     )
-  return faults
+  return fieldErrors
 }
 
 /** Whether the first admin key could be guessed. */

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { awards } from '../config/tables/points.table'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
-import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
+import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { bytesOf, HexId, idOf, numberOf } from '../db/short-ids'
 import type { Change } from '../engine/change.rules'
 import type { StoredAward } from '../engine/points/award.types'
@@ -30,13 +30,13 @@ const AWARD_LIST = columnList(awards, AWARD_VALUES, 1)
 const BOOK = `
   INSERT INTO awards (user_iid, ${AWARD_LIST.columns})
   SELECT ${bytesOf('value ->> 0')}, ${AWARD_LIST.sql()}
-  FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')}`
+  FROM json_each(?1) WHERE ${onlyUnchanged('value ->> 0')}`
 
 /** Books the awards of changes in the ledger: one row each. One statement, unless many boosts make the awards very large. */
 export function bookAwards(
   db: TenantDatabase,
   changes: readonly Change[],
-  among: Unmoved,
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   const rows = changes.flatMap(({ after, awards }) =>
     awards.map((award) => [after.iid, ...AWARD_LIST.values(award)]),

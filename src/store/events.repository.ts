@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
-import { amongUnmoved, overUsers, type Unmoved } from '../db/guard'
+import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { bytesOf, HexId, numberOf } from '../db/short-ids'
 import type { Change } from '../engine/change.rules'
 import type { Instant } from '../lib/clock'
@@ -44,13 +44,13 @@ const RECORDED = `
     AND e.id = ${bytesOf('asked.value ->> 3')}`
 
 /** An event that may have been recorded, and where it would stand in its user's log: not before `since`. */
-export type EventSought = { userId: string; metricId: string; since: Instant; id: string }
+export type EventLookup = { userId: string; metricId: string; since: Instant; id: string }
 
 /** Where an event stands in the log. */
 export type Recorded = { at: number; seq: number }
 
 /** Finds which of these events were recorded, after tries whose end nobody saw. Parsed by `parseRecorded`. */
-export function recordedStatement(db: TenantDatabase, sought: readonly EventSought[]): D1PreparedStatement {
+export function recordedStatement(db: TenantDatabase, sought: readonly EventLookup[]): D1PreparedStatement {
   const asked = sought.map(({ userId, metricId, since, id }) => [userId, metricId, since, id])
   return db.statement(RECORDED, db.tenantId, JSON.stringify(asked))
 }
@@ -75,13 +75,13 @@ const EVENT_LIST = columnList(events, EVENT_VALUES)
 
 const LOG = `
   INSERT INTO events (${EVENT_LIST.columns})
-  SELECT ${EVENT_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(EVENT_LIST.value('userIid'))}`
+  SELECT ${EVENT_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(EVENT_LIST.value('userIid'))}`
 
 /** Appends the events of changes to the log: one row each. */
 export function logEvents(
   db: TenantDatabase,
   changes: readonly Change[],
-  among: Unmoved,
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   const rows = changes.flatMap(({ event, after }) =>
     event === null ? [] : [EVENT_LIST.values({ iid: after.iid, event })],
@@ -100,9 +100,13 @@ const KEY_LIST = columnList(idempotencyKeys, KEY_VALUES)
 
 const USE_KEYS = `
   INSERT INTO idempotency_keys (${KEY_LIST.columns})
-  SELECT ${KEY_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(KEY_LIST.value('userIid'))}`
+  SELECT ${KEY_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(KEY_LIST.value('userIid'))}`
 
 /** Marks idempotency keys as used, each by a user, whom our own id names: one row each. */
-export function useKeys(db: TenantDatabase, keys: readonly OwnKey[], among: Unmoved): D1PreparedStatement[] {
+export function useKeys(
+  db: TenantDatabase,
+  keys: readonly OwnKey[],
+  among: UnchangedUsers,
+): D1PreparedStatement[] {
   return overUsers(db, USE_KEYS, keys.map(KEY_LIST.values), among)
 }

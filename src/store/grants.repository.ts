@@ -7,7 +7,7 @@ import { bytesOf } from '../db/short-ids'
 import type { TickChange, TickUser } from '../engine/points/ticks.rules'
 import type { AwardRecord } from '../engine/state.types'
 import type { DueKind } from '../jobs/due-kinds.types'
-import { advancePass, type WorkState } from '../jobs/due-work.repository'
+import { advanceSweep, type WorkState } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 import { packed } from '../lib/packed'
 import { DAY, SECOND } from '../lib/units'
@@ -23,10 +23,10 @@ const columnsOf = (columns: string) => `u.id, u.iid, u.seq, u.changed, u.tz, u.c
 
 const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
 const CHUNK = `
-  SELECT ${columnsOf(shortOnly(['attributes', 'points', 'touched'], '?5'))}
+  SELECT ${columnsOf(shortOnly(['attributes', 'points', 'last_seq_by_input'], '?5'))}
   FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?4`
 const NAMED = `
-  SELECT ${columnsOf('u.attributes, u.points, u.touched')} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+  SELECT ${columnsOf('u.attributes, u.points, u.last_seq_by_input')} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 const Version = z.object({ version: z.number() })
 const UserRow = z
@@ -39,14 +39,14 @@ const UserRow = z
     created: Moment,
     attributes: json(z.record(z.string(), z.string())),
     points: json(z.record(z.string(), z.number())),
-    touched: json(z.record(z.string(), z.number())),
+    last_seq_by_input: json(z.record(z.string(), z.number())),
     boosts: json(z.array(BoostRow)),
   })
   .transform(
-    ({ tz, attributes, points, touched, ...user }): TickUser => ({
+    ({ tz, attributes, points, last_seq_by_input: seqs, ...user }): TickUser => ({
       ...user,
       points: new Map(Object.entries(points)),
-      touched: new Map(Object.entries(touched)),
+      lastSeqByInput: new Map(Object.entries(seqs)),
       profile: { tz, attributes: new Map(Object.entries(attributes)) },
     }),
   )
@@ -100,8 +100,8 @@ const BOOK = `
 // Materialised, so that each user is found by the key; else SQLite walks all of the tenant's users with the whole list for each.
 const STORE = `
   WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS iid, value ->> 2 AS seq, value ->> 3 AS points,
-    value ->> 4 AS touched FROM json_each(?2))
-  UPDATE users SET seq = users.seq + 1, changed = max(changed, ?3), points = asked.points, touched = asked.touched
+    value ->> 4 AS last_seq_by_input FROM json_each(?2))
+  UPDATE users SET seq = users.seq + 1, changed = max(changed, ?3), points = asked.points, last_seq_by_input = asked.last_seq_by_input
   FROM asked
   WHERE users.tenant_id = ?1 AND users.id = asked.id AND users.iid = asked.iid AND users.seq = asked.seq`
 
@@ -153,11 +153,11 @@ export function writeTicks(
       before.iid,
       before.seq,
       Object.fromEntries(after.points),
-      Object.fromEntries(after.touched),
+      Object.fromEntries(after.lastSeqByInput),
     ]),
   )
   return {
-    row: advancePass(db, kind, users, row),
+    row: advanceSweep(db, kind, users, row),
     changes: [
       ...beside,
       ...packed(booked).map((list) => db.statement(BOOK, db.tenantId, list, ticks.json)),

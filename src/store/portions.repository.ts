@@ -16,7 +16,7 @@ const LONG = [
   'metrics',
   'points',
   'counters',
-  'touched',
+  'last_seq_by_input',
   'streak',
   'achievements',
   'preferences',

@@ -3,7 +3,7 @@ import { BOOST_LIST, BoostRow } from '../config/configuration.repository'
 import { NO_PREFERENCES, Preferences } from '../config/preferences.types'
 import { type ColumnNames, type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
-import { amongUnmoved, CONFLICT, overUsers, type Unmoved } from '../db/guard'
+import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import type { Completion, Counter, UserState } from '../engine/state.types'
 import type { StreakState } from '../engine/streaks/streak-state.types'
 import { type Instant, instant } from '../lib/clock'
@@ -49,7 +49,7 @@ const UserRow = z.object({
   metrics: counters,
   points: json(z.record(z.string(), z.number())),
   counters,
-  touched: json(z.record(z.string(), z.number())),
+  last_seq_by_input: json(z.record(z.string(), z.number())),
   streak: z.string().nullable(),
   streak_due: z.number().nullable(),
   achievements: completions,
@@ -93,7 +93,7 @@ export function userOf(row: unknown): UserState {
     boosts,
     control: rest.control === 1,
     points: new Map(Object.entries(rest.points)),
-    touched: new Map(Object.entries(rest.touched)),
+    lastSeqByInput: new Map(Object.entries(rest.last_seq_by_input)),
     streak: parseStreak(rest.streak, rest.streak_due),
     achievements: rest.achievements,
     preferences: rest.preferences ?? NO_PREFERENCES,
@@ -131,7 +131,7 @@ const USER_VALUES: ColumnValues<typeof users, UserState, 'tenantId'> = {
   metrics: (user) => new Json(countersJson(user.metrics)),
   points: (user) => jsonOf(user.points),
   counters: (user) => new Json(countersJson(user.counters)),
-  touched: (user) => jsonOf(user.touched),
+  lastSeqByInput: (user) => jsonOf(user.lastSeqByInput),
   streak: (user) => {
     const streak = streakJson(user.streak)
     return streak && new Json(streak)
@@ -195,7 +195,7 @@ export function storeUser(
 
 const STORE_SEVERAL = `
   INSERT INTO users (tenant_id, ${USER_LIST.columns})
-  SELECT ?2, ${USER_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(USER_LIST.value('iid'))}
+  SELECT ?2, ${USER_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(USER_LIST.value('iid'))}
   ON CONFLICT DO UPDATE SET ${REPLACED}`
 const STORE_SEVERAL_WITH_DUE = `${STORE_SEVERAL}, streak_due = excluded.streak_due RETURNING iid`
 const STORE_SEVERAL_AS_DUE = `${STORE_SEVERAL} RETURNING iid`
@@ -207,7 +207,7 @@ const STORE_SEVERAL_AS_DUE = `${STORE_SEVERAL} RETURNING iid`
 export function storeUsers(
   db: TenantDatabase,
   changes: readonly { was: UserState | null; after: UserState }[],
-  among: Unmoved,
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   const isMoved = ({ was, after }: { was: UserState | null; after: UserState }) =>
     was !== null && was.streak.due !== after.streak.due
@@ -232,7 +232,7 @@ const STREAK_VALUES = {
   iid: USER_VALUES.iid,
   seq: USER_VALUES.seq,
   changed: USER_VALUES.changed,
-  touched: USER_VALUES.touched,
+  lastSeqByInput: USER_VALUES.lastSeqByInput,
   streak: USER_VALUES.streak,
   streakDue: USER_VALUES.streakDue,
 }
@@ -240,8 +240,8 @@ const STREAK_LIST = columnList(users, STREAK_VALUES)
 const asked = (name: keyof typeof STREAK_VALUES) => `asked.${STREAK_LIST.value(name)}`
 
 const STORE_STREAK = `
-  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1) WHERE ${amongUnmoved(STREAK_LIST.value('iid'))})
-  UPDATE users SET seq = ${asked('seq')}, changed = ${asked('changed')}, touched = ${asked('touched')}, streak = ${asked('streak')}`
+  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1) WHERE ${onlyUnchanged(STREAK_LIST.value('iid'))})
+  UPDATE users SET seq = ${asked('seq')}, changed = ${asked('changed')}, last_seq_by_input = ${asked('lastSeqByInput')}, streak = ${asked('streak')}`
 const WHOSE = `FROM asked WHERE users.tenant_id = ?2 AND users.id = ${asked('id')} RETURNING iid`
 const STORE_STREAK_AS_DUE = `${STORE_STREAK} ${WHOSE}`
 const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = ${asked('streakDue')} ${WHOSE}`
@@ -250,7 +250,7 @@ const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = ${asked('streakDue'
 export function storeStreaks(
   db: TenantDatabase,
   changes: readonly { was: UserState; after: UserState }[],
-  among: Unmoved,
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   const rows = (some: typeof changes) => some.map(({ after }) => STREAK_LIST.values(after))
   const isMoved = ({ was, after }: (typeof changes)[number]) => was.streak.due !== after.streak.due

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parseStanding, standingStatement } from '../access/tenants.repository'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.repository'
 import { configurationAt } from '../config/configuration.repository'
 import type { Configuration } from '../config/configuration.types'
 import { configurationUnchanged, isConflict } from '../db/guard'
@@ -10,7 +10,7 @@ import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import type { TenantContext } from '../runtime/context'
 import { portionOf, portionStatement, shortAmong } from './portions.repository'
-import { announceFirst } from './streaks/streaks.repository'
+import { scheduleEarliestDeadline } from './streaks/streaks.repository'
 import { userOf } from './users.repository'
 import { storedBy, writeBulk } from './writer.service'
 
@@ -43,10 +43,10 @@ export async function walkStep(
   const { db } = context
   const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))
   const { standing, found } = await db.batchOf({
-    standing: standingStatement(db, db.tenantId, []),
+    standing: requestSnapshotStatement(db, db.tenantId, []),
     found: portionStatement(db, { after, limit: CHUNK }),
   })
-  const { tenant, clock } = parseStanding(standing)
+  const { tenant, clock } = parseRequestSnapshot(standing)
   if (tenant === null) throw new Error('the tenant is gone')
   const config = await configurationAt(context, tenant.configVersion)
   const now = clock ?? systemNow()
@@ -57,7 +57,7 @@ export async function walkStep(
     const { stores } = await db.batchOf({
       configuration: configurationUnchanged(db, config.version),
       ...writeBulk(db, config, changes),
-      announcement: announceFirst(db, changes),
+      deadline: scheduleEarliestDeadline(db, changes),
     })
     const done = storedBy(changes, stores)
     const skipped = users.findIndex(

@@ -1,17 +1,17 @@
 import type { Configuration } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
-import { type Unmoved, unmoved } from '../db/guard'
+import { type UnchangedUsers, unchangedUsers } from '../db/guard'
 import type { BulkChange, Change } from '../engine/change.rules'
 import type { UserState } from '../engine/state.types'
 import { type Instant, instant } from '../lib/clock'
-import { newsOf } from '../outbox/change-entries.builder'
-import { streakParcelsOf } from '../outbox/change-messages.builder'
-import { putParcels } from '../outbox/outbox.repository'
-import { noticesOf } from '../outbox/pending-notifications.service'
+import { streakEntriesOf } from '../outbox/change-messages.builder'
+import { outboxInserts } from '../outbox/change-outbox.builder'
+import { insertOutboxEntries } from '../outbox/outbox.repository'
+import { pendingNotificationsOf } from '../outbox/pending-notifications.service'
 import { bookAwards } from './awards.repository'
-import { tally, USERS } from './counters.repository'
+import { changeTenantCounters, USERS } from './counters.repository'
 import { logEvents, type UsedKey, useKeys } from './events.repository'
-import { announceFirst, forgetRuns, keepRuns } from './streaks/streaks.repository'
+import { forgetRuns, keepRuns, scheduleEarliestDeadline } from './streaks/streaks.repository'
 import { parseStored, storeStreaks, storeUser, storeUsers } from './users.repository'
 
 /*
@@ -35,7 +35,7 @@ export type WriteGuard =
   | { kind: 'callers' }
 
 /** Statements that store changes, for one batch, by what they store. */
-type Parts<T> = { user: T[]; news: T[]; notices: T[]; announcement: T[]; records: T[]; users: T[] }
+type Parts<T> = { user: T[]; outbox: T[]; pendingNotifications: T[]; deadline: T[]; records: T[]; users: T[] }
 
 /** What stores changes. */
 export type Writing = {
@@ -49,7 +49,7 @@ export type Writing = {
     /** Whether there is something to tell to the outside. */
     tells: boolean
     /** Whether something may fall due earlier than all else of the tenant. */
-    hastens: boolean
+    changesDueWork: boolean
   }
 }
 
@@ -72,24 +72,24 @@ export function writeUsers(
       : []
   const among =
     guard.kind === 'each'
-      ? unmoved(
+      ? unchangedUsers(
           db,
           { version, clock: guard.clock },
           lasts.map(({ was, after: { iid, id } }) => ({ iid, id, was })),
         )
       : null
   const changes = users.flatMap((user) => user.changes)
-  const { statements: news, isMuch } = newsOf(db, config, changes, among)
-  const notices = noticesOf(db, config, changes, among)
-  const hurried = lasts.filter(({ was, after }) => after.streak.due !== was?.streak.due)
-  const announcement = announceFirst(db, hurried)
+  const { statements: outbox, isMuch } = outboxInserts(db, config, changes, among)
+  const pendingNotifications = pendingNotificationsOf(db, config, changes, among)
+  const movedDeadlines = lasts.filter(({ was, after }) => after.streak.due !== was?.streak.due)
+  const deadline = scheduleEarliestDeadline(db, movedDeadlines)
   const isChanged = (results: readonly D1Result[]) => results.some(({ meta }) => meta.changes > 0)
   return {
     statements: {
       user: alone,
-      news,
-      notices,
-      announcement,
+      outbox,
+      pendingNotifications,
+      deadline,
       records: recordsOf(db, users, among),
       users: alone.length === 0 ? storeUsers(db, lasts, among) : [],
     },
@@ -97,14 +97,18 @@ export function writeUsers(
     outcome: (results) => ({
       stored:
         first !== undefined && alone.length > 0 ? new Set([first.after.iid]) : parseStored(results.users),
-      tells: isChanged(results.news),
-      hastens: isChanged(results.notices) || isChanged(results.announcement),
+      tells: isChanged(results.outbox),
+      changesDueWork: isChanged(results.pendingNotifications) || isChanged(results.deadline),
     }),
   }
 }
 
 /** What stores the rows of the log, the ledger, streaks that ended, counters and keys. */
-function recordsOf(db: TenantDatabase, users: readonly UserWrite[], among: Unmoved): D1PreparedStatement[] {
+function recordsOf(
+  db: TenantDatabase,
+  users: readonly UserWrite[],
+  among: UnchangedUsers,
+): D1PreparedStatement[] {
   const changes = users.flatMap((user) => user.changes)
   const names = changes.flatMap(({ before, after, completed }) =>
     [...(before === null ? [USERS] : []), ...completed].map((name) => [after.iid, name] as const),
@@ -117,7 +121,7 @@ function recordsOf(db: TenantDatabase, users: readonly UserWrite[], among: Unmov
     ...logEvents(db, changes, among),
     ...bookAwards(db, changes, among),
     ...keepRuns(db, changes, among),
-    ...tally(db, names, among),
+    ...changeTenantCounters(db, names, among),
     ...useKeys(db, newlyUsed, among),
   ]
 }
@@ -127,8 +131,8 @@ export const asRead = (
   db: TenantDatabase,
   { version }: Pick<Configuration, 'version'>,
   changes: readonly { before: { id: string; iid: string; seq: number } }[],
-): Unmoved =>
-  unmoved(
+): UnchangedUsers =>
+  unchangedUsers(
     db,
     { version, clock: 'any' },
     changes.map(({ before }) => ({ iid: before.iid, id: before.id, was: before })),
@@ -152,11 +156,13 @@ export function writeBulk(
     onlyStreak: onlyStreak === true,
   }))
   const recounted = changes.flatMap(({ replacesRuns, after }) => (replacesRuns === true ? [after.iid] : []))
-  const parcels = changes.flatMap(({ after, notices }) => streakParcelsOf(config, after, notices))
+  const outboxEntries = changes.flatMap(({ after, streakEvents }) =>
+    streakEntriesOf(config, after, streakEvents),
+  )
   const written = changes.map((change) => ({ was: change.before, changes: [change], newlyUsed: [] }))
   return {
     beside: [
-      ...putParcels(db, parcels, among).statements,
+      ...insertOutboxEntries(db, outboxEntries, among).statements,
       ...forgetRuns(db, recounted, among),
       ...recordsOf(db, written, among),
     ],

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ACHIEVEMENT_TRIGGERS } from '../config/enumerations.types'
 import { Timestamp } from '../http/fields'
 import { UserAttributesQuery } from '../http/queries'
-import { AttributeFilterAnswer } from './attribute.schemas'
+import { AttributeFilterResponse } from './attribute.schemas'
 import { MetricEventPointsResponse } from './points.schemas'
 import { UpsertedUser } from './user.schemas'
 
@@ -31,9 +31,9 @@ export const AchievementResponse = z
     metricId: z.string().optional(),
     metricValue: z.number().optional(),
     metricName: z.string().optional(),
-    userAttributes: z.array(AttributeFilterAnswer),
-    eventAttribute: AttributeFilterAnswer.optional(),
-    eventAttributes: z.array(AttributeFilterAnswer).optional(),
+    userAttributes: z.array(AttributeFilterResponse),
+    eventAttribute: AttributeFilterResponse.optional(),
+    eventAttributes: z.array(AttributeFilterResponse).optional(),
   })
   .meta({ id: 'AchievementResponse' })
 

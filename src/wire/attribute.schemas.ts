@@ -3,14 +3,14 @@ import { ATTRIBUTE_TYPES, ATTRIBUTE_WRITERS } from '../config/enumerations.types
 import {
   AttributeValue,
   ConfigKey,
-  createAnswer,
-  deleteAnswer,
+  createResponse,
+  deleteResponse,
   items,
   Name,
   optional,
   Uuid,
-  UuidAnswer,
-  updateAnswer,
+  UuidResponse,
+  updateResponse,
 } from '../http/fields'
 
 const AttributeType = z.enum(ATTRIBUTE_TYPES)
@@ -38,7 +38,7 @@ export const UpdateAttributeRequestItem = z
 /** An attribute as the admin interface serves it. Event attributes have no `writableBy`. */
 export const AdminAttribute = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     name: z.string(),
     key: z.string(),
     type: AttributeType,
@@ -47,7 +47,7 @@ export const AdminAttribute = z
   .meta({ id: 'AdminAttribute' })
 
 /** An attribute filter as the application interface shows it: by key. */
-export const AttributeFilterAnswer = z.object({ key: z.string(), value: z.string() })
+export const AttributeFilterResponse = z.object({ key: z.string(), value: z.string() })
 
 export const CreateAttributesRequest = items(CreateAttributeRequestItem).meta({
   id: 'CreateAttributesRequest',
@@ -56,9 +56,9 @@ export const UpdateAttributesRequest = items(UpdateAttributeRequestItem).meta({
   id: 'UpdateAttributesRequest',
 })
 export const ListAttributesResponse = z.array(AdminAttribute).meta({ id: 'ListAttributesResponse' })
-export const CreateAttributesResponse = createAnswer('CreateAttributesResponse', AdminAttribute)
-export const UpdateAttributesResponse = updateAnswer('UpdateAttributesResponse', AdminAttribute)
-export const DeleteAttributesResponse = deleteAnswer('DeleteAttributesResponse')
+export const CreateAttributesResponse = createResponse('CreateAttributesResponse', AdminAttribute)
+export const UpdateAttributesResponse = updateResponse('UpdateAttributesResponse', AdminAttribute)
+export const DeleteAttributesResponse = deleteResponse('DeleteAttributesResponse')
 
 const FILTERS_MAX = 20
 
@@ -69,4 +69,4 @@ export const Filters = z
   .nullish()
 
 /** Attribute filters as the admin interface serves them. */
-export const FiltersAnswer = z.array(z.object({ attributeId: UuidAnswer, attributeValue: z.string() }))
+export const FiltersResponse = z.array(z.object({ attributeId: UuidResponse, attributeValue: z.string() }))

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../config/enumerations.types'
 import { cursorQuery } from '../http/cursors'
-import { DateAnswer, DateField, rule, Timestamp, UserId } from '../http/fields'
+import { DateField, DateResponse, rule, Timestamp, UserId } from '../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries'
 import { INT32_MAX } from '../lib/decimal'
-import { AttributeFilterAnswer } from './attribute.schemas'
+import { AttributeFilterResponse } from './attribute.schemas'
 
 /** By what a leaderboard ranks (L3). */
 export const RankBy = z.enum(RANK_BY)
@@ -34,8 +34,8 @@ export const LeaderboardResponse = z
     pointsSystemKey: z.string().optional(),
     pointsSystemName: z.string().optional(),
     description: z.string().nullable(),
-    start: DateAnswer,
-    end: DateAnswer.nullable(),
+    start: DateResponse,
+    end: DateResponse.nullable(),
     startTime: TimeOfDay.nullable(),
     endTime: TimeOfDay.nullable(),
     maxParticipants: z.int32().nullable(),
@@ -65,7 +65,7 @@ export const LeaderboardResponseWithRankings = LeaderboardResponse.extend({
 /** A date on which a user's rank or value became another one (L10). */
 export const LeaderboardEvent = z
   .object({
-    date: DateAnswer,
+    date: DateResponse,
     timestamp: Timestamp,
     previousRank: z.int32().nullable(),
     rank: z.int32().nullable(),
@@ -121,7 +121,7 @@ export const LeaderboardGroupsQuery = z.object({
 /** A group of a leaderboard with breakdown (L6). */
 export const LeaderboardGroup = z
   .object({
-    userAttributes: z.array(AttributeFilterAnswer),
+    userAttributes: z.array(AttributeFilterResponse),
     users: z.int32(),
   })
   .meta({ id: 'LeaderboardGroup' })
@@ -148,5 +148,5 @@ export const MetricEventLeaderboardResponse = LeaderboardResponse.extend({
   previousRank: z.int32().nullable(),
   threshold: z.int32(),
   breakdownAttributeValue: z.string().optional(),
-  breakdownAttributeValues: z.array(AttributeFilterAnswer).optional(),
+  breakdownAttributeValues: z.array(AttributeFilterResponse).optional(),
 }).meta({ id: 'MetricEventLeaderboardResponse' })

@@ -2,17 +2,17 @@ import * as z from 'zod'
 import { METRIC_UNIT_TYPES } from '../config/enumerations.types'
 import {
   ConfigKey,
-  createAnswer,
-  DateAnswer,
+  createResponse,
+  DateResponse,
   defaulted,
-  deleteAnswer,
+  deleteResponse,
   items,
   Name,
   optional,
   text,
   Uuid,
-  UuidAnswer,
-  updateAnswer,
+  UuidResponse,
+  updateResponse,
 } from '../http/fields'
 import { UserAchievementResponse } from './achievement.schemas'
 
@@ -36,15 +36,15 @@ export const UpdateMetricRequestItem = z
 
 /** A metric as the admin interface serves it; without units, they are empty (G10). */
 export const CreatedMetric = z
-  .object({ id: UuidAnswer, name: z.string(), key: z.string(), unitType: UnitType, units: z.string() })
+  .object({ id: UuidResponse, name: z.string(), key: z.string(), unitType: UnitType, units: z.string() })
   .meta({ id: 'CreatedMetric' })
 
 export const CreateMetricsRequest = items(CreateMetricRequestItem).meta({ id: 'CreateMetricsRequest' })
 export const UpdateMetricsRequest = items(UpdateMetricRequestItem).meta({ id: 'UpdateMetricsRequest' })
 export const ListMetricsResponse = z.array(CreatedMetric).meta({ id: 'ListMetricsResponse' })
-export const CreateMetricsResponse = createAnswer('CreateMetricsResponse', CreatedMetric)
-export const UpdateMetricsResponse = updateAnswer('UpdateMetricsResponse', CreatedMetric)
-export const DeleteMetricsResponse = deleteAnswer('DeleteMetricsResponse')
+export const CreateMetricsResponse = createResponse('CreateMetricsResponse', CreatedMetric)
+export const UpdateMetricsResponse = updateResponse('UpdateMetricsResponse', CreatedMetric)
+export const DeleteMetricsResponse = deleteResponse('DeleteMetricsResponse')
 
 /** A user's total in a metric, 0 when unused, with the achievements it can complete (A6). */
 export const MetricResponse = z
@@ -63,5 +63,5 @@ export const MetricsResponse = z.array(MetricResponse)
 
 /** The buckets of an event summary, of a metric or of points: the change in each, and the running total at its end (P12). */
 export const EventSummaryResponse = z
-  .array(z.object({ date: DateAnswer, total: z.number(), change: z.number() }))
+  .array(z.object({ date: DateResponse, total: z.number(), change: z.number() }))
   .meta({ id: 'EventSummaryResponse' })

@@ -9,7 +9,7 @@ import {
 import { Timestamp } from '../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries'
 import { ROUNDINGS } from '../lib/decimal'
-import { AttributeFilterAnswer } from './attribute.schemas'
+import { AttributeFilterResponse } from './attribute.schemas'
 
 /** How many of the newest awards to answer (seed 4.9). */
 export const AwardsQuery = z.object({ awards: integerQuery({ min: 1, max: 100, fallback: 10 }) })
@@ -46,9 +46,9 @@ export const PointsTrigger = z
     points: z.int32(),
     status: z.enum([...SWITCH_STATUSES, 'archived']),
     ...typedFields,
-    userAttributes: z.array(AttributeFilterAnswer),
-    eventAttribute: AttributeFilterAnswer.optional(),
-    eventAttributes: z.array(AttributeFilterAnswer).optional(),
+    userAttributes: z.array(AttributeFilterResponse),
+    eventAttribute: AttributeFilterResponse.optional(),
+    eventAttributes: z.array(AttributeFilterResponse).optional(),
     created: Timestamp,
     updated: Timestamp,
   })

@@ -89,16 +89,16 @@ export const ReadablePreferences = readable({
   streak: readable({ metrics: ReadableMetrics }),
 })
 
-const ChannelsAnswer = z.array(NotificationChannel).optional()
+const ChannelsResponse = z.array(NotificationChannel).optional()
 
 /** What a user has set; a type without an entry was never set (seed 2.8). */
 export const UserPreferencesResponse = z
   .object({
     notifications: z.object({
-      achievement_completed: ChannelsAnswer,
-      recap: ChannelsAnswer,
-      reactivation: ChannelsAnswer,
-      streak_reminder: ChannelsAnswer,
+      achievement_completed: ChannelsResponse,
+      recap: ChannelsResponse,
+      reactivation: ChannelsResponse,
+      streak_reminder: ChannelsResponse,
     }),
     streak: z
       .object({

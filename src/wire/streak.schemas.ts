@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { STREAK_FREQUENCIES } from '../config/enumerations.types'
-import { DateAnswer, Timestamp, UserId, UuidAnswer } from '../http/fields'
+import { DateResponse, Timestamp, UserId, UuidResponse } from '../http/fields'
 import { integerQuery } from '../http/queries'
 
 export const StreakFrequency = z.enum(STREAK_FREQUENCIES).meta({ id: 'StreakFrequency' })
@@ -10,10 +10,10 @@ export const BaseStreakResponse = z
   .object({
     length: z.int32(),
     frequency: StreakFrequency,
-    started: DateAnswer.nullable(),
-    periodStart: DateAnswer.nullable(),
-    periodEnd: DateAnswer.nullable(),
-    expires: DateAnswer.nullable(),
+    started: DateResponse.nullable(),
+    periodStart: DateResponse.nullable(),
+    periodEnd: DateResponse.nullable(),
+    expires: DateResponse.nullable(),
     freezes: z.int32().optional(),
     maxFreezes: z.int32().optional(),
     freezeAutoEarnInterval: z.int32().optional(),
@@ -31,14 +31,14 @@ export const StreakResponse = BaseStreakResponse.extend({
   extended: Timestamp.nullable(),
   streakHistory: z.array(
     z.object({
-      periodStart: DateAnswer,
-      periodEnd: DateAnswer,
+      periodStart: DateResponse,
+      periodEnd: DateResponse,
       length: z.int32(),
       usedFreeze: z.boolean().optional(),
       usedPause: z.boolean(),
     }),
   ),
-  pauses: z.array(z.object({ id: UuidAnswer, start: DateAnswer, end: DateAnswer })),
+  pauses: z.array(z.object({ id: UuidResponse, start: DateResponse, end: DateResponse })),
 }).meta({ id: 'StreakResponse' })
 
 /** The streaks of several users, the longest first (S6). */

@@ -27,7 +27,7 @@ import { wrappedRoutes } from '../features/wrapped/wrapped.routes'
 import { type App, newApp } from '../http/app'
 import { routedPath } from '../http/host'
 import { logLine } from '../http/log'
-import { Refusal, refusals } from '../lib/errors'
+import { ApiError, errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { DAY, SECOND } from '../lib/units'
 import { newContext } from '../runtime/context'
@@ -92,19 +92,19 @@ export function createApp(instance: Instance): App {
   for (const mountModule of MODULES) mountModule(app)
 
   app.notFound((c) => {
-    const { message, status } = refusals.noSuchPath()
+    const { message, status } = errors.noSuchPath()
     return c.json({ error: message }, status)
   })
   app.onError((error, c) => {
     // Without a context it was the variables that are wrong.
     const requestId = c.get('ctx')?.requestId ?? crypto.randomUUID()
-    const refusal = error instanceof Refusal ? error : refusals.internal(requestId)
-    if (refusal !== error) {
+    const apiError = error instanceof ApiError ? error : errors.internal(requestId)
+    if (apiError !== error) {
       console.error(JSON.stringify({ level: 'error', requestId, error: describe(error) }))
     }
     c.header('X-Request-Id', requestId)
-    if (refusal.retryAfter !== null) c.header('Retry-After', String(refusal.retryAfter))
-    return c.json({ error: refusal.message }, refusal.status)
+    if (apiError.retryAfter !== null) c.header('Retry-After', String(apiError.retryAfter))
+    return c.json({ error: apiError.message }, apiError.status)
   })
   return app
 }

@@ -1,7 +1,7 @@
 import type { Configuration } from '../config/configuration.types'
-import type { Carrier, Destination } from '../delivery/queue.messages'
-import { notificationCarrier } from '../features/notifications/channels/notifications.adapter'
-import { webhookCarrier } from '../features/webhooks/webhook.adapter'
+import type { ChannelAdapter, Destination } from '../delivery/queue.messages'
+import { notificationAdapter } from '../features/notifications/channels/notifications.adapter'
+import { webhookAdapter } from '../features/webhooks/webhook.adapter'
 import type { TenantContext } from '../runtime/context'
 
 /**
@@ -12,15 +12,15 @@ export function channelTo(
   context: TenantContext,
   config: Configuration,
   destination: Destination,
-): Carrier | 'waits' | 'gone' {
+): ChannelAdapter | 'waits' | 'gone' {
   switch (destination.kind) {
     case 'webhook': {
       const webhook = config.webhooks.find(({ id }) => id === destination.webhookId)
       if (webhook === undefined) return 'gone'
-      return webhook.status === 'active' ? webhookCarrier(context, webhook) : 'waits'
+      return webhook.status === 'active' ? webhookAdapter(context, webhook) : 'waits'
     }
     case 'email':
     case 'push':
-      return notificationCarrier(context, destination.kind)
+      return notificationAdapter(context, destination.kind)
   }
 }

@@ -1,7 +1,7 @@
 import { repair } from '../boards/repair.service'
 import { drainAll } from '../delivery/drain.service'
 import { wakeAll } from '../jobs/timekeeper.service'
-import { Outgoing } from '../outbox/outbox.messages'
+import { DrainRequest } from '../outbox/outbox.messages'
 import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
 import { Instance } from '../runtime/instance'
@@ -28,9 +28,12 @@ export default {
 
   async queue(batch, env, ctx) {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
-    const isOutgoing = ({ body }: Message) => Outgoing.safeParse(body).success
-    const outgoing = batch.messages.filter(isOutgoing)
-    const repairs = batch.messages.filter((message) => !isOutgoing(message))
-    await Promise.all([drainAll(context, outgoing), ...repairs.map((message) => repair(context, message))])
+    const isDrainRequest = ({ body }: Message) => DrainRequest.safeParse(body).success
+    const drainRequests = batch.messages.filter(isDrainRequest)
+    const repairs = batch.messages.filter((message) => !isDrainRequest(message))
+    await Promise.all([
+      drainAll(context, drainRequests),
+      ...repairs.map((message) => repair(context, message)),
+    ])
   },
 } satisfies ExportedHandler<Bindings>

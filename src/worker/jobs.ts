@@ -2,7 +2,7 @@ import { boardJob } from '../boards/board.job'
 import { batchJob } from '../commands/batch/batch.job'
 import { deliveryJob } from '../delivery/delivery.job'
 import { drain } from '../delivery/drain.service'
-import { wakeOutbox } from '../delivery/drain-debouncer.cache'
+import { requestDrain } from '../delivery/drain-debouncer.cache'
 import { pointsNotificationsJob } from '../delivery/points-notifications.job'
 import { backdateJob } from '../features/achievements/backdate.job'
 import { completionsJob } from '../features/notifications/schedule/completions.job'
@@ -13,9 +13,9 @@ import { deadlinesJob } from '../features/streaks/deadlines.job'
 import { recountJob } from '../features/streaks/recount.job'
 import { purgeJob } from '../features/tenants/purge.job'
 import { erasureJob } from '../features/users/erasure/erasure.job'
-import { spreadsJob } from '../features/wrapped/spreads.job'
+import { distributionsJob } from '../features/wrapped/distributions.job'
 import type { Jobs } from '../jobs/job.types'
-import { hasNews } from '../outbox/outbox.repository'
+import { hasOutboxWork } from '../outbox/outbox.repository'
 
 /**
  * All work that falls due. The order is the priority among what is due at the same moment: points before streaks, and leaderboards last,
@@ -25,7 +25,7 @@ export const JOBS: Jobs = {
   list: [
     ticksJob,
     deadlinesJob,
-    spreadsJob,
+    distributionsJob,
     scheduleJob,
     recountJob,
     purgeJob,
@@ -42,6 +42,6 @@ export const JOBS: Jobs = {
     await drain(context, { by, mustAll: true })
   },
   afterwards: async (context, now) => {
-    if (await hasNews(context.db, now)) wakeOutbox(context, context.db.tenantId)
+    if (await hasOutboxWork(context.db, now)) requestDrain(context, context.db.tenantId)
   },
 }

@@ -1,4 +1,4 @@
-import { CourierObject } from '../delivery/queue.object'
+import { DeliveryQueueObject } from '../delivery/queue.object'
 import { TimekeeperObject } from '../jobs/timekeeper.object'
 import { channelTo } from './channels'
 import { JOBS } from './jobs'
@@ -9,6 +9,6 @@ export class Timekeeper extends TimekeeperObject {
 }
 
 /** The delivery queue of a destination, with all channels. */
-export class Courier extends CourierObject {
+export class Courier extends DeliveryQueueObject {
   protected readonly channels = channelTo
 }

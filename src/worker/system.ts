@@ -1,4 +1,8 @@
-import { IMPLICIT_TENANT_ID, parseStanding, standingStatement } from '../access/tenants.repository'
+import {
+  IMPLICIT_TENANT_ID,
+  parseRequestSnapshot,
+  requestSnapshotStatement,
+} from '../access/tenants.repository'
 import { configurationAt } from '../config/configuration.repository'
 import { type App, answer } from '../http/app'
 import { readAsset } from '../http/assets'
@@ -26,8 +30,8 @@ export function systemRoutes(app: App): void {
 
 /** Whether the database answers and holds all that was asked for, the demo included. */
 async function isReady(ctx: Context): Promise<boolean> {
-  const result = await ctx.db.run(standingStatement(ctx.db, IMPLICIT_TENANT_ID, []))
-  const { tenant } = parseStanding(result)
+  const result = await ctx.db.run(requestSnapshotStatement(ctx.db, IMPLICIT_TENANT_ID, []))
+  const { tenant } = parseRequestSnapshot(result)
   if (tenant === null) return false
   return !hasDemo(ctx) || !isDemoDue(ctx, await configurationOfTenant(ctx, tenant))
 }

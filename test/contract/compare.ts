@@ -12,7 +12,7 @@ export type Agreed = {
   body: Shape | null
   statuses: string[]
   /** Of the statuses that are no refusals. */
-  answers: Map<string, Shape>
+  responses: Map<string, Shape>
 }
 
 /** Reads one line of contract.json: `id surface method path`, then parameters, body and statuses between semicolons. */
@@ -21,14 +21,14 @@ export function parseOperation(line: string): Agreed {
   const [id = '', surface = '', method = '', path = ''] = head.split(' ')
   const operation: Agreed = {
     ...{ id, surface, method, path },
-    ...{ parameters: [], body: null, statuses: [], answers: new Map() },
+    ...{ parameters: [], body: null, statuses: [], responses: new Map() },
   }
   for (const part of parts) {
     const [word = '', rest = ''] = split(part, ' ')
     if (word === 'body') operation.body = parseShape(rest)
     else if (/^\d{3}$/.test(word)) {
       operation.statuses.push(word)
-      if (rest) operation.answers.set(word, parseShape(rest))
+      if (rest) operation.responses.set(word, parseShape(rest))
     } else {
       const [name, shape] = split(rest, ': ')
       const required = !name.endsWith('?')
@@ -114,7 +114,7 @@ export function differences(agreed: Agreed, document: unknown): string[] {
 
   for (const status of agreed.statuses) {
     const answer = dig(ours, 'responses', status)
-    const expected = agreed.answers.get(status) ?? parseShape('{error: string}')
+    const expected = agreed.responses.get(status) ?? parseShape('{error: string}')
     const schema = dig(answer, 'content', 'application/json', 'schema')
     if (answer === undefined) found.push(`status ${status} is missing`)
     else found.push(...misfits(shapeOf(schema, document), expected, 'answer', status))

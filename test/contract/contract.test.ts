@@ -93,14 +93,14 @@ describe('the comparison', () => {
     query: z.object({ size: z.custom<string>().meta({ type: 'integer' }).optional() }),
     headers: z.object({ 'idempotency-key': z.string().optional() }),
     body: Body,
-    answers: { 201: { description: 'Made.', body: Answer } },
-    refuses: [],
+    responses: { 201: { description: 'Made.', body: Answer } },
+    errorStatuses: [],
   })
   const found = (change: object) => {
     const document = openApiDocument([{ ...made, ...change }], { title: '', version: '', base: '' })
     return differences(parseOperation(line), document)
   }
-  const answering = (body: z.ZodType) => found({ answers: { 201: { description: '', body } } })
+  const answering = (body: z.ZodType) => found({ responses: { 201: { description: '', body } } })
 
   test('finds nothing where the document keeps the contract and has more', () =>
     expect(found({})).toEqual([]))
@@ -150,11 +150,13 @@ describe('the comparison', () => {
   })
 
   test('finds a missing status', () => {
-    expect(found({ answers: { 200: { description: '', body: Answer } } })).toEqual(['status 201 is missing'])
+    expect(found({ responses: { 200: { description: '', body: Answer } } })).toEqual([
+      'status 201 is missing',
+    ])
   })
 })
 
 test('the contract has 74 operations, each with an answer', () => {
   expect(agreed).toHaveLength(74)
-  expect(agreed.filter(({ answers }) => answers.size === 0)).toEqual([])
+  expect(agreed.filter(({ responses }) => responses.size === 0)).toEqual([])
 })

@@ -37,7 +37,7 @@ export type Finding = { fault: string; times: number; curls: string[]; requestId
 /** What came of it: answers by operation and status, and findings. */
 export type Report = {
   sent: number
-  answers: Map<string, Map<number, number>>
+  responses: Map<string, Map<number, number>>
   findings: Finding[]
   /** The longest wait for an answer, in milliseconds, and what for. */
   slowest: { milliseconds: number; operation: string }
@@ -71,7 +71,7 @@ export async function fuzz(options: Options): Promise<Report> {
   const api = readApi([await document('/v1/openapi.json'), await document('/admin/v1/openapi.json')])
   const report: Report = {
     sent: 0,
-    answers: new Map(api.operations.map(({ id }) => [id, new Map()])),
+    responses: new Map(api.operations.map(({ id }) => [id, new Map()])),
     findings: [],
     slowest: { milliseconds: 0, operation: '' },
   }
@@ -150,7 +150,7 @@ export async function fuzz(options: Options): Promise<Report> {
   }
   const take = (shot: Shot, answer: Reached) => {
     const { operation } = shot
-    const counts = report.answers.get(operation.id)
+    const counts = report.responses.get(operation.id)
     counts?.set(answer.status, (counts.get(answer.status) ?? 0) + 1)
     for (const fault of judged(shot, answer)) found(fault, shot, answer.headers.get('x-request-id') ?? '')
     const body = json(answer.text)
@@ -167,22 +167,22 @@ const ownsPath = (pattern: string, path: string) =>
   new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0] ?? '')
 
 /** Operations that never answered with success. */
-export const neverDone = ({ answers }: Report) =>
-  [...answers].filter(([, counts]) => ![...counts.keys()].some((status) => status < 300)).map(([id]) => id)
+export const neverDone = ({ responses }: Report) =>
+  [...responses].filter(([, counts]) => ![...counts.keys()].some((status) => status < 300)).map(([id]) => id)
 
 /** The report as it is printed. */
-export function told({ sent, answers, findings, slowest }: Report, seed: number): string {
-  const statuses = [...new Set([...answers.values()].flatMap((counts) => [...counts.keys()]))].sort(
+export function told({ sent, responses, findings, slowest }: Report, seed: number): string {
+  const statuses = [...new Set([...responses.values()].flatMap((counts) => [...counts.keys()]))].sort(
     (a, b) => a - b,
   )
-  const width = Math.max(...[...answers.keys()].map((id) => id.length))
+  const width = Math.max(...[...responses.keys()].map((id) => id.length))
   const row = (name: string, cells: readonly (string | number)[]) =>
     `${name.padEnd(width)} ${cells.map((cell) => String(cell).padStart(6)).join('')}`
   const sums = statuses.map((status) =>
-    [...answers.values()].reduce((sum, counts) => sum + (counts.get(status) ?? 0), 0),
+    [...responses.values()].reduce((sum, counts) => sum + (counts.get(status) ?? 0), 0),
   )
   const lines = [row('operation', statuses)]
-  for (const [id, counts] of answers)
+  for (const [id, counts] of responses)
     lines.push(
       row(
         id,

@@ -6,7 +6,7 @@ export type Who = 'admin' | 'user'
 export type Passed = Readonly<Record<string, string | null>>
 
 /** A call: by whom, and whether one value that may not be set refuses it or is left out of it. `isRepeat` if it changes nothing of the user. */
-export type Call = { by: Who; passed: Passed; refuses: boolean; isRepeat: boolean }
+export type Call = { by: Who; passed: Passed; errorStatuses: boolean; isRepeat: boolean }
 
 /** What it comes to: the keys that refused it, or the keys that were left out of it, and the attributes afterwards. */
 export type Outcome =
@@ -27,6 +27,6 @@ export function outcomeOf(
     else if (value === null) delete after[key]
     else after[key] = value
   }
-  if (call.refuses && denied.length > 0) return { refusedFor: denied }
+  if (call.errorStatuses && denied.length > 0) return { refusedFor: denied }
   return { leftOut: denied, attributes: call.isRepeat ? stored : after }
 }

@@ -1,5 +1,5 @@
 import { offsetAt } from './calendar.oracle'
-import type { Happening, Mutant, OracleBoard, Wanted } from './leaderboards.oracle'
+import type { ChangeInput, Mutant, OracleBoard, Wanted } from './leaderboards.oracle'
 import { millionths } from './points.oracle'
 
 /** Small logs with rankings that were worked out by hand. */
@@ -17,7 +17,7 @@ export const BOARD: OracleBoard = {
 }
 const WEEKLY = { unit: 'day', interval: 7 } as const
 
-export const on = (max = 1_000, at = '2026-03-01T00:00Z'): Happening => ({
+export const on = (max = 1_000, at = '2026-03-01T00:00Z'): ChangeInput => ({
   at: Date.parse(at),
   kind: 'board',
   board: 'board',
@@ -25,7 +25,7 @@ export const on = (max = 1_000, at = '2026-03-01T00:00Z'): Happening => ({
   max,
 })
 /** An event of a user in a zone. */
-export const did = (user: string, at: string, value: string, zone = 'UTC'): Happening => ({
+export const did = (user: string, at: string, value: string, zone = 'UTC'): ChangeInput => ({
   at: Date.parse(at),
   kind: 'change',
   user,
@@ -33,7 +33,7 @@ export const did = (user: string, at: string, value: string, zone = 'UTC'): Happ
   millionths: millionths(value),
   offset: offsetAt(zone, Date.parse(at)),
 })
-export const is = (user: string, at: string, team: string | null, tz?: string): Happening => ({
+export const is = (user: string, at: string, team: string | null, tz?: string): ChangeInput => ({
   at: Date.parse(at),
   kind: 'profile',
   user,
@@ -50,7 +50,7 @@ const blue = (user: string) => is(user, '2026-03-01T00:00Z', 'blue')
 /** A small log, the ranking of the run that holds a date, as `user value` in order, and what each wrong way makes of it. */
 export type Case = {
   board?: Partial<OracleBoard>
-  log: Happening[]
+  log: ChangeInput[]
   date?: string
   wanted?: Wanted
   ranking: string

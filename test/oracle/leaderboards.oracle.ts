@@ -28,7 +28,7 @@ export type OracleBoard = OracleSchedule & {
 export type Status = 'inactive' | 'scheduled' | 'active' | 'finished'
 
 /** What happened, in order; `at` never falls. */
-export type Happening = { at: number } & (
+export type ChangeInput = { at: number } & (
   | {
       kind: 'profile'
       user: string
@@ -74,7 +74,7 @@ export const MUTANTS = [
 export type Mutant = (typeof MUTANTS)[number]
 
 /** A log up to a moment. */
-export type View = { log: readonly Happening[]; now: number; mutant?: Mutant | undefined }
+export type View = { log: readonly ChangeInput[]; now: number; mutant?: Mutant | undefined }
 
 /** Wants these values of user attributes, by key. */
 export type Wanted = readonly (readonly [key: string, value: string])[]
@@ -162,7 +162,7 @@ const floating = (parts: readonly bigint[]) =>
   BigInt(Math.floor(parts.reduce((sum, part) => sum + Number(part) / 1e6, 0) * 1e6))
 
 /** The attributes that users have after all this (U2). */
-export function attributesOf(log: readonly Happening[]): Map<string, Record<string, string>> {
+export function attributesOf(log: readonly ChangeInput[]): Map<string, Record<string, string>> {
   const users = new Map<string, Record<string, string>>()
   for (const one of log) {
     if (one.kind !== 'profile') continue
@@ -174,7 +174,7 @@ export function attributesOf(log: readonly Happening[]): Map<string, Record<stri
 }
 
 /** The zones that users have after all this; UTC where none was passed, or it was cleared (U1). */
-export function zonesOf(log: readonly Happening[]): Map<string, string> {
+export function zonesOf(log: readonly ChangeInput[]): Map<string, string> {
   const zones = new Map<string, string>()
   for (const one of log) {
     if (one.kind === 'profile' && one.tz !== undefined) zones.set(one.user, one.tz ?? 'UTC')
@@ -209,7 +209,7 @@ function byPlace(mutant?: Mutant): (a: Score, b: Score) => number {
 }
 
 /** The most that are ranked in a group, as last set (L5). */
-export function maxOf(board: OracleBoard, log: readonly Happening[]): number {
+export function maxOf(board: OracleBoard, log: readonly ChangeInput[]): number {
   const last = log.findLast((one) => one.kind === 'board' && one.board === board.key)
   return last?.kind === 'board' ? last.max : 1_000
 }

@@ -1,5 +1,5 @@
 import { DAY, MINUTE, offsetAt } from './calendar.oracle'
-import type { Happening, Status, View } from './leaderboards.oracle'
+import type { ChangeInput, Status, View } from './leaderboards.oracle'
 import { millionths } from './points.oracle'
 
 /** What of a user is passed along; undefined leaves the zone, null clears it. */
@@ -36,7 +36,7 @@ const FARTHEST = 9_007_199_254_000_000n
 
 /** Keeps the log of what happens in a small world, awards included (E1, E8, P1, P4, P6, U2), from the rules alone. */
 export class Ledger {
-  readonly log: Happening[] = []
+  readonly log: ChangeInput[] = []
   now: number
   private readonly begins: number
   private readonly economy: Economy

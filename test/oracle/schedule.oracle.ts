@@ -6,7 +6,7 @@ import { type Frequency, localAt, offsetIn, periodOf, plusDays, plusPeriods } fr
  */
 
 /** What somebody does: comes into a zone (null is UTC), or sends an event. In order of time. */
-export type Deed = { at: number } & ({ do: 'zone'; zone: string | null } | { do: 'event' })
+export type AchievementInput = { at: number } & ({ do: 'zone'; zone: string | null } | { do: 'event' })
 
 /** What is known of a streak at a moment (S5). */
 export type ShownStreak = { length: number; periodEnd: string | null; expires: string | null }
@@ -19,7 +19,7 @@ export type OracleTimes = {
 }
 
 /** What is told, when, and on which local date. */
-export type OracleOccasion = { at: number; date: string } & (
+export type OracleReason = { at: number; date: string } & (
   | { type: 'recap'; periodStart: string; periodEnd: string }
   | { type: 'reactivation'; messageNumber: number; daysSinceLastActive: number }
   | { type: 'streak_reminder'; length: number }
@@ -29,13 +29,13 @@ const QUARTER = 15 * 60_000
 const AWAY = [3, 5, 7, 14, 30]
 
 /** All that a user is told up to a moment, in order of time. `streakAt` shows the streak as of just before a moment's deeds. */
-export function occasionsOf(
+export function reasonsOf(
   times: OracleTimes,
-  deeds: readonly Deed[],
+  deeds: readonly AchievementInput[],
   until: number,
   streakAt: (at: number) => ShownStreak,
-): OracleOccasion[] {
-  const told: OracleOccasion[] = []
+): OracleReason[] {
+  const told: OracleReason[] = []
   const had = new Set<string>()
   const first = deeds[0]?.at ?? until
   for (
@@ -47,24 +47,24 @@ export function occasionsOf(
     const zone = zoneBefore(deeds, at)
     const { date, time } = localAt(at, offsetIn(zone, at))
     if (!time.endsWith(':00:00.000')) continue
-    for (const occasion of occasionsAt(times, deeds, at, date, time.slice(0, 2), streakAt)) {
-      const key = `${occasion.type} ${date}`
+    for (const reason of occasionsAt(times, deeds, at, date, time.slice(0, 2), streakAt)) {
+      const key = `${reason.type} ${date}`
       if (had.has(key)) continue
       had.add(key)
-      told.push(occasion)
+      told.push(reason)
     }
   }
   return told
 }
 
-function zoneBefore(deeds: readonly Deed[], at: number): string {
+function zoneBefore(deeds: readonly AchievementInput[], at: number): string {
   let zone = 'UTC'
   for (const deed of deeds) if (deed.at < at && deed.do === 'zone') zone = deed.zone ?? 'UTC'
   return zone
 }
 
 /** The local dates of events before a moment, each by the zone of then (E8). */
-function datesBefore(deeds: readonly Deed[], at: number): string[] {
+function datesBefore(deeds: readonly AchievementInput[], at: number): string[] {
   return deeds.flatMap((deed, n) => {
     if (deed.do !== 'event' || deed.at >= at) return []
     let zone = 'UTC'
@@ -75,13 +75,13 @@ function datesBefore(deeds: readonly Deed[], at: number): string[] {
 
 function occasionsAt(
   { recap, streak }: OracleTimes,
-  deeds: readonly Deed[],
+  deeds: readonly AchievementInput[],
   at: number,
   date: string,
   hour: string,
   streakAt: (at: number) => ShownStreak,
-): OracleOccasion[] {
-  const found: OracleOccasion[] = []
+): OracleReason[] {
+  const found: OracleReason[] = []
   const dates = datesBefore(deeds, at)
   const last = dates.at(-1)
   if (hour === '09' && last !== undefined) {

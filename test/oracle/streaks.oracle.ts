@@ -18,7 +18,7 @@ export type OracleSettings = {
 }
 
 /** Something that happened to a user. */
-export type Happening = { at: number } & (
+export type ChangeInput = { at: number } & (
   | { do: 'create'; zone: string | null }
   | { do: 'event'; metric: string; value: number; zone?: string | null }
   | { do: 'zone'; zone: string | null }
@@ -115,7 +115,7 @@ export type WrongStreaks = (typeof WRONG_STREAKS)[number]
 
 type Run = { length: number; started: string; extended: number | null }
 type Pause = { start: string; end: string }
-type Mark = { length: number; usedFreeze: boolean; usedPause: boolean }
+type PeriodKind = { length: number; usedFreeze: boolean; usedPause: boolean }
 /** What happened, without changes of zone; an event with its date, and a pause's end with the last date that is over. */
 type Act =
   | { do: 'event'; at: number; date: string; metric: string; value: number }
@@ -160,7 +160,7 @@ export class StreakReplay {
     mode: null,
     metrics: [],
   }
-  #history = new Map<string, Mark>()
+  #history = new Map<string, PeriodKind>()
   #log: Logged[] = []
   /** When periods were satisfied that are still to come, since the user has come back to an earlier date (S11). */
   #ahead = new Map<string, number>()
@@ -234,7 +234,7 @@ export class StreakReplay {
   }
 
   /** Takes what happened next; answers whether it did anything (a freeze at the maximum and a needless restore don't). */
-  take(happening: Happening): boolean {
+  take(happening: ChangeInput): boolean {
     const { at } = happening
     if (happening.do === 'create') {
       this.#zone = happening.zone ?? 'UTC'
@@ -255,7 +255,7 @@ export class StreakReplay {
     return this.#act(act)
   }
 
-  #actOf(happening: Exclude<Happening, { do: 'create' | 'zone' }>): Act {
+  #actOf(happening: Exclude<ChangeInput, { do: 'create' | 'zone' }>): Act {
     if (happening.do === 'event') return { ...happening, date: this.#date }
     if (happening.do !== 'unpause') return happening
     return { ...happening, over: plusDays(this.#period(this.#date), -1) }
@@ -442,7 +442,7 @@ export class StreakReplay {
     return plusDays(this.#spared, days) <= period
   }
 
-  #close(period: string, used: Partial<Mark> = {}): void {
+  #close(period: string, used: Partial<PeriodKind> = {}): void {
     this.#closed = period
     const length = this.#run?.length ?? 0
     this.#history.set(period, { length, usedFreeze: false, usedPause: false, ...used })
@@ -601,8 +601,8 @@ export class StreakReplay {
     this.#beginAt(date)
     if (period > this.#period(this.#date)) this.#ahead.set(period, at)
     else this.#extend(period, at)
-    const isTold = this.isOn || this.#is('[S10] an event extends in silence')
-    if (isTold && !this.#isRetold && !this.#recounting) this.#extensions.push(this.#length)
+    const isSubscribed = this.isOn || this.#is('[S10] an event extends in silence')
+    if (isSubscribed && !this.#isRetold && !this.#recounting) this.#extensions.push(this.#length)
   }
 
   #extend(period: string, at: number): void {
@@ -772,7 +772,7 @@ export class StreakReplay {
 /** The streak of a whole history as of a moment. */
 export function streakAt(
   settings: OracleSettings,
-  happenings: readonly Happening[],
+  happenings: readonly ChangeInput[],
   at: number,
   ...wrong: readonly WrongStreaks[]
 ): OracleStreak {
@@ -782,7 +782,7 @@ export function streakAt(
 /** A whole history. */
 export function lived(
   settings: OracleSettings,
-  happenings: readonly Happening[],
+  happenings: readonly ChangeInput[],
   ...wrong: readonly WrongStreaks[]
 ): StreakReplay {
   const replay = new StreakReplay(settings, ...wrong)

@@ -2,7 +2,7 @@
  * Clients who send a server all kinds of changes, and write down what became of each.
  */
 import type { Dice } from '../fuzz/dice'
-import type { Deed, Entry, Ledger } from './ledger'
+import type { AchievementInput, Entry, Ledger } from './ledger'
 
 const ZONES = ['UTC', 'Asia/Kathmandu', 'America/New_York', 'Pacific/Honolulu', 'Europe/Paris']
 
@@ -95,7 +95,7 @@ export class Clients {
   }
 
   /** Does what can be done twice. */
-  async sendDeed(deed: Deed): Promise<void> {
+  async sendDeed(deed: AchievementInput): Promise<void> {
     const { user, what } = deed
     const { status, body } =
       what === 'identify'
@@ -118,7 +118,7 @@ export class Clients {
     }
     if (kind < 0.16) {
       const what = kind < 0.12 ? 'identify' : 'profile'
-      const deed: Deed = { user: this.#dice.pick(users), what, day: this.today, answered: false }
+      const deed: AchievementInput = { user: this.#dice.pick(users), what, day: this.today, answered: false }
       this.ledger.deeds.push(deed)
       await this.sendDeed(deed)
       return 'deed'

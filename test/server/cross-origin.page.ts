@@ -13,10 +13,10 @@ export async function visit({ apis, key, userId }: { apis: string[]; key: string
       replayed: [first.idempotentReplayed, again.idempotentReplayed],
       isSameEvent: first.eventId === again.eventId,
       userId: user.id,
-      refusals: [
-        await refusalOf(client.users.identify(userId, { tz: 'nowhere' })),
-        await refusalOf(client.users.get('somebody-else')),
-        await refusalOf(client.metrics.event('no-such-metric', request)),
+      errors: [
+        await apiErrorOf(client.users.identify(userId, { tz: 'nowhere' })),
+        await apiErrorOf(client.users.get('somebody-else')),
+        await apiErrorOf(client.metrics.event('no-such-metric', request)),
       ],
       hasRequestId: (await fetch(`${api}/achievements`)).headers.has('x-request-id'),
     }
@@ -25,7 +25,7 @@ export async function visit({ apis, key, userId }: { apis: string[]; key: string
 }
 
 /** The status of an error and the sentence in its body. */
-async function refusalOf(call: PromiseLike<unknown>): Promise<unknown> {
+async function apiErrorOf(call: PromiseLike<unknown>): Promise<unknown> {
   try {
     return await call
   } catch (error) {

@@ -48,7 +48,7 @@ export function testCrossOrigin(server: () => Server): void {
         await page.addScriptTag({ content: script })
         const apis = ['/v1', '/api'].map((base) => server().url + base)
         const visits = await page.evaluate(`laurelPage.visit(${JSON.stringify({ apis, key, userId })})`)
-        const refusals = [
+        const errors = [
           [422, expect.stringContaining('tz: must be an IANA time zone')],
           [403, expect.stringContaining('another user')],
           [404, expect.stringContaining('no-such-metric')],
@@ -57,7 +57,7 @@ export function testCrossOrigin(server: () => Server): void {
           replayed: [false, true],
           isSameEvent: true,
           userId,
-          refusals,
+          errors,
           hasRequestId: true,
         }
         expect(visits).toEqual([visit, visit])

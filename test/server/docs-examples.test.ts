@@ -41,7 +41,7 @@ describe.each(PAGES)('%s', (name) => {
   test('shows nothing that no test runs, unless a comment above says why', () => {
     const examples = examplesOf(page)
     const isRun = [...ON_THE_DEMO, ...FROM_NOTHING].includes(name)
-    const answers = examples.filter(({ expected }) => expected?.body !== undefined)
+    const responses = examples.filter(({ expected }) => expected?.body !== undefined)
     const files = filesOf(page).filter(([file]) =>
       examples.some(({ commands }) => commands.includes(`node ${file}`)),
     )
@@ -57,7 +57,7 @@ describe.each(PAGES)('%s', (name) => {
     // Each block of commands is an example, and each answer is compared.
     if (isRun) {
       expect(examples.map(({ commands }) => commands)).toEqual(shown.filter(isShell).map(({ code }) => code))
-      expect(answers).toHaveLength(shown.filter(({ language }) => language === 'json').length)
+      expect(responses).toHaveLength(shown.filter(({ language }) => language === 'json').length)
     }
     // There is no other fence than those that were found.
     expect(page.match(/^ *```/gm) ?? []).toHaveLength(2 * blocks.length)

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
 import { Dice } from '../fuzz/dice'
 import { Clients } from './clients'
 import { type Ending, freePort, newProject, type Server, startServer } from './harness'
-import { configure, type Deed, type Expected, ranking, recount } from './ledger'
+import { type AchievementInput, configure, type Expected, ranking, recount } from './ledger'
 import { ofGroupOrMarked, type Process } from './processes'
 
 const DAY = 86_400_000
@@ -83,7 +83,7 @@ async function dawn(day: number): Promise<void> {
  * Kills the whole group at once when it has given so many answers, the last of which is an event's or a batch's: what it says has to be
  * stored by then. Answers how many others, which were under way, broke off; one that does before is an error.
  */
-async function loadUntilKilled(answers: number, last: 'event' | 'batch'): Promise<number> {
+async function loadUntilKilled(responses: number, last: 'event' | 'batch'): Promise<number> {
   const found = ofGroupOrMarked(server.pid, mark)
   // Else it would prove nothing that none is left.
   expect(found.filter(({ command }) => command.startsWith('workerd'))).not.toEqual([])
@@ -97,7 +97,7 @@ async function loadUntilKilled(answers: number, last: 'event' | 'batch'): Promis
       try {
         const what = await clients.act(users)
         answered += 1
-        if (answered >= answers && what === last) killing ??= server.kill()
+        if (answered >= responses && what === last) killing ??= server.kill()
       } catch (error) {
         if (killing === undefined) throw error
         cut += 1
@@ -133,9 +133,9 @@ async function refusesConnections(): Promise<boolean> {
 
 /** All exports, by user; users who are not there yet are left out. */
 async function exports() {
-  const answers = await Promise.all(USERS.map((id) => send('GET', `/admin/v1/users/${id}/export`)))
+  const responses = await Promise.all(USERS.map((id) => send('GET', `/admin/v1/users/${id}/export`)))
   return new Map(
-    USERS.flatMap((id, n) => (answers[n]?.status === 200 ? [[id, answers[n].body] as const] : [])),
+    USERS.flatMap((id, n) => (responses[n]?.status === 200 ? [[id, responses[n].body] as const] : [])),
   )
 }
 
@@ -278,7 +278,7 @@ it(`[E2, E3, E4, E9, P8, L12] what was answered has happened once, the rest once
   expect(unanswered.happened).toBeLessThan(unanswered.all)
 
   for (const user of USERS) {
-    const deed: Deed = { user, what: 'identify', day: clients.today, answered: false }
+    const deed: AchievementInput = { user, what: 'identify', day: clients.today, answered: false }
     clients.ledger.deeds.push(deed)
     await clients.sendDeed(deed)
   }

@@ -40,10 +40,10 @@ export type Entry = {
 }
 
 /** What a client did to a user besides: it is done again until it is answered, on the same day. */
-export type Deed = { user: string; what: 'identify' | 'profile'; day: number; answered: boolean }
+export type AchievementInput = { user: string; what: 'identify' | 'profile'; day: number; answered: boolean }
 
 /** All of it. */
-export type Ledger = { entries: Entry[]; deeds: Deed[] }
+export type Ledger = { entries: Entry[]; deeds: AchievementInput[] }
 
 /** What a user must have: sums in tenths, days counted from the first. */
 export type Expected = {

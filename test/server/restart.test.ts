@@ -116,7 +116,7 @@ test.concurrent('[C2, S3] streaks are judged over a stop of the server, without 
     expect(
       await inDatabase(
         folder,
-        `SELECT id, streak ->> '$.run.marks' AS alive, streak ->> '$.freezes' AS freezes, marks AS over
+        `SELECT id, streak ->> '$.run.marks' AS alive, streak ->> '$.freezes' AS freezes, history AS over
          FROM users u LEFT JOIN streak_runs r ON r.user_iid = u.iid
          WHERE id NOT LIKE 'demo-%' ORDER BY id, first`,
       ),

@@ -96,7 +96,7 @@ export type RecordingProxy = {
 /** Starts a proxy on a port. */
 export async function startProxy(port: number, target: () => number): Promise<RecordingProxy> {
   const exchanges: Exchange[] = []
-  const server = createServer((incoming, outgoing) => {
+  const server = createServer((incoming, drainRequests) => {
     const headers = {
       ...incoming.headers,
       // What is compressed could not be read.
@@ -105,13 +105,13 @@ export async function startProxy(port: number, target: () => number): Promise<Re
     }
     const { method, url: path } = incoming
     const onward = request({ host: '127.0.0.1', port: target(), method, path, headers }, (answer) =>
-      passOn(answer, outgoing).then((text) => {
+      passOn(answer, drainRequests).then((text) => {
         exchanges.push({ ...read(answer, text), request: `${method} ${path}` })
         // Whoever asked may ask for the exchange as soon as the answer has ended.
-        outgoing.end()
+        drainRequests.end()
       }),
     )
-    onward.on('error', () => outgoing.destroy())
+    onward.on('error', () => drainRequests.destroy())
     incoming.pipe(onward)
   })
   server.listen(port, '127.0.0.1')
@@ -130,12 +130,12 @@ export async function startProxy(port: number, target: () => number): Promise<Re
 }
 
 /** Sends an answer on, all but its end, and reads its body. */
-async function passOn(answer: IncomingMessage, outgoing: ServerResponse): Promise<string> {
-  outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+async function passOn(answer: IncomingMessage, drainRequests: ServerResponse): Promise<string> {
+  drainRequests.writeHead(answer.statusCode ?? 502, answer.headers)
   let text = ''
   for await (const part of answer.setEncoding('utf8')) {
     text += part
-    outgoing.write(part)
+    drainRequests.write(part)
   }
   return text
 }

@@ -224,7 +224,7 @@ export async function compareUser(send: Send, told: readonly Told[], id: string)
 /** Holds what arrived about nobody in particular, and about anybody only once. */
 export async function compareRest(send: Send, told: readonly Told[]): Promise<void> {
   const occasions = told.map(occasionOf)
-  expect(occasions.filter((occasion, index) => occasions.indexOf(occasion) !== index)).toEqual([])
+  expect(occasions.filter((reason, index) => occasions.indexOf(reason) !== index)).toEqual([])
   const count = (type: string) => told.filter((one) => one.type === type).length
   expect([count('points.boost_started'), count('points.boost_finished')]).toEqual([1, 1])
   expect(count('leaderboard.started')).toBe(1)

@@ -30,8 +30,8 @@ export async function disturb(
       const stub =
         what === 'board'
           ? env.LEADERBOARD.getByName(boards[which % boards.length] ?? '')
-          : what === 'courier'
-            ? env.COURIER.getByName(`webhook:${hook}`)
+          : what === 'delivery'
+            ? env.DELIVERY_QUEUE.getByName(`webhook:${hook}`)
             : timekeeper
       if (disturbance.do === 'evict') return evictDurableObject(stub).catch(() => undefined)
       // Whatever it is doing, it doesn't come to its end.

@@ -6,7 +6,7 @@ import { chance } from './random'
  * decided by the seed alone, so that one seed is one plan of faults, however the calls come to be ordered.
  */
 
-export type Boundary = 'd1' | 'lane' | 'board' | 'timekeeper' | 'courier' | 'kv' | 'queue'
+export type Boundary = 'd1' | 'lane' | 'board' | 'timekeeper' | 'delivery' | 'kv' | 'queue'
 
 /**
  * What becomes of a call. `before`: it fails, and nothing is done. `after`: it is done, and the answer is lost. `late`: the answer is lost before
@@ -198,7 +198,7 @@ export function faulty(env: Bindings): Bindings {
     USER_LANE: objects('lane', env.USER_LANE),
     LEADERBOARD: objects('board', env.LEADERBOARD),
     TIMEKEEPER: objects('timekeeper', env.TIMEKEEPER),
-    COURIER: objects('courier', env.COURIER),
+    DELIVERY_QUEUE: objects('delivery', env.DELIVERY_QUEUE),
     REPAIRS: queue('REPAIRS', env.REPAIRS),
     OUTBOX: queue('OUTBOX', env.OUTBOX),
   }

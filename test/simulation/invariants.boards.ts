@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { finalAt, type OracleRun, utcDate } from '../oracle/calendar.oracle'
 import {
-  type Happening,
+  type ChangeInput,
   type OracleBoard,
   type Ranked,
   ranking,
@@ -52,28 +52,34 @@ function happenings(
   { ids, began }: World,
   { users, events, awards }: Stored,
   shown: readonly Shown[],
-): Happening[] {
+): ChangeInput[] {
   const metrics = new Map(['steps', 'words'].map((key) => [ids[key] ?? '', key]))
   const team = ids.team ?? ''
-  const first: Happening[] = [
+  const first: ChangeInput[] = [
     ...shown.map(
-      ({ board, max }): Happening => ({ at: began, kind: 'board', board: board.key, status: 'active', max }),
+      ({ board, max }): ChangeInput => ({
+        at: began,
+        kind: 'board',
+        board: board.key,
+        status: 'active',
+        max,
+      }),
     ),
-    ...users.map((user): Happening => {
+    ...users.map((user): ChangeInput => {
       const value = user.attributes[team]
       const attributes = value === undefined ? {} : { team: value }
       return { at: began, kind: 'profile', user: user.id, attributes, tz: undefined }
     }),
   ]
-  const rest: Happening[] = users.flatMap((user) => [
+  const rest: ChangeInput[] = users.flatMap((user) => [
     ...(events.get(user.iid) ?? []).map(
-      (event): Happening => ({
+      (event): ChangeInput => ({
         ...{ at: event.at, kind: 'change', user: user.id, of: metrics.get(event.metric_id) ?? '' },
         ...{ millionths: BigInt(event.value), offset: event.utc_offset },
       }),
     ),
     ...(awards.get(user.iid) ?? []).map(
-      (award): Happening => ({
+      (award): ChangeInput => ({
         ...{ at: award.at, kind: 'change', user: user.id, of: award.system_id === ids.xp ? 'xp' : 'gems' },
         ...{ millionths: BigInt(award.awarded) * 1_000_000n, offset: award.utc_offset },
       }),

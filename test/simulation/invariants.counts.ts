@@ -4,16 +4,16 @@ import type { World } from './world'
 /** What must hold of counters, and of one points system that nothing but its triggers changes. */
 
 /** A5, E9, U8, W2: counters are what a count gives; nothing waits any more, and nothing is left of whoever was erased. */
-export function countsAre({ ids }: World, { users, counts, tallies }: Stored): string[] {
+export function countsAre({ ids }: World, { users, counts, tenantCounters }: Stored): string[] {
   const broken = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]))
   const compare = (name: string, tallied: number | undefined, counted: number) => {
     if ((tallied ?? 0) !== counted)
       broken.push(`the tally of ${name} is ${tallied}, and there are ${counted}`)
   }
-  compare('users', tallies.get('users'), users.length)
+  compare('users', tenantCounters.get('users'), users.length)
   for (const key of ['far', 'hello', 'loyal', 'both', 'kinds', 'later']) {
     const having = users.filter((user) => completed(user, ids[key]))
-    compare(key, tallies.get(ids[key] ?? ''), having.length)
+    compare(key, tenantCounters.get(ids[key] ?? ''), having.length)
   }
   return broken
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Happening, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
+import { type ChangeInput, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
 import { at } from '../worker/harness'
 import type { Stored, UserRow } from './log'
 import type { Plan } from './plan'
@@ -17,7 +17,7 @@ const ARRIVED = 0
 const TREATED = 1
 const ACTED = 2
 
-type Placed = { happening: Happening; order: readonly [at: number, place: number, seq: number] }
+type Placed = { happening: ChangeInput; order: readonly [at: number, place: number, seq: number] }
 
 /** What is stored and served of streaks, and is not what the users have done. Who was treated without an answer is left out. */
 export async function streaksAre(
@@ -116,7 +116,7 @@ function placedDeeds(done: readonly Done[], settings: OracleSettings): Placed[] 
   })
 }
 
-function happeningOf(one: Done, index: number, settings: OracleSettings): Happening | null {
+function happeningOf(one: Done, index: number, settings: OracleSettings): ChangeInput | null {
   switch (one.do) {
     case 'profile':
       return { at: one.at, do: 'zone', zone: one.tz }

@@ -69,7 +69,7 @@ export type Stored = {
   awards: Map<string, AwardRow[]>
   keys: KeyRow[]
   counts: Readonly<Record<string, number>>
-  tallies: Map<string, number>
+  tenantCounters: Map<string, number>
 }
 
 const all = async <S extends z.ZodType>(schema: S, sql: string, ...params: unknown[]) =>
@@ -92,7 +92,7 @@ const COUNTED = {
   'parts of batches in the inbox': 'inbox',
   'batches that are not done': 'event_batches WHERE processed + dropped <> accepted',
   'events that were put aside': 'parked_events',
-  'points that are to be told': `points_told WHERE due_at <= ${NOW}`,
+  'points that are to be told': `points_notifications WHERE due_at <= ${NOW}`,
   'erasures under way': "due_work WHERE kind = 'erasure'",
   'things overdue': `due_work WHERE due_at < ${NOW}`,
   'events of nobody': `${readable.events} ${OF_NOBODY}`,
@@ -102,7 +102,7 @@ const COUNTED = {
   'pauses of nobody': `streak_pauses ${OF_NOBODY}`,
   'boosts of nobody': `points_boosts ${OF_NOBODY}`,
   'notices of nobody': `notices ${OF_NOBODY}`,
-  'told points of nobody': `points_told ${OF_NOBODY}`,
+  'told points of nobody': `points_notifications ${OF_NOBODY}`,
 } as const
 
 /** The database has one tenant only, so that what belongs to nobody any more is found too. */
@@ -114,13 +114,17 @@ export async function storedOf(tenantId: string): Promise<Stored> {
     counts[name] =
       (await env.DB.prepare(`SELECT count(*) AS count FROM ${where}`).first<number>('count')) ?? 0
   }
-  const tallies = await all(Count, 'SELECT name, count FROM tallies WHERE tenant_id = ?1', tenantId)
+  const tenantCounters = await all(
+    Count,
+    'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1',
+    tenantId,
+  )
   return {
     users: await all(UserRow, 'SELECT * FROM users WHERE tenant_id = ?1 ORDER BY id', tenantId),
     events: Map.groupBy(events, ({ user_iid }) => user_iid),
     awards: Map.groupBy(awards, ({ user_iid }) => user_iid),
     keys: await all(KeyRow, `SELECT * FROM ${readable.idempotency_keys}`),
     counts,
-    tallies: new Map(tallies.map(({ name, count }) => [name, count])),
+    tenantCounters: new Map(tenantCounters.map(({ name, count }) => [name, count])),
   }
 }

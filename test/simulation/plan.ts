@@ -88,14 +88,14 @@ export type StreakDeed =
   | { do: 'freeze' | 'restore'; user: string }
 
 /** A change of the configuration. */
-export type Deed =
+export type AchievementInput =
   | { do: 'toggle' }
   | { do: 'cap'; max: number }
   | { do: 'boost'; user: string; percent: number }
   | { do: 'open board' | 'open achievement' | 'rename' }
 
 export type Disturbance =
-  | { do: 'evict' | 'kill'; what: 'board' | 'timekeeper' | 'courier'; which: number }
+  | { do: 'evict' | 'kill'; what: 'board' | 'timekeeper' | 'delivery'; which: number }
   | { do: 'recycle'; which: number }
   | { do: 'alarm' | 'cron' | 'redeliver' | 'lose keys' }
 
@@ -111,7 +111,7 @@ export type Step = {
   completions: { user: string; isolate: number }[]
   preferences: { user: string; channels: string[] }[]
   reads: { path: string; isolate: number }[]
-  deeds: Deed[]
+  deeds: AchievementInput[]
   erasures: string[]
   disturbances: Disturbance[]
   moving: Sent[]
@@ -325,7 +325,7 @@ class Maker {
     }
   }
 
-  #deed(): Deed {
+  #deed(): AchievementInput {
     const random = this.#random
     const what = random.of(['toggle', 'toggle', 'cap', 'boost', 'open board', 'open achievement', 'rename'])
     if (what === 'cap') return { do: what, max: random.int(100, 900) }
@@ -359,6 +359,10 @@ class Maker {
     ])
     if (what === 'recycle') return { do: what, which: random.int(0, ISOLATES - 1) }
     if (what !== 'evict' && what !== 'kill') return { do: what }
-    return { do: what, what: random.of(['board', 'timekeeper', 'courier'] as const), which: random.int(0, 9) }
+    return {
+      do: what,
+      what: random.of(['board', 'timekeeper', 'delivery'] as const),
+      which: random.int(0, 9),
+    }
   }
 }

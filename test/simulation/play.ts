@@ -2,7 +2,7 @@ import type { Reply } from './client'
 import { disturb } from './disturb'
 import { chaos } from './faults'
 import {
-  type Deed,
+  type AchievementInput,
   type FIELDS,
   type LifeDeed,
   type Profile,
@@ -258,7 +258,7 @@ export class Play {
   }
 
   /** Changes the configuration; whether it is told or not, it is done at most once. */
-  async #configure(deed: Deed, step: number): Promise<void> {
+  async #configure(deed: AchievementInput, step: number): Promise<void> {
     const { client, ids } = this.#world
     const patch = async (path: string, change: object) =>
       this.#must(

@@ -6,8 +6,8 @@ import { chaos } from './faults'
 import { eventsOnce, totalsAdd } from './invariants'
 import { rankingsAre } from './invariants.boards'
 import { awardsAre, countsAre } from './invariants.counts'
-import { lettersSettled } from './invariants.letters'
 import { levelsAre } from './invariants.levels'
+import { lettersSettled } from './invariants.messages'
 import { streaksAre } from './invariants.streaks'
 import { storedOf } from './log'
 import { planOf, SIZES } from './plan'
@@ -55,8 +55,8 @@ async function simulate(seed: number): Promise<Outcome> {
   ]
   await play.wait()
   const later = await storedOf(world.tenantId)
-  const letters = await lettersSettled(world, story, later, plan.size.tellsAll)
-  broken.push(...countsAre(world, later), ...letters.broken, ...world.client.broken)
+  const messages = await lettersSettled(world, story, later, plan.size.tellsAll)
+  broken.push(...countsAre(world, later), ...messages.broken, ...world.client.broken)
   return {
     seed,
     users: later.users.length,
@@ -66,8 +66,8 @@ async function simulate(seed: number): Promise<Outcome> {
     retries: world.client.retries,
     conflicts: chaos.conflicts,
     lanes: chaos.lanes,
-    delivered: letters.delivered,
-    dead: letters.dead,
+    delivered: messages.delivered,
+    dead: messages.dead,
     seconds: (performance.now() - began) / 1_000,
     broken: broken.slice(0, MOST),
   }

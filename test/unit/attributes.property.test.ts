@@ -89,8 +89,8 @@ function actual(
   const usedKey = () => newId(NOW)
   const decision = evaluate(config, state, command, { userId: 'ada', now: NOW, newId, usedKey })
   if (decision.kind === 'refused') {
-    expect(decision.refusal.status).toBe(403)
-    const { 1: names = '' } = /these attributes: (.*)\. Leave/.exec(decision.refusal.message) ?? []
+    expect(decision.apiError.status).toBe(403)
+    const { 1: names = '' } = /these attributes: (.*)\. Leave/.exec(decision.apiError.message) ?? []
     return { outcome: { refusedFor: names.split(', ') }, state }
   }
   const after = decision.kind === 'changed' ? decision.change.after : decision.state
@@ -116,7 +116,7 @@ function holds(world: readonly Step[], by: (command: Command) => Command = (comm
     const isRepeat =
       state !== null &&
       (step.do === 'replay' || (step.do === 'completion' && state.achievements.has(achievement.id)))
-    const expected = outcomeOf(all, stored, { ...step, refuses: step.do === 'upsert', isRepeat })
+    const expected = outcomeOf(all, stored, { ...step, errorStatuses: step.do === 'upsert', isRepeat })
     const found = actual(configuredAs(rules), state, by(commandOf(step)))
     expect(found.outcome).toEqual(expected)
     state = found.state

@@ -18,8 +18,8 @@ const thingsGet = operation({
   method: 'get',
   path: '/things/{key}',
   summary: 'Get a thing',
-  answers: { 200: { description: 'The thing.', body: Thing } },
-  refuses: [403, 404],
+  responses: { 200: { description: 'The thing.', body: Thing } },
+  errorStatuses: [403, 404],
 })
 
 const operations = [
@@ -31,8 +31,8 @@ const operations = [
     method: 'get',
     path: '/things/best',
     summary: 'Get the key of the best thing',
-    answers: { 200: { description: 'The key.', body: z.string() } },
-    refuses: [],
+    responses: { 200: { description: 'The key.', body: z.string() } },
+    errorStatuses: [],
   }),
   operation({
     id: 'admin_things_list',
@@ -41,8 +41,8 @@ const operations = [
     method: 'get',
     path: '/things',
     summary: 'List the things',
-    answers: { 200: { description: 'The things.', body: z.array(Thing) } },
-    refuses: [],
+    responses: { 200: { description: 'The things.', body: z.array(Thing) } },
+    errorStatuses: [],
   }),
 ]
 
@@ -180,8 +180,8 @@ describe('what is not documented', () => {
   })
 
   test('an answer without a header that is documented', () => {
-    const answer = { ...thingsGet.answers[200], headers: { 'Next-Page': 'Where the next page begins.' } }
-    const circumstances = { operations: [{ ...thingsGet, answers: { 200: answer } }] }
+    const answer = { ...thingsGet.responses[200], headers: { 'Next-Page': 'Where the next page begins.' } }
+    const circumstances = { operations: [{ ...thingsGet, responses: { 200: answer } }] }
     expect(found({ headers: { 'next-page': 'a' } }, circumstances)).toEqual([])
     expect(found({}, circumstances)).toEqual(['things_get 200: Next-Page is missing'])
   })
@@ -205,7 +205,7 @@ describe('what is not documented', () => {
 
   test('a schema that makes something else of what it is shown', () => {
     const body = Thing.extend({ note: z.unknown().transform(() => 'x') })
-    const blind = { ...thingsGet, answers: { 200: { description: 'The thing.', body } } }
+    const blind = { ...thingsGet, responses: { 200: { description: 'The thing.', body } } }
     const answer = { body: { ...THING, note: { secret: 1 } } }
     expect(found(answer, { operations: [blind] })).toEqual([
       'things_get 200: .note is made another value by its schema',

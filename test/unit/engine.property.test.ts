@@ -98,7 +98,7 @@ function holds(world: World, decide: Evaluate): void {
     if (expected === undefined) throw new Error('an entry without an outcome')
     if (expected.refused) {
       expect(decision.kind).toBe('refused')
-      if (decision.kind === 'refused') expect(decision.refusal.status).toBe(422)
+      if (decision.kind === 'refused') expect(decision.apiError.status).toBe(422)
     } else if (decision.kind === 'unchanged') {
       expect(step.do).toBe('user')
       expect(expected.awards).toEqual([])
@@ -154,11 +154,11 @@ function agrees(
     expect(total).toBe(expected.points[system.id])
     expect(levelOf(system, total)?.id ?? null).toBe(expected.levels[system.id])
   }
-  answers(config, change, expected, levelsBefore)
+  responses(config, change, expected, levelsBefore)
 }
 
 /** P9, seed 2.3: what the answer says of each system that the change affected, and of no other. */
-function answers(
+function responses(
   config: Configuration,
   change: Change,
   expected: Accepted,

@@ -64,8 +64,8 @@ describe('[G6] lists of key:value pairs', () => {
     expect(pairs(given)).toEqual(expected)
   })
 
-  const letter = fc.constantFrom(...'ab7_-,,,::  .é\n')
-  const text = fc.string({ unit: letter, maxLength: 30 })
+  const message = fc.constantFrom(...'ab7_-,,,::  .é\n')
+  const text = fc.string({ unit: message, maxLength: 30 })
   const key = fc.string({ unit: fc.constantFrom(...'abZ7_-'), minLength: 1, maxLength: 4 })
   const list = fc.array(
     fc.tuple(key, text).map((pair) => pair.join(':')),

@@ -5,7 +5,7 @@ import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { cloudflareEmail } from '../../src/features/notifications/channels/email/cloudflare.adapter'
 import { resendEmail } from '../../src/features/notifications/channels/email/resend.adapter'
-import { PassCache } from '../../src/features/notifications/channels/push/access-tokens.cache'
+import { AccessTokenCache } from '../../src/features/notifications/channels/push/access-tokens.cache'
 import { apnsPush } from '../../src/features/notifications/channels/push/apns.adapter'
 import { expoPush } from '../../src/features/notifications/channels/push/expo.adapter'
 import { fcmPush } from '../../src/features/notifications/channels/push/fcm.adapter'
@@ -255,7 +255,7 @@ describe('APNs', async () => {
     topic: 'example.laurel.app',
     ...more,
   })
-  const port = (passes = new PassCache(), more: object = {}) => apnsPush(settings(more), passes)
+  const port = (tokens = new AccessTokenCache(), more: object = {}) => apnsPush(settings(more), tokens)
 
   it('[N4] a message is posted as documented, under a token that Apple can check', async () => {
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
@@ -283,12 +283,12 @@ describe('APNs', async () => {
   })
 
   it('[N4] the token is kept for 50 minutes, and a key of one line will do', async () => {
-    const passes = new PassCache()
+    const tokens = new AccessTokenCache()
     const line = key.replaceAll('\n', '\\n')
     const tokenAt = async (minutes: number) => {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 })
       try {
-        await port(passes, { key: line }).send(PUSH, [DEVICE])
+        await port(tokens, { key: line }).send(PUSH, [DEVICE])
       } finally {
         vi.useRealTimers()
       }
@@ -330,12 +330,12 @@ describe('APNs', async () => {
   })
 
   it('[N4] a key that is none, and silence, fail; neither the key nor the device is told', async () => {
-    const [result] = await port(new PassCache(), { key: 'se-cret' }).send(PUSH, [DEVICE])
+    const [result] = await port(new AccessTokenCache(), { key: 'se-cret' }).send(PUSH, [DEVICE])
     expect(result).toEqual({ kind: 'failed', status: null, error: 'APNS_KEY is not the text of a .p8 key' })
-    const unreached = await port(new PassCache(), { url: await deadUrl() }).send(PUSH, [DEVICE])
+    const unreached = await port(new AccessTokenCache(), { url: await deadUrl() }).send(PUSH, [DEVICE])
     expect(unreached).toEqual([{ kind: 'failed', status: null, error: 'the provider could not be reached' }])
     answer = () => null
-    expect(await port(new PassCache(), { patience: 50 }).send(PUSH, [DEVICE])).toMatchObject([
+    expect(await port(new AccessTokenCache(), { patience: 50 }).send(PUSH, [DEVICE])).toMatchObject([
       { kind: 'failed' },
     ])
   })
@@ -355,8 +355,8 @@ describe('FCM', async () => {
       token_uri: `${url}/token`,
       ...more,
     })
-  const port = (passes = new PassCache(), more: object = {}) =>
-    fcmPush({ url, account: account(), ...more }, passes)
+  const port = (tokens = new AccessTokenCache(), more: object = {}) =>
+    fcmPush({ url, account: account(), ...more }, tokens)
   const sends = () => asked.filter(({ path }) => path === SEND)
   const grants = () => asked.filter(({ path }) => path === '/token')
   /** Google: grants tokens for an hour, and answers messages so. */
@@ -404,16 +404,16 @@ describe('FCM', async () => {
 
   it('[N4] the token is got once for many messages, and again a minute before its end', async () => {
     answer = google(() => ({}))
-    const passes = new PassCache()
-    await port(passes).send(PUSH, [DEVICE, 'b', 'c'])
-    await port(passes).send(PUSH, [DEVICE])
+    const tokens = new AccessTokenCache()
+    await port(tokens).send(PUSH, [DEVICE, 'b', 'c'])
+    await port(tokens).send(PUSH, [DEVICE])
     expect([grants().length, sends().length]).toEqual([1, 4])
     for (const [seconds, count] of [
       [3_530, 1],
       [3_545, 2],
     ] as const) {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + seconds * 1_000 })
-      await port(passes).send(PUSH, [DEVICE])
+      await port(tokens).send(PUSH, [DEVICE])
       vi.useRealTimers()
       expect(grants()).toHaveLength(count)
     }
@@ -467,17 +467,17 @@ describe('FCM', async () => {
 
   it('[N4] without a token nothing is sent, and it is tried again later; secrets are not told', async () => {
     answer = google(() => ({}), { status: 503, json: {}, headers: { 'retry-after': '5' } })
-    const passes = new PassCache()
-    expect(await port(passes).send(PUSH, [DEVICE])).toEqual([
+    const tokens = new AccessTokenCache()
+    expect(await port(tokens).send(PUSH, [DEVICE])).toEqual([
       { kind: 'failed', status: 503, error: 'no access token: answered 503', retryAfter: 5_000 },
     ])
     answer = google(() => ({}), { status: 400, json: { error: 'invalid_grant' } })
-    expect(await port(passes).send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', status: 400 }])
+    expect(await port(tokens).send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', status: 400 }])
     answer = google(() => ({}), { json: { nothing: true } })
-    expect(await port(passes).send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', status: 200 }])
+    expect(await port(tokens).send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', status: 200 }])
     expect(sends()).toEqual([])
     for (const text of ['{', '{}', account({ private_key: 'se-cret' })]) {
-      const [result] = await port(passes, { account: text }).send(PUSH, [DEVICE])
+      const [result] = await port(tokens, { account: text }).send(PUSH, [DEVICE])
       expect(result).toMatchObject({
         kind: 'failed',
         status: null,
@@ -486,6 +486,6 @@ describe('FCM', async () => {
       expect(JSON.stringify(result)).not.toContain('se-cret')
     }
     answer = google(() => ({}))
-    expect(await port(passes).send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
+    expect(await port(tokens).send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
   })
 })

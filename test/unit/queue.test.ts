@@ -23,7 +23,7 @@ function nameOf({ command }: Job): string {
 }
 
 /** The end of the command with that name; every refusal is as good as another here. */
-const settled = (name: string): CommandResult => ({ kind: 'refused', status: 422, message: name })
+const streakAsOf = (name: string): CommandResult => ({ kind: 'refused', status: 422, message: name })
 
 /** The end of a command whose event is in the log. */
 const recorded = (name: string): CommandResult => ({
@@ -49,7 +49,7 @@ const recorded = (name: string): CommandResult => ({
   leftOut: [],
 })
 
-const settleAll = (jobs: readonly Job[]) => jobs.map((job) => settled(nameOf(job)))
+const settleAll = (jobs: readonly Job[]) => jobs.map((job) => streakAsOf(nameOf(job)))
 
 /** A commit that the test ends when it likes. */
 type Held = {
@@ -117,7 +117,7 @@ describe('[E3] the queue of one user', () => {
     expect(at(0).mayWrite()).toBe(true)
     expect(kept).toHaveLength(1)
     at(0).done()
-    expect(await end).toEqual(settled('0'))
+    expect(await end).toEqual(streakAsOf('0'))
     await Promise.all(kept)
     expect(waits).toBe(0)
   })
@@ -132,7 +132,7 @@ describe('[E3] the queue of one user', () => {
       expect(held).toHaveLength(index + 1)
       at(index).done()
     }
-    expect(await ends).toEqual(names.map(settled))
+    expect(await ends).toEqual(names.map(streakAsOf))
     expect(held.map((one) => one.names)).toEqual([
       ['0'],
       names.slice(1, 31),
@@ -166,7 +166,7 @@ describe('[E3] the queue of one user', () => {
     const hung: CommitGroup = () => new Promise(() => undefined)
     void queues.submit('ada', jobNamed('a'), hung, noWaitUntil)
     const end = queues.submit('grace', jobNamed('b'), async (jobs) => settleAll(jobs), noWaitUntil)
-    expect(await end).toEqual(settled('b'))
+    expect(await end).toEqual(streakAsOf('b'))
     expect(vi.getMockedSystemTime()?.getTime()).toBe(1_000_000)
   })
 
@@ -193,11 +193,11 @@ describe('[E3] a group that fails', () => {
       numbered(5).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)),
     )
     expect(ends.map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)))).toEqual([
-      settled('0'),
-      settled('1'),
+      streakAsOf('0'),
+      streakAsOf('1'),
       'Error: poison',
-      settled('3'),
-      settled('4'),
+      streakAsOf('3'),
+      streakAsOf('4'),
     ])
     expect(tried).toEqual([['0'], ['1', '2', '3', '4'], ['1'], ['2'], ['3'], ['4']])
   })
@@ -212,7 +212,7 @@ describe('[E3] a group that fails', () => {
     await settle()
     at(1).done()
     await seen
-    expect(await second).toEqual(settled('1'))
+    expect(await second).toEqual(streakAsOf('1'))
   })
 
   test('a command that a commit leaves without an end fails, and does not wait for ever', async () => {
@@ -244,10 +244,10 @@ describe('[E3] a leader that never comes back', () => {
     expect(at(1).names).toEqual(['0', '1', '2', '3'])
     expect([at(0).mayWrite(), at(1).mayWrite()]).toEqual([false, true])
     at(1).done()
-    expect(await Promise.all(others)).toEqual(numbered(3, 1).map(settled))
+    expect(await Promise.all(others)).toEqual(numbered(3, 1).map(streakAsOf))
     // If it wakes after all, it learns what became of its command.
     at(0).fail(new LeadershipLost())
-    expect(await dead).toEqual(settled('0'))
+    expect(await dead).toEqual(streakAsOf('0'))
     expect(held).toHaveLength(2)
   })
 
@@ -267,8 +267,8 @@ describe('[E3] a leader that never comes back', () => {
     await settle()
     expect(at(2).names).toEqual(['late'])
     at(2).done()
-    expect(await ends).toEqual(names.map(settled))
-    expect(await late).toEqual(settled('late'))
+    expect(await ends).toEqual(names.map(streakAsOf))
+    expect(await late).toEqual(streakAsOf('late'))
     expect(mostOpen()).toBe(2)
   })
 
@@ -280,8 +280,8 @@ describe('[E3] a leader that never comes back', () => {
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     at(0).done([recorded('as the first wrote it')])
     expect(await dead).toEqual(recorded('as the first wrote it'))
-    at(1).done([settled('as the second saw it'), settled('1')])
-    expect(await other).toEqual(settled('1'))
+    at(1).done([streakAsOf('as the second saw it'), streakAsOf('1')])
+    expect(await other).toEqual(streakAsOf('1'))
   })
 
   test('that only saw something is not believed once it was replaced: the successor decides anew', async () => {
@@ -290,11 +290,11 @@ describe('[E3] a leader that never comes back', () => {
     const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
     const other = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
-    at(0).done([settled('as the first saw it')])
+    at(0).done([streakAsOf('as the first saw it')])
     await settle()
-    at(1).done([settled('as the second saw it'), settled('1')])
-    expect(await dead).toEqual(settled('as the second saw it'))
-    expect(await other).toEqual(settled('1'))
+    at(1).done([streakAsOf('as the second saw it'), streakAsOf('1')])
+    expect(await dead).toEqual(streakAsOf('as the second saw it'))
+    expect(await other).toEqual(streakAsOf('1'))
   })
 
   test('is waited for longer with each takeover, so that a slow database is not taken for dead leaders', async () => {
@@ -309,7 +309,7 @@ describe('[E3] a leader that never comes back', () => {
     }
     const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
     await vi.advanceTimersByTimeAsync(10 * slow)
-    expect(await Promise.all(ends)).toEqual(numbered(3).map(settled))
+    expect(await Promise.all(ends)).toEqual(numbered(3).map(streakAsOf))
     expect(commits).toBeLessThan(8)
   })
 
@@ -337,7 +337,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(held).toHaveLength(2)
     expect(at(1).names).toEqual(['0', '1'])
     at(1).done()
-    expect(await end).toEqual(settled('1'))
+    expect(await end).toEqual(streakAsOf('1'))
   })
 
   test('is replaced again, if its successor dies, too', async () => {
@@ -349,7 +349,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(held.map(({ names }) => names)).toEqual([['0'], ['0', '1', '2'], ['0', '1', '2']])
     expect(held.map(({ mayWrite }) => mayWrite())).toEqual([false, false, true])
     at(2).done()
-    expect(await ends[2]).toEqual(settled('2'))
+    expect(await ends[2]).toEqual(streakAsOf('2'))
   })
 
   test('with more behind it than one group: the successor works on them all, although its own is far back', async () => {
@@ -364,7 +364,7 @@ describe('[E3] a leader that never comes back', () => {
       await settle()
     }
     expect(held.slice(1).flatMap((one) => one.names)).toEqual(names)
-    expect(await Promise.all(ends.slice(1))).toEqual(names.slice(1).map(settled))
+    expect(await Promise.all(ends.slice(1))).toEqual(names.slice(1).map(streakAsOf))
   })
 
   test('one who is only slow, and says so before each write, is left alone', async () => {
@@ -379,7 +379,7 @@ describe('[E3] a leader that never comes back', () => {
     at(0).done()
     await settle()
     at(1).done()
-    expect(await Promise.all(ends)).toEqual(numbered(2).map(settled))
+    expect(await Promise.all(ends)).toEqual(numbered(2).map(streakAsOf))
   })
 })
 
@@ -414,11 +414,11 @@ describe('[E3] what waiting costs', () => {
     const own = queues.submit('ada', jobNamed('own'), commit, noWaitUntil)
     expect(at(1).names).toEqual(['own'])
     at(1).done()
-    expect(await own).toEqual(settled('own'))
+    expect(await own).toEqual(streakAsOf('own'))
     for (let index = 0; held[index] !== undefined; index += 1) {
       if (index !== 1) at(index).done()
       await settle()
     }
-    expect(await Promise.all(ends)).toEqual(numbered(5_001).map(settled))
+    expect(await Promise.all(ends)).toEqual(numbered(5_001).map(streakAsOf))
   })
 })

@@ -25,9 +25,9 @@ describe('the rule book', () => {
   it('gives each rule an anchor, a code and a name, once and in order', () => {
     expect(headings.filter((line) => !HEADING.test(line))).toEqual([])
     expect(headings.map((line) => HEADING.exec(line)?.[1])).toEqual(codes.map((code) => code.toLowerCase()))
-    const inOrder = [...sections].flatMap((letter) => {
-      const numbers = codes.filter((code) => code.startsWith(letter)).map((code) => Number(code.slice(1)))
-      return [...new Set(numbers)].sort((a, b) => a - b).map((number) => `${letter}${number}`)
+    const inOrder = [...sections].flatMap((message) => {
+      const numbers = codes.filter((code) => code.startsWith(message)).map((code) => Number(code.slice(1)))
+      return [...new Set(numbers)].sort((a, b) => a - b).map((number) => `${message}${number}`)
     })
     expect(codes).toEqual(inOrder)
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as rules from '../../src/engine/runs.rules'
-import { askedAtOnce } from '../../src/features/leaderboards/asked.rules'
+import { askedAtOnce } from '../../src/features/leaderboards/requested.rules'
 import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant, iso } from '../../src/lib/clock'
 import { dateOfDay, localDay } from '../../src/lib/zone'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ScanTurns, SharedScans } from '../../src/db/scans'
-import { Refusal } from '../../src/lib/errors'
+import { ApiError } from '../../src/lib/errors'
 
 /** How long a request waits, and how long one may be silent before it is taken for dead (scans.ts). */
 const PATIENCE = 10_000
@@ -48,7 +48,7 @@ const settle = () => vi.advanceTimersByTimeAsync(0)
 /** How a request ended: its result, or the status and the seconds of `Retry-After`. */
 const ended = (work: Promise<string>) =>
   work.catch((error: unknown) =>
-    error instanceof Refusal ? [error.status, error.retryAfter] : String(error),
+    error instanceof ApiError ? [error.status, error.retryAfter] : String(error),
   )
 
 beforeEach(() => {

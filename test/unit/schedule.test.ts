@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addressed } from '../../src/features/notifications/schedule/occasions.service'
+import { addressedEntry } from '../../src/features/notifications/schedule/reasons.service'
 import {
   ABSENCES,
   absence,
@@ -12,7 +12,7 @@ import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
 import { childId, isId, namedId } from '../../src/lib/ids'
 import { newId } from '../../src/lib/new-id'
-import { momentOf, noticeMoment } from '../../src/outbox/notifications.rules'
+import { completionMoment, momentOf } from '../../src/outbox/notifications.rules'
 import type { Message } from '../../src/outbox/outbox.messages'
 
 const at = (text: string) => instant(Date.parse(text))
@@ -106,7 +106,7 @@ describe('[N2] occasions', () => {
   })
 
   it('an achievement is told of at 17:00, at once until 21:00, else at 17:00 of the next day', () => {
-    const told = (when: string, zone = 'UTC') => new Date(noticeMoment(at(when), zone)).toISOString()
+    const told = (when: string, zone = 'UTC') => new Date(completionMoment(at(when), zone)).toISOString()
     expect(told('2027-01-06T00:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
     expect(told('2027-01-06T16:59:59.999Z')).toBe('2027-01-06T17:00:00.000Z')
     expect(told('2027-01-06T17:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
@@ -141,9 +141,14 @@ describe('what is told at a moment', () => {
 
   it('[C2] goes in as many rows as its length demands, with the same ids each time', () => {
     const messages = [message('a', 200_000), message('b', 50_000), message('c', 290_000)]
-    const told = addressed(user, instant(5), 'name', messages)
-    expect(told.map(({ parcel }) => parcel.messages.map(({ id }) => id))).toEqual([['a', 'b'], ['c']])
-    expect(told.map(({ parcel: { messages: _messages, ...rest }, userId }) => ({ ...rest, userId }))).toEqual(
+    const told = addressedEntry(user, instant(5), 'name', messages)
+    expect(told.map(({ outboxEntry }) => outboxEntry.messages.map(({ id }) => id))).toEqual([
+      ['a', 'b'],
+      ['c'],
+    ])
+    expect(
+      told.map(({ outboxEntry: { messages: _messages, ...rest }, userId }) => ({ ...rest, userId })),
+    ).toEqual(
       ['name', 'name 1'].map((name) => ({
         at: 5,
         seq: 3,
@@ -152,6 +157,6 @@ describe('what is told at a moment', () => {
         userId: 'ada',
       })),
     )
-    expect(addressed(user, instant(5), 'name', [])).toEqual([])
+    expect(addressedEntry(user, instant(5), 'name', [])).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { instant } from '../../src/lib/clock'
 import { StoredMessages, storedMessages } from '../../src/outbox/outbox.messages'
-import { parcelsOf } from '../../src/outbox/split.rules'
+import { splitIntoEntries } from '../../src/outbox/split.rules'
 
 const message = (id: string, length: number) => ({
   id,
@@ -17,14 +17,14 @@ test('messages of a change go in one parcel while they fit, and in order in as m
     message('c', 150_000),
     message('d', 400_000),
   ]
-  const parcels = parcelsOf(whose, messages, (n) => `p${n}`)
-  expect(parcels.map(({ id, messages: part }) => [id, part.map((one) => one.id)])).toEqual([
+  const outboxEntries = splitIntoEntries(whose, messages, (n) => `p${n}`)
+  expect(outboxEntries.map(({ id, messages: part }) => [id, part.map((one) => one.id)])).toEqual([
     ['p0', ['a', 'b']],
     ['p1', ['c']],
     ['p2', ['d']],
   ])
-  expect(parcels.map(({ at, seq, userIid }) => ({ at, seq, userIid }))).toEqual([whose, whose, whose])
-  expect(parcelsOf(whose, [], (n) => `p${n}`)).toEqual([])
+  expect(outboxEntries.map(({ at, seq, userIid }) => ({ at, seq, userIid }))).toEqual([whose, whose, whose])
+  expect(splitIntoEntries(whose, [], (n) => `p${n}`)).toEqual([])
 })
 
 test('a user of whom several messages tell counts once, and is stored once', () => {
@@ -35,8 +35,8 @@ test('a user of whom several messages tell counts once, and is stored once', () 
     body: { user, ...rest },
   })
   const messages = [about('a'), about('b'), { ...about('c'), body: { text: 'no user' } }, about('d')]
-  const [parcel, ...more] = parcelsOf(whose, messages, (n) => `p${n}`)
-  expect([parcel?.messages, more]).toEqual([messages, []])
+  const [outboxEntry, ...more] = splitIntoEntries(whose, messages, (n) => `p${n}`)
+  expect([outboxEntry?.messages, more]).toEqual([messages, []])
   const text = JSON.stringify(storedMessages(messages))
   expect(text.length).toBeLessThan(251_000)
   expect(StoredMessages.parse(JSON.parse(text))).toEqual(messages)
@@ -46,7 +46,7 @@ test('a user of whom several messages tell counts once, and is stored once', () 
     expect(StoredMessages.parse(some)).toEqual(some)
   }
   const large = Array.from({ length: 7 }, (_, n) => about(`m${n}`, { text: '"'.repeat(50_000) }))
-  expect(parcelsOf(whose, large, (n) => `p${n}`).map(({ messages: part }) => part.length)).toEqual([
+  expect(splitIntoEntries(whose, large, (n) => `p${n}`).map(({ messages: part }) => part.length)).toEqual([
     2, 2, 2, 1,
   ])
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type Happening,
+  type ChangeInput,
   lived,
   type OracleSettings,
   streakAt,
@@ -23,30 +23,30 @@ const FIVE: OracleSettings = { ...DAILY, metrics: [{ metric: 'm', threshold: 5_0
 
 const ms = (text: string) => Date.parse(text)
 const UNIT = 1_000_000
-const create = (at: string, zone: string | null = null): Happening => ({ at: ms(at), do: 'create', zone })
-const event = (at: string, value = 1, metric = 'm'): Happening => ({
+const create = (at: string, zone: string | null = null): ChangeInput => ({ at: ms(at), do: 'create', zone })
+const event = (at: string, value = 1, metric = 'm'): ChangeInput => ({
   ...{ at: ms(at), do: 'event', metric, value: Math.round(value * UNIT) },
 })
-const zone = (at: string, name: string): Happening => ({ at: ms(at), do: 'zone', zone: name })
-const pause = (at: string, start: string, end: string): Happening => ({
+const zone = (at: string, name: string): ChangeInput => ({ at: ms(at), do: 'zone', zone: name })
+const pause = (at: string, start: string, end: string): ChangeInput => ({
   ...{ at: ms(at), do: 'pause', id: start, start, end },
 })
-const unpause = (at: string, id: string): Happening => ({ at: ms(at), do: 'unpause', id })
-const freeze = (at: string): Happening => ({ at: ms(at), do: 'freeze' })
-const restore = (at: string): Happening => ({ at: ms(at), do: 'restore' })
-const settings = (at: string, after: OracleSettings): Happening => ({
+const unpause = (at: string, id: string): ChangeInput => ({ at: ms(at), do: 'unpause', id })
+const freeze = (at: string): ChangeInput => ({ at: ms(at), do: 'freeze' })
+const restore = (at: string): ChangeInput => ({ at: ms(at), do: 'restore' })
+const settings = (at: string, after: OracleSettings): ChangeInput => ({
   ...{ at: ms(at), do: 'settings', settings: after },
 })
-const enable = (at: string, enabled: boolean): Happening => ({ at: ms(at), do: 'preferences', enabled })
-const own = (at: string, metric: string): Happening => ({
+const enable = (at: string, enabled: boolean): ChangeInput => ({ at: ms(at), do: 'preferences', enabled })
+const own = (at: string, metric: string): ChangeInput => ({
   ...{ at: ms(at), do: 'preferences', metrics: [{ metric, threshold: UNIT }] },
 })
 /** An event at noon UTC on each of the dates of a month. */
-const on = (month: string, ...days: number[]): Happening[] =>
+const on = (month: string, ...days: number[]): ChangeInput[] =>
   days.map((day) => event(`${month}-${String(day).padStart(2, '0')}T12:00Z`))
 
 /** From New York to Tokyo at 18:00 on each of these dates, and back half an hour after New York's midnight. */
-const hops = (...dates: string[]): Happening[] =>
+const hops = (...dates: string[]): ChangeInput[] =>
   dates.flatMap((date) => [
     zone(`${date}T23:00Z`, 'Asia/Tokyo'),
     { at: ms(`${date}T23:00Z`) + 6.5 * 3_600_000, do: 'zone' as const, zone: 'America/New_York' },
@@ -65,7 +65,7 @@ type Look = [
 ]
 type Case = {
   settings: OracleSettings
-  life: Happening[]
+  life: ChangeInput[]
   looks: Look[]
   past?: [at: string, lengths: string]
   /** How often streak triggers of these lengths have fired in the end (P2). */
@@ -908,7 +908,7 @@ const CASES: Record<string, Case> = {
 
 const spelled = (
   settingsOf: OracleSettings,
-  life: readonly Happening[],
+  life: readonly ChangeInput[],
   { looks, past, fired }: Case,
   ...wrong: WrongStreaks[]
 ) => {

@@ -15,15 +15,15 @@ import { historyOf } from '../../src/engine/streaks/history.rules'
 import { Recount } from '../../src/engine/streaks/recount.rules'
 import { streakOnly } from '../../src/engine/streaks/streak-only.rules'
 import type { Pause, StreakRun, StreakState } from '../../src/engine/streaks/streak-state.types'
-import { isStale, scheduled, settled, termsOf } from '../../src/engine/streaks/streaks.rules'
+import { isStale, scheduled, streakAsOf, termsOf } from '../../src/engine/streaks/streaks.rules'
 import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
 import { micros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'
 import { dateOfDay, dayIn } from '../../src/lib/zone'
-import { streakAnswer } from '../../src/wire/presenters/streak.presenter'
+import { streakResponse } from '../../src/wire/presenters/streak.presenter'
 import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
-import { type Happening, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
+import { type ChangeInput, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
 import type { Hop, PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
 import { configured } from '../oracle/worlds'
 
@@ -145,7 +145,7 @@ class Service {
   /** Stores a change of the streak alone. */
   #store(streak: StreakState, ended: readonly StreakRun[], at: number): void {
     this.keep(ended)
-    const told = { ended, notices: [] }
+    const told = { ended, streakEvents: [] }
     const { after, growth } = streakOnly(this.#config, this.user, streak, told, instant(at))
     this.score += growth
     this.state = after
@@ -165,7 +165,7 @@ class Service {
   /** What the Timekeeper does with a deadline, in time or late. */
   tick(at: number): void {
     const today = dayIn(this.tz, at)
-    const { streak, ended } = settled(this.user, this.terms, today)
+    const { streak, ended } = streakAsOf(this.user, this.terms, today)
     this.#store(scheduled(this.user, streak, this.terms, today), ended, at)
   }
 
@@ -200,10 +200,10 @@ class Service {
 
   /** What GET /users/{id}/streak shows. */
   shown(now: number, periods: number) {
-    const answer = streakAnswer(this.#config, this.user, instant(now))
+    const answer = streakResponse(this.#config, this.user, instant(now))
     const { isOn, frequency } = this.terms
     const today = dayIn(this.tz, now)
-    const { streak, ended } = settled(this.user, this.terms, today)
+    const { streak, ended } = streakAsOf(this.user, this.terms, today)
     const { run } = streak
     const runs = [...this.runs.values(), ...ended, ...(run === null ? [] : [run])]
     const history = historyOf(runs, isOn ? (run?.length ?? 0) : 0, frequency, today, periods)
@@ -259,7 +259,7 @@ export class Play {
     this.#config = rewarded(stored(world.settings, null, world.begins))
     this.prompt = new Service(this.#config)
     this.late = new Service(this.#config)
-    const create: Happening = { at: this.#now, do: 'create', zone: this.#zone }
+    const create: ChangeInput = { at: this.#now, do: 'create', zone: this.#zone }
     this.#tell(create)
     for (const one of this.#both)
       one.perform({ kind: 'upsert', user: { tz: this.#zone }, by: 'user' }, this.#now)
@@ -270,7 +270,7 @@ export class Play {
     return [this.prompt, this.late]
   }
 
-  #tell(happening: Happening): boolean {
+  #tell(happening: ChangeInput): boolean {
     return this.oracle.take(happening)
   }
 
@@ -546,7 +546,7 @@ export class Play {
     expect(journeys.length).toBeLessThan(3)
     expect(jumps.length).toBeLessThan(101)
     this.seen.steps += 1
-    if (run?.marks.includes('o')) this.seen.ahead += 1
+    if (run?.history.includes('o')) this.seen.ahead += 1
     if (spared !== null) this.seen.spared += 1
     if (jumps.some(([, from, to]) => to < from) && journeys.length === 0) this.seen.undone += 1
     if (expected.length > 20) this.seen.long += 1

@@ -62,7 +62,7 @@ type Modules = {
   'store/portions.repository': typeof import('../../src/store/portions.repository')
   'store/users.repository': typeof import('../../src/store/users.repository')
   'features/webhooks/webhooks.repository': typeof import('../../src/features/webhooks/webhooks.repository')
-  'features/wrapped/spreads.repository': typeof import('../../src/features/wrapped/spreads.repository')
+  'features/wrapped/distributions.repository': typeof import('../../src/features/wrapped/distributions.repository')
   'features/wrapped/wrapped.repository': typeof import('../../src/features/wrapped/wrapped.repository')
   'db/guard': typeof import('../../src/db/guard')
 }
@@ -117,7 +117,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/summaries/day-sums.repository': { forgetDaySums: ONE_CLOCK },
   'features/tenants/purge.repository': null,
   'access/tenants.repository': {
-    standingStatement: TENANTS,
+    requestSnapshotStatement: TENANTS,
     findTenantId: TENANTS,
     findTenantIdOrArchived: TENANTS,
     listTenants: TENANTS,
@@ -128,8 +128,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   },
   'jobs/due-work.repository': {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers are to be woken (C2)',
-    hasten: "the clock that has gone back is all tenants' (C1)",
-    restartPasses: "the clock that has gone back is all tenants' (C1)",
+    capDueTimes: "the clock that has gone back is all tenants' (C1)",
+    restartSweeps: "the clock that has gone back is all tenants' (C1)",
   },
   'config/deletions.repository': null,
   'features/notifications/unsubscribe/links.repository': {
@@ -145,7 +145,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/portions.repository': null,
   'store/users.repository': null,
   'features/webhooks/webhooks.repository': null,
-  'features/wrapped/spreads.repository': null,
+  'features/wrapped/distributions.repository': null,
   'features/wrapped/wrapped.repository': null,
   'db/guard': null,
 }

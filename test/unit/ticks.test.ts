@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Boost, Configuration, Filter, Trigger } from '../../src/config/configuration.types'
 import {
-  endOfPass,
+  endOfSweep,
   granting,
   nextTick,
   type TickChange,
@@ -104,7 +104,7 @@ const userOf = (person: TickPerson): TickUser => ({
   changed: instant(0),
   created: instant(person.created * MINUTE),
   points: new Map(Object.entries(person.points)),
-  touched: new Map([['metric m0', 6]]),
+  lastSeqByInput: new Map([['metric m0', 6]]),
   boosts: Object.entries(person.own).flatMap(([id, list]) => list.map((one) => boostOf(id, one, true))),
   profile: {
     tz: person.zone,
@@ -223,7 +223,7 @@ describe('[P4] what ticks grant', () => {
       ...userOf(ADA),
       seq: 8,
       points: new Map([['xp', 9]]),
-      touched: new Map([
+      lastSeqByInput: new Map([
         ['metric m0', 6],
         ['xp', 8],
       ]),
@@ -287,18 +287,18 @@ describe('[P4] when ticks are due', () => {
 
   test('a pass ends with the UTC day of its first tick, and before there are too many', () => {
     const config = configOf([xp({ triggers: [hourly({ anchor: 30 })] })])
-    const end = (through: string, to: string) => endOfPass(config, moment(through), moment(to))
+    const end = (through: string, to: string) => endOfSweep(config, moment(through), moment(to))
     expect(end('2026-01-01T00:00:00Z', '2026-01-01T00:29:59Z')).toBeNull()
     expect(end('2026-01-01T00:00:00Z', '2026-01-01T05:00:00Z')).toBe(moment('2026-01-01T05:00:00Z'))
     expect(end('2026-01-01T00:00:00Z', '2026-01-09T05:00:00Z')).toBe(moment('2026-01-01T23:59:59.999Z'))
     expect(end('2026-01-01T23:59:59.999Z', '2026-01-09T05:00:00Z')).toBe(moment('2026-01-02T23:59:59.999Z'))
     const midnight = configOf([xp({ triggers: [hourly()] })])
-    expect(endOfPass(midnight, moment('2026-01-01T23:30:00Z'), moment('2026-01-03T00:00:00Z'))).toBe(
+    expect(endOfSweep(midnight, moment('2026-01-01T23:30:00Z'), moment('2026-01-03T00:00:00Z'))).toBe(
       moment('2026-01-02T23:59:59.999Z'),
     )
     const many = configOf([xp({ triggers: Array.from({ length: 900 }, (_, n) => hourly({ id: `t${n}` })) })])
     const [from, to] = [moment('2026-01-01T00:00:00Z'), moment('2026-01-02T00:00:00Z')]
-    const cut = endOfPass(many, from, to)
+    const cut = endOfSweep(many, from, to)
     expect(cut).toBe(moment('2026-01-01T02:00:00Z'))
     expect(ticksBetween(many, from, instant(Number(cut)))).toHaveLength(1_800)
   })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { variableFaults } from '../../src/runtime/env'
+import { variableErrors } from '../../src/runtime/env'
 
 const SWITCH = 'must be on or off.'
 const SECONDS = 'must be a whole number from 1 to 300.'
@@ -26,9 +26,9 @@ const WRONG = {
 
 it('[K4, W1] a wrong variable has one fault, which names it and does not repeat its value', () => {
   for (const [name, [values, fault]] of Object.entries(WRONG)) {
-    for (const value of values) expect(variableFaults({ [name]: value })).toEqual([`${name} ${fault}`])
-    expect(variableFaults({ [name]: '' })).toEqual([])
+    for (const value of values) expect(variableErrors({ [name]: value })).toEqual([`${name} ${fault}`])
+    expect(variableErrors({ [name]: '' })).toEqual([])
   }
   const all = Object.fromEntries(Object.entries(WRONG).map(([name, [[value]]]) => [name, value]))
-  expect(variableFaults(all)).toHaveLength(Object.keys(WRONG).length)
+  expect(variableErrors(all)).toHaveLength(Object.keys(WRONG).length)
 })

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type Count, merged, mostValues, spreadOf } from '../../src/features/wrapped/spreads.rules'
+import {
+  type Count,
+  distributionOf,
+  merged,
+  mostValues,
+} from '../../src/features/wrapped/distributions.rules'
 import {
   activityOf,
   type Days,
@@ -123,11 +128,11 @@ describe('[R1] changes', () => {
 })
 
 describe('[R1] the longest streak of a year', () => {
-  const run = (first: string, marks: string, started = first) => ({
+  const run = (first: string, history: string, started = first) => ({
     started: day(started),
     first: day(first),
     last: day(first),
-    marks,
+    history,
   })
   const longest = (
     year: number,
@@ -206,15 +211,15 @@ describe('[R2] how changes are spread', () => {
       [-1, 2],
       [4, 1],
     ] as const
-    expect(spreadOf(counts, 6)).toEqual({
+    expect(distributionOf(counts, 6)).toEqual({
       users: 6,
-      spread: [
+      distribution: [
         [-1, 0],
         [0, 2],
         [4, 5],
       ],
     })
-    expect(spreadOf(counts, 3).spread).toEqual([
+    expect(distributionOf(counts, 3).distribution).toEqual([
       [-1, 0],
       [4, 2],
     ])
@@ -230,10 +235,14 @@ describe('[R2] how changes are spread', () => {
       all = merged([all, portion], most)
       expect(all.length).toBeLessThanOrEqual(most)
     }
-    const { spread } = spreadOf(all, users)
+    const { distribution } = distributionOf(all, users)
     expect(all.reduce((sum, [, some]) => sum + some, 0)).toBe(users)
-    expect(spread.map(([change]) => change)).toEqual(spread.map(([change]) => change).sort((a, b) => a - b))
-    expect(Math.max(...spread.map(([change, less]) => Math.abs(change - less) / users))).toBeLessThan(0.01)
+    expect(distribution.map(([change]) => change)).toEqual(
+      distribution.map(([change]) => change).sort((a, b) => a - b),
+    )
+    expect(Math.max(...distribution.map(([change, less]) => Math.abs(change - less) / users))).toBeLessThan(
+      0.01,
+    )
   })
 
   it('[R2] a change that many have made stays one', () => {

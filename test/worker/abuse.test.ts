@@ -76,7 +76,7 @@ describe('bodies', () => {
   })
 
   it('[G2, U1] what is no UTF-8 is 400: two users whose ids an old client writes in Latin-1 do not become one', async () => {
-    const latin1 = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0))
+    const latin1 = (text: string) => Uint8Array.from(text, (message) => message.charCodeAt(0))
     const before = await everything()
     for (const id of ['Zoë', 'Zoé']) {
       const event = latin1(JSON.stringify({ user: { id }, value: 1 }))
@@ -142,13 +142,13 @@ describe('bodies', () => {
           else controller.enqueue(new TextEncoder().encode(' '))
         },
       })
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       WRITES.map((spec) =>
         call(send, spec.method.toUpperCase(), pathOf(spec), { raw: trickle(), headers: headers() }),
       ),
     )
     ended = true
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       const error = 'The body did not arrive within 1 s. Send it again, or in smaller parts.'
       expect([status, body]).toEqual([408, { error }])
     }
@@ -319,14 +319,14 @@ describe('bodies', () => {
     ]
     for (const [method, path, isList, item] of items) {
       for (const field of Object.keys(item)) {
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           wrong.map((value) => {
             const one = { ...item, [field]: value }
             return call(toApp, method, path, { body: isList ? [one] : one, headers: headers() })
           }),
         )
-        expect([path, field, answers.filter(({ status }) => status >= 500)]).toEqual([path, field, []])
-        expect([path, field, answers.some(({ status }) => status === 422)]).toEqual([path, field, true])
+        expect([path, field, responses.filter(({ status }) => status >= 500)]).toEqual([path, field, []])
+        expect([path, field, responses.some(({ status }) => status === 422)]).toEqual([path, field, true])
       }
     }
     expect(errors).not.toHaveBeenCalled()
@@ -419,7 +419,7 @@ describe('headers, queries and paths', () => {
 
   it('[G2] every reading takes odd, repeated and hostile query parameters without a 5xx', async () => {
     // Who reads a wrapped for the first time has its percentiles built in the background (R2).
-    const kept = async () => ({ ...(await everything()), change_spreads: null, due_work: null })
+    const kept = async () => ({ ...(await everything()), change_distributions: null, due_work: null })
     const before = await kept()
     const reads = ALL.filter(({ method }) => method === 'get' || method === 'delete')
     const queries = [
@@ -435,13 +435,13 @@ describe('headers, queries and paths', () => {
     ]
     for (const spec of reads) {
       if (spec.id.includes('clock')) continue
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         queries.map(async (query) => ({
           query: query.slice(0, 50),
           ...(await call(toApp, spec.method.toUpperCase(), pathOf(spec) + query, { headers: headers() })),
         })),
       )
-      expect([spec.id, answers.filter(({ status }) => status >= 500)]).toEqual([spec.id, []])
+      expect([spec.id, responses.filter(({ status }) => status >= 500)]).toEqual([spec.id, []])
     }
     expect(await kept()).toEqual(before)
     expect(errors).not.toHaveBeenCalled()
@@ -459,7 +459,7 @@ describe('headers, queries and paths', () => {
         '__proto__',
         '*',
       ]
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         odds.map(async (odd) => {
           const path =
             (spec.surface === 'admin' ? '/admin/v1' : '/v1') + spec.path.replaceAll(/\{\w+\}/g, odd)
@@ -470,7 +470,7 @@ describe('headers, queries and paths', () => {
       )
       // Erasing somebody who isn't there is done already (U8).
       const least = spec.id === 'admin_users_delete' ? 200 : 400
-      const wrong = answers.filter(({ status }) => status < least || status >= 500)
+      const wrong = responses.filter(({ status }) => status < least || status >= 500)
       expect([spec.id, wrong]).toEqual([spec.id, []])
     }
     expect(errors).not.toHaveBeenCalled()

@@ -211,12 +211,12 @@ describe('POST /achievements/{key}/complete', () => {
   it('[A3] of parallel completions exactly one counts, through whichever Worker', async () => {
     await trigger(await create('first'), 5)
     const other = s.tenant.through(newApp())
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => complete('first', 'ada', n % 2 === 0 ? s.tenant : other)),
     )
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
-    expect(new Set(pick(pick(answers, 'body'), 'completionId')).size).toBe(1)
-    expect(answers.filter(({ body }) => at(body, 'points', 'xp') !== undefined)).toHaveLength(1)
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]))
+    expect(new Set(pick(pick(responses, 'body'), 'completionId')).size).toBe(1)
+    expect(responses.filter(({ body }) => at(body, 'points', 'xp') !== undefined)).toHaveLength(1)
     expect(await ofUser('ada')).toMatchObject([{ key: 'first', completions: 1, rarity: 100 }])
     expect(at((await s.tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(5)
   })

@@ -206,7 +206,7 @@ describe("[K7] a user's own key", () => {
     await tenant.metric('words')
     const other = tenant.through(newApp())
     const user = { id: 'ada', attributes: { plan: 'premium' } }
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, n) => {
         const through = n % 2 === 0 ? tenant : other
         return n === 5
@@ -214,8 +214,8 @@ describe("[K7] a user's own key", () => {
           : through.as(key, 'POST', '/metrics/words/event', { user, value: 1 })
       }),
     )
-    expect(answers.map(({ status }) => status)).toEqual(answers.map((_, n) => (n === 5 ? 200 : 201)))
-    for (const [n, { headers }] of answers.entries())
+    expect(responses.map(({ status }) => status)).toEqual(responses.map((_, n) => (n === 5 ? 200 : 201)))
+    for (const [n, { headers }] of responses.entries())
       expect(headers.get('x-laurel-warning') !== null).toBe(n !== 5)
     expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ attributes: { plan: 'free' } })
     expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 11 })

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
 import type { Delivery, DeliveryReply } from '../../src/boards/board.messages'
-import type { Repair } from '../../src/boards/delivery.service'
+import type { Repair } from '../../src/boards/board-updates.service'
 import { readable } from '../readable'
 import { ADMIN_KEY, type Answer, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
 

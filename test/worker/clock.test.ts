@@ -172,9 +172,9 @@ describe('[C1] the test clock', () => {
   it('[C1] each of several parallel calls moves the clock by its own duration, the first from real time', async () => {
     const tenant = await newTenant()
     const parallel = async (...bodies: object[]) => {
-      const answers = await Promise.all(bodies.map((body) => clock(tenant, 'PUT', body)))
-      expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200))
-      return answers.map(({ body }) => Date.parse(String(at(body, 'now')))).sort((a, b) => a - b)
+      const responses = await Promise.all(bodies.map((body) => clock(tenant, 'PUT', body)))
+      expect(responses.map(({ status }) => status)).toEqual(bodies.map(() => 200))
+      return responses.map(({ body }) => Date.parse(String(at(body, 'now')))).sort((a, b) => a - b)
     }
     const day = 86_400_000
     const before = Date.now()

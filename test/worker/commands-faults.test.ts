@@ -57,10 +57,10 @@ describe('[A3, E2] a completion whose write has no answer', () => {
 
   it('[A3, E3] ten at once, through five isolates: one is the first, all tell the same completion', async () => {
     const apps = Array.from({ length: 5 }, () => tenant.through(newApp()))
-    const answers = await Promise.all([...apps, ...apps].map((app) => complete(app)))
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201))
-    expect(new Set(answers.map(({ body }) => at(body, 'completionId'))).size).toBe(1)
-    expect(answers.filter(({ body }) => at(body, 'points', 'xp') !== undefined)).toHaveLength(1)
+    const responses = await Promise.all([...apps, ...apps].map((app) => complete(app)))
+    expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(201))
+    expect(new Set(responses.map(({ body }) => at(body, 'completionId'))).size).toBe(1)
+    expect(responses.filter(({ body }) => at(body, 'points', 'xp') !== undefined)).toHaveLength(1)
     expect([await completions(), await points()]).toEqual([1, 7])
   })
 })

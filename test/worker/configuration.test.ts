@@ -495,7 +495,7 @@ describe('[G7] lists and admin writes', () => {
   it('[G7] parallel creates of one key make it once', async () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
         (n % 2 ? tenant : other).admin('POST', '/metrics', [
           { key: 'one', name: `${n}` },
@@ -503,8 +503,8 @@ describe('[G7] lists and admin writes', () => {
         ]),
       ),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201))
-    expect(answers.filter(({ body }) => issues(body).length === 0)).toHaveLength(1)
+    expect(responses.map(({ status }) => status)).toEqual(Array(12).fill(201))
+    expect(responses.filter(({ body }) => issues(body).length === 0)).toHaveLength(1)
     const keys = pick(list((await tenant.admin('GET', '/metrics?limit=100')).body), 'key')
     expect(keys.map(String).sort()).toEqual(
       ['one', ...Array.from({ length: 12 }, (_, n) => `own${n}`)].sort(),

@@ -31,11 +31,15 @@ test('a batch by names runs in the order of the names, and all of it is undone b
   const { db } = context
   const name = `batch-${db.tenantId}`
   const put = db.statement(
-    'INSERT INTO tallies (tenant_id, name, count) VALUES (?1, ?2, 1)',
+    'INSERT INTO tenant_counters (tenant_id, name, count) VALUES (?1, ?2, 1)',
     db.tenantId,
     name,
   )
-  const read = db.statement('SELECT count FROM tallies WHERE tenant_id = ?1 AND name = ?2', db.tenantId, name)
+  const read = db.statement(
+    'SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = ?2',
+    db.tenantId,
+    name,
+  )
   const fail = db.statement("SELECT json('conflict')")
   await expect(db.batchOf({ put, fail })).rejects.toThrow()
   expect(await db.rows(read)).toEqual([])

@@ -228,19 +228,19 @@ describe('the tables', () => {
     ).all()
     expect(tables.results.map(({ name }) => name)).toEqual([
       'awards',
-      'change_spreads',
+      'change_distributions',
       'day_sums',
       'due_work',
       'event_batches',
       'events',
       'idempotency_keys',
-      'notices',
       'outbox',
       'parked_events',
+      'pending_notifications',
+      'points_notifications',
       'points_summaries',
-      'points_told',
       'streak_runs',
-      'tallies',
+      'tenant_counters',
       'trigger_versions',
       'users',
     ])

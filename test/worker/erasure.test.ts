@@ -54,7 +54,7 @@ async function iidOf(tenant: TestTenant, id: string): Promise<string | null> {
     .first<string>('iid')
 }
 
-const BOARD_TABLES = ['scores', 'finals', 'standings', 'history', 'told', 'outbox', 'notes']
+const BOARD_TABLES = ['scores', 'finals', 'standings', 'history', 'sent_lists', 'outbox', 'notes']
 
 /** Everything that a leaderboard's object keeps, as JSON. */
 function boardRows(board: string): Promise<string> {
@@ -255,7 +255,9 @@ describe('[U8] erasing a user', () => {
       dropped: 2,
     })
     expect(await rarity()).toEqual([3, 100])
-    const completed = await env.DB.prepare('SELECT count FROM tallies WHERE tenant_id = ?1 AND name = ?2')
+    const completed = await env.DB.prepare(
+      'SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = ?2',
+    )
       .bind(tenant.id, achievement)
       .first('count')
     expect(completed).toBe(3)
@@ -571,18 +573,18 @@ describe('an erasure that breaks off', () => {
     const ada = newUser()
     const apps = [tenant, tenant.through(newApp()), tenant.through(newApp())]
     const app = (n: number) => apps[n % apps.length] ?? tenant
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         n % 12 === 5
           ? app(n).admin('DELETE', ada.path)
           : app(n).event('steps', n % 7 === 0 ? 'bob' : ada.id, 1, { idempotencyKey: `k${n % 40}` }),
       ),
     )
-    expect(answers.filter(({ status }) => ![200, 201, 202].includes(status))).toEqual([])
+    expect(responses.filter(({ status }) => ![200, 201, 202].includes(status))).toEqual([])
     await agrees(setup)
     const rows = await env.DB.prepare(
       `SELECT (SELECT count(*) FROM users WHERE tenant_id = ?1) AS users,
-         (SELECT count FROM tallies WHERE tenant_id = ?1 AND name = 'users') AS tallied,
+         (SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = 'users') AS tallied,
          (SELECT count(*) FROM due_work WHERE kind = 'erasure') AS due`,
     )
       .bind(tenant.id)

@@ -222,15 +222,15 @@ describe('[E2] the answer of an event', () => {
 
   it('[E2] of a group of parallel events, those that are refused take nothing from the others', async () => {
     const { tenant } = await setup()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
         tenant.event('words', n % 4 === 0 ? { id: 'ada', subscribeToEmails: true } : 'ada', 1),
       ),
     )
-    expect(answers.map(({ status }) => status)).toEqual(
+    expect(responses.map(({ status }) => status)).toEqual(
       Array.from({ length: 40 }, (_, n) => (n % 4 === 0 ? 422 : 201)),
     )
-    const totals = answers.flatMap(({ body }) => at(body, 'total') ?? []).map(Number)
+    const totals = responses.flatMap(({ body }) => at(body, 'total') ?? []).map(Number)
     expect(totals.sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
     expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 30 })
   })
@@ -368,7 +368,7 @@ describe('[E4] idempotency keys', () => {
   it('[E4] of parallel repeats of several keys exactly one each is 201, through two apps', async () => {
     const { tenant } = await setup()
     const other = tenant.through(newApp())
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, async (_, n) => {
         const idempotencyKey = `k${n % 4}`
         const answer = await (n % 2 ? tenant : other).event('words', 'ada', 1, { idempotencyKey })
@@ -376,7 +376,7 @@ describe('[E4] idempotency keys', () => {
       }),
     )
     for (const key of ['k0', 'k1', 'k2', 'k3']) {
-      const own = answers.filter(({ idempotencyKey }) => idempotencyKey === key)
+      const own = responses.filter(({ idempotencyKey }) => idempotencyKey === key)
       expect(own.filter(({ status }) => status === 201)).toHaveLength(1)
       expect(own.filter(({ status }) => status === 202)).toHaveLength(9)
       expect(new Set(own.map(({ body }) => at(body, 'eventId'))).size).toBe(1)
@@ -559,12 +559,12 @@ describe('what an event costs', () => {
     const where = tenant.through(newApp({ DB }))
     await where.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 })
     Object.assign(count, { batches: 0 })
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 200 }, () =>
         where.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 }),
       ),
     )
-    expect(answers.filter(({ status }) => status !== 201)).toEqual([])
+    expect(responses.filter(({ status }) => status !== 201)).toEqual([])
     expect(count.batches).toBeLessThanOrEqual(40)
     expect(await total(tenant, 'ada')).toBe(201)
   })

@@ -25,15 +25,15 @@ describe('an event', () => {
   it('[E3] 200 parallel events of one user over two metrics are exact in totals, awards and answers', async () => {
     const tenant = await newTenant()
     await withXp(tenant)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 200 }, (_, n) => tenant.event(n % 2 === 0 ? 'words' : 'pages', 'ada', 1)),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(201))
+    expect(responses.map(({ status }) => status)).toEqual(Array(200).fill(201))
     for (const parity of [0, 1]) {
-      const totals = answers.filter((_, n) => n % 2 === parity).map(({ body }) => at(body, 'total'))
+      const totals = responses.filter((_, n) => n % 2 === parity).map(({ body }) => at(body, 'total'))
       expect(totals.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n + 1))
     }
-    const awards = answers.flatMap(({ body }) => [at(body, 'points', 'xp', 'total')]).filter(Boolean)
+    const awards = responses.flatMap(({ body }) => [at(body, 'points', 'xp', 'total')]).filter(Boolean)
     expect(awards.map(Number).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 10 }, (_, n) => 3 * (n + 1)),
     )
@@ -72,16 +72,16 @@ describe('an event', () => {
     const two = one.through(newApp({ USER_LANE, DB }))
     await withXp(one)
     await one.event('words', 'ada', 0)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 200 }, (_, n) => (n % 2 === 0 ? one : two).event('words', 'ada', 1)),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(201))
-    const totals = answers.map(({ body }) => Number(at(body, 'total')))
+    expect(responses.map(({ status }) => status)).toEqual(Array(200).fill(201))
+    const totals = responses.map(({ body }) => Number(at(body, 'total')))
     expect(totals.sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
     expect(conflicts).toBeGreaterThan(0)
     expect(lanes.length).toBeGreaterThan(0)
     // Every tenth word is worth 3 points, and each award stands in the answer of the event that caused it.
-    const awards = answers.filter(({ body }) => Number(at(body, 'points', 'xp', 'added')) > 0)
+    const awards = responses.filter(({ body }) => Number(at(body, 'points', 'xp', 'added')) > 0)
     expect(awards.map(({ body }) => Number(at(body, 'total')) % 10)).toEqual(Array(20).fill(0))
     const points = awards.map(({ body }) => Number(at(body, 'points', 'xp', 'total')))
     expect(points.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => 3 * (n + 1)))
@@ -91,10 +91,10 @@ describe('an event', () => {
   it('[E4] of 30 parallel requests with one idempotency key exactly one is 201', async () => {
     const tenant = await newTenant()
     await withXp(tenant)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 30 }, () => tenant.event('words', 'ada', 25, { idempotencyKey: 'once' })),
     )
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-    expect(new Set(answers.map(({ body }) => at(body, 'eventId'))).size).toBe(1)
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(new Set(responses.map(({ body }) => at(body, 'eventId'))).size).toBe(1)
   })
 })

@@ -120,9 +120,9 @@ async function send(tenant: TestTenant, asked: Asked = {}): Promise<Sent> {
 const sendSeveral = (tenant: TestTenant, count: number, asked: (n: number) => Asked = () => ({})) =>
   Promise.all(Array.from({ length: count }, (_, n) => send(tenant, asked(n))))
 
-const statuses = (answers: readonly Sent[]) => answers.map(({ status }) => status)
-const totals = (answers: readonly Sent[]) =>
-  answers
+const statuses = (responses: readonly Sent[]) => responses.map(({ status }) => status)
+const totals = (responses: readonly Sent[]) =>
+  responses
     .filter(({ status }) => status === 201)
     .map(({ body }) => Number(at(body, 'total')))
     .sort((a, b) => a - b)
@@ -164,11 +164,11 @@ async function stored({ tenant, metric, system }: Setup): Promise<z.infer<typeof
 }
 
 /** Holds that a user's log is exactly these answers' events, once each, and that all totals follow from it. */
-async function holdsExactly(setup: Setup, answers: readonly Sent[], user = 'ada'): Promise<void> {
+async function holdsExactly(setup: Setup, responses: readonly Sent[], user = 'ada'): Promise<void> {
   const { users, events, awards } = await stored(setup)
   const row = users.find(({ id }) => id === user)
   const own = events.filter(({ user_iid }) => user_iid === row?.iid)
-  const accepted = answers.filter(({ status }) => status === 201)
+  const accepted = responses.filter(({ status }) => status === 201)
   expect(own.map(({ id }) => id).sort()).toEqual(accepted.map(({ body }) => at(body, 'eventId')).sort())
   const sum = own.reduce((total, { value }) => total + value, 0)
   expect(at(JSON.parse(row?.metrics ?? '[]'), 0, 1)).toBe(sum)
@@ -244,11 +244,11 @@ describe('[E2, E3] a write whose answer is lost', () => {
   it('in a group of ten: each counts once and is told its own total', async () => {
     const setup = await withPoints()
     const { DB, count } = onWrites(answerLost)
-    const answers = await sendSeveral(setup.tenant.through(newApp({ DB })), 10)
-    expect(statuses(answers)).toEqual(Array(10).fill(201))
-    expect(totals(answers)).toEqual(oneTo(10))
+    const responses = await sendSeveral(setup.tenant.through(newApp({ DB })), 10)
+    expect(statuses(responses)).toEqual(Array(10).fill(201))
+    expect(totals(responses)).toEqual(oneTo(10))
     expect(count.writes).toBe(2)
-    await holdsExactly(setup, answers)
+    await holdsExactly(setup, responses)
   })
 
   it('and which arrives late, after it was tried again: it counts once, and the answer is what is stored', async () => {
@@ -262,10 +262,10 @@ describe('[E2, E3] a write whose answer is lost', () => {
       if (n === 1) await late?.run()
       return batch.run()
     })
-    const answers = await sendSeveral(setup.tenant.through(newApp({ DB })), 5)
-    expect(statuses(answers)).toEqual(Array(5).fill(201))
-    expect(totals(answers)).toEqual(oneTo(5))
-    await holdsExactly(setup, answers)
+    const responses = await sendSeveral(setup.tenant.through(newApp({ DB })), 5)
+    expect(statuses(responses)).toEqual(Array(5).fill(201))
+    expect(totals(responses)).toEqual(oneTo(5))
+    await holdsExactly(setup, responses)
   })
 
   it('and which arrives late, after another try has succeeded: it is refused, and changes nothing', async () => {
@@ -386,11 +386,11 @@ describe('[E3] one poisonous event among others', () => {
       batch.text.includes('poison') ? Promise.reject(new Error(message)) : batch.run(),
     )
     const tenant = setup.tenant.through(newApp({ DB }))
-    const answers = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
-    expect(statuses(answers)).toEqual([...Array(5).fill(201), status, ...Array(4).fill(201)])
-    expect(totals(answers)).toEqual(oneTo(9))
-    for (const answer of answers) if (answer.status === 500) isOpaque(answer)
-    await holdsExactly(setup, answers)
+    const responses = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
+    expect(statuses(responses)).toEqual([...Array(5).fill(201), status, ...Array(4).fill(201)])
+    expect(totals(responses)).toEqual(oneTo(9))
+    for (const answer of responses) if (answer.status === 500) isOpaque(answer)
+    await holdsExactly(setup, responses)
   })
 
   it('which cannot be decided: it alone is a 500, and its neighbours count once each, in one batch', async () => {
@@ -421,11 +421,11 @@ describe('[E3] one poisonous event among others', () => {
     ])
     const { DB, count } = onWrites((batch) => batch.run())
     const tenant = setup.tenant.through(newApp({ DB }))
-    const answers = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
-    expect(statuses(answers)).toEqual([...Array(5).fill(201), 500, ...Array(4).fill(201)])
-    for (const answer of answers) if (answer.status === 500) isOpaque(answer)
+    const responses = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
+    expect(statuses(responses)).toEqual([...Array(5).fill(201), 500, ...Array(4).fill(201)])
+    for (const answer of responses) if (answer.status === 500) isOpaque(answer)
     expect(count.writes).toBe(2)
-    await holdsExactly(setup, [made, ...answers])
+    await holdsExactly(setup, [made, ...responses])
   })
 
   it('a user whose row is spoilt harms nobody else', async () => {
@@ -435,11 +435,11 @@ describe('[E3] one poisonous event among others', () => {
       .bind(setup.tenant.id)
       .run()
     const before = (await stored(setup)).events.length
-    const answers = await sendSeveral(setup.tenant, 6, (n) => ({ user: n % 2 === 0 ? 'spoilt' : 'ada' }))
-    expect(statuses(answers)).toEqual([500, 201, 500, 201, 500, 201])
-    for (const answer of answers) if (answer.status === 500) isOpaque(answer)
+    const responses = await sendSeveral(setup.tenant, 6, (n) => ({ user: n % 2 === 0 ? 'spoilt' : 'ada' }))
+    expect(statuses(responses)).toEqual([500, 201, 500, 201, 500, 201])
+    for (const answer of responses) if (answer.status === 500) isOpaque(answer)
     expect((await stored(setup)).events).toHaveLength(before + 3)
-    await holdsExactly(setup, answers)
+    await holdsExactly(setup, responses)
   })
 })
 
@@ -449,11 +449,11 @@ describe('[E4] a key that is repeated inside one group', () => {
     const { DB, count } = onWrites((batch) => batch.run())
     const tenant = setup.tenant.through(newApp({ DB }))
     // The first goes alone; the others wait for it and go together.
-    const answers = await sendSeveral(tenant, 11, (n) => (n === 0 ? {} : { key: 'once' }))
-    expect(statuses(answers)).toEqual([201, 201, ...Array(9).fill(202)])
-    expect(new Set(answers.slice(1).map(({ body }) => at(body, 'eventId'))).size).toBe(1)
+    const responses = await sendSeveral(tenant, 11, (n) => (n === 0 ? {} : { key: 'once' }))
+    expect(statuses(responses)).toEqual([201, 201, ...Array(9).fill(202)])
+    expect(new Set(responses.slice(1).map(({ body }) => at(body, 'eventId'))).size).toBe(1)
     expect(count.writes).toBe(2)
-    await holdsExactly(setup, answers)
+    await holdsExactly(setup, responses)
   })
 })
 
@@ -608,10 +608,10 @@ describe('[E3, E4] the lane', () => {
       await commit()
       throw new Error('The object was evicted.')
     })
-    const answers = await sendSeveral(tenant, 4, (n) => ({ value: 10 ** (n + 1) }))
+    const responses = await sendSeveral(tenant, 4, (n) => ({ value: 10 ** (n + 1) }))
     const values = (await stored(setup)).events.map(({ value }) => value / 1e6)
     expect(values.sort((a, b) => a - b)).toEqual([1, 10, 100, 1_000, 10_000])
-    for (const answer of answers) if (answer.status !== 201) isOpaque(answer)
+    for (const answer of responses) if (answer.status !== 201) isOpaque(answer)
   })
 
   it('is asked after a write that arrived late: that write counts, and nothing twice', async () => {
@@ -638,12 +638,12 @@ describe('[E3, E4] the lane', () => {
     const tenant = contending(setup, async () =>
       JSON.stringify({ results: [], cost: { roundTrips: 0, rowsRead: 0, rowsWritten: 0 } }),
     )
-    const answers = await Promise.race([
+    const responses = await Promise.race([
       sendSeveral(tenant, 3),
       scheduler.wait(3_000).then(() => 'still waiting' as const),
     ])
-    if (answers === 'still waiting') expect.fail('a request was still waiting')
-    for (const answer of answers) isOpaque(answer)
+    if (responses === 'still waiting') expect.fail('a request was still waiting')
+    for (const answer of responses) isOpaque(answer)
   })
 })
 

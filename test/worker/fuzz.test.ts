@@ -43,7 +43,7 @@ it('[G2, G3] requests made from our own documents, and spoilt, get answers that 
   expect(errors.mock.calls).toEqual([])
   // Most requests can be sent here, and many are well.
   expect(report.sent).toBeGreaterThan(550)
-  const done = [...report.answers.values()]
+  const done = [...report.responses.values()]
     .flatMap((counts) => [...counts])
     .filter(([status]) => status < 300)
   expect(done.reduce((sum, [, times]) => sum + times, 0)).toBeGreaterThan(150)

@@ -2,11 +2,11 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { loadConfiguration } from '../../src/config/configuration.repository'
-import { unmoved } from '../../src/db/guard'
+import { unchangedUsers } from '../../src/db/guard'
 import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
-import { putParcels } from '../../src/outbox/outbox.repository'
-import { keepNotices } from '../../src/outbox/pending-notifications.repository'
+import { insertOutboxEntries } from '../../src/outbox/outbox.repository'
+import { insertPendingNotifications } from '../../src/outbox/pending-notifications.repository'
 import { keepRuns } from '../../src/store/streaks/streaks.repository'
 import { parseStored, storeUsers, userOf, usersStatement } from '../../src/store/users.repository'
 import { readable } from '../readable'
@@ -102,8 +102,8 @@ const storedOf = (id: string, events: number) => ({
   keys: events,
 })
 
-async function tallies(tenant: TestTenant): Promise<number[]> {
-  const { results } = await env.DB.prepare('SELECT count FROM tallies WHERE tenant_id = ?1')
+async function tenantCounters(tenant: TestTenant): Promise<number[]> {
+  const { results } = await env.DB.prepare('SELECT count FROM tenant_counters WHERE tenant_id = ?1')
     .bind(tenant.id)
     .all()
   return z
@@ -114,7 +114,7 @@ async function tallies(tenant: TestTenant): Promise<number[]> {
 
 const sorted = names.toSorted()
 const allAfter = (events: number) => sorted.map((name) => storedOf(name, events))
-const statuses = (answers: readonly Sent[]) => answers.map(({ status }) => status)
+const statuses = (responses: readonly Sent[]) => responses.map(({ status }) => status)
 
 describe('events of different users at once', () => {
   it('share write batches, and each is stored whole and once, those of new users too', async () => {
@@ -126,7 +126,7 @@ describe('events of different users at once', () => {
     // Two go by themselves at once, all others together; each number is one batch.
     expect(seen.writes).toBeLessThanOrEqual(4)
     expect(await stored(tenant)).toEqual(allAfter(1))
-    expect(await tallies(tenant)).toEqual([USERS, USERS])
+    expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
     const board = await tenant.app('GET', `/leaderboards/board?limit=${USERS}`)
     expect(at(board.body, 'rankings')).toHaveLength(USERS)
     for (const { body } of first) {
@@ -152,14 +152,14 @@ describe('events of different users at once', () => {
       if (batches === 3) await Promise.all(['user 4', 'user 7'].map((name) => send(other, name, 'other')))
       return run()
     })
-    const answers = await sendAll(tenant.through(newApp({ DB })), 'one')
-    expect(statuses(answers)).toEqual(names.map(() => 201))
+    const responses = await sendAll(tenant.through(newApp({ DB })), 'one')
+    expect(statuses(responses)).toEqual(names.map(() => 201))
     // Nothing but those two goes again.
     expect(batches).toBe(5)
     expect(await stored(tenant)).toEqual(
       sorted.map((name) => storedOf(name, name === 'user 4' || name === 'user 7' ? 3 : 2)),
     )
-    expect(await tallies(tenant)).toEqual([USERS, USERS])
+    expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
   })
 
   it('a conflict of the only one who changes is no matter of those whose keys were used before', async () => {
@@ -174,10 +174,12 @@ describe('events of different users at once', () => {
     })
     const lines = vi.spyOn(console, 'log')
     const app = tenant.through(newApp({ DB }))
-    const answers = await Promise.all(names.map((name) => send(app, name, name === 'user 4' ? 'two' : 'one')))
+    const responses = await Promise.all(
+      names.map((name) => send(app, name, name === 'user 4' ? 'two' : 'one')),
+    )
     const alone = lines.mock.calls.filter(([line]) => String(line).includes('"alone":true'))
     lines.mockRestore()
-    expect(statuses(answers)).toEqual(names.map((name) => (name === 'user 4' ? 201 : 202)))
+    expect(statuses(responses)).toEqual(names.map((name) => (name === 'user 4' ? 201 : 202)))
     expect(alone).toHaveLength(1)
     expect(await stored(tenant)).toEqual(sorted.map((name) => storedOf(name, name === 'user 4' ? 3 : 1)))
   })
@@ -197,7 +199,7 @@ describe('events of different users at once', () => {
     })
     expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
     expect(await stored(tenant)).toEqual(sorted.map((name) => storedOf(name, name === 'user 9' ? 2 : 1)))
-    expect(await tallies(tenant)).toEqual([USERS, USERS])
+    expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
   })
 
   it('one that is refused or unreadable leaves its neighbours alone', async () => {
@@ -207,11 +209,11 @@ describe('events of different users at once', () => {
       .bind(tenant.id)
       .run()
     const app = tenant.through(newApp())
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       ...names.map((name) => send(app, name, 'one')),
       send(app, 'user 6', 'huge', 1e300),
     ])
-    expect(statuses(answers)).toEqual([...names.map((name) => (name === 'user 3' ? 500 : 201)), 422])
+    expect(statuses(responses)).toEqual([...names.map((name) => (name === 'user 3' ? 500 : 201)), 422])
   })
 
   it('of a configuration that moves meanwhile each is counted by the new one', async () => {
@@ -227,8 +229,8 @@ describe('events of different users at once', () => {
       }
       return run()
     })
-    const answers = await sendAll(tenant.through(newApp({ DB })), 'one')
-    expect(statuses(answers)).toEqual(names.map(() => 201))
+    const responses = await sendAll(tenant.through(newApp({ DB })), 'one')
+    expect(statuses(responses)).toEqual(names.map(() => 201))
     expect(await stored(tenant)).toEqual(allAfter(2))
     // Two batches for the first two, one that stores nothing, and one each for the ten others.
     expect(batches).toBe(3 + USERS - 2)
@@ -265,7 +267,7 @@ describe('what a group writes', () => {
     const { version } = await loadConfiguration({ db, instance })
     await send(tenant, 'moved', 'meanwhile')
     const at = instant(0)
-    const parcels = users.map(({ iid, id }) => ({ at, seq: 1, id, userIid: iid, messages: [] }))
+    const outboxEntries = users.map(({ iid, id }) => ({ at, seq: 1, id, userIid: iid, messages: [] }))
     const notices = users.map(({ iid, id }) => ({
       dueAt: at,
       id,
@@ -273,16 +275,16 @@ describe('what a group writes', () => {
       userIid: iid,
       achievementId: id,
     }))
-    const run = { first: 1, last: 2, started: 1, marks: '', length: 2 }
+    const run = { first: 1, last: 2, started: 1, history: '', length: 2 }
     const changes = users.map((after) => ({ after, ended: [run] }))
-    const among = unmoved(
+    const among = unchangedUsers(
       db,
       { version, clock: null },
       users.map((was) => ({ iid: was.iid, id: was.id, was })),
     )
     const results = await db.batch([
-      ...putParcels(db, parcels, among).statements,
-      ...keepNotices(db, notices, among),
+      ...insertOutboxEntries(db, outboxEntries, among).statements,
+      ...insertPendingNotifications(db, notices, among),
       ...keepRuns(db, changes, among),
       ...storeUsers(
         db,
@@ -293,7 +295,7 @@ describe('what a group writes', () => {
     expect(results.map(({ meta }) => meta.changes)).toEqual([1, 1, 1, 1])
     const still = users.filter(({ id }) => id === 'still').map(({ iid }) => iid)
     expect([...parseStored(results.slice(-1))]).toEqual(still)
-    for (const table of ['outbox', 'notices', 'streak_runs']) {
+    for (const table of ['outbox', 'pending_notifications', 'streak_runs']) {
       const { results: rows } = await env.DB.prepare(
         `SELECT user_iid FROM ${table} WHERE user_iid IN (?1, ?2)`,
       )
@@ -311,7 +313,7 @@ describe('a group that fails', () => {
       const { DB } = faulty((run, n) => (n === write ? Promise.reject(lost()) : run()))
       expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
       expect(await stored(tenant)).toEqual(allAfter(1))
-      expect(await tallies(tenant)).toEqual([USERS, USERS])
+      expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
     })
 
     it(`after batch ${write} was stored: each finds its own, and counts once`, async () => {
@@ -321,11 +323,11 @@ describe('a group that fails', () => {
         if (n === write) throw lost()
         return results
       })
-      const answers = await sendAll(tenant.through(newApp({ DB })), 'one')
-      expect(statuses(answers)).toEqual(names.map(() => 201))
-      expect(answers.map(({ body }) => at(body, 'points', 'xp', 'added'))).toEqual(names.map(() => 2))
+      const responses = await sendAll(tenant.through(newApp({ DB })), 'one')
+      expect(statuses(responses)).toEqual(names.map(() => 201))
+      expect(responses.map(({ body }) => at(body, 'points', 'xp', 'added'))).toEqual(names.map(() => 2))
       expect(await stored(tenant)).toEqual(allAfter(1))
-      expect(await tallies(tenant)).toEqual([USERS, USERS])
+      expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
     })
   }
 })

@@ -13,15 +13,15 @@ import {
 import { boostsUnchanged } from '../../src/features/points/boosts/boost-notifications.repository'
 import { removeTenant } from '../../src/features/tenants/purge.repository'
 import {
-  betweenPasses,
+  betweenSweeps,
   nothingElseDue,
   progressUnchanged,
   stillAhead,
   workUnchanged,
 } from '../../src/jobs/due-work.repository'
 import { instant } from '../../src/lib/clock'
-import { noticesPresent } from '../../src/outbox/pending-notifications.repository'
-import { untold } from '../../src/outbox/points-notifications.repository'
+import { pendingNotificationsPresent } from '../../src/outbox/pending-notifications.repository'
+import { notSentYet } from '../../src/outbox/points-notifications.repository'
 import { parseUser, storeUser, userStatement } from '../../src/store/users.repository'
 import { contextOf } from './contexts'
 import { newTenant, type TestTenant } from './harness'
@@ -62,9 +62,9 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
     raises: (db) => progressUnchanged(db, { kind: 'ticks', subject: '', progress: null }),
     holds: (db) => progressUnchanged(db, { kind: 'ticks', subject: '', progress: TICKS }),
   },
-  betweenPasses: {
-    raises: (db) => betweenPasses(db, 'ticks'),
-    holds: (db) => betweenPasses(contextOf(`${db.tenantId}0`).db, 'ticks'),
+  betweenSweeps: {
+    raises: (db) => betweenSweeps(db, 'ticks'),
+    holds: (db) => betweenSweeps(contextOf(`${db.tenantId}0`).db, 'ticks'),
   },
   stillAhead: {
     raises: (db) => stillAhead(db, 'ticks', instant(2_000)),
@@ -72,8 +72,8 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
   },
   'progressUnchanged, with a moment': {
     raises: (db) =>
-      progressUnchanged(db, { kind: 'spreads', subject: '2025', progress: null }, instant(2_000)),
-    holds: (db) => progressUnchanged(db, { kind: 'spreads', subject: '2025', progress: null }, AT),
+      progressUnchanged(db, { kind: 'distributions', subject: '2025', progress: null }, instant(2_000)),
+    holds: (db) => progressUnchanged(db, { kind: 'distributions', subject: '2025', progress: null }, AT),
   },
   nothingElseDue: {
     raises: (db) => nothingElseDue(db, 'ticks'),
@@ -93,15 +93,17 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
       ]),
     holds: (db) => boostsUnchanged(db, []),
   },
-  untold: {
+  notSentYet: {
     raises: (db) =>
-      untold(db, [{ userId: 'ada', userIid: 'x', systemId: 's', seq: 1, at: AT, total: 1, dueAt: AT }]),
-    holds: (db) => untold(db, []),
+      notSentYet(db, [{ userId: 'ada', userIid: 'x', systemId: 's', seq: 1, at: AT, total: 1, dueAt: AT }]),
+    holds: (db) => notSentYet(db, []),
   },
-  noticesPresent: {
+  pendingNotificationsPresent: {
     raises: (db) =>
-      noticesPresent(db, [{ dueAt: AT, id: 'n', userId: 'ada', userIid: 'x', achievementId: 'a' }]),
-    holds: (db) => noticesPresent(db, []),
+      pendingNotificationsPresent(db, [
+        { dueAt: AT, id: 'n', userId: 'ada', userIid: 'x', achievementId: 'a' },
+      ]),
+    holds: (db) => pendingNotificationsPresent(db, []),
   },
 }
 
@@ -113,7 +115,10 @@ async function withAda(): Promise<{ tenant: TestTenant; db: TenantDatabase }> {
   const due = env.DB.prepare(
     'INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, ?2, ?3, 1000, ?4)',
   )
-  await env.DB.batch([due.bind(tenant.id, 'ticks', '', TICKS), due.bind(tenant.id, 'spreads', '2025', null)])
+  await env.DB.batch([
+    due.bind(tenant.id, 'ticks', '', TICKS),
+    due.bind(tenant.id, 'distributions', '2025', null),
+  ])
   return { tenant, db: contextOf(tenant.id).db }
 }
 

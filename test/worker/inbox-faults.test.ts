@@ -414,7 +414,10 @@ describe('live events between a step’s read and its write', () => {
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(2))
     await holds(tenant, { u0: [1, 2], u1: [3] })
-    const [users] = await rowsOf(tenant, "SELECT count FROM tallies WHERE tenant_id = ?1 AND name = 'users'")
+    const [users] = await rowsOf(
+      tenant,
+      "SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = 'users'",
+    )
     expect(users).toEqual({ count: 2 })
   })
 
@@ -460,15 +463,15 @@ describe('live events between a step’s read and its write', () => {
     const apps = [newApp(), newApp()].map((send) => tenant.through(send))
     const answer = await tenant.through(toApp).admin('POST', '/metrics/events', turns(600, 4))
     const id = String(answer.headers.get('x-batch-id'))
-    const answers: number[] = []
+    const responses: number[] = []
     for (let n = 0; n < 6; n += 1) {
       const burst = apps.flatMap((app) => [0, 1, 2, 3].map((user) => app.event('words', `u${user}`, 1_000)))
-      answers.push(...(await Promise.all(burst)).map(({ status }) => status))
+      responses.push(...(await Promise.all(burst)).map(({ status }) => status))
     }
     await expect
       .poll(async () => at(await counts(tenant, id), 'status'), { timeout: PATIENCE, interval: 20 })
       .toBe('done')
-    expect(new Set(answers)).toEqual(new Set([201]))
+    expect(new Set(responses)).toEqual(new Set([201]))
     expect(await counts(tenant, id)).toMatchObject(done(600))
     const values = await valuesOf(tenant)
     for (const [user, sent] of Object.entries(afterTurns(600, 4)))
@@ -476,7 +479,7 @@ describe('live events between a step’s read and its write', () => {
     const liveOnes = Object.values(values)
       .flat()
       .filter((value) => value === 1_000)
-    expect(liveOnes).toHaveLength(answers.length)
+    expect(liveOnes).toHaveLength(responses.length)
   })
 })
 

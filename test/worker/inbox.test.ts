@@ -682,7 +682,7 @@ async function stateOf({ tenant }: { tenant: TestTenant }): Promise<unknown> {
       `SELECT u.id AS of, t.* FROM users u JOIN ${readableTable(table)} t ON t.user_iid = u.iid WHERE u.tenant_id = ?1
        ORDER BY u.id, ${order}`,
     )
-  const answers: unknown[] = []
+  const responses: unknown[] = []
   const paths = [
     '/leaderboards/daily',
     '/leaderboards/streaks',
@@ -699,19 +699,19 @@ async function stateOf({ tenant }: { tenant: TestTenant }): Promise<unknown> {
       ]
     }),
   ]
-  for (const path of paths) answers.push([path, (await tenant.app('GET', path)).body])
+  for (const path of paths) responses.push([path, (await tenant.app('GET', path)).body])
   const state = {
     users,
     events: await of('events', 't.seq'),
     awards: await of('awards', 't.seq, t.position'),
     keys: await of('idempotency_keys', 't.key, (SELECT key FROM metrics WHERE id = t.metric_id)'),
     runs: await of('streak_runs', 't.first'),
-    tallies: (await rowsOf(tenant, 'SELECT count FROM tallies WHERE tenant_id = ?1')).map(({ count }) =>
-      Number(count),
+    tenantCounters: (await rowsOf(tenant, 'SELECT count FROM tenant_counters WHERE tenant_id = ?1')).map(
+      ({ count }) => Number(count),
     ),
-    answers,
+    responses,
   }
-  state.tallies.sort((a, b) => a - b)
+  state.tenantCounters.sort((a, b) => a - b)
   const names = new Map<string, string>()
   const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
   const named = JSON.stringify(state).replaceAll(uuid, (id) => {

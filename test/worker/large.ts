@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
-import { CourierStore } from '../../src/delivery/queue.store'
+import { DeliveryQueueStore } from '../../src/delivery/queue.store'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
 import { at, newApp, newTenant, type TestTenant } from './harness'
@@ -163,7 +163,7 @@ export const iidOf = async (tenant: TestTenant, id: string) =>
 /** How many rows a tenant has in a table. */
 export const count = async (
   tenant: TestTenant,
-  table: 'outbox' | 'notices' | 'inbox' | 'parked_events' | 'due_work',
+  table: 'outbox' | 'pending_notifications' | 'inbox' | 'parked_events' | 'due_work',
 ) =>
   Number(
     await env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE tenant_id = ?1`)
@@ -188,19 +188,19 @@ export const unreached = new Proxy(env.TIMEKEEPER, {
 
 /** Puts letters into a courier's log, one a millisecond from a moment on; answers their ids. */
 export function keepLetters(
-  courier: string,
-  letters: number,
+  deliveryQueue: string,
+  messages: number,
   from: number,
   subject: string | null,
   body: string,
 ): Promise<string[]> {
-  return runInDurableObject(env.COURIER.getByName(courier), (_, { storage }) => {
-    new CourierStore(storage)
-    return Array.from({ length: letters }, (_, n) => {
+  return runInDurableObject(env.DELIVERY_QUEUE.getByName(deliveryQueue), (_, { storage }) => {
+    new DeliveryQueueStore(storage)
+    return Array.from({ length: messages }, (_, n) => {
       const id = newId(instant(from + n))
       const row = [from + n, id, subject, body]
       storage.sql.exec(
-        `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, since, waits, claimed, body)
+        `INSERT INTO messages (at, seq, id, subject, event, status, attempts, tries, created, since, waits, claimed, body)
          VALUES (?1, 0, ?2, ?3, 'streak.lost', 'delivered', 1, 1, ?1, ?1, 0, 0, ?4)`,
         ...row,
       )
@@ -210,15 +210,15 @@ export function keepLetters(
 }
 
 /** Couriers that take everything over and carry nothing; what they were told, call by call. */
-export function couriersThatListen() {
+export function queuesThatListen() {
   const told: { body: string }[][] = []
-  const accept = async ({ letters }: { letters: { body: string }[] }) => {
-    told.push(letters)
+  const accept = async ({ messages }: { messages: { body: string }[] }) => {
+    told.push(messages)
   }
-  const COURIER = new Proxy(env.COURIER, {
+  const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
     get: (target, name) => (name === 'getByName' ? () => ({ accept }) : Reflect.get(target, name)),
   })
-  return { COURIER, told }
+  return { DELIVERY_QUEUE, told }
 }
 
 /** The keys of ten attributes whose values are as long as may be. */

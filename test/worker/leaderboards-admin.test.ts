@@ -93,7 +93,7 @@ async function objects(id: string, change: object, message: RegExp) {
 }
 
 /** Holds that an item can't be created: the first sentence of its issue is like this. */
-async function refuses(more: object, message: RegExp) {
+async function errorStatuses(more: object, message: RegExp) {
   const { status, body } = await post(item(`refused-${crypto.randomUUID()}`, more))
   expect([status, body]).toEqual([
     200,
@@ -247,9 +247,9 @@ describe('fields', () => {
     expect((await s.tenant.admin('GET', PATH)).body).toEqual([])
     expect(await patch(id, { name: 'stolen' })).toMatchObject({ updated: [], issues: [{ id }] })
     expect((await s.tenant.admin('DELETE', `${PATH}?ids=${id}`)).body).toMatchObject({ deleted: [] })
-    await refuses({ metricId: theirs.metric }, /metricId/)
-    await refuses({ rankBy: 'points', pointsSystemId: theirs.system }, /pointsSystemId/)
-    await refuses({ breakdownAttributes: [theirs.plan] }, /breakdownAttributes/)
+    await errorStatuses({ metricId: theirs.metric }, /metricId/)
+    await errorStatuses({ rankBy: 'points', pointsSystemId: theirs.system }, /pointsSystemId/)
+    await errorStatuses({ breakdownAttributes: [theirs.plan] }, /breakdownAttributes/)
     expect((await theirs.tenant.admin('GET', `${PATH}/${id}`)).body).toMatchObject({ name: 'Board a' })
     await create('a')
   })
@@ -257,7 +257,7 @@ describe('fields', () => {
   it('[G5] a key is taken while its leaderboard lives, and within one request as in several', async () => {
     const a = await create('a')
     const b = await create('b')
-    await refuses({ key: 'a' }, /^The key "a" is taken/)
+    await errorStatuses({ key: 'a' }, /^The key "a" is taken/)
     await objects(b, { key: 'a' }, /^The key "a" is taken/)
     // Each item sees what those before it did, whichever of them is older.
     const rotated = await s.tenant.admin('PATCH', PATH, [
@@ -318,10 +318,13 @@ describe('fields', () => {
 describe('what a leaderboard refers to', () => {
   it('[L3] it ranks by a metric or a points system that there is; fields of another kind are dropped', async () => {
     const { metric, system } = s
-    await refuses({ metricId: null }, /needs metricId/)
-    await refuses({ metricId: NOBODY }, /^No metric has this metricId/)
-    await refuses({ rankBy: 'points' }, /needs pointsSystemId/)
-    await refuses({ rankBy: 'points', pointsSystemId: metric }, /^No points system has this pointsSystemId/)
+    await errorStatuses({ metricId: null }, /needs metricId/)
+    await errorStatuses({ metricId: NOBODY }, /^No metric has this metricId/)
+    await errorStatuses({ rankBy: 'points' }, /needs pointsSystemId/)
+    await errorStatuses(
+      { rankBy: 'points', pointsSystemId: metric },
+      /^No points system has this pointsSystemId/,
+    )
     const id = await create('a', { pointsSystemId: NOBODY })
     expect(await get(id)).toEqual(shown('a'))
     await objects(id, { rankBy: 'points' }, /needs pointsSystemId/)
@@ -338,9 +341,9 @@ describe('what a leaderboard refers to', () => {
 
   it("[L6] it is broken down by users' attributes, each once", async () => {
     const { plan, city, page } = s
-    await refuses({ breakdownAttributes: [plan, NOBODY] }, /^breakdownAttributes: no user attribute/)
-    await refuses({ breakdownAttributes: [page] }, /^breakdownAttributes: no user attribute/)
-    await refuses({ breakdownAttributes: [plan, city, plan] }, /more than once/)
+    await errorStatuses({ breakdownAttributes: [plan, NOBODY] }, /^breakdownAttributes: no user attribute/)
+    await errorStatuses({ breakdownAttributes: [page] }, /^breakdownAttributes: no user attribute/)
+    await errorStatuses({ breakdownAttributes: [plan, city, plan] }, /more than once/)
     const id = await create('a', { breakdownAttributes: [plan.toUpperCase()] })
     expect(await get(id)).toMatchObject({ breakdownAttributes: [plan] })
     await objects(id, { breakdownAttributes: [page] }, /^breakdownAttributes/)
@@ -348,8 +351,8 @@ describe('what a leaderboard refers to', () => {
   })
 
   it('[L2] it ends on its start or later, and its runs have a unit', async () => {
-    await refuses({ start: `${Y}-03-10`, end: `${Y}-03-09` }, /is before the start/)
-    await refuses({ runInterval: 2 }, /runInterval without a runUnit/)
+    await errorStatuses({ start: `${Y}-03-10`, end: `${Y}-03-09` }, /is before the start/)
+    await errorStatuses({ runInterval: 2 }, /runInterval without a runUnit/)
     const id = await create('a', { end: TODAY })
     await objects(id, { end: `${Y}-03-09` }, /is before the start/)
     await objects(id, { start: `${Y}-03-11` }, /is before the start/)
@@ -359,17 +362,17 @@ describe('what a leaderboard refers to', () => {
   })
 
   it('[L1] its window is not empty, and may cross midnight', async () => {
-    await refuses({ startTime: '09:00', endTime: '09:00:00' }, /window is empty/)
-    await refuses({ endTime: '00:00' }, /window is empty/)
+    await errorStatuses({ startTime: '09:00', endTime: '09:00:00' }, /window is empty/)
+    await errorStatuses({ endTime: '00:00' }, /window is empty/)
     const id = await create('a', { startTime: '22:00', endTime: '00:00' })
     await objects(id, { endTime: '22:00:00' }, /window is empty/)
     await changes(id, { endTime: null }, { startTime: '22:00' })
   })
 
   it('[L1, L3] one that ranks by streak is perpetual and has no window', async () => {
-    await refuses({ rankBy: 'streak', runUnit: 'day', runInterval: 7 }, /has no runs/)
-    await refuses({ rankBy: 'streak', startTime: '09:00' }, /has no daily window/)
-    await refuses({ rankBy: 'streak', endTime: '09:00' }, /has no daily window/)
+    await errorStatuses({ rankBy: 'streak', runUnit: 'day', runInterval: 7 }, /has no runs/)
+    await errorStatuses({ rankBy: 'streak', startTime: '09:00' }, /has no daily window/)
+    await errorStatuses({ rankBy: 'streak', endTime: '09:00' }, /has no daily window/)
     const id = await create('a', { runUnit: 'day', startTime: '09:00' })
     await objects(id, { rankBy: 'streak', startTime: null }, /has no runs/)
     await objects(id, { rankBy: 'streak', runUnit: null }, /has no daily window/)
@@ -410,12 +413,12 @@ describe('status', () => {
       expect([given, body]).toEqual([given, { created: [shown(key, { ...given, status })], issues: [] }])
     }
     const before = pick((await s.tenant.admin('GET', PATH)).body, 'id')
-    await refuses({ start: FUTURE, status: 'active' }, /in the future.*Make it scheduled/)
-    await refuses({ status: 'scheduled' }, /not in the future/)
-    await refuses({ start: PAST, status: 'scheduled' }, /not in the future/)
-    await refuses({ status: 'finished' }, /only when its end is past/)
-    await refuses({ end: TODAY, status: 'finished' }, /only when its end is past/)
-    await refuses({ start: FUTURE, status: 'finished' }, /only when its end is past/)
+    await errorStatuses({ start: FUTURE, status: 'active' }, /in the future.*Make it scheduled/)
+    await errorStatuses({ status: 'scheduled' }, /not in the future/)
+    await errorStatuses({ start: PAST, status: 'scheduled' }, /not in the future/)
+    await errorStatuses({ status: 'finished' }, /only when its end is past/)
+    await errorStatuses({ end: TODAY, status: 'finished' }, /only when its end is past/)
+    await errorStatuses({ start: FUTURE, status: 'finished' }, /only when its end is past/)
     expect(pick((await s.tenant.admin('GET', PATH)).body, 'id')).toEqual(before)
   })
 
@@ -586,8 +589,8 @@ describe('status', () => {
     const { body } = await post(...items)
     const [first, second] = pick(at(body, 'created'), 'id').map(String)
     expect(list(at(body, 'created'))).toHaveLength(100)
-    await refuses({ status: 'active' }, /^There are 100 active or scheduled leaderboards/)
-    await refuses({ start: FUTURE }, /^There are 100 active or scheduled leaderboards/)
+    await errorStatuses({ status: 'active' }, /^There are 100 active or scheduled leaderboards/)
+    await errorStatuses({ start: FUTURE }, /^There are 100 active or scheduled leaderboards/)
     const idle = await create('idle')
     await objects(idle, { status: 'active' }, /^There are 100/)
     await changes(first ?? '', { name: 'N', maxParticipants: 1 }, { name: 'N' })
@@ -604,7 +607,7 @@ describe('status', () => {
       const { body } = await post(...Array.from({ length: 100 }, (_, n) => item(`k${from + n}`)))
       expect(list(at(body, 'issues'))).toEqual([])
     }
-    await refuses({}, /^There are 1000 leaderboards, which is the most/)
+    await errorStatuses({}, /^There are 1000 leaderboards, which is the most/)
     const id = String(at((await s.tenant.admin('GET', PATH)).body, 0, 'id'))
     await changes(id, { status: 'active' }, { status: 'active' })
     await s.tenant.admin('DELETE', `${PATH}?ids=${id}`)

@@ -96,7 +96,7 @@ describe('once a run is final', () => {
     await evictDurableObject(object)
     await arrive(...calls)
     await moveTo(FINAL + 2 * DAY)
-    await object.tend({ definition, now: FINAL + 3 * DAY, until: FINAL + 3 * DAY, grace: 0 })
+    await object.runDue({ definition, now: FINAL + 3 * DAY, until: FINAL + 3 * DAY, grace: 0 })
     expect(await final()).toEqual(before)
   })
 

@@ -129,21 +129,21 @@ describe('100 parallel events of 50 users, over two Workers', () => {
       const setup = await withBoard({ maxParticipants: max })
       const workers = [newApp(), newApp()].map((send) => setup.tenant.through(send))
       const steps = observed()
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 100 }, async (_, n) => {
           const worker = workers[(n + Math.floor(n / 50)) % 2] ?? setup.tenant
           // Few scores, so that many are equal.
           return worker.event('steps', `u${n % 50}`, 1 + ((n * 7) % 5))
         }),
       )
-      expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(201))
+      expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(201))
       expect(await agrees(setup, { max })).toHaveLength(Math.min(max, 50))
       const log = await logOf(setup)
       expect(log).toHaveLength(100)
       expect(steps.flatMap(({ message, reply }) => (reply === null ? message.changes : []))).toHaveLength(100)
       const places = replayed(steps, log, max)
       expect([...places.keys()].sort()).toEqual(log.map(({ id }) => id).sort())
-      for (const { body } of answers) {
+      for (const { body } of responses) {
         const told = at(body, 'leaderboards', 'board')
         expect(told).toMatchObject(places.get(String(at(body, 'eventId'))) ?? {})
       }
@@ -157,13 +157,13 @@ describe('100 parallel events of 50 users, over two Workers', () => {
   it('[L12] points, with a team that changes in between', async () => {
     const setup = await withBoard({ rankBy: 'points', breakdown: ['team'] })
     const workers = [newApp(), newApp()].map((send) => setup.tenant.through(send))
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, (_, n) => {
         const attributes = { team: 'xyz'[n % 3] ?? 'x' }
         return (workers[n % 2] ?? setup.tenant).event('steps', { id: `u${n % 20}`, attributes }, (n % 4) - 1)
       }),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(201))
+    expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(201))
     // A move that comes before the first score is known with the user's next change.
     for (let n = 0; n < 20; n += 1) await setup.tenant.event('steps', `u${n}`, 1)
     const system = { system: setup.system }

@@ -87,8 +87,8 @@ async function page(object: LeaderboardObject, definition: Known): Promise<strin
   return page.map(({ userId, value }) => `${userId} ${value}`)
 }
 
-const tend = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3_600_000) =>
-  object.tend({ definition, now, until: now, grace: 0 })
+const runDue = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3_600_000) =>
+  object.runDue({ definition, now, until: now, grace: 0 })
 
 describe('while the object waits for D1', () => {
   it('[L12] upkeep fails while a change is counted anew: what is served then is right', async () => {
@@ -106,7 +106,7 @@ describe('while the object waits for D1', () => {
       const delivered = object.deliver(call(3))
       await answer.read
       d1.fault = failing
-      await expect(tend(object, definition)).rejects.toThrow('lost')
+      await expect(runDue(object, definition)).rejects.toThrow('lost')
       expect(await page(object, definition)).toEqual(['bob 2', 'ada 1'])
       answer.tell()
       expect((await delivered).placements).toMatchObject([{ rank: 1, previousRank: 2 }])
@@ -125,7 +125,7 @@ describe('while the object waits for D1', () => {
       await object.deliver(call(0))
       const answer = late()
       d1.fault = answer.fault
-      const tended = tend(object, { ...definition, maxParticipants: 500, version: definition.version + 1 })
+      const tended = runDue(object, { ...definition, maxParticipants: 500, version: definition.version + 1 })
       await answer.read
       d1.fault = failing
       await expect(object.deliver(call(2))).rejects.toThrow('lost')
@@ -156,7 +156,7 @@ describe('while the object waits for D1', () => {
       await object.deliver(call(0))
       const answer = late()
       d1.fault = answer.fault
-      const tended = tend(object, definition, NOON + 2 * DAY)
+      const tended = runDue(object, definition, NOON + 2 * DAY)
       await answer.read
       d1.fault = failing
       await expect(object.deliver(call(3))).rejects.toThrow('lost')
@@ -166,7 +166,7 @@ describe('while the object waits for D1', () => {
       expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
       for (const place of [0, 1, 2, 3]) await object.deliver(call(place))
       await object.recount({ definition, now: NOON + 2 * DAY, userIds: ['ada', 'bob'] })
-      expect(await tend(object, definition, NOON + 3 * DAY)).toMatchObject({ dueAt: null })
+      expect(await runDue(object, definition, NOON + 3 * DAY)).toMatchObject({ dueAt: null })
       expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
     })
     await inObject(setup, async (object) =>
@@ -174,7 +174,7 @@ describe('while the object waits for D1', () => {
     )
   })
 
-  it.each(['deliver', 'recount', 'tend'] as const)(
+  it.each(['deliver', 'recount', 'runDue'] as const)(
     '[L7] another metric is counted while %s waits for what the old one comes to',
     async (how) => {
       const { setup, call, definition } = await withheld([
@@ -193,18 +193,18 @@ describe('while the object waits for D1', () => {
           d1.fault = answer.fault
           return batch()
         }
-        d1.fault = how === 'tend' ? first : answer.fault
+        d1.fault = how === 'runDue' ? first : answer.fault
         const waiting = {
           deliver: () => object.deliver(call(2)),
           recount: () => object.recount({ definition, now: NOON, userIds: ['ada'] }),
-          tend: () => tend(object, definition),
+          runDue: () => runDue(object, definition),
         }[how]()
         await answer.read
         d1.fault = fine
         expect(await page(object, next)).toEqual([])
         answer.tell()
         await waiting
-        await tend(object, next)
+        await runDue(object, next)
         expect(await page(object, next)).toEqual(['bob 6', 'cai 3'])
       })
       await patch(setup, { status: 'inactive' }, { metricId: setup.other }, { status: 'active' })
@@ -218,11 +218,11 @@ describe('while the object waits for D1', () => {
     await inObject(setup, async (object, d1) => {
       await object.deliver(call(0))
       await object.deliver(call(1))
-      const answers = [late(), late()]
+      const responses = [late(), late()]
       let asked = 0
-      d1.fault = (batch) => (answers[asked++]?.fault ?? fine)(batch)
-      const tended = tend(object, { ...definition, maxParticipants: 500, version: definition.version + 1 })
-      for (const answer of answers) {
+      d1.fault = (batch) => (responses[asked++]?.fault ?? fine)(batch)
+      const tended = runDue(object, { ...definition, maxParticipants: 500, version: definition.version + 1 })
+      for (const answer of responses) {
         await answer.read
         await events(tenant, ['ada', 1], ['bob', 100], ['fay', 2], ['new', 3])
         for (const place of [4, 5, calls.length - 4, calls.length - 3, calls.length - 2, calls.length - 1]) {

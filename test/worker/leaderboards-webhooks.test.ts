@@ -10,10 +10,10 @@ import {
   losing,
   minutes,
   news,
-  recordCouriers,
+  recordDeliveryQueues,
   sent,
   subscribe,
-} from './board-news'
+} from './board-events'
 import {
   DAY,
   dateAt,
@@ -31,7 +31,7 @@ import {
 import { ADMIN_KEY, at, newTenant, untilHeld } from './harness'
 
 beforeEach(async () => {
-  recordCouriers()
+  recordDeliveryQueues()
   deafenTimekeeper()
   await moveTo(NOON)
 })
@@ -46,7 +46,7 @@ afterEach(async () => {
 /** Has the alarms come that a change sets. */
 function hearing(): void {
   vi.restoreAllMocks()
-  recordCouriers()
+  recordDeliveryQueues()
 }
 
 /** A day after today, as lines have it. */
@@ -375,7 +375,8 @@ describe('what it costs', () => {
     vi.spyOn(Sql.prototype, 'rows').mockImplementation(function (this: Sql, statement, ...values) {
       const before = this.rowsWritten
       const found = rows.call(this, statement, ...values)
-      if (/told|outbox/.test(statement) || values[0] === 'news') written.count += this.rowsWritten - before
+      if (/sent_lists|outbox/.test(statement) || values[0] === 'events')
+        written.count += this.rowsWritten - before
       return found
     })
     for (let n = 0; n < 40; n += 1) await events(setup.tenant, [`u${n}`, n + 1])
@@ -704,8 +705,8 @@ describe('[U8] a user who is erased', () => {
     await events(tenant, ['zoe', 1])
     const definition = calls[0]?.definition
     if (definition === undefined) throw new Error('no message')
-    const tending = { definition, now: NOON, until: NOON, grace: 0 }
-    expect((await object.tend(tending)).news).toHaveLength(1)
+    const runRequest = { definition, now: NOON, until: NOON, grace: 0 }
+    expect((await object.runDue(runRequest)).events).toHaveLength(1)
     expect(JSON.stringify((await kept(setup.board)).outbox)).toMatch(/\bada\b/)
     await object.erase({ userId: 'ada', iid: await iidOf(setup, 'ada'), now: NOON })
     expect(JSON.stringify(await kept(setup.board))).not.toMatch(/\bada\b/)
@@ -886,13 +887,20 @@ describe('[L6] a board with breakdown', () => {
     vi.spyOn(Sql.prototype, 'rows').mockImplementation(function (this: Sql, statement, ...values) {
       const before = this.rowsWritten
       const found = rows.call(this, statement, ...values)
-      const [, table = ''] = /(told|outbox)/.exec(statement) ?? []
+      const [, table = ''] = /(sent_lists|outbox)/.exec(statement) ?? []
       if (table !== '') written.push(...Array.from({ length: this.rowsWritten - before }, () => table))
       return found
     })
     await events(setup.tenant, ['dov', 1, x], ['eve', 1, y])
     await minutes(NOON, 59)
-    expect(written.toSorted()).toEqual(['outbox', 'outbox', 'told', 'told', 'told', 'told'])
+    expect(written.toSorted()).toEqual([
+      'outbox',
+      'outbox',
+      'sent_lists',
+      'sent_lists',
+      'sent_lists',
+      'sent_lists',
+    ])
   })
 })
 
@@ -901,10 +909,10 @@ describe('a board that an earlier version has kept', () => {
   async function asBefore({ board }: Setup): Promise<void> {
     const object = env.LEADERBOARD.getByName(board)
     await runInDurableObject(object, (_, { storage: { sql } }) => {
-      const [top] = sql.exec("SELECT run, list FROM told WHERE grp LIKE 'top:%' ORDER BY grp").toArray()
-      sql.exec("DELETE FROM told WHERE grp LIKE 'top:%'")
-      sql.exec("INSERT INTO told (run, grp, list) VALUES (?, '', ?)", top?.run ?? 0, top?.list ?? '[]')
-      sql.exec("UPDATE notes SET value = json_remove(value, '$.isByGroup') WHERE name = 'news'")
+      const [top] = sql.exec("SELECT run, list FROM sent_lists WHERE grp LIKE 'top:%' ORDER BY grp").toArray()
+      sql.exec("DELETE FROM sent_lists WHERE grp LIKE 'top:%'")
+      sql.exec("INSERT INTO sent_lists (run, grp, list) VALUES (?, '', ?)", top?.run ?? 0, top?.list ?? '[]')
+      sql.exec("UPDATE notes SET value = json_remove(value, '$.isByGroup') WHERE name = 'events'")
     })
     await evictDurableObject(object)
   }
@@ -971,7 +979,7 @@ describe('a board that an earlier version has kept', () => {
     const definition = calls[0]?.definition
     if (definition === undefined) throw new Error('no message')
     const object = env.LEADERBOARD.getByName(setup.board)
-    await object.tend({ definition, now: NOON, until: NOON, grace: 0 })
+    await object.runDue({ definition, now: NOON, until: NOON, grace: 0 })
     await runInDurableObject(object, (_, { storage: { sql } }) =>
       sql.exec("UPDATE outbox SET facts = json_remove(facts, '$[0].group')"),
     )

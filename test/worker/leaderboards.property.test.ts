@@ -21,7 +21,7 @@ import { clear, configure, perform, read, yearOfWorlds } from './leaderboards.wo
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
 /** What was compared, so that a property that compares nothing is noticed. */
-const seen = { readings: 0, ranked: 0, final: 0, hidden: 0, places: 0, days: 0, answers: 0, moved: 0 }
+const seen = { readings: 0, ranked: 0, final: 0, hidden: 0, places: 0, days: 0, responses: 0, moved: 0 }
 
 const earlier = (a: string, b: string) => (a < b ? a : b)
 const isHidden = (status: string) => status === 'inactive' || status === 'scheduled'
@@ -79,12 +79,17 @@ async function looks(tenant: TestTenant, play: Play, board: WorldBoard, look: nu
     expect([id, shift, from.rankings]).toEqual([id, shift, place < 0 ? [] : all.slice(first, first + max)])
   }
   // Seldom, since they don't depend on what happened.
-  if (look % 8 === 0) await refuses(tenant, board, wanted, max)
+  if (look % 8 === 0) await errorStatuses(tenant, board, wanted, max)
   await placed(tenant, play, board, id, look)
 }
 
 /** A page that is too long, dates outside all runs, and groups that are not named or not there (L2, L6, L9). */
-async function refuses(tenant: TestTenant, board: WorldBoard, wanted: Wanted, max: number): Promise<void> {
+async function errorStatuses(
+  tenant: TestTenant,
+  board: WorldBoard,
+  wanted: Wanted,
+  max: number,
+): Promise<void> {
   const status = async (query: Parameters<typeof read>[2]) => (await read(tenant, board, query)).status
   expect(await status({ wanted, limit: max + 1 })).toBe(422)
   expect(await status({ wanted: wanted.length === 0 ? [['team', 'red']] : [] })).toBe(422)
@@ -123,7 +128,7 @@ const wasAlwaysOn = ({ key }: WorldBoard, { log }: View) =>
   log.every((one) => one.kind !== 'board' || one.board !== key || one.status !== 'inactive')
 
 /** L11: the answer of an event lists the leaderboards whose score it changed, with the places before and after. */
-function answers(play: Play, user: string, before: View, body: unknown): void {
+function responses(play: Play, user: string, before: View, body: unknown): void {
   const view = play.view()
   const own = view.log
     .slice(before.log.length)
@@ -152,7 +157,7 @@ function answers(play: Play, user: string, before: View, body: unknown): void {
     return [key, { rank, previousRank, threshold, values, start: of('start'), end: of('end') }] as const
   })
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(expected))
-  seen.answers += expected.length
+  seen.responses += expected.length
 }
 
 /** Plays a world, and holds the service against the oracle after each of its steps. */
@@ -167,7 +172,7 @@ async function holdsThrough(world: World): Promise<void> {
       if (action === null) continue
       const [answer, ...others] = await perform([tenant, other], ids, action)
       if (action.do === 'events' && answer?.status === 201 && others.length === 0) {
-        answers(play, action.events[0]?.user ?? '', before, answer.body)
+        responses(play, action.events[0]?.user ?? '', before, answer.body)
       }
       const looked = play.boardAt(step.look)
       const here = step.look % 2 === 0 ? tenant : other

@@ -138,13 +138,13 @@ export async function perform(
     expect([status, body]).toMatchObject([200, { updated: [change], issues: [] }])
     return []
   }
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     action.events.map(({ metric, user, passed, value }, index) =>
       (index % 2 === 0 ? other : tenant).event(metric, { id: user, ...bodyOf(passed) }, Number(value)),
     ),
   )
-  expect(answers.map(({ status }) => status)).toEqual(action.events.map(({ done }) => (done ? 201 : 422)))
-  return answers
+  expect(responses.map(({ status }) => status)).toEqual(action.events.map(({ done }) => (done ? 201 : 422)))
+  return responses
 }
 
 const bodyOf = ({ attributes, tz }: Passed) => ({

@@ -15,18 +15,18 @@ async function untilRefused(
   headers: readonly Record<string, string>[],
   path: string,
 ): Promise<Answer[]> {
-  const answers: Answer[] = []
-  while (answers.length < MOST && counted(answers, 429) === 0) {
+  const responses: Answer[] = []
+  while (responses.length < MOST && counted(responses, 429) === 0) {
     const wave = Array.from({ length: WAVE }, (_, n) =>
       call(send, 'GET', path, { headers: { ...headers[n % headers.length] } }),
     )
-    answers.push(...(await Promise.all(wave)))
+    responses.push(...(await Promise.all(wave)))
   }
-  return answers
+  return responses
 }
 
-const counted = (answers: readonly Answer[], status: number) =>
-  answers.filter((answer) => answer.status === status).length
+const counted = (responses: readonly Answer[], status: number) =>
+  responses.filter((answer) => answer.status === status).length
 
 /** A limiter that refuses, and remembers what it was asked for. */
 function refusing() {
@@ -53,10 +53,10 @@ describe('[G2] rate limits', () => {
   it('an application key gets 100 requests in 10 s, and another is not concerned', async () => {
     const tenant = await newTenant()
     const [one, two] = [await tenant.key('ada'), await tenant.key('bob')]
-    const answers = await untilRefused(limited, [{ 'x-api-key': one }], '/v1/points/none')
-    expect(counted(answers, 404)).toBeGreaterThanOrEqual(100)
-    expect(counted(answers, 404) + counted(answers, 429)).toBe(answers.length)
-    const refused = answers.find(({ status }) => status === 429)
+    const responses = await untilRefused(limited, [{ 'x-api-key': one }], '/v1/points/none')
+    expect(counted(responses, 404)).toBeGreaterThanOrEqual(100)
+    expect(counted(responses, 404) + counted(responses, 429)).toBe(responses.length)
+    const refused = responses.find(({ status }) => status === 429)
     expect(refused?.headers.get('retry-after')).toBe('10')
     expect(refused?.headers.get('x-request-id')).toMatch(/.+/)
     expect(refused?.body).toEqual({ error: 'Too many requests. Send fewer, and try again in 10 seconds.' })
@@ -68,10 +68,10 @@ describe('[G2] rate limits', () => {
   it('an address gets 60 requests in 10 s whose key is missing, malformed or unknown', async () => {
     const keys = [{}, { 'x-api-key': 'nonsense' }, { 'x-api-key': 'app_unknown.secret' }]
     const headers = keys.map((key) => ({ ...key, 'cf-connecting-ip': '192.0.2.1' }))
-    const answers = await untilRefused(limited, headers, '/v1/achievements')
-    expect(counted(answers, 401)).toBeGreaterThanOrEqual(60)
-    expect(counted(answers, 429)).toBeGreaterThan(0)
-    expect(counted(answers, 401) + counted(answers, 429)).toBe(answers.length)
+    const responses = await untilRefused(limited, headers, '/v1/achievements')
+    expect(counted(responses, 401)).toBeGreaterThanOrEqual(60)
+    expect(counted(responses, 429)).toBeGreaterThan(0)
+    expect(counted(responses, 401) + counted(responses, 429)).toBe(responses.length)
     const elsewhere = { 'cf-connecting-ip': '192.0.2.2' }
     expect((await call(limited, 'GET', '/v1/achievements', { headers: elsewhere })).status).toBe(401)
   })

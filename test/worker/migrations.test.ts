@@ -46,8 +46,12 @@ test('0001: from a database of before, users keep what they had, and active time
   ])
   await applyD1Migrations(env.DB, env.MIGRATIONS)
   expect(await schema()).toEqual(fresh)
-  expect(await first("SELECT touched FROM users WHERE id = 'ada'")).toEqual({ touched: '{"m":7,"s":7}' })
-  expect(await first("SELECT touched FROM users WHERE id = 'bob'")).toEqual({ touched: '{}' })
+  expect(await first("SELECT last_seq_by_input FROM users WHERE id = 'ada'")).toEqual({
+    last_seq_by_input: '{"m":7,"s":7}',
+  })
+  expect(await first("SELECT last_seq_by_input FROM users WHERE id = 'bob'")).toEqual({
+    last_seq_by_input: '{}',
+  })
   expect(await first("SELECT anchor > 0 AS anchored FROM points_triggers WHERE id = 'x'")).toEqual({
     anchored: 1,
   })
@@ -81,7 +85,7 @@ test('0002: from a database of before, streaks are counted from the log, and use
   ])
   await applyD1Migrations(env.DB, env.MIGRATIONS)
   expect(await schema()).toEqual(fresh)
-  expect(await first("SELECT count FROM tallies WHERE tenant_id = 't' AND name = 'users'")).toEqual({
+  expect(await first("SELECT count FROM tenant_counters WHERE tenant_id = 't' AND name = 'users'")).toEqual({
     count: 2,
   })
   expect(await first("SELECT kind, subject FROM due_work WHERE tenant_id = 't'")).toEqual({

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { loadConfiguration } from '../../src/config/configuration.repository'
 import type { Configuration, Template } from '../../src/config/configuration.types'
-import type { Occasion } from '../../src/features/notifications/notifications.types'
+import type { NotificationReason } from '../../src/features/notifications/notifications.types'
 import {
   parseLiquid,
-  RenderFault,
+  RenderError,
   renderLiquid,
 } from '../../src/features/notifications/templates/liquid.service'
 import { textOfHtml } from '../../src/features/notifications/templates/plain-text.rules'
@@ -165,20 +165,20 @@ async function scene(prepare: (tenant: TestTenant) => Promise<unknown>) {
   if (user === null) throw new Error('ada is not there')
   const write = (
     template: Partial<Template>,
-    occasion: Occasion = { type: 'streak_reminder' },
+    reason: NotificationReason = { type: 'streak_reminder' },
     with_: Configuration = config,
   ) =>
     compose(
       {
         config: with_,
         user,
-        occasion,
+        reason,
         now: systemNow(),
         template: {
           id: 'x',
           created: 0,
           updated: 0,
-          type: occasion.type,
+          type: reason.type,
           channel: 'email',
           title: 'T',
           body: 'B',
@@ -242,8 +242,8 @@ describe('[N3] composing', () => {
       write({ ...push, body: recap }, { type: 'recap', frequency: 'weekly', ...period, ...gained }).body,
     ).toBe('2030-01-07 2030-01-13 weekly words Words w 2.5 7 xp XP 10 40')
     const back = '{{ reactivation.messageNumber }} {{ reactivation.daysSinceLastActive }}'
-    const occasion = { type: 'reactivation', messageNumber: 2, daysSinceLastActive: 5 } as const
-    expect(write({ ...push, body: back }, occasion).body).toBe('2 5')
+    const reason = { type: 'reactivation', messageNumber: 2, daysSinceLastActive: 5 } as const
+    expect(write({ ...push, body: back }, reason).body).toBe('2 5')
   })
 
   it('[N3] a subject is one line, whatever a user is called; the body has no control characters', async () => {
@@ -300,7 +300,7 @@ describe('[N3] composing', () => {
       fault,
     })
     expect(() => rendered('text', '{{ 1 | date: x }}{% for i in (1..99999999) %}{% endfor %}')).toThrow(
-      RenderFault,
+      RenderError,
     )
   })
 })

@@ -4,13 +4,13 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { drain } from '../../src/delivery/drain.service'
 import { wakeAll } from '../../src/jobs/timekeeper.service'
-import type { Outgoing } from '../../src/outbox/outbox.messages'
+import type { DrainRequest } from '../../src/outbox/outbox.messages'
 import worker from '../../src/worker/index'
 import { JOBS } from '../../src/worker/jobs'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newApp, newTenant, type TestTenant, untilHeld } from './harness'
-import { lettersOf, subscribe } from './letters'
+import { messageBuilderOf, subscribe } from './messages'
 
 let tenant: TestTenant
 let webhook: string
@@ -19,7 +19,7 @@ let webhook: string
 async function waiting(): Promise<number> {
   const row = await env.DB.prepare(
     `SELECT (SELECT count(*) FROM outbox WHERE tenant_id = ?1)
-       + (SELECT count(*) FROM points_told WHERE tenant_id = ?1 AND due_at IS NOT NULL) AS count`,
+       + (SELECT count(*) FROM points_notifications WHERE tenant_id = ?1 AND due_at IS NOT NULL) AS count`,
   )
     .bind(tenant.id)
     .first<{ count: number }>()
@@ -28,12 +28,12 @@ async function waiting(): Promise<number> {
 
 /** What the webhook's courier was handed: types, with what was added to points. */
 const told = async () =>
-  (await lettersOf(webhook)).map(({ event, body }) => [event, at(body, 'points', 'added')])
+  (await messageBuilderOf(webhook)).map(({ event, body }) => [event, at(body, 'points', 'added')])
 
 /** Hands messages to the Worker's queue handler; answers which of them it is done with. */
-async function consume(...bodies: Outgoing[]): Promise<string[]> {
+async function consume(...bodies: DrainRequest[]): Promise<string[]> {
   const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
-  const batch = createMessageBatch<Outgoing>('laurel-outbox', messages)
+  const batch = createMessageBatch<DrainRequest>('laurel-outbox', messages)
   const ctx = createExecutionContext()
   await worker.queue(batch, env, ctx)
   return (await getQueueResult(batch, ctx)).explicitAcks
@@ -74,7 +74,7 @@ describe('[W2] between the commit and the drain', () => {
     await tenant.event('steps', 'ada', 1)
     await put(now + 3 * 3_600_000)
     expect(await waiting()).toBe(0)
-    expect((await lettersOf(webhook)).map(({ at: when }) => when)).toEqual([now, now])
+    expect((await messageBuilderOf(webhook)).map(({ at: when }) => when)).toEqual([now, now])
     await tenant.admin('DELETE', '/test-clock')
   })
 
@@ -127,8 +127,8 @@ describe('[W2, W5] in the middle of a drain', () => {
       expect(seen.writes).toBeGreaterThan(0)
       await drain(contextOf(tenant.id))
       expect(await waiting()).toBe(0)
-      const letters = await lettersOf(webhook)
-      const own = letters.filter(({ body }) => at(body, 'user', 'id') === user)
+      const messages = await messageBuilderOf(webhook)
+      const own = messages.filter(({ body }) => at(body, 'user', 'id') === user)
       expect(own.map(({ event }) => event).toSorted()).toEqual(['points.changed', 'streak.started'])
     }
   })
@@ -136,11 +136,13 @@ describe('[W2, W5] in the middle of a drain', () => {
   it('a courier that can’t be reached keeps what it is to carry in the outbox', async () => {
     await tenant.event('steps', 'ada', 1)
     const context = contextOf(tenant.id)
-    const COURIER = new Proxy(env.COURIER, {
+    const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
       get: (target, name) =>
         name === 'getByName' ? () => ({ accept: () => Promise.reject(lost()) }) : Reflect.get(target, name),
     })
-    await expect(drain({ ...context, env: { ...context.env, COURIER } })).rejects.toThrow('not reached')
+    await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } })).rejects.toThrow(
+      'not reached',
+    )
     expect(await told()).toEqual([])
     await drain(context)
     expect(await told()).toHaveLength(2)
@@ -148,7 +150,7 @@ describe('[W2, W5] in the middle of a drain', () => {
 
   it('[W4] a courier that can’t be reached holds up nobody else, and misses nothing', async () => {
     const other = await subscribe(tenant, '*')
-    const COURIER = new Proxy(env.COURIER, {
+    const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
       get: (target, name) =>
         name === 'getByName'
           ? (called: string) =>
@@ -164,10 +166,14 @@ describe('[W2, W5] in the middle of a drain', () => {
       .run()
     const context = contextOf(tenant.id)
     for (let time = 0; time < 2; time += 1)
-      await expect(drain({ ...context, env: { ...context.env, COURIER } })).rejects.toThrow('not reached')
-    expect([(await lettersOf(other)).length, await told(), await waiting()]).toEqual([450, [], 450])
+      await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } })).rejects.toThrow(
+        'not reached',
+      )
+    expect([(await messageBuilderOf(other)).length, await told(), await waiting()]).toEqual([450, [], 450])
     await drain(context)
-    expect([(await lettersOf(other)).length, (await told()).length, await waiting()]).toEqual([450, 450, 0])
+    expect([(await messageBuilderOf(other)).length, (await told()).length, await waiting()]).toEqual([
+      450, 450, 0,
+    ])
   })
 
   it('[G2] what is too much for one row goes in several, in order; an event is never refused for it', async () => {
@@ -201,7 +207,7 @@ describe('[W2, W5] in the middle of a drain', () => {
     expect(rows?.count).toBeGreaterThan(4)
     await drain(contextOf(tenant.id))
     // In the late afternoon the Timekeeper tells of the achievements too (N2): those letters have an order of their own.
-    const all = (await lettersOf(webhook)).filter(({ event }) => event !== 'emails.achievement_due')
+    const all = (await messageBuilderOf(webhook)).filter(({ event }) => event !== 'emails.achievement_due')
     expect(all.filter(({ event }) => event === 'achievement.completed')).toHaveLength(40)
     expect(all[0]?.event).toBe('streak.started')
     for (const { body } of all) expect(at(body, 'user', 'attributes')).toEqual(attributes)
@@ -229,7 +235,7 @@ describe('[W2, W5] in the middle of a drain', () => {
     })
     await drain(contextOf(tenant.id, DB))
     const row = await env.DB.prepare(
-      'SELECT total, due_at AS due, until FROM points_told WHERE tenant_id = ?1',
+      'SELECT total, due_at AS due, until FROM points_notifications WHERE tenant_id = ?1',
     )
       .bind(tenant.id)
       .first<{ total: number; due: number | null; until: number }>()

@@ -6,7 +6,7 @@ import { drain } from '../../src/delivery/drain.service'
 import { EVENTS } from '../../src/outbox/events/events.register'
 import { contextOf } from './contexts'
 import { at, newTenant, type TestTenant } from './harness'
-import { type HeldLetter, lettersOf, subscribe } from './letters'
+import { type HeldLetter, messageBuilderOf, subscribe } from './messages'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -23,7 +23,7 @@ async function move(ms: number): Promise<void> {
 }
 
 /** Rows of a table of this tenant. */
-const rowsOf = async (table: 'outbox' | 'points_told') => {
+const rowsOf = async (table: 'outbox' | 'points_notifications') => {
   const { results } = await env.DB.prepare(`SELECT * FROM ${table} WHERE tenant_id = ?1`)
     .bind(tenant.id)
     .all()
@@ -34,9 +34,9 @@ const rowsOf = async (table: 'outbox' | 'points_told') => {
 async function told(webhookId: string): Promise<HeldLetter[]> {
   await drain(contextOf(tenant.id))
   expect(await rowsOf('outbox')).toEqual([])
-  const letters = await lettersOf(webhookId)
-  for (const { event, body } of letters) expect(parsed(event, body)).toEqual(body)
-  return letters
+  const messages = await messageBuilderOf(webhookId)
+  for (const { event, body } of messages) expect(parsed(event, body)).toEqual(body)
+  return messages
 }
 
 /** A body as its schema reads it, where it has no field that the schema doesn't know. */
@@ -46,7 +46,7 @@ function parsed(event: string, body: unknown): unknown {
   return z.strictObject({ type: z.literal(event), ...schema.shape }).parse(body)
 }
 
-const types = (letters: readonly HeldLetter[]) => letters.map(({ event }) => event)
+const types = (messages: readonly HeldLetter[]) => messages.map(({ event }) => event)
 
 /** A points system with a trigger that gives points for each unit of the metric `steps`. */
 async function pointsFor(key: string, points = 10, more: object = {}): Promise<string> {
@@ -83,7 +83,7 @@ describe('[W1, W2] who is told', () => {
     })
     const other = await subscribe(tenant, 'streak.lost')
     await tenant.event('steps', 'bob', 1)
-    expect([await rowsOf('outbox'), await rowsOf('points_told')]).toEqual([[], []])
+    expect([await rowsOf('outbox'), await rowsOf('points_notifications')]).toEqual([[], []])
     expect([await told(inactive), await told(other)]).toEqual([[], []])
   })
 
@@ -91,9 +91,9 @@ describe('[W1, W2] who is told', () => {
     const [all, some] = [await subscribe(tenant, '*'), await subscribe(tenant, 'streak.started')]
     await pointsFor('xp')
     await tenant.event('steps', 'ada', 1)
-    const letters = await told(all)
-    expect(types(letters).sort()).toEqual(['points.changed', 'streak.started'])
-    expect(await told(some)).toEqual(letters.filter(({ event }) => event === 'streak.started'))
+    const messages = await told(all)
+    expect(types(messages).sort()).toEqual(['points.changed', 'streak.started'])
+    expect(await told(some)).toEqual(messages.filter(({ event }) => event === 'streak.started'))
   })
 
   it('[W2] a refused event tells nothing, and a replay nothing more', async () => {
@@ -117,9 +117,9 @@ describe('[W6] streaks', () => {
     await move(DAY + 9 * HOUR)
     await tenant.event('steps', 'ada', 1)
     await move(4 * DAY)
-    const letters = await told(all)
-    expect(types(letters)).toEqual(['streak.started', 'streak.extended', 'streak.lost'])
-    const [started, extended, lost] = letters
+    const messages = await told(all)
+    expect(types(messages)).toEqual(['streak.started', 'streak.extended', 'streak.lost'])
+    const [started, extended, lost] = messages
     expect(at(started?.body, 'streak', 'length')).toBe(1)
     expect(at(started?.body, 'user', 'email')).toBe('ada@example.com')
     expect(at(extended?.body, 'streak', 'length')).toBe(2)
@@ -127,7 +127,7 @@ describe('[W6] streaks', () => {
     expect(at(lost?.body, 'user', 'email')).toBe('ada@example.com')
     // At the user's midnight: Berlin is an hour or two ahead of UTC.
     expect([22, 23]).toContain(new Date(lost?.at ?? 0).getUTCHours())
-    expect(new Set(letters.map(({ subject }) => subject)).size).toBe(1)
+    expect(new Set(messages.map(({ subject }) => subject)).size).toBe(1)
   })
 
   it('[W6] a freeze that is earned, granted or consumed; not the initial ones, nor pauses and restores', async () => {
@@ -212,8 +212,8 @@ describe('[W6] achievements', () => {
     await tenant.event('steps', 'ada', 1)
     await tenant.app('POST', '/achievements/asked/complete', { user: { id: 'ada' } })
     await tenant.app('POST', '/achievements/asked/complete', { user: { id: 'ada' } })
-    const letters = await told(all)
-    expect(letters.map(({ event, body }) => [event, at(body, 'achievement', 'key')])).toEqual([
+    const messages = await told(all)
+    expect(messages.map(({ event, body }) => [event, at(body, 'achievement', 'key')])).toEqual([
       ['streak.started', undefined],
       ['achievement.completed', 'first'],
       ['achievement.completed', 'asked'],
@@ -229,13 +229,13 @@ describe('[W6] achievements', () => {
     })
     await move(10 * HOUR)
     expect((await tenant.app('GET', '/users/ada/achievements')).body).toHaveLength(4)
-    expect(await told(all)).toEqual(letters)
+    expect(await told(all)).toEqual(messages)
   })
 })
 
 describe('[W5, W6] points', () => {
-  const points = (letters: readonly HeldLetter[]) =>
-    letters
+  const points = (messages: readonly HeldLetter[]) =>
+    messages
       .filter(({ event }) => event === 'points.changed')
       .map(({ at: when, body }) => [
         (when - start) / MINUTE,
@@ -259,7 +259,7 @@ describe('[W5, W6] points', () => {
     expect(points(await told(changed)).slice(1)).toEqual([[555, 50, 60, 2]])
     await tenant.event('steps', 'ada', 1)
     expect(points(await told(changed)).slice(2)).toEqual([[720, 10, 70, 1]])
-    expect(await rowsOf('points_told')).toMatchObject([{ due_at: null }])
+    expect(await rowsOf('points_notifications')).toMatchObject([{ due_at: null }])
   })
 
   it('[W5] each user and each system has a quarter of an hour of its own', async () => {
@@ -268,9 +268,9 @@ describe('[W5, W6] points', () => {
     await pointsFor('gems', 3)
     await tenant.event('steps', 'ada', 1)
     await tenant.event('steps', 'bob', 1)
-    const letters = await told(changed)
+    const messages = await told(changed)
     expect(
-      letters.map(({ body }) => `${at(body, 'user', 'id')} ${at(body, 'points', 'key')}`).sort(),
+      messages.map(({ body }) => `${at(body, 'user', 'id')} ${at(body, 'points', 'key')}`).sort(),
     ).toEqual(['ada gems', 'ada xp', 'bob gems', 'bob xp'])
   })
 
@@ -313,9 +313,9 @@ describe('[W5, W6] points', () => {
       status: 'active',
     })
     await tenant.event('steps', 'ada', 1)
-    const letters = await told(all)
+    const messages = await told(all)
     expect(
-      letters
+      messages
         .filter(({ event }) => event === 'points.level_changed')
         .map(({ body }) => [
           at(body, 'previousLevel', 'key'),
@@ -326,7 +326,7 @@ describe('[W5, W6] points', () => {
       [undefined, 'one', 10],
       ['one', undefined, 4],
     ])
-    expect(at(letters.find(({ event }) => event === 'points.changed')?.body, 'points', 'level', 'key')).toBe(
+    expect(at(messages.find(({ event }) => event === 'points.changed')?.body, 'points', 'level', 'key')).toBe(
       'one',
     )
   })
@@ -344,14 +344,14 @@ describe('[W5, W6] points', () => {
       status: 'active',
     })
     await move(11 * HOUR + 30 * MINUTE)
-    const letters = await told(all)
+    const messages = await told(all)
     expect(
-      letters
+      messages
         .filter(({ event }) => event === 'points.level_changed')
         .map(({ body }) => at(body, 'newLevel', 'key')),
     ).toEqual(['one'])
-    expect(at(letters[0]?.body, 'user', 'email')).toBe('ada@example.com')
-    expect(points(letters).reduce((sum, [, added]) => sum + Number(added), 0)).toBe(10)
+    expect(at(messages[0]?.body, 'user', 'email')).toBe('ada@example.com')
+    expect(points(messages).reduce((sum, [, added]) => sum + Number(added), 0)).toBe(10)
   })
 })
 
@@ -363,8 +363,8 @@ it('[C1] after the test clock is taken away, points are told within 15 minutes a
   await tenant.event('steps', 'ada', 1)
   await tenant.admin('DELETE', '/test-clock')
   const latest = Date.now() + 15 * MINUTE
-  for (const row of await rowsOf('points_told')) {
+  for (const row of await rowsOf('points_notifications')) {
     expect([Number(at(row, 'until')) <= latest, Number(at(row, 'due_at')) <= latest]).toEqual([true, true])
   }
-  expect(await rowsOf('points_told')).toHaveLength(1)
+  expect(await rowsOf('points_notifications')).toHaveLength(1)
 })

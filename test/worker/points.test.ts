@@ -553,8 +553,8 @@ describe('[P10] reading awards', () => {
       { maxPoints: 60 },
     )
     const values = [5, -3, 8.5, 0.25, 12, -40, 41, 3, 3, 3, 1, 1, 1, 20]
-    const answers = await Promise.all(values.map((value) => tenant.event('words', 'ada', value)))
-    const added = answers
+    const responses = await Promise.all(values.map((value) => tenant.event('words', 'ada', value)))
+    const added = responses
       .map(({ body }) => Number(at(body, 'points', 'xp', 'added') ?? 0))
       .reduce((a, b) => a + b, 0)
     const { total, awards } = await read(tenant, 'ada', '?awards=100')
@@ -567,7 +567,7 @@ describe('[P10] reading awards', () => {
     const oldestFirst = pick(awards, 'awarded').map(Number).reverse()
     let running = 0
     expect(pick(awards, 'total').reverse()).toEqual(oldestFirst.map((one) => (running += one)))
-    const ids = answers.flatMap(({ body }) => pick(at(body, 'points', 'xp', 'awards') ?? [], 'id'))
+    const ids = responses.flatMap(({ body }) => pick(at(body, 'points', 'xp', 'awards') ?? [], 'id'))
     expect([...ids].sort()).toEqual(pick(awards, 'id').sort())
   })
 })

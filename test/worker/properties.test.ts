@@ -92,7 +92,7 @@ type Answered = { asked: Asked; burst: number; status: number; body: unknown }
 async function play({ apps }: Setup, plan: Plan): Promise<Answered[]> {
   const answered: Answered[] = []
   for (const [burst, events] of plan.entries()) {
-    const answers = events.map(async (asked) => {
+    const responses = events.map(async (asked) => {
       const { app, metric, user, cents, key } = asked
       // The harness throws on a status that the operation does not document, such as 500.
       const { status, body } = await apps[app].event(
@@ -103,7 +103,7 @@ async function play({ apps }: Setup, plan: Plan): Promise<Answered[]> {
       )
       return { asked, burst, status, body }
     })
-    answered.push(...(await Promise.all(answers)))
+    answered.push(...(await Promise.all(responses)))
   }
   return answered
 }
@@ -139,9 +139,9 @@ async function stored({ id }: TestTenant, user: string) {
 }
 
 /** Holds a user's rows and answers against each other, and against a recount of the log. */
-async function holds(setup: Setup, user: string, answers: readonly Answered[]): Promise<void> {
-  for (const { status } of answers) expect([201, 202, 422]).toContain(status)
-  const accepted = answers.filter(({ status }) => status === 201)
+async function holds(setup: Setup, user: string, responses: readonly Answered[]): Promise<void> {
+  for (const { status } of responses) expect([201, 202, 422]).toContain(status)
+  const accepted = responses.filter(({ status }) => status === 201)
   const found = await stored(setup.apps[0], user)
   if (found === null) return expect(accepted).toEqual([])
   const { row, events, awards, keys } = found
@@ -203,7 +203,7 @@ async function holds(setup: Setup, user: string, answers: readonly Answered[]): 
   // E4: a key stands for one event for ever; whoever repeats it is told which, and a total that there was.
   for (const metric of METRICS) {
     for (const key of ['k1', 'k2', 'k3']) {
-      const same = answers.filter(({ asked }) => asked.metric === metric && asked.key === key)
+      const same = responses.filter(({ asked }) => asked.metric === metric && asked.key === key)
       const firsts = same.filter(({ status }) => status === 201)
       const repeats = same.filter(({ status }) => status === 202)
       const rows = keys.filter((one) => one.metric_id === setup.metrics[metric] && one.key === key)

@@ -53,14 +53,14 @@ describe('[U8] the erasure of a tenant, broken off', () => {
     await isGone(one, names)
   })
 
-  it.each(['LEADERBOARD', 'COURIER'] as const)(
+  it.each(['LEADERBOARD', 'DELIVERY_QUEUE'] as const)(
     'while an object of %s is out of reach, before it is emptied or after',
     async (name) => {
       for (const isDone of [false, true]) {
         const one = await furnished()
         const names = await namesOf(one)
         await accepted(one)
-        const last = (name === 'LEADERBOARD' ? one.boards : one.couriers).at(-1)
+        const last = (name === 'LEADERBOARD' ? one.boards : one.deliveryQueues).at(-1)
         const namespace = new Proxy(env[name], {
           get: (target, key) =>
             key !== 'getByName'

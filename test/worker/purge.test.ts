@@ -15,7 +15,7 @@ import { JOBS } from '../../src/worker/jobs'
 import { anotherUuid, bytes, number, numbered } from '../readable'
 import { DAY, forgetTime, moveTo, NOON } from './boards'
 import { contextOf } from './contexts'
-import { hand, letter } from './couriers'
+import { hand, message } from './delivery-queues'
 import { faulty } from './faulty'
 import { ADMIN_KEY, at, call, everything, newApp, newTenant, toApp } from './harness'
 import {
@@ -55,7 +55,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     const others = async () => {
       const all = Object.entries(await everything())
       // What waits in these goes its way meanwhile.
-      const still = all.filter(([table]) => !['outbox', 'points_told', 'due_work'].includes(table))
+      const still = all.filter(([table]) => !['outbox', 'points_notifications', 'due_work'].includes(table))
       return still.map(([table, rows]) => [
         table,
         rows.filter((row) => kept.some((name) => row.includes(name))),
@@ -178,11 +178,11 @@ describe('a tenant that is erased in the middle of its work', () => {
     const names = await namesOf(one)
     const destination = { kind: 'webhook', tenantId: one.tenant.id, webhookId: one.webhook } as const
     await one.hook.plan({ status: 500, always: true })
-    await hand(destination, NOON, letter(NOON, 'x'))
+    await hand(destination, NOON, message(NOON, 'x'))
     await moveTo(NOON + 1)
     const before = (await one.hook.seen(1)).length
     expect(before).toBeGreaterThan(0)
-    await hand(destination, NOON + 1, letter(NOON + 1, 'y'))
+    await hand(destination, NOON + 1, message(NOON + 1, 'y'))
     await archive(one.tenant.id)
     expect((await purge(one.tenant.id)).status).toBe(202)
     const after = (await one.hook.seen()).length
@@ -225,22 +225,22 @@ describe('a tenant that is erased in the middle of its work', () => {
     const late = [
       () => object.deliver({ definition, at: NOON, changes: [change], wanted: false }),
       () => object.recount({ definition, now: NOON, userIds: one.users }),
-      () => object.tend({ definition, now: NOON, until: NOON, grace: 0 }),
+      () => object.runDue({ definition, now: NOON, until: NOON, grace: 0 }),
       () => object.page({ definition, now: NOON, run: 0, group: [], offset: 0, limit: 1, userId: null }),
       () => object.held({ userId: 'x', iid: 'x', after: null }),
       () => object.erase({ userId: 'x', iid: 'x', now: NOON }),
       () => object.handed({ rows: [] }),
-      ...one.couriers.flatMap((name) => {
-        const courier = env.COURIER.getByName(name)
+      ...one.deliveryQueues.flatMap((name) => {
+        const deliveryQueue = env.DELIVERY_QUEUE.getByName(name)
         const destination = { kind: 'webhook', tenantId: one.tenant.id, webhookId: one.webhook } as const
         return [
-          () => courier.accept({ destination, letters: [letter(NOON)], now: NOON }),
-          () => courier.tend({ now: NOON, wait: true }),
-          () => courier.refresh(),
-          () => courier.list({ limit: 1, skip: 0 }),
-          () => courier.held({ iid: 'x', after: null }),
-          () => courier.erase({ iid: 'x', userId: 'x' }),
-          () => courier.redeliver({ id: crypto.randomUUID(), now: NOON }),
+          () => deliveryQueue.accept({ destination, messages: [message(NOON)], now: NOON }),
+          () => deliveryQueue.runDue({ now: NOON, wait: true }),
+          () => deliveryQueue.refresh(),
+          () => deliveryQueue.list({ limit: 1, skip: 0 }),
+          () => deliveryQueue.held({ iid: 'x', after: null }),
+          () => deliveryQueue.erase({ iid: 'x', userId: 'x' }),
+          () => deliveryQueue.redeliver({ id: crypto.randomUUID(), now: NOON }),
         ]
       }),
       () => env.TIMEKEEPER.getByName(one.tenant.id).wake(one.tenant.id, 10),

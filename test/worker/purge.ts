@@ -47,7 +47,7 @@ export type Furnished = {
   tenant: TestTenant
   users: string[]
   boards: string[]
-  couriers: string[]
+  deliveryQueues: string[]
   webhook: string
   hook: Hook
   metric: string
@@ -117,8 +117,8 @@ export async function furnished(): Promise<Furnished> {
     env.DB.prepare(
       `INSERT INTO day_sums VALUES (unhex(?1, '-'), 'events', (SELECT no FROM metrics WHERE id = ?2), 1, '[]')`,
     ).bind(iid, metric),
-    env.DB.prepare("INSERT INTO change_spreads VALUES (?1, '2020', '', '{}')").bind(tenant.id),
-    env.DB.prepare('INSERT INTO notices VALUES (?1, 1, ?2, ?3, ?4, ?2)').bind(
+    env.DB.prepare("INSERT INTO change_distributions VALUES (?1, '2020', '', '{}')").bind(tenant.id),
+    env.DB.prepare('INSERT INTO pending_notifications VALUES (?1, 1, ?2, ?3, ?4, ?2)').bind(
       tenant.id,
       crypto.randomUUID(),
       users[0],
@@ -129,8 +129,13 @@ export async function furnished(): Promise<Furnished> {
       '1e',
     ),
   ])
-  const couriers = [`webhook:${webhook}`, `webhook:${deleted}`, `email:${tenant.id}`, `push:${tenant.id}`]
-  return { tenant, users, boards: [board, goneBoard], couriers, webhook, hook, metric, key }
+  const deliveryQueues = [
+    `webhook:${webhook}`,
+    `webhook:${deleted}`,
+    `email:${tenant.id}`,
+    `push:${tenant.id}`,
+  ]
+  return { tenant, users, boards: [board, goneBoard], deliveryQueues, webhook, hook, metric, key }
 }
 
 /** D1 with something between it and each batch that writes; the texts of the batch tell which it is. */
@@ -217,7 +222,7 @@ export async function tablesWith(names: readonly string[]): Promise<string[]> {
 }
 
 /** What is stored in the objects of a tenant, and in KV: names of tables and keys. */
-export async function objectsWith({ tenant, boards, couriers }: Furnished): Promise<string[]> {
+export async function objectsWith({ tenant, boards, deliveryQueues }: Furnished): Promise<string[]> {
   const found: string[] = []
   const look =
     (name: string) =>
@@ -233,7 +238,8 @@ export async function objectsWith({ tenant, boards, couriers }: Furnished): Prom
       if ((await storage.getAlarm()) !== null) found.push(`${name} alarm`)
     }
   for (const id of boards) await runInDurableObject(env.LEADERBOARD.getByName(id), look(`board ${id}`))
-  for (const name of couriers) await runInDurableObject(env.COURIER.getByName(name), look(`courier ${name}`))
+  for (const name of deliveryQueues)
+    await runInDurableObject(env.DELIVERY_QUEUE.getByName(name), look(`courier ${name}`))
   await runInDurableObject(env.TIMEKEEPER.getByName(tenant.id), look('timekeeper'))
   const { keys } = await env.KEYS.list()
   for (const { name } of keys) if ((await env.KEYS.get(name))?.includes(tenant.id)) found.push(`kv ${name}`)

@@ -292,7 +292,7 @@ describe('GET /users/{id}/overview', () => {
         const start = Date.parse(first) / DAY
         for (const day of [start, start - 40])
           await env.DB.prepare(
-            `INSERT INTO streak_runs (user_iid, first, last, started, marks, length)
+            `INSERT INTO streak_runs (user_iid, first, last, started, history, length)
              SELECT iid, ?3, ?3, ?3, '1e', 1 FROM users WHERE tenant_id = ?1 AND id = ?2`,
           )
             .bind(tenant.id, id, day)

@@ -45,7 +45,7 @@ async function fill(users: readonly Bare[], into = tenant, from = 0): Promise<vo
          CASE WHEN value ->> 2 IS NULL THEN '{}' ELSE json_object(?3, value ->> 2) END, 0, value ->> 4, 0, '[]',
          CASE WHEN value ->> 1 = 0 THEN '{}' ELSE json_object(?2, value ->> 1) END, '[]',
          json_object('frequency', 'daily', 'run', json_object('started', 1, 'first', 1, 'last', 1, 'length', value ->> 3,
-           'marks', '1e', 'extended', 0)), 8000000000000000
+           'history', '1e', 'extended', 0)), 8000000000000000
        FROM json_each(?4)`,
     )
       .bind(into.id, system, plan, JSON.stringify(rows.slice(next, next + 4_000)))
@@ -256,8 +256,8 @@ describe('[P11] what reads all users of a tenant', () => {
     expect((await beside.event('words', 'ada', 1)).status).toBe(201)
     expect(seen.statements).toBe(2)
     release()
-    const answers = await Promise.all(requests)
-    for (const [n, { status, body }] of answers.entries()) {
+    const responses = await Promise.all(requests)
+    for (const [n, { status, body }] of responses.entries()) {
       const wanted = n % 6 === 0 ? 'pro' : n % 6 === 1 ? 'free' : 'nobody'
       expect([status, usersIn(body)]).toEqual([200, rangesOf(many.filter((user) => user.plan === wanted))])
     }

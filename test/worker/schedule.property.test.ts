@@ -2,12 +2,12 @@ import { env } from 'cloudflare:workers'
 import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import { type Deed, type OracleOccasion, occasionsOf } from '../oracle/schedule.oracle'
+import { type AchievementInput, type OracleReason, reasonsOf } from '../oracle/schedule.oracle'
 import { StreakReplay } from '../oracle/streaks.oracle'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { at, newTenant } from './harness'
+import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
-import { keepTold, toldOf } from './told'
 
 /** How many worlds, and of which seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
@@ -66,7 +66,7 @@ const seen = { worlds: 0, recap: 0, reactivation: 0, streak_reminder: 0, moved: 
 
 /** The life of a user for both oracles. */
 class Life {
-  readonly deeds: Deed[] = []
+  readonly deeds: AchievementInput[] = []
   /** When the streak was switched off or on. */
   readonly switches: { at: number; do: 'preferences'; enabled: boolean }[] = []
   readonly #streak: World['streak']
@@ -138,7 +138,7 @@ async function holds(world: World): Promise<void> {
   for (const [n, id] of USERS.entries()) {
     const life = lives[n]
     if (life === undefined) continue
-    const expected = occasionsOf(
+    const expected = reasonsOf(
       { recap: world.recap, streak: world.streak, since },
       life.deeds,
       now,
@@ -166,19 +166,19 @@ const shown = ({ type, at: due, body }: Awaited<ReturnType<typeof toldOf>>[numbe
   return [type, body.timestamp, recap ?? reactivation ?? at(body, 'streak', 'length')]
 }
 
-function awaited(occasion: OracleOccasion): unknown[] {
-  const when = new Date(occasion.at).toISOString()
-  switch (occasion.type) {
+function awaited(reason: OracleReason): unknown[] {
+  const when = new Date(reason.at).toISOString()
+  switch (reason.type) {
     case 'recap': {
-      const { periodStart, periodEnd } = occasion
+      const { periodStart, periodEnd } = reason
       return ['emails.recap_due', when, { periodStart, periodEnd }]
     }
     case 'reactivation': {
-      const { messageNumber, daysSinceLastActive } = occasion
+      const { messageNumber, daysSinceLastActive } = reason
       return ['emails.reactivation_due', when, { messageNumber, daysSinceLastActive }]
     }
     case 'streak_reminder':
-      return ['emails.streak_reminder_due', when, occasion.length]
+      return ['emails.streak_reminder_due', when, reason.length]
   }
 }
 

@@ -14,9 +14,9 @@ import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
-import { lettersOf, subscribe } from './letters'
+import { messageBuilderOf, subscribe } from './messages'
+import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
-import { keepTold, toldOf } from './told'
 
 /** A Wednesday at noon, in UTC, some weeks ahead. */
 const NOON = (Math.floor(Date.now() / (7 * DAY)) + 3) * 7 * DAY - DAY + 12 * HOUR
@@ -224,10 +224,10 @@ describe('[N2, C2] how many are told at once', () => {
 /** Makes users with a streak up to yesterday. */
 async function manyUsers(tenant: TestTenant, count: number): Promise<void> {
   const day = Math.floor(NOON / DAY)
-  const run = { started: day, first: day, last: day, marks: '1e', length: 1, extended: NOON }
+  const run = { started: day, first: day, last: day, history: '1e', length: 1, extended: NOON }
   await env.DB.prepare(
     `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
-       metrics, points, counters, touched, streak, streak_due, active_day)
+       metrics, points, counters, last_seq_by_input, streak, streak_due, active_day)
      SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{}', ?4, ?5, ?6
      FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
   )
@@ -284,8 +284,8 @@ describe('[N1, N5] who is told', () => {
     await template(tenant, 'reactivation', 'email')
     await template(tenant, 'reactivation', 'push')
     await moveTo(NOON + 3 * DAY)
-    const letters = (await toldOf(tenant)).map(({ type, user, body }) => `${type} ${body.type} ${user}`)
-    expect(letters.sort()).toEqual([
+    const messages = (await toldOf(tenant)).map(({ type, user, body }) => `${type} ${body.type} ${user}`)
+    expect(messages.sort()).toEqual([
       'notification.email reactivation both',
       'notification.email reactivation mail',
       'notification.push reactivation both',
@@ -311,17 +311,17 @@ describe('[N1, N5] who is told', () => {
     await moveTo(NOON + 12 * DAY - 4 * HOUR)
     await tenant.event('m', user, 4)
     await moveTo(NOON + 12 * DAY)
-    const [letter, ...others] = await toldOf(tenant, 'notification.')
+    const [message, ...others] = await toldOf(tenant, 'notification.')
     expect(others).toEqual([])
     const monday = new Date(NOON + 5 * DAY).toISOString().slice(0, 10)
-    expect(letter?.body).toMatchObject({
+    expect(message?.body).toMatchObject({
       type: 'recap',
       channel: 'email',
       userId: 'ada',
       to: 'a@example.com',
       title: 't',
     })
-    expect(letter?.body.body).toContain(`${monday} m 2.25 3.75 xp 20 30.`)
+    expect(message?.body.body).toContain(`${monday} m 2.25 3.75 xp 20 30.`)
   })
 
   it('[N2] a paused streak is not reminded of, one with a freeze is', async () => {
@@ -458,7 +458,7 @@ describe('[N2] when they are told', () => {
     expect(reminders[1]?.id).toBe(reminders[0]?.id)
     // Drained in full, or the courier might have but the first of them by now.
     await drain(contextOf(tenant.id))
-    expect((await lettersOf(webhookId)).map(({ id }) => id)).toEqual([reminders[0]?.id])
+    expect((await messageBuilderOf(webhookId)).map(({ id }) => id)).toEqual([reminders[0]?.id])
   })
 
   it('after an outage, in real time: no reminder of a day that is over, and all else', async () => {
@@ -469,7 +469,7 @@ describe('[N2] when they are told', () => {
     await tenant.event('m', 'ada', 1)
     await tenant.create('/webhooks', HOOK)
     await allSteps(tenant, env.DB, Date.now())
-    const live = { started: day - 3, first: day - 3, last: day - 2, marks: '2e', length: 2, extended: 0 }
+    const live = { started: day - 3, first: day - 3, last: day - 2, history: '2e', length: 2, extended: 0 }
     const streak = JSON.stringify({ frequency: 'daily', run: live })
     await env.DB.batch([
       env.DB.prepare(

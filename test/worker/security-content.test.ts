@@ -249,7 +249,7 @@ describe('secrets in logs and errors', () => {
   }
 
   it('[G2] neither the variables nor keys, links and secrets are in a log line or an answer, however a request ends', async () => {
-    const answers: string[] = []
+    const responses: string[] = []
     const failing = new Proxy(env.DB, {
       get: (target, name) =>
         name === 'prepare'
@@ -320,13 +320,13 @@ describe('secrets in logs and errors', () => {
             }),
           )
           statuses.add(response.status)
-          answers.push(await response.text(), [...response.headers].join())
+          responses.push(await response.text(), [...response.headers].join())
         }
       }
     }
     expect([...statuses].sort()).toEqual([200, 400, 401, 403, 404, 422, 500])
     expect(logged.some((line) => line.includes('"level":"error"'))).toBe(true)
-    for (const text of [logged.join('\n'), answers.join('\n')]) {
+    for (const text of [logged.join('\n'), responses.join('\n')]) {
       for (const one of [
         /hush/i,
         new RegExp(body.slice(1)),
@@ -340,7 +340,7 @@ describe('secrets in logs and errors', () => {
           text.match(one instanceof RegExp ? one : new RegExp(one.replaceAll(/[+/=.]/g, '\\$&'))),
         ).toBeNull()
     }
-    for (const text of answers) expect(text).not.toMatch(/D1_|KV broken|at \w+ \(|\.ts:|Zod/)
+    for (const text of responses) expect(text).not.toMatch(/D1_|KV broken|at \w+ \(|\.ts:|Zod/)
   })
 })
 

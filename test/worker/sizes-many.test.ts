@@ -2,8 +2,8 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import type { Fact } from '../../src/boards/notify/news.messages'
-import { tellNews } from '../../src/boards/notify/news.service'
+import type { Fact } from '../../src/boards/notify/board-events.messages'
+import { sendBoardEvents } from '../../src/boards/notify/board-events.service'
 import { inboxStep } from '../../src/commands/batch/process.service'
 import { presentConfiguration } from '../../src/config/configuration.service'
 import { drain } from '../../src/delivery/drain.service'
@@ -21,7 +21,6 @@ import {
   breakdown,
   copies,
   count,
-  couriersThatListen,
   fill,
   GROWING,
   iidOf,
@@ -29,12 +28,13 @@ import {
   largeValues,
   MOST,
   measuredD1,
+  queuesThatListen,
   strictD1,
   unreached,
   withGroups,
   withLargeUser,
 } from './large'
-import { lettersOf, subscribe } from './letters'
+import { messageBuilderOf, subscribe } from './messages'
 
 /*
  * The platform's limits are in bytes, and the interfaces' are in characters and numbers: whatever the interfaces take must pass where the
@@ -89,7 +89,7 @@ describe('what is told of a user as large as may be', () => {
       .run()
     const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isSet: true }
     await workOff(JOBS, context, { ...moved, steps: 100, grace: { first: 0, finals: 0 } })
-    const told = await lettersOf(webhook)
+    const told = await messageBuilderOf(webhook)
     const typesOf = (event: string) => told.filter((one) => one.event === event).length
     expect([typesOf('points.changed'), typesOf('points.level_changed')]).toEqual([10, 10])
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
@@ -136,14 +136,14 @@ describe('what is told of a user as large as may be', () => {
     const webhook = await subscribe(tenant, 'points.level_changed')
     const { DB, most } = measuredD1()
     const through = tenant.through(newApp({ DB }))
-    const answers = await Promise.all(Array.from({ length: 12 }, () => through.event('m', 'ada', 1)))
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
-    expect(answers.map(({ body }) => at(body, 'total')).toSorted((a, b) => Number(a) - Number(b))).toEqual(
+    const responses = await Promise.all(Array.from({ length: 12 }, () => through.event('m', 'ada', 1)))
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 201))
+    expect(responses.map(({ body }) => at(body, 'total')).toSorted((a, b) => Number(a) - Number(b))).toEqual(
       levels.map(({ points }) => points),
     )
     expect(most.written).toBeLessThan(MOST)
     await drain(contextOf(tenant.id, DB))
-    expect((await lettersOf(webhook)).map(({ body }) => at(body, 'newLevel', 'points'))).toEqual(
+    expect((await messageBuilderOf(webhook)).map(({ body }) => at(body, 'newLevel', 'points'))).toEqual(
       levels.map(({ points }) => points),
     )
     await env.DB.prepare('DELETE FROM due_work').run()
@@ -220,7 +220,7 @@ describe('work on many users as large as may be', () => {
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
     expect((await tenant.app('GET', '/users/bob/metrics/m')).body).toMatchObject({ current: 5 })
     await drain(context)
-    expect(await lettersOf(webhook)).toHaveLength(ids.length + 1)
+    expect(await messageBuilderOf(webhook)).toHaveLength(ids.length + 1)
   })
 })
 
@@ -320,12 +320,12 @@ describe('leaderboards whose groups are as long as may be', () => {
       }),
     )
     const { DB, most } = measuredD1()
-    const { COURIER, told } = couriersThatListen()
-    const context = { ...contextOf(tenant.id, DB), env: { ...env, DB, COURIER } }
+    const { DELIVERY_QUEUE, told } = queuesThatListen()
+    const context = { ...contextOf(tenant.id, DB), env: { ...env, DB, DELIVERY_QUEUE } }
     const config = await presentConfiguration(context)
     const [board] = config.leaderboards
     if (board === undefined) throw new Error('no board')
-    await tellNews(
+    await sendBoardEvents(
       context,
       config,
       board,
@@ -369,9 +369,9 @@ describe('calls and parameters', () => {
     })
     const through = tenant.through(newApp({ DB: conflicting, USER_LANE }))
     const names = Array.from({ length: 20 }, (_, n) => `Ada ${n}`)
-    const answers = await Promise.all(names.map((name) => through.app('PUT', '/users/ada', { name })))
-    expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200))
-    expect(at(answers[3]?.body, 'attributes')).toEqual(largeValues(GROWING.control))
+    const responses = await Promise.all(names.map((name) => through.app('PUT', '/users/ada', { name })))
+    expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200))
+    expect(at(responses[3]?.body, 'attributes')).toEqual(largeValues(GROWING.control))
     expect(calls.reduce((sum, one) => sum + one)).toBeGreaterThan(names.length * 1_200_000)
     expect(Math.max(...calls)).toBeLessThan(MOST)
   })

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { deliver } from '../../src/boards/delivery.service'
+import { deliver } from '../../src/boards/board-updates.service'
 import { presentConfiguration } from '../../src/config/configuration.service'
 import { drain } from '../../src/delivery/drain.service'
-import { noticeStep } from '../../src/features/notifications/schedule/completions.job'
+import { completionStep } from '../../src/features/notifications/schedule/completions.job'
 import { activeBetween, gainsBetween } from '../../src/features/notifications/schedule/schedule.repository'
 import { nextWork, workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
@@ -17,7 +17,6 @@ import { at, newApp, newTenant, type TestTenant } from './harness'
 import {
   achievements,
   count,
-  couriersThatListen,
   GROWING,
   iidOf,
   keepLetters,
@@ -25,12 +24,13 @@ import {
   largeValues,
   MOST,
   measuredD1,
+  queuesThatListen,
   strictD1,
   unreached,
   withGroups,
   withLargeUser,
 } from './large'
-import { lettersOf, subscribe } from './letters'
+import { messageBuilderOf, subscribe } from './messages'
 
 /*
  * The platform's limits are in bytes, and the interfaces' are in characters and numbers: whatever the interfaces take must pass where the
@@ -56,14 +56,14 @@ describe('what is told of a user as large as may be', () => {
       .bind(tenant.id)
       .all<{ n: number }>()
     expect(results.map(({ n }) => Math.round(n / 100_000))).toEqual([12])
-    const { COURIER, told } = couriersThatListen()
+    const { DELIVERY_QUEUE, told } = queuesThatListen()
     const { DB, most } = measuredD1()
     const context = contextOf(tenant.id, DB)
-    await drain({ ...context, env: { ...context.env, COURIER } })
-    const calls = told.map((letters) => letters.reduce((sum, { body }) => sum + body.length, 0))
+    await drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } })
+    const calls = told.map((messages) => messages.reduce((sum, { body }) => sum + body.length, 0))
     expect(calls.reduce((sum, one) => sum + one)).toBeGreaterThan(32 * 2 ** 20)
     expect(Math.max(...calls, most.read)).toBeLessThan(MOST)
-    expect([await count(tenant, 'outbox'), await lettersOf(webhook)]).toEqual([0, []])
+    expect([await count(tenant, 'outbox'), await messageBuilderOf(webhook)]).toEqual([0, []])
   })
 
   it('[U8] the export has all that was told of them', async () => {
@@ -93,17 +93,17 @@ describe('what is told of a user as large as may be', () => {
     await achievements(tenant, metric, 9)
     const webhook = await subscribe(tenant, 'emails.achievement_due')
     await tenant.event('m', 'ada', 1)
-    expect(await count(tenant, 'notices')).toBe(9)
+    expect(await count(tenant, 'pending_notifications')).toBe(9)
     const { DB, most } = measuredD1()
     const context = contextOf(tenant.id, DB)
-    const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'notices')
+    const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'completions')
     if (work === undefined) throw new Error('no notices')
-    await noticeStep(context, work, instant(NOON + DAY))
-    const left = await count(tenant, 'notices')
+    await completionStep(context, work, instant(NOON + DAY))
+    const left = await count(tenant, 'pending_notifications')
     expect([left > 2, left < 9, Math.max(most.read, most.written) < MOST]).toEqual([true, true, true])
     await moveTo(NOON + DAY)
-    expect(await count(tenant, 'notices')).toBe(0)
-    const told = await lettersOf(webhook)
+    expect(await count(tenant, 'pending_notifications')).toBe(0)
+    const told = await messageBuilderOf(webhook)
     const keys = told.map(({ body }) => at(body, 'achievement', 'key'))
     expect(new Set(keys).size).toBe(9)
     expect(told).toHaveLength(9)
@@ -188,7 +188,7 @@ describe('leaderboards whose groups are as long as may be', () => {
         iid: newId(instant(NOON)),
         seq: 1,
         changed: instant(NOON),
-        touched: new Map(),
+        lastSeqByInput: new Map(),
         profile: { tz: null, attributes: values },
       },
       event: {
@@ -242,14 +242,14 @@ describe('calls and parameters', () => {
     await tenant.event('m', { id: 'ada', attributes: { a000: 'short' } }, 1)
     const small = tenant.through(newApp({ DB: strictD1(50_000) }))
     const user = { id: 'ada', attributes: largeValues('a') }
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       small.event('m', user, 2),
       small.event('m', { id: 'bob' }, 2),
       small.event('m', user, 3),
       small.app('PATCH', '/users/ada', { attributes: largeValues('a') }),
     ])
-    expect(answers.map(({ status }) => status)).toEqual([422, 201, 422, 422])
-    expect(at(answers[0]?.body, 'error')).toMatch(/2 MB/)
+    expect(responses.map(({ status }) => status)).toEqual([422, 201, 422, 422])
+    expect(at(responses[0]?.body, 'error')).toMatch(/2 MB/)
     expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ attributes: { a000: 'short' } })
     expect((await tenant.app('GET', '/users/ada/metrics/m')).body).toMatchObject({ current: 1 })
   })

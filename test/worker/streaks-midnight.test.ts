@@ -25,11 +25,11 @@ async function streakers(tenant: TestTenant, count: number, active = 0): Promise
   const streakOf = (day: number) =>
     JSON.stringify({
       frequency: 'daily',
-      run: { started: day - 4, first: day - 4, last: day, marks: '5e', length: 5, extended: day * DAY },
+      run: { started: day - 4, first: day - 4, last: day, history: '5e', length: 5, extended: day * DAY },
     })
   await env.DB.prepare(
     `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
-       metrics, points, counters, touched, streak, streak_due)
+       metrics, points, counters, last_seq_by_input, streak, streak_due)
      SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{"streak":1}',
        CASE WHEN value > ?2 - ?4 THEN ?6 ELSE ?5 END, CASE WHEN value > ?2 - ?4 THEN ?8 ELSE ?7 END
      FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
@@ -67,7 +67,7 @@ const rows = async (tenant: TestTenant, sql: string) =>
 const ended = (tenant: TestTenant) =>
   rows(
     tenant,
-    'SELECT u.id, r.marks FROM users u JOIN streak_runs r ON r.user_iid = u.iid WHERE u.tenant_id = ?1',
+    'SELECT u.id, r.history FROM users u JOIN streak_runs r ON r.user_iid = u.iid WHERE u.tenant_id = ?1',
   )
 const alive = async (tenant: TestTenant) =>
   (

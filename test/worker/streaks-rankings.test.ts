@@ -198,7 +198,7 @@ describe('a ranking', () => {
   it('is kept for a minute where there are more than 10,000 users, as long as the configuration is the same', async () => {
     await play(0, ['ada'])
     const setUsers = (count: number) =>
-      env.DB.prepare("UPDATE tallies SET count = ?2 WHERE tenant_id = ?1 AND name = 'users'")
+      env.DB.prepare("UPDATE tenant_counters SET count = ?2 WHERE tenant_id = ?1 AND name = 'users'")
         .bind(tenant.id, count)
         .run()
     const own = tenant.through(newApp())

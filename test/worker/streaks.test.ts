@@ -119,10 +119,10 @@ describe('[S2] extending', () => {
   })
 
   it('[S2, E3] twenty at once extend by one, and exactly one says so', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => tenant.through(n % 2 ? toApp : newApp()).event('steps', 'ada', 1)),
     )
-    expect(answers.filter(({ body }) => at(body, 'currentStreak', 'extended') === true)).toHaveLength(1)
+    expect(responses.filter(({ body }) => at(body, 'currentStreak', 'extended') === true)).toHaveLength(1)
     expect(await length('ada')).toBe(1)
   })
 
@@ -164,11 +164,11 @@ describe('[S3] the end of a day', () => {
     })
     expect(await stored('cleo')).toEqual(before)
     const runs = await env.DB.prepare(
-      'SELECT r.marks FROM streak_runs r JOIN users u ON u.iid = r.user_iid WHERE u.tenant_id = ?1',
+      'SELECT r.history FROM streak_runs r JOIN users u ON u.iid = r.user_iid WHERE u.tenant_id = ?1',
     )
       .bind(tenant.id)
       .all()
-    expect(runs.results).toEqual([{ marks: '1e' }])
+    expect(runs.results).toEqual([{ history: '1e' }])
     await move(2, 5)
     expect([await length('ada'), await length('cleo')]).toEqual([0, 0])
   })
@@ -270,13 +270,13 @@ describe('[S4] travelling', () => {
     await away('Pacific/Pago_Pago')
     // The date between the two is open again, and each of them counts once (S11).
     expect(await streak('ada')).toMatchObject({ length: 2, periodStart: date(0), expires: date(1) })
-    const answers: unknown[] = []
+    const responses: unknown[] = []
     for (const days of [1, 2, 3, 4]) {
       await move(days, 10.5)
       const { body } = await tenant.event('steps', 'ada', 1)
-      answers.push([at(body, 'currentStreak', 'length'), at(body, 'currentStreak', 'extended')])
+      responses.push([at(body, 'currentStreak', 'length'), at(body, 'currentStreak', 'extended')])
     }
-    expect(answers).toEqual([
+    expect(responses).toEqual([
       [2, false],
       [3, true],
       [3, false],
@@ -399,7 +399,7 @@ describe('[S4] travelling', () => {
 
   it('[S10, S11] what an earlier version has stored is read', async () => {
     const day = Math.floor(start / DAY)
-    const run = { started: day - 3, first: day - 3, last: day, marks: '3e1s', length: 3, extended: start }
+    const run = { started: day - 3, first: day - 3, last: day, history: '3e1s', length: 3, extended: start }
     await tenant.app('PUT', '/users/ada', { tz: 'UTC' })
     await tenant.app('PUT', '/users/bob', {})
     await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: false } })

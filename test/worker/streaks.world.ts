@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
 import {
-  type Happening,
+  type ChangeInput,
   type OracleSettings,
   type OracleThresholds,
   StreakReplay,
@@ -144,7 +144,7 @@ class Life {
     }
   }
 
-  #tell(happening: Happening): boolean {
+  #tell(happening: ChangeInput): boolean {
     return this.#oracle.take(happening)
   }
 

@@ -22,7 +22,7 @@ import { ADMIN_KEY, at, call, newApp, newTenant, toApp } from './harness'
 
 const DAY = 86_400_000
 const MARKS = { alpha: 777, beta: 3 } as const
-type Mark = keyof typeof MARKS
+type PeriodKind = keyof typeof MARKS
 
 /**
  * The operations of the whole account, which take no `Tenant-ID`: tenants and admin keys are above tenants, and there is one clock
@@ -72,7 +72,9 @@ type Side = { id: string; customerId: string; world: World }
  * Makes a tenant, which is called by the customer's identifier and by the UUID in turn. Beta's calls use the older base, `/api`, so that
  * the walk covers every operation under both (G1).
  */
-async function newSide(mark: Mark): Promise<{ id: string; customerId: string; world: Omit<World, 'ids'> }> {
+async function newSide(
+  mark: PeriodKind,
+): Promise<{ id: string; customerId: string; world: Omit<World, 'ids'> }> {
   const customerId = `customer ${mark}`
   const body = await admin('POST', '/tenants', [{ customerId, name: `Tenant ${mark}` }])
   const id = String(at(body, 'created', 0, 'id'))
@@ -88,7 +90,7 @@ async function newSide(mark: Mark): Promise<{ id: string; customerId: string; wo
 }
 
 /** Sets up tenants of these marks, one after another, and lets three days pass in all of them. */
-async function settled(...marks: Mark[]): Promise<Side[]> {
+async function settled(...marks: PeriodKind[]): Promise<Side[]> {
   await move(0)
   const sides: Side[] = []
   for (const mark of marks) {
@@ -529,14 +531,14 @@ async function twin(points: number) {
 describe('two tenants at once', () => {
   it('[T3] 40 parallel events of the same user and key in two tenants, through one app, mix nothing', async () => {
     const [one, two] = [await twin(1), await twin(100)]
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, async (_, n) => {
         const mine = n % 2 === 0 ? one : two
         return { mine, ...(await mine.tenant.event('words', 'ada', 1, { idempotencyKey: `k${n >> 2}` })) }
       }),
     )
     for (const { tenant, metric } of [one, two]) {
-      const own = answers.filter(({ mine }) => mine.tenant === tenant)
+      const own = responses.filter(({ mine }) => mine.tenant === tenant)
       expect(own.filter(({ status }) => status === 201)).toHaveLength(10)
       expect(own.filter(({ status }) => status === 202)).toHaveLength(10)
       expect(new Set(own.map(({ body }) => at(body, 'metricId')))).toEqual(new Set([metric]))
@@ -578,7 +580,7 @@ describe('two tenants at once', () => {
       )
         .bind(tenant.id, users, system, points)
         .run()
-      await env.DB.prepare("UPDATE tallies SET count = ?2 WHERE tenant_id = ?1 AND name = 'users'")
+      await env.DB.prepare("UPDATE tenant_counters SET count = ?2 WHERE tenant_id = ?1 AND name = 'users'")
         .bind(tenant.id, users)
         .run()
     }

@@ -259,10 +259,10 @@ describe('[T2] the management of tenants', () => {
 
   it('parallel creates of one identifier make one tenant', async () => {
     const customerId = unused()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () => tenants('POST', '', [{ customerId, name: 'A' }])),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 201])
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 201])
     const { results } = await env.DB.prepare('SELECT id FROM tenants WHERE customer_id = ?')
       .bind(customerId)
       .all()

@@ -129,7 +129,12 @@ const AwardRow = z.object({
   utc_offset: z.number(),
   trigger_id: z.string(),
 })
-const UserRow = z.object({ id: z.string(), seq: z.number(), points: z.string(), touched: z.string() })
+const UserRow = z.object({
+  id: z.string(),
+  seq: z.number(),
+  points: z.string(),
+  last_seq_by_input: z.string(),
+})
 
 /** All awards in the system in the order in which they were made, once it is sure that totals are their sums (P8). */
 async function ledger({ tenant, system }: Setup): Promise<z.infer<typeof AwardRow>[]> {
@@ -138,7 +143,9 @@ async function ledger({ tenant, system }: Setup): Promise<z.infer<typeof AwardRo
       `SELECT u.id AS user, a.* FROM ${readable.awards} a JOIN users u ON u.iid = a.user_iid
        WHERE u.tenant_id = ?1 AND a.system_id = ?2 ORDER BY u.id, a.seq, a.position`,
     ).bind(tenant.id, system),
-    env.DB.prepare('SELECT id, seq, points, touched FROM users WHERE tenant_id = ?1').bind(tenant.id),
+    env.DB.prepare('SELECT id, seq, points, last_seq_by_input FROM users WHERE tenant_id = ?1').bind(
+      tenant.id,
+    ),
   ])
   const awards = z.array(AwardRow).parse(awardRows?.results)
   for (const user of z.array(UserRow).parse(userRows?.results)) {
@@ -150,7 +157,7 @@ async function ledger({ tenant, system }: Setup): Promise<z.infer<typeof AwardRo
       last = award.seq
     }
     expect(at(JSON.parse(user.points), system) ?? 0).toBe(total)
-    expect(at(JSON.parse(user.touched), system) ?? 0).toBe(last)
+    expect(at(JSON.parse(user.last_seq_by_input), system) ?? 0).toBe(last)
     expect(user.seq).toBeGreaterThanOrEqual(last)
   }
   expect(new Set(awards.map(({ id }) => id)).size).toBe(awards.length)
@@ -249,16 +256,16 @@ describe('[P4] ticks', () => {
     await age(setup, 60 * HOUR + MINUTE)
     const anchor = await anchorOf(setup)
     const steps = await allSteps(setup)
-    const passes = steps.map(({ changes }) =>
+    const tokens = steps.map(({ changes }) =>
       changes.flatMap(({ awards }) => awards.map((award) => award.at)),
     )
-    expect(passes.flat()).toEqual(dues(anchor, HOUR, 1, 60))
-    for (const pass of passes) {
+    expect(tokens.flat()).toEqual(dues(anchor, HOUR, 1, 60))
+    for (const pass of tokens) {
       expect(new Set(pass.map((due) => Math.floor(due / DAY))).size).toBe(1)
     }
-    expect(new Set(passes.map(([first = 0]) => Math.floor(first / DAY))).size).toBe(passes.length)
+    expect(new Set(tokens.map(([first = 0]) => Math.floor(first / DAY))).size).toBe(tokens.length)
     const awards = await ledger(setup)
-    expect(new Set(awards.map(({ seq }) => seq)).size).toBe(passes.length)
+    expect(new Set(awards.map(({ seq }) => seq)).size).toBe(tokens.length)
     expect(steps.map(({ changes }) => changes[0]?.after.seq)).toEqual([
       ...new Set(awards.map(({ seq }) => seq)),
     ])

@@ -238,8 +238,10 @@ describe('the test clock', () => {
       // The last one is in the morning, before the first run is final.
       const to = NOON + step * 4 * HOUR
       const moves = [0, 1].map(() => newClock('PUT', { now: new Date(to).toISOString() }))
-      const answers = await Promise.all([...many(step), ...moves, ...many(step + 5)])
-      expect(answers.map(({ status }) => status).filter((status) => ![200, 201].includes(status))).toEqual([])
+      const responses = await Promise.all([...many(step), ...moves, ...many(step + 5)])
+      expect(responses.map(({ status }) => status).filter((status) => ![200, 201].includes(status))).toEqual(
+        [],
+      )
       for (const date of dates.map(dateAt)) {
         await agrees(setup, { system: setup.system, from: date, to: date, query: { run: date } })
       }

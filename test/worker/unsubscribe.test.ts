@@ -160,11 +160,11 @@ describe('[N3] the link in an email', () => {
 
   it('[N3] many at once are all 200, beside other changes, which stay', async () => {
     const path = await linkOf('ada')
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       ...Array.from({ length: 5 }, () => open(path, { method: 'POST' }, newApp())),
       tenant.through(newApp()).app('PUT', '/users/ada', { name: 'Ada' }),
     ])
-    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200))
+    expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(200))
     expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
       name: 'Ada',
       subscribeToEmails: false,

@@ -199,7 +199,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
     })
     const event = (key: string, value: number, attributes: Record<string, string>, idempotencyKey: string) =>
       tenant.event(key, 'ada', value, { attributes, idempotencyKey })
-    const answers = [
+    const responses = [
       await event('steps', 2.5, { kind: 'run', gone: 'yes' }, 'one'),
       await event('words', 7, {}, 'two'),
     ]
@@ -246,7 +246,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
       localDate: dateAt(NOON + 9 * HOUR),
       utcOffsetMinutes: 540,
     }
-    const ids = answers.map((answer) => at(answer.body, 'eventId'))
+    const ids = responses.map((answer) => at(answer.body, 'eventId'))
     expect(body).toMatchObject({
       exported: new Date(NOON + 3 * DAY).toISOString(),
       user: (await tenant.app('GET', '/users/ada')).body,

@@ -548,8 +548,8 @@ describe('what changes of a user', () => {
     await tenant.metric('words')
     const ids = Array.from({ length: 12 }, (_, n) => `user-${n}`)
     const controls = async () => {
-      const answers = await Promise.all(ids.map((id) => tenant.app('GET', `/users/${id}`)))
-      return answers.map(({ body }) => at(body, 'control'))
+      const responses = await Promise.all(ids.map((id) => tenant.app('GET', `/users/${id}`)))
+      return responses.map(({ body }) => at(body, 'control'))
     }
     const ratio = (controlRatio: number) => tenant.admin('PATCH', '/settings', { controlRatio })
     await Promise.all(ids.map((id) => put(tenant, id, { control: true })))
@@ -574,8 +574,8 @@ describe('what changes of a user', () => {
     const ids = Array.from({ length: 100 }, (_, n) => `user-${n}`)
     const made: unknown[] = []
     for (let from = 0; from < ids.length; from += 50) {
-      const answers = await Promise.all(ids.slice(from, from + 50).map((id) => put(tenant, id, {})))
-      made.push(...answers.map(({ body }) => at(body, 'control')))
+      const responses = await Promise.all(ids.slice(from, from + 50).map((id) => put(tenant, id, {})))
+      made.push(...responses.map(({ body }) => at(body, 'control')))
     }
     const share = made.filter((control) => control === true).length
     expect(share).toBeGreaterThan(12)
@@ -641,7 +641,7 @@ describe('[U6] first sight of a user', () => {
   it('[U6] once also in 20 parallel calls of every sort, through two apps', async () => {
     const tenant = await withWelcome()
     const other = tenant.through(newApp())
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => {
         const where = n % 2 ? tenant : other
         if (n % 3 === 0) return where.event('words', 'ada', 1)
@@ -649,9 +649,9 @@ describe('[U6] first sight of a user', () => {
         return where.app('POST', '/users', { id: 'ada' })
       }),
     )
-    expect(answers.map(({ status }) => status).filter((status) => status !== 200 && status !== 201)).toEqual(
-      [],
-    )
+    expect(
+      responses.map(({ status }) => status).filter((status) => status !== 200 && status !== 201),
+    ).toEqual([])
     expect(await points(tenant, 'ada')).toMatchObject({ total: 50, awards: [{ awarded: 50 }] })
     const rows = await env.DB.prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?')
       .bind(tenant.id)

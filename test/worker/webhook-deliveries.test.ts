@@ -3,13 +3,13 @@ import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EVENT_TYPES } from '../../src/config/webhook-events.types'
-import type { Letter } from '../../src/delivery/queue.messages'
-import { webhookCarrier } from '../../src/features/webhooks/webhook.adapter'
+import type { QueuedMessage } from '../../src/delivery/queue.messages'
+import { webhookAdapter } from '../../src/features/webhooks/webhook.adapter'
 import { instant } from '../../src/lib/clock'
 import { sampleOf, WEBHOOKS } from '../../src/outbox/events/events.register'
 import { type Bindings, variables } from '../../src/runtime/env'
 import { forgetTime, moveTo, NOON } from './boards'
-import { hand, letter, log, logged, MINUTE, withHook } from './couriers'
+import { hand, log, logged, MINUTE, message, withHook } from './delivery-queues'
 import { at, newApp, newTenant } from './harness'
 import { Hook } from './receiver'
 
@@ -20,18 +20,18 @@ const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
 /** A carrier with a time limit in seconds, to a hook. */
 const carrierTo = (hook: { url: string }, limit = 30, more: object = {}) => {
-  const carrier = webhookCarrier(
+  const adapter = webhookAdapter(
     { variables: { ...variables(env), WEBHOOK_TIMEOUT: limit, ...more } },
     { url: hook.url, secret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=' },
   )
-  return { attempt: (one: Letter) => carrier.attempt(one, instant(NOON)) }
+  return { attempt: (one: QueuedMessage) => adapter.attempt(one, instant(NOON)) }
 }
 
 describe('[W3, W4] one attempt', () => {
   it('posts the body as it is, signed in both ways, with the real time', async () => {
     const hook = new Hook()
     const body = '{"type": "streak.lost",  "name":"Zoë \\u2028"}'
-    const one = letter(NOON, null, { body })
+    const one = message(NOON, null, { body })
     expect(await carrierTo(hook).attempt(one)).toEqual({ kind: 'delivered', status: 200 })
     const [seen] = await hook.seen(1)
     const headers = seen?.headers ?? {}
@@ -58,9 +58,9 @@ describe('[W3, W4] one attempt', () => {
       { status: 410, body: 'gone' },
       { status: 429, headers: { 'retry-after': '7200' } },
     )
-    const carrier = carrierTo(hook)
+    const adapter = carrierTo(hook)
     const came: unknown[] = []
-    for (let n = 0; n < 10; n += 1) came.push(await carrier.attempt(letter(NOON)))
+    for (let n = 0; n < 10; n += 1) came.push(await adapter.attempt(message(NOON)))
     expect(came.slice(0, 2)).toEqual([202, 204].map((status) => ({ kind: 'delivered', status })))
     expect(came.slice(2)).toEqual(
       [301, 302, 303, 307, 308, 304, 410, 429].map((status) => ({
@@ -80,30 +80,30 @@ describe('[W3, W4] one attempt', () => {
       { status: 500, body: 'half', stall: true },
       { status: 200, body: 'ok', stall: true },
     )
-    const carrier = carrierTo(hook, 2)
-    const long = await carrier.attempt(letter(NOON))
+    const adapter = carrierTo(hook, 2)
+    const long = await adapter.attempt(message(NOON))
     expect(long).toEqual({ kind: 'failed', status: 500, error: `answered 500: ${'é'.repeat(512)}` })
     const began = Date.now()
-    const endless = await carrier.attempt(letter(NOON))
+    const endless = await adapter.attempt(message(NOON))
     expect(endless).toMatchObject({ error: `answered 500: ${'x'.repeat(1_024)}` })
     expect(Date.now() - began).toBeLessThan(1_500)
-    expect(await carrier.attempt(letter(NOON))).toMatchObject({ status: 500, error: 'answered 500: half' })
-    expect(await carrier.attempt(letter(NOON))).toEqual({ kind: 'delivered', status: 200 })
+    expect(await adapter.attempt(message(NOON))).toMatchObject({ status: 500, error: 'answered 500: half' })
+    expect(await adapter.attempt(message(NOON))).toEqual({ kind: 'delivered', status: 200 })
   })
 
   it('no answer in time, a connection that is cut, and nobody there are failures that say so', async () => {
     const hook = new Hook()
     await hook.plan({ hold: true }, { drop: true })
     const url = `${hook.url}?token=very-secret`
-    const carrier = carrierTo({ url }, 1)
-    expect(await carrier.attempt(letter(NOON))).toEqual({
+    const adapter = carrierTo({ url }, 1)
+    expect(await adapter.attempt(message(NOON))).toEqual({
       kind: 'failed',
       status: null,
       error: 'no answer within 1 seconds',
     })
     await hook.release()
-    const cut = await carrier.attempt(letter(NOON))
-    const nobody = await carrierTo({ url: 'http://127.0.0.1:9/?token=very-secret' }).attempt(letter(NOON))
+    const cut = await adapter.attempt(message(NOON))
+    const nobody = await carrierTo({ url: 'http://127.0.0.1:9/?token=very-secret' }).attempt(message(NOON))
     for (const came of [cut, nobody]) {
       expect(came).toMatchObject({ kind: 'failed', status: null })
       expect(at(came, 'error')).toMatch(/^no answer: ./)
@@ -113,7 +113,7 @@ describe('[W3, W4] one attempt', () => {
 
   it('[W1] what may not be called any more is refused, and not called', async () => {
     const hook = new Hook()
-    const came = await carrierTo(hook, 5, { TEST_CLOCK: 'off' }).attempt(letter(NOON))
+    const came = await carrierTo(hook, 5, { TEST_CLOCK: 'off' }).attempt(message(NOON))
     expect(came).toMatchObject({ kind: 'refused', error: expect.stringContaining('public address') })
     expect(await hook.seen()).toEqual([])
   })
@@ -122,7 +122,7 @@ describe('[W3, W4] one attempt', () => {
     const hook = new Hook()
     const { host } = new URL(hook.url)
     const attempt = (WEBHOOK_ALLOW: string) =>
-      carrierTo(hook, 5, variables({ ...env, TEST_CLOCK: 'off', WEBHOOK_ALLOW })).attempt(letter(NOON))
+      carrierTo(hook, 5, variables({ ...env, TEST_CLOCK: 'off', WEBHOOK_ALLOW })).attempt(message(NOON))
     expect(await attempt(host)).toEqual({ kind: 'delivered', status: 200 })
     expect(await attempt(` nas.lan:80 , ${host}`)).toEqual({ kind: 'delivered', status: 200 })
     expect(await attempt('nas.lan:80')).toMatchObject({ kind: 'refused' })
@@ -201,13 +201,13 @@ describe('[W4] the log', () => {
 
   it('lists newest first, by pages', async () => {
     const { tenant, webhookId, destination } = await withHook({ status: 'inactive' })
-    const letters = Array.from({ length: 12 }, (_, n) => letter(NOON - 100 + n, 'ada'))
-    await hand(destination, NOON, ...letters.toReversed())
+    const messages = Array.from({ length: 12 }, (_, n) => message(NOON - 100 + n, 'ada'))
+    await hand(destination, NOON, ...messages.toReversed())
     const list = async (query = '') => {
       const { body } = await tenant.admin('GET', `/webhooks/${webhookId}/deliveries${query}`)
       return [body].flat().map((one) => at(one, 'id'))
     }
-    const newest = letters.map(({ id }) => id).toReversed()
+    const newest = messages.map(({ id }) => id).toReversed()
     expect(await list()).toEqual(newest.slice(0, 10))
     expect(await list('?limit=3&skip=2')).toEqual(newest.slice(2, 5))
     expect(await list('?limit=100')).toEqual(newest)
@@ -220,7 +220,7 @@ describe('[W4] the log', () => {
     const setup = await withHook()
     const { tenant, hook, webhookId } = setup
     const again = (id: string) => tenant.admin('POST', `/webhooks/${webhookId}/deliveries/${id}/redeliver`)
-    const one = letter(NOON)
+    const one = message(NOON)
     await hand(setup.destination, NOON, one)
     await moveTo(NOON + 1)
     expect(await logged(setup, one)).toMatchObject({ status: 'delivered' })
@@ -245,7 +245,7 @@ describe('[W4] the log', () => {
   it('unknown ones are 404, those of another webhook or tenant too; wrong types are named', async () => {
     const { tenant, webhookId, destination } = await withHook({ status: 'inactive' })
     const other = await withHook({ status: 'inactive' })
-    const one = letter(NOON)
+    const one = message(NOON)
     await hand(destination, NOON, one)
     const paths = [
       `/webhooks/${webhookId}/deliveries/${NOBODY}/redeliver`,
@@ -281,7 +281,7 @@ describe('[W4] the log', () => {
   it('a rotated secret is void at once, for what waits too; so is an old URL', async () => {
     const { tenant, hook, webhookId, destination, secret } = await withHook()
     await hook.plan({ status: 500 })
-    await hand(destination, NOON, letter(NOON))
+    await hand(destination, NOON, message(NOON))
     await moveTo(NOON)
     const [before] = await hook.seen(1)
     expect(new Webhook(secret).verify(before?.body ?? '', before?.headers ?? {})).toBeTruthy()
@@ -302,7 +302,7 @@ describe('[W4] the log', () => {
   it('a secret that is rotated in the middle of a run is void for the rest of it', async () => {
     const { tenant, hook, webhookId, destination } = await withHook()
     await hook.plan({ hold: true })
-    await hand(destination, NOON, letter(NOON - 2, 'ada'), letter(NOON - 1, 'ada'))
+    await hand(destination, NOON, message(NOON - 2, 'ada'), message(NOON - 1, 'ada'))
     await hook.seen(1)
     const rotated = await tenant.admin('POST', `/webhooks/${webhookId}/rotate-secret`)
     await hook.release()

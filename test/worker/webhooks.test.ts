@@ -297,12 +297,12 @@ describe('[W1] secrets', () => {
   it('rotations at once, through several isolates: the secret that is kept is one that was shown', async () => {
     const tenant = await newTenant()
     const { id } = await make(tenant)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, () =>
         tenant.through(newApp()).admin('POST', `/webhooks/${id}/rotate-secret`),
       ),
     )
-    const secrets = answers.map(({ body }) => at(body, 'secret'))
+    const secrets = responses.map(({ body }) => at(body, 'secret'))
     expect(new Set(secrets).size).toBe(8)
     expect(secrets).toContain((await rowsOf(tenant))[0]?.secret)
   })
@@ -310,9 +310,9 @@ describe('[W1] secrets', () => {
   it('a secret is in no other answer, and in no log', async () => {
     const tenant = await newTenant()
     const one = await make(tenant)
-    const answers: unknown[] = []
+    const responses: unknown[] = []
     const ask = async (method: string, path: string, body?: unknown) =>
-      answers.push((await tenant.admin(method, path, body)).body)
+      responses.push((await tenant.admin(method, path, body)).body)
     const rotated = await tenant.admin('POST', `/webhooks/${one.id}/rotate-secret`)
     await ask('GET', '/webhooks')
     await ask('GET', `/webhooks/${one.id}`)
@@ -341,10 +341,10 @@ describe('[W1] secrets', () => {
       }),
     )
     expect(failed.status).toBe(500)
-    answers.push(await failed.text())
+    responses.push(await failed.text())
     await ask('DELETE', `/webhooks?ids=${one.id}`)
     expect(at(rotated.body, 'secret')).toMatch(SECRET)
-    expect(JSON.stringify(answers)).not.toContain('whsec_')
+    expect(JSON.stringify(responses)).not.toContain('whsec_')
     expect(logged.length).toBeGreaterThan(8)
     expect(logged.join('\n')).not.toContain('whsec_')
     expect(logged.join('\n')).not.toContain(one.secret?.slice(6))

@@ -277,7 +277,7 @@ describe('a year', () => {
       mostActiveWeek: { start: '0001-01-01', end: '0001-01-07' },
     })
     const { results } = await env.DB.prepare(
-      'SELECT DISTINCT substr(period, 1, 4) AS year FROM change_spreads WHERE tenant_id = ?1 ORDER BY 1',
+      'SELECT DISTINCT substr(period, 1, 4) AS year FROM change_distributions WHERE tenant_id = ?1 ORDER BY 1',
     )
       .bind(tenant.id)
       .all()
@@ -348,8 +348,8 @@ describe('a year', () => {
   })
 
   it('[C1] what a test clock that was taken away has left is made anew', async () => {
-    const due = "FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' AND subject = '2036'"
-    const built = "FROM change_spreads WHERE tenant_id = ?1 AND period = '2036 built'"
+    const due = "FROM due_work WHERE tenant_id = ?1 AND kind = 'distributions' AND subject = '2036'"
+    const built = "FROM change_distributions WHERE tenant_id = ?1 AND period = '2036 built'"
     await to(present + DAY / 24)
     const ahead = present + 2 * DAY
     const run = (sql: string) => env.DB.prepare(sql).bind(tenant.id)
@@ -361,7 +361,9 @@ describe('a year', () => {
     expect(await madeAt()).toBe(present)
     await env.DB.batch([
       run(`DELETE ${due}`),
-      run(`UPDATE change_spreads SET document = json_object('at', ${ahead}) ${built.slice(20)}`),
+      run(
+        `UPDATE change_distributions SET document = json_object('at', ${ahead}) ${built.slice('FROM change_distributions '.length)}`,
+      ),
     ])
     await wrapped(tenant, 'ada')
     expect(await madeAt()).toBe(present)
@@ -371,7 +373,7 @@ describe('a year', () => {
   it('[R2] a year that is over everywhere is built for the last time a day later', async () => {
     const due = async () => {
       const { results } = await env.DB.prepare(
-        "SELECT subject FROM due_work WHERE tenant_id = ?1 AND kind = 'spreads' ORDER BY subject",
+        "SELECT subject FROM due_work WHERE tenant_id = ?1 AND kind = 'distributions' ORDER BY subject",
       )
         .bind(tenant.id)
         .all<{ subject: string }>()
@@ -384,7 +386,9 @@ describe('a year', () => {
     expect(await due()).toEqual(['2037'])
     await wrapped(tenant, 'ada', '?year=2036')
     expect(await due()).toEqual(['2037'])
-    const left = await env.DB.prepare("SELECT 1 FROM change_spreads WHERE period LIKE 'building%'").all()
+    const left = await env.DB.prepare(
+      "SELECT 1 FROM change_distributions WHERE period LIKE 'building%'",
+    ).all()
     expect(left.results).toEqual([])
   })
 })

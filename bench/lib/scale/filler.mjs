@@ -96,7 +96,7 @@ export async function fill(database, { users, day, ids, progress }) {
   }
   await run(USERS, 0)
   for (let nth = 1; nth <= EVENTS; nth += 1) await run(PASSES, nth)
-  const count = `INSERT INTO tallies (tenant_id, name, count) VALUES (?1, 'users', ?2)
+  const count = `INSERT INTO tenant_counters (tenant_id, name, count) VALUES (?1, 'users', ?2)
     ON CONFLICT DO UPDATE SET count = count + excluded.count`
   await database.batch([database.prepare(count).bind(ids.tenant, users)])
   return { size }

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import type { Run } from '../../engine/runs.rules'
 import type { Row } from '../board.types'
 import type { BoardView } from '../object/board-view.types'
-import type { Fact, Place } from './news.messages'
-import { compared, isSame, joined, listens, type Standing, TOP, toldOf } from './news.rules'
-import type { NewsStore } from './news.store'
+import type { Fact, Place } from './board-events.messages'
+import { type BoardPosition, compared, isSame, joined, listens, sentListOf, TOP } from './board-events.rules'
+import type { BoardEventStore } from './board-events.store'
 
 /** The first places of a group in a run, in L4's order (W6). */
 function topOf(board: BoardView, run: number, group: string): Place[] {
@@ -26,7 +26,7 @@ const named = ({ definition: { breakdown } }: BoardView, group: string): [string
   Values.parse(JSON.parse(group)).map((value, index) => [breakdown[index] ?? '', value])
 
 /** Where a score stands at present in its group, as far as it may be told. */
-export function standingOf({ rankings, served }: BoardView, row: Row | null): Standing {
+export function positionOf({ rankings, served }: BoardView, row: Row | null): BoardPosition {
   const rank = rankings.rankOf(row)
   return row === null || rank === null ? null : { rank, group: row.group, value: served(row.score) }
 }
@@ -35,38 +35,38 @@ export function standingOf({ rankings, served }: BoardView, row: Row | null): St
  * What of the runs that aren't final is other than was last told to those who listen (W5), which counts as told from then on. One row
  * written for each group whose first places have changed, and one for each in which a rank has.
  */
-export function changesOf(board: BoardView, told: NewsStore, listened: readonly string[]): Fact[] {
+export function changesOf(board: BoardView, sent: BoardEventStore, listened: readonly string[]): Fact[] {
   const { openFrom } = board.progress
-  const starts = new Set([...board.store.openRuns(openFrom), ...told.runs(openFrom)])
+  const starts = new Set([...board.store.openRuns(openFrom), ...sent.runs(openFrom)])
   return [...starts].flatMap((start) => {
     const run = board.runHolding(start)
     if (run === null) return []
     return [
-      ...(listens(listened, 'leaderboard.changed') ? topChanges(board, told, run) : []),
-      ...(listens(listened, 'leaderboard.rank_changed') ? rankChanges(board, told, run) : []),
+      ...(listens(listened, 'leaderboard.changed') ? topChanges(board, sent, run) : []),
+      ...(listens(listened, 'leaderboard.rank_changed') ? rankChanges(board, sent, run) : []),
     ]
   })
 }
 
 /** The groups that have ranks, or had some when they were last told, in order. */
-const groupsOf = (board: BoardView, told: NewsStore, what: 'tops' | 'ranks', { start }: Run) =>
-  [...new Set([...board.store.groups(start), ...told.groups(start, what)])].sort()
+const groupsOf = (board: BoardView, sent: BoardEventStore, what: 'tops' | 'ranks', { start }: Run) =>
+  [...new Set([...board.store.groups(start), ...sent.groups(start, what)])].sort()
 
-function topChanges(board: BoardView, told: NewsStore, run: Run): Fact[] {
-  return groupsOf(board, told, 'tops', run).flatMap((group): Fact[] => {
+function topChanges(board: BoardView, sent: BoardEventStore, run: Run): Fact[] {
+  return groupsOf(board, sent, 'tops', run).flatMap((group): Fact[] => {
     const top = topOf(board, run.start, group)
-    if (isSame(told.list(run.start, 'tops', group), top)) return []
-    told.tell(run.start, 'tops', group, toldOf(top))
+    if (isSame(sent.list(run.start, 'tops', group), top)) return []
+    sent.tell(run.start, 'tops', group, sentListOf(top))
     return [{ type: 'leaderboard.changed', run, group: named(board, group), top }]
   })
 }
 
-function rankChanges(board: BoardView, told: NewsStore, run: Run): Fact[] {
-  const moves = groupsOf(board, told, 'ranks', run).flatMap((group) => {
+function rankChanges(board: BoardView, sent: BoardEventStore, run: Run): Fact[] {
+  const moves = groupsOf(board, sent, 'ranks', run).flatMap((group) => {
     const present = placesOf(board, run.start, group)
-    const { moves, list } = compared(told.list(run.start, 'ranks', group), present)
+    const { moves, list } = compared(sent.list(run.start, 'ranks', group), present)
     // Of a group that only erased users were in, nothing stays.
-    if (moves.length > 0 || list.length === 0) told.tell(run.start, 'ranks', group, list)
+    if (moves.length > 0 || list.length === 0) sent.tell(run.start, 'ranks', group, list)
     return moves.map((move) => ({ ...move, group: named(board, group) }))
   })
   return joined(moves).map((move) => ({ type: 'leaderboard.rank_changed', run, ...move }))
@@ -85,18 +85,18 @@ export function endOf(board: BoardView, run: Run): Fact[] {
 /** Takes how things stand for told where somebody begins to listen, and forgets what was told where nobody does any more. */
 export function rebase(
   board: BoardView,
-  told: NewsStore,
+  sent: BoardEventStore,
   { before, after }: { before: readonly string[]; after: readonly string[] },
 ): void {
   const begins = (type: Parameters<typeof listens>[1]) => listens(after, type) && !listens(before, type)
   const ends = (type: Parameters<typeof listens>[1]) => listens(before, type) && !listens(after, type)
-  if (ends('leaderboard.changed')) told.forget('tops')
-  if (ends('leaderboard.rank_changed')) told.forget('ranks')
+  if (ends('leaderboard.changed')) sent.forget('tops')
+  if (ends('leaderboard.rank_changed')) sent.forget('ranks')
   for (const run of board.store.openRuns(board.progress.openFrom)) {
     for (const group of board.store.groups(run)) {
-      if (begins('leaderboard.changed')) told.tell(run, 'tops', group, toldOf(topOf(board, run, group)))
+      if (begins('leaderboard.changed')) sent.tell(run, 'tops', group, sentListOf(topOf(board, run, group)))
       if (begins('leaderboard.rank_changed'))
-        told.tell(run, 'ranks', group, toldOf(placesOf(board, run, group)))
+        sent.tell(run, 'ranks', group, sentListOf(placesOf(board, run, group)))
     }
   }
 }

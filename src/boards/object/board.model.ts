@@ -5,16 +5,22 @@ import { LAST_DAY } from '../../lib/periods'
 import { utcDay } from '../../lib/zone'
 import { type Applying, Definition, meaningOf, type ScoreChange } from '../board.messages'
 import type { Recounted, Row } from '../board.types'
-import { NewsStore } from '../notify/news.store'
+import { BoardEventStore } from '../notify/board-events.store'
 import { type Score, servedValue, ZERO } from '../score.rules'
 import type { BoardStore } from './board.store'
+import { BoardEvents } from './board-events.model'
 import type { BoardView } from './board-view.types'
 import { applied, follows, replaced, type Sum, settled, sumsOf } from './chain.rules'
 import { GroupSizes } from './group-sizes.cache'
-import { News } from './news.model'
 import { newProgress, Progress } from './progress.types'
 import { Rankings } from './rankings.model'
-import { type Countable, extentOf, type MarkPage, recountable, type Source } from './recount.repository'
+import {
+  type Countable,
+  recountable,
+  recountScopeOf,
+  type Source,
+  type UserCursorPage,
+} from './recount.repository'
 
 /** Days that a user's log is taken to have where it isn't known how far the board has got. */
 const LONGEST = 4_000
@@ -28,7 +34,7 @@ export class Board implements BoardView {
   readonly #source: Source
   readonly rankings: Rankings
   readonly groupSizes = new GroupSizes()
-  readonly news: News
+  readonly events: BoardEvents
   /** While a comparison waits for D1: users whose scores have moved meanwhile, whom its page may not know of. */
   #moved: Set<string> | null = null
   #definition: Definition
@@ -40,7 +46,7 @@ export class Board implements BoardView {
   constructor(store: BoardStore, source: Source, definition: Definition) {
     this.store = store
     this.rankings = new Rankings(store, () => this.places)
-    this.news = new News(this, new NewsStore(store.sql))
+    this.events = new BoardEvents(this, new BoardEventStore(store.sql))
     this.#source = source
     this.#definition = definition
     this.#progress = newProgress(definition)
@@ -55,7 +61,7 @@ export class Board implements BoardView {
     const progress = this.store.note('progress')
     this.#definition = Definition.parse(this.store.note('board'))
     this.#progress = progress === null ? newProgress(this.#definition) : Progress.parse(progress)
-    this.news.reload()
+    this.events.reload()
   }
 
   /** Lets go of what memory holds of the rankings. */
@@ -103,8 +109,8 @@ export class Board implements BoardView {
   }
 
   /** What of the log the runs that aren't final count. */
-  get extent(): ReturnType<typeof extentOf> {
-    return extentOf(this.#definition, this.#progress.openFrom)
+  get extent(): ReturnType<typeof recountScopeOf> {
+    return recountScopeOf(this.#definition, this.#progress.openFrom)
   }
 
   /** Takes over how the leaderboard is configured now, and forgets what that makes untrue. */
@@ -132,7 +138,7 @@ export class Board implements BoardView {
     const mustCompareAll = this.#progress.mustCompareAll || next.status !== 'inactive'
     this.progress = { ...this.#progress, comparison: null, mustCompareAll }
     this.store.setNote('board', next)
-    this.news.adopt(before, now)
+    this.events.adopt(before, now)
   }
 
   /** Takes back what has run ahead of a clock that went back: runs that aren't final by then are open again (C1). */
@@ -142,7 +148,7 @@ export class Board implements BoardView {
     this.store.unsettle()
     this.#forgetRankings()
     this.progress = { ...newProgress(this.#definition), openFrom }
-    this.news.rewind(openFrom)
+    this.events.rewind(openFrom)
   }
 
   /** Writes down the day's end where a new UTC day has begun since ranks last moved (L10). */
@@ -221,8 +227,8 @@ export class Board implements BoardView {
     }
   }
 
-  marksAfter(after: string, since: number, limit: number): Promise<MarkPage> {
-    return this.#asked(() => this.#source.marksAfter(this.#definition, after, since, limit))
+  userCursorsAfter(after: string, since: number, limit: number): Promise<UserCursorPage> {
+    return this.#asked(() => this.#source.userCursorsAfter(this.#definition, after, since, limit))
   }
 
   /** D1's answer to what the leaderboard wants to know by then: it may be configured otherwise while it waits. */
@@ -283,7 +289,7 @@ export class Board implements BoardView {
   #put(before: Row | null, after: Row): void {
     this.#moved?.add(after.iid)
     if (before !== null && JSON.stringify(before) === JSON.stringify(after)) return
-    this.news.watch(before, after, () => {
+    this.events.watch(before, after, () => {
       this.store.put(after)
       this.rankings.move(before, after)
     })
@@ -310,9 +316,9 @@ export class Board implements BoardView {
   erase(users: readonly { userId: string; iid: string }[]): void {
     const { rowsWritten } = this.store.sql
     for (const { userId, iid } of users) this.store.erase(userId, iid)
-    for (const { iid } of users) this.news.erase(iid)
+    for (const { iid } of users) this.events.erase(iid)
     if (this.store.sql.rowsWritten === rowsWritten) return
     this.#forgetRankings()
-    this.news.stir()
+    this.events.stir()
   }
 }

@@ -4,7 +4,7 @@ import { isActive } from '../../access/tenants.repository'
 import { AccountDatabase, noCost } from '../../db/database'
 import { hasTables } from '../../db/object-migrations'
 import { makeDue } from '../../jobs/due-work.repository'
-import { arm } from '../../jobs/timekeeper.service'
+import { ensureAlarm } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
 import { SECOND } from '../../lib/units'
@@ -14,6 +14,7 @@ import {
   type BestReply,
   BestRequest,
   Definition,
+  type DefinitionInput,
   Delivery,
   type DeliveryReply,
   type GroupsReply,
@@ -22,21 +23,20 @@ import {
   HeldRequest,
   type PageReply,
   PageRequest,
-  PersonRequest,
   type PlaceReply,
   PlaceRequest,
   RecountRequest,
-  type TendReply,
-  TendRequest,
-  type Told,
+  type RunDueReply,
+  RunDueRequest,
+  UserRequest,
 } from '../board.messages'
-import { HandedRequest } from '../notify/news.messages'
+import { HandedRequest } from '../notify/board-events.messages'
 import { Board } from './board.model'
 import { readBest, readGroups, readHeld, readPage, readPlace } from './board.presenter'
 import { BoardStore } from './board.store'
-import { marksAfter, recountUsers, type Source } from './recount.repository'
+import { recountUsers, type Source, userCursorsAfter } from './recount.repository'
 import { Sql } from './statements.store'
-import { tend } from './upkeep.service'
+import { runDue } from './upkeep.service'
 
 declare module '../../runtime/env' {
   interface Bindings {
@@ -77,23 +77,23 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** Whether there is such a leaderboard: one that keeps nothing yet may be of a tenant that was erased. */
-  async #isThere({ tenantId }: Told): Promise<boolean> {
+  async #isThere({ tenantId }: DefinitionInput): Promise<boolean> {
     const isThere = this.#isUsed || (await isActive(this.#db.of(tenantId)))
     return isThere && !this.#isPurged && !this.#isDeleted
   }
 
   /** What a call says of the configuration, parsed. */
-  #known(told: Told): Definition {
+  #known(given: DefinitionInput): Definition {
     const known = this.#board?.definition
-    return known !== undefined && known.version === told.version ? known : Definition.parse(told)
+    return known !== undefined && known.version === given.version ? known : Definition.parse(given)
   }
 
   /** The board as the caller knows it to be configured. */
-  #at(told: Told, now: Instant): Board {
-    const definition = this.#known(told)
+  #at(given: DefinitionInput, now: Instant): Board {
+    const definition = this.#known(given)
     this.#board ??= this.#open(definition)
     this.#board.adopt(definition, now)
-    this.#board.news.heed(now)
+    this.#board.events.updateListeners(now)
     return this.#board
   }
 
@@ -106,7 +106,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     const db = this.#db.of(definition.tenantId)
     const source: Source = {
       recount: (board, userIds, extent) => recountUsers(db, board, userIds, extent),
-      marksAfter: (board, after, since, limit) => marksAfter(db, board, after, since, limit),
+      userCursorsAfter: (board, after, since, limit) => userCursorsAfter(db, board, after, since, limit),
     }
     return new Board(this.#store, source, definition)
   }
@@ -136,7 +136,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
       }),
     )
     const rowsWritten = this.#store.sql.rowsWritten - before
-    await this.#hasten()
+    await this.#scheduleUpkeep()
     return { placements, rowsWritten }
   }
 
@@ -183,28 +183,28 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** Takes a user out of everything; in final runs the others keep their ranks (U8). */
-  async erase(request: z.input<typeof PersonRequest>): Promise<void> {
-    const { now, ...user } = PersonRequest.parse(request)
+  async erase(request: z.input<typeof UserRequest>): Promise<void> {
+    const { now, ...user } = UserRequest.parse(request)
     await this.#changing(() => {
       // How the last day ended is written down first: the user was there.
       const board = this.#kept
       if (board === null) return
-      board.news.now = now
+      board.events.now = now
       board.roll(utcDay(now))
       board.erase([user])
     })
-    await this.#hasten()
+    await this.#scheduleUpkeep()
   }
 
   /** Does what is due. */
-  async tend(request: z.input<typeof TendRequest>): Promise<z.input<typeof TendReply>> {
-    const { definition, ...moments } = TendRequest.parse(request)
+  async runDue(request: z.input<typeof RunDueRequest>): Promise<z.input<typeof RunDueReply>> {
+    const { definition, ...moments } = RunDueRequest.parse(request)
     if (!(await this.#isThere(definition))) throw new Error(GONE)
     const work = this.#upkeep.then(() =>
       this.#changing(async () => {
         const board = this.#at(definition, moments.now)
-        const dueAt = await tend(board, { ...moments, mayRewind: this.#db.testClock })
-        return { dueAt, ...board.news.outbox() }
+        const dueAt = await runDue(board, { ...moments, mayRewind: this.#db.testClock })
+        return { dueAt, ...board.events.outbox() }
       }),
     )
     this.#upkeep = work.catch(() => undefined)
@@ -216,25 +216,25 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     const { definition, now, userIds } = RecountRequest.parse(request)
     if (!(await this.#isThere(definition))) throw new Error(GONE)
     await this.#changing(() => this.#at(definition, now).recountNow(now, userIds))
-    await this.#hasten()
+    await this.#scheduleUpkeep()
   }
 
   /** Forgets what it had to tell and the couriers have now. */
   handed(request: z.input<typeof HandedRequest>): void {
-    this.#kept?.news.handed(HandedRequest.parse(request).rows)
+    this.#kept?.events.handed(HandedRequest.parse(request).rows)
   }
 
   /**
    * Has the flush that has become due be made in its time: once for each, and off the way of whoever waits. If that is lost, the hourly
    * upkeep makes it (C2).
    */
-  async #hasten(): Promise<void> {
-    const due = this.#board?.news.takeHaste() ?? null
+  async #scheduleUpkeep(): Promise<void> {
+    const due = this.#board?.events.takeHaste() ?? null
     if (this.#board === null || due === null) return
     const { id, tenantId } = this.#board.definition
     const db = this.#db.of(tenantId)
     const noted = db.batch([makeDue(db, 'leaderboard', id, due)]).catch(() => undefined)
-    this.ctx.waitUntil(noted.then(() => arm({ env: this.env }, tenantId)))
+    this.ctx.waitUntil(noted.then(() => ensureAlarm({ env: this.env }, tenantId)))
     // Whoever moves a test clock next finds it there (C1).
     if (this.#db.testClock) await noted
   }

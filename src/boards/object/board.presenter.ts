@@ -108,9 +108,9 @@ export function readPlace(
   const present = { rank, value: rank === null || row === null ? null : value(row.score) }
   const last = store.standing(run, iid)
   const before = { rank: last?.rank ?? null, value: value(last?.score ?? null) }
-  const isNews = present.rank !== before.rank || present.value !== before.value
+  const causesEvent = present.rank !== before.rank || present.value !== before.value
   const today =
-    isNews && progress.day !== null
+    causesEvent && progress.day !== null
       ? [{ day: progress.day, ...present, previousRank: before.rank, previousValue: before.value }]
       : []
   return { ...present, history: newest([...past.reverse(), ...today], numEvents) }

@@ -24,6 +24,7 @@ const STEPS: Steps = [
     'CREATE TABLE IF NOT EXISTS outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
     'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
   ],
+  ['ALTER TABLE told RENAME TO sent_lists', "UPDATE notes SET name = 'events' WHERE name = 'news'"],
 ]
 
 /** A place in a final ranking; without a user where that one was erased, so that the others keep theirs (U8). */
@@ -150,7 +151,7 @@ const scoredHistory = <T extends StoredHistory>(row: T) => ({
   previousScore: scoreOrNull(row.previousScore),
 })
 
-type NoteName = 'board' | 'progress' | 'news' | 'deleted'
+type NoteName = 'board' | 'progress' | 'events' | 'deleted'
 
 /** The tables of one leaderboard's object, but those of what it tells the outside (see news.store.ts). */
 export class BoardStore {

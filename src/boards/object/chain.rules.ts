@@ -105,10 +105,10 @@ export function settled(frame: Frame, rows: readonly Row[], truth: Recounted): R
   const group = groupAfter(rows, seq, truth.group)
   const grouped = Math.max(groupedOf(rows), seq)
   return [...new Set([...sums.keys(), ...open])].map((run): Row => {
-    const { amount, reached: told } = sums.get(run) ?? NOTHING
+    const { amount, reached: given } = sums.get(run) ?? NOTHING
     const old = rows.find((row) => row.run === run)
     // Where only the present streak says when it was extended, what is known of the same length is better than nothing.
-    const reached = told === 0 && old?.score === amount ? old.reached : told
+    const reached = given === 0 && old?.score === amount ? old.reached : given
     return { userId, iid, run, group, score: amount, reached, cursor: cursor ?? 0, grouped }
   })
 }

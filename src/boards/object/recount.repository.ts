@@ -13,20 +13,20 @@ import { dayBegins, dayIn } from '../../lib/zone'
 import { parseStreak } from '../../store/streaks/streak-column.codec'
 import { StreakRunRow } from '../../store/streaks/streaks.repository'
 import { type Definition, groupOf } from '../board.messages'
-import type { Mark, Recounted } from '../board.types'
+import type { Recounted, UserCursor } from '../board.types'
 import { scoreOf } from '../score.rules'
 
-const MarkRow = z.object({
+const UserCursorRow = z.object({
   userId: z.string(),
   iid: z.string(),
   seq: z.number(),
   cursor: z.number().nullable(),
   group: z.string().transform((text) => groupOf(z.array(z.string().nullable()).parse(JSON.parse(text)))),
 })
-const Marks: z.ZodType<Mark[]> = z.array(MarkRow)
+const UserCursors: z.ZodType<UserCursor[]> = z.array(UserCursorRow)
 
 const RecountedRow: z.ZodType<Recounted> = z.intersection(
-  MarkRow,
+  UserCursorRow,
   z.object({
     days: z
       .string()
@@ -35,7 +35,7 @@ const RecountedRow: z.ZodType<Recounted> = z.intersection(
   }),
 )
 const GROUP = `(SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b)`
-const IDS = `u.id AS userId, u.iid, u.seq, u.touched ->> ('$."' || ?3 || '"') AS cursor`
+const IDS = `u.id AS userId, u.iid, u.seq, u.last_seq_by_input ->> ('$."' || ?3 || '"') AS cursor`
 const MARK = `${IDS}, ${GROUP} AS "group"`
 
 /** Users who are found at once, at most, and bytes of a group up to which it is read with the others: it may have ten long values. */
@@ -56,19 +56,19 @@ const NAMED = `
 const Found = z.array(z.looseObject({ userId: z.string(), bytes: z.number(), group: z.string().nullable() }))
 
 /** Users as D1 has them, and the last id up to which they are all there are; null at the end. */
-export type MarkPage = { marks: Mark[]; last: string | null }
+export type UserCursorPage = { userCursors: UserCursor[]; last: string | null }
 
 /**
  * The tenant's next so many users in order of id, after one of them; of these, those who have changed since a moment (0: all), as a
  * board would have to know them.
  */
-export async function marksAfter(
+export async function userCursorsAfter(
   db: TenantDatabase,
   { breakdown, input }: Definition,
   after: string,
   since: number,
   limit: number,
-): Promise<MarkPage> {
+): Promise<UserCursorPage> {
   const groups = JSON.stringify(breakdown)
   const { walked, changed } = await db.batchOf({
     walked: db.statement(WALKED, db.tenantId, after, limit),
@@ -80,13 +80,13 @@ export async function marksAfter(
   const long = some.flatMap(({ userId, group }) => (group === null ? [userId] : []))
   const named = () => db.rows(db.statement(NAMED, db.tenantId, groups, input, JSON.stringify(long)))
   const whole = new Map(
-    Marks.parse(long.length === 0 ? [] : await named()).map((mark) => [mark.userId, mark]),
+    UserCursors.parse(long.length === 0 ? [] : await named()).map((mark) => [mark.userId, mark]),
   )
-  const marks = some.flatMap((row) =>
-    row.group === null ? (whole.get(row.userId) ?? []) : MarkRow.parse(row),
+  const userCursors = some.flatMap((row) =>
+    row.group === null ? (whole.get(row.userId) ?? []) : UserCursorRow.parse(row),
   )
   const isCut = some.length < found.length || found.length === MOST_FOUND
-  return { last: isCut ? (some.at(-1)?.userId ?? last) : last, marks }
+  return { last: isCut ? (some.at(-1)?.userId ?? last) : last, userCursors }
 }
 
 /** What is counted: changes with their local day and seconds since local midnight, one row a change of the user. */
@@ -115,13 +115,13 @@ const RECOUNT_EVENTS = recountOf(EVENTS)
 const RECOUNT_AWARDS = recountOf(AWARDS)
 
 const STREAKS = `
-  SELECT ${MARK}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled, (SELECT json_object('first', first, 'last', last, 'started', started, 'marks', marks,
+  SELECT ${MARK}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled, (SELECT json_object('first', first, 'last', last, 'started', started, 'history', history,
       'length', length) FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC LIMIT 1) AS past
   FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /** A user's marks with the present streak and the newest one that is over. */
 const Streaking = z.intersection(
-  MarkRow,
+  UserCursorRow,
   z.object({
     tz: z.string().nullable(),
     /** Whether the user has streaks on; null where that was never set. */
@@ -143,7 +143,7 @@ async function recountStreaks(
   db: TenantDatabase,
   { breakdown, input }: Definition,
   userIds: readonly string[],
-  { from, to }: Extent,
+  { from, to }: RecountScope,
 ): Promise<Recounted[]> {
   const ids = JSON.stringify(userIds)
   const rows = await db.rows(db.statement(STREAKS, db.tenantId, JSON.stringify(breakdown), input, ids, to))
@@ -182,7 +182,7 @@ function lengthBy(
 }
 
 /** What of the log is counted. */
-export type Extent = {
+export type RecountScope = {
   /** First and last local day. */
   from: number
   to: number
@@ -196,12 +196,17 @@ export type Extent = {
 
 /** What a board asks D1; of users in packs, see `recountable`. */
 export type Source = {
-  recount: (definition: Definition, userIds: readonly string[], extent: Extent) => Promise<Recounted[]>
-  marksAfter: (definition: Definition, after: string, since: number, limit: number) => Promise<MarkPage>
+  recount: (definition: Definition, userIds: readonly string[], extent: RecountScope) => Promise<Recounted[]>
+  userCursorsAfter: (
+    definition: Definition,
+    after: string,
+    since: number,
+    limit: number,
+  ) => Promise<UserCursorPage>
 }
 
 /** What of the log the runs of a board count that start on this day or later. */
-export function extentOf(definition: Definition, from: number): Extent {
+export function recountScopeOf(definition: Definition, from: number): RecountScope {
   const { end, finished, runUnit } = definition
   const window = windowOf(definition)
   return {
@@ -244,7 +249,7 @@ export async function recountUsers(
   db: TenantDatabase,
   definition: Definition,
   userIds: readonly string[],
-  extent: Extent,
+  extent: RecountScope,
 ): Promise<Recounted[]> {
   const { breakdown, input, rankBy } = definition
   if (rankBy === 'streak') return recountStreaks(db, definition, userIds, extent)

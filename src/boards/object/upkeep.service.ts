@@ -6,13 +6,13 @@ import { packsOf } from '../../lib/packed'
 import { LAST_DAY } from '../../lib/periods'
 import { HOUR, MINUTE } from '../../lib/units'
 import { utcDay } from '../../lib/zone'
-import type { TendRequest } from '../board.messages'
-import type { Mark } from '../board.types'
+import type { RunDueRequest } from '../board.messages'
+import type { UserCursor } from '../board.types'
 import type { Board } from './board.model'
 import { cursorOf } from './chain.rules'
 
 /** Up to when a board does what is due. */
-type Moments = Omit<z.output<typeof TendRequest>, 'definition'> & {
+type Moments = Omit<z.output<typeof RunDueRequest>, 'definition'> & {
   /** Whether time may go back: only where a test clock can be taken away (C1). */
   mayRewind: boolean
 }
@@ -28,7 +28,10 @@ const MARGIN = 10 * MINUTE
  * Does what is due of a board by `now`, or a part of it: compares it with D1 hourly (L12), and makes runs final after a full
  * comparison (L8). Answers when it wants to be called next, with what is overdue by `until` done once; null for never.
  */
-export async function tend(board: Board, { now, until, grace, mayRewind }: Moments): Promise<Instant | null> {
+export async function runDue(
+  board: Board,
+  { now, until, grace, mayRewind }: Moments,
+): Promise<Instant | null> {
   const { definition } = board
   const status = statusOf(definition, now)
   if (status === 'inactive') return null
@@ -41,7 +44,7 @@ export async function tend(board: Board, { now, until, grace, mayRewind }: Momen
   const toldAt = grace === 0 ? now : until
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
     if (board.progress.comparison === null && !beginComparison(board, now, grace)) {
-      board.news.tell(toldAt)
+      board.events.tell(toldAt)
       return nextDue(board, until, grace)
     }
     board.roll(utcDay(now))
@@ -54,7 +57,7 @@ export async function tend(board: Board, { now, until, grace, mayRewind }: Momen
 function nextDue(board: Board, until: Instant, grace: number): Instant | null {
   if (isOver(board)) return null
   const hour = (Math.floor(until / HOUR) + 1) * HOUR
-  return instant(Math.min(hour, nextFinal(board, grace) ?? hour, board.news.dueAt ?? hour))
+  return instant(Math.min(hour, nextFinal(board, grace) ?? hour, board.events.dueAt ?? hour))
 }
 
 /** Whether all runs are final. */
@@ -103,10 +106,12 @@ async function compareRange(
   moved: ReadonlySet<string>,
 ): Promise<string | null> {
   const walked = since === 0 ? CHUNK : WALK
-  const { marks, last } =
-    board.definition.input === null ? { marks: [], last: null } : await board.marksAfter(after, since, walked)
-  if (since === 0) eraseGone(board, after, last, marks, moved)
-  const behind = marks.filter((mark) => isBehind(board, mark))
+  const { userCursors, last } =
+    board.definition.input === null
+      ? { userCursors: [], last: null }
+      : await board.userCursorsAfter(after, since, walked)
+  if (since === 0) eraseGone(board, after, last, userCursors, moved)
+  const behind = userCursors.filter((mark) => isBehind(board, mark))
   // A user has as many rows as changes, more or less, and is one to the parameters.
   for (const some of packsOf(behind, MOST_READ, ({ seq }) => Math.max(seq, MOST_READ / CHUNK))) {
     for await (const truth of board.recount(some)) board.settle(truth)
@@ -119,15 +124,15 @@ function eraseGone(
   board: Board,
   after: string,
   last: string | null,
-  marks: readonly Mark[],
+  userCursors: readonly UserCursor[],
   moved: ReadonlySet<string>,
 ): void {
-  const present = new Set(marks.map(({ iid }) => iid))
+  const present = new Set(userCursors.map(({ iid }) => iid))
   const known = board.store.usersBetween(after, last)
   board.erase(known.filter(({ iid }) => !present.has(iid) && !moved.has(iid)))
 }
 
-function isBehind(board: Board, { userId, iid, seq, cursor, group }: Mark): boolean {
+function isBehind(board: Board, { userId, iid, seq, cursor, group }: UserCursor): boolean {
   const rows = board.store.ofUser(userId, iid)
   if (cursor !== null && cursor > (cursorOf(rows) ?? -1)) return true
   const open = rows.filter(({ run }) => !board.isFinal(run))
@@ -144,7 +149,7 @@ function endComparison(
   const mustCompareAll = since !== 0 && progress.mustCompareAll
   const openFrom = since === 0 ? firstOpen(board, began - grace) : progress.openFrom
   if (openFrom > progress.openFrom) {
-    board.news.finish(openFrom, toldAt)
+    board.events.finish(openFrom, toldAt)
     for (const run of board.store.openRuns(progress.openFrom)) {
       if (run >= openFrom) continue
       if (progress.day !== null) board.snapshot(run, progress.day)

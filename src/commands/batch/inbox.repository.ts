@@ -86,7 +86,7 @@ const NEXT = `
   FROM ahead CROSS JOIN inbox i ON i.no = ahead.no
   WHERE ahead.before < ?2 AND ahead.bytes_before < ${MOST_AT_ONCE} ORDER BY i.no`
 
-const InboxRowAnswer: z.ZodType<InboxRow> = z.object({
+const InboxRowResponse: z.ZodType<InboxRow> = z.object({
   no: z.number(),
   seq: z.number(),
   batchId: z.string(),
@@ -110,7 +110,7 @@ export function inboxStatement(db: TenantDatabase): D1PreparedStatement {
   return db.statement(NEXT, db.tenantId, EVENTS_A_ROW)
 }
 
-export const parseInbox = (result: D1Result): InboxRow[] => z.array(InboxRowAnswer).parse(result.results)
+export const parseInbox = (result: D1Result): InboxRow[] => z.array(InboxRowResponse).parse(result.results)
 
 /** Most events to one step. */
 export const EVENTS_A_STEP = EVENTS_A_ROW

@@ -64,7 +64,7 @@ export function endOf({ job }: Item, outcome: Outcome | undefined): End {
     case 'replayed':
       return { kind: 'dropped', reason: null }
     case 'refused':
-      return { kind: 'dropped', reason: decision.refusal.message }
+      return { kind: 'dropped', reason: decision.apiError.message }
     case 'failed':
       return { kind: 'parked', reason: String(decision.error) }
     // Nothing that an event comes to.

@@ -1,4 +1,4 @@
-import type { InputChange } from '../../boards/delivery.service'
+import type { InputChange } from '../../boards/board-updates.service'
 import type { Configuration } from '../../config/configuration.types'
 import {
   clockUnchanged,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parseStanding, standingStatement } from '../../access/tenants.repository'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.repository'
 import { configurationAt } from '../../config/configuration.repository'
 import { type Configuration, metricByKey } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
@@ -39,11 +39,11 @@ export async function readWaiting(
 ): Promise<StepSnapshot> {
   const { db } = context
   for (;;) {
-    const { standing, waiting } = await db.batchOf({
-      standing: standingStatement(db, db.tenantId, []),
+    const { snapshot, waiting } = await db.batchOf({
+      snapshot: requestSnapshotStatement(db, db.tenantId, []),
       waiting: inboxStatement(db),
     })
-    const { tenant, clock } = parseStanding(standing)
+    const { tenant, clock } = parseRequestSnapshot(snapshot)
     if (tenant === null) throw new Error('the tenant is gone')
     const config = await configurationAt(context, tenant.configVersion)
     // Under a set clock an event happens when it was sent, should the clock have been moved before its turn came (C1).

@@ -32,8 +32,8 @@ export const achievements = sqliteTable(
 )
 
 /** Counts that nobody has to count at each reading (A5): of a tenant's users, and of the completions of each achievement. WITHOUT ROWID. */
-export const tallies = sqliteTable(
-  'tallies',
+export const tenantCounters = sqliteTable(
+  'tenant_counters',
   {
     tenantId: text('tenant_id').notNull(),
     /** `users`, or the id of an achievement. */

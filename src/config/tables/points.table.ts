@@ -106,7 +106,7 @@ export const pointsBoosts = sqliteTable(
     /** JSON: `[{attributeId, attributeValue}]`. */
     userAttributes: text('user_attributes').notNull(),
     /** What webhooks were last told of it: that it has started, or finished; null where nothing (W6). */
-    told: text('told', { enum: BOOST_MOMENTS }),
+    notified: text('notified', { enum: BOOST_MOMENTS }),
   },
   (table) => [
     // Deleted ones too, so that those of an erased user are found (U8).

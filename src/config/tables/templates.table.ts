@@ -23,8 +23,8 @@ export const notificationTemplates = sqliteTable(
 )
 
 /** Completed achievements that users are still to be told of, each at its time of their day (N2). WITHOUT ROWID. */
-export const notices = sqliteTable(
-  'notices',
+export const pendingNotifications = sqliteTable(
+  'pending_notifications',
   {
     tenantId: text('tenant_id').notNull(),
     dueAt: integer('due_at').notNull(),

@@ -7,7 +7,7 @@ import {
   type Trigger,
 } from '../../config/configuration.types'
 import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../../lib/decimal'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { childId } from '../../lib/ids'
 import { unreachable } from '../../lib/unreachable'
 import { count, NEW_COUNTER } from '../metrics.rules'
@@ -15,7 +15,7 @@ import type { AwardRecord, Counter, LocalTime, UserState } from '../state.types'
 import { type Boosted, boost } from './boosts.rules'
 
 /** What happened that triggers may fire on. */
-export type Occasion = {
+export type TriggerInput = {
   local: LocalTime
   /** The id of the change, of which its awards' ids are made. */
   id: string
@@ -50,18 +50,18 @@ type Ledger = {
 export function awardPoints(
   config: Configuration,
   user: UserState,
-  occasion: Occasion,
+  input: TriggerInput,
 ): { after: UserState; awards: readonly AwardRecord[] } {
   const ledger: Ledger = { points: new Map(user.points), counters: new Map(user.counters), awards: [] }
   for (const system of config.systems) {
     for (const trigger of system.triggers) {
       if (trigger.status !== 'active') continue
-      const firings = countFirings(trigger, occasion, ledger)
+      const firings = countFirings(trigger, input, ledger)
       if (firings > 0 && meets(trigger.userAttributes, user.profile.attributes)) {
         const points = trigger.points * firings
-        const boosted = () => boost(system, user, occasion.local, points)
-        const id = (position: number) => childId(occasion.id, position)
-        award(system, trigger, points, { local: occasion.local, seq: user.seq, id, boosted }, ledger)
+        const boosted = () => boost(system, user, input.local, points)
+        const id = (position: number) => childId(input.id, position)
+        award(system, trigger, points, { local: input.local, seq: user.seq, id, boosted }, ledger)
       }
     }
   }
@@ -71,15 +71,15 @@ export function awardPoints(
 }
 
 /** How often a change fires a trigger (P1, P2, U6). */
-function countFirings(trigger: Trigger, occasion: Occasion, ledger: Ledger): number {
-  const { event, created } = occasion
+function countFirings(trigger: Trigger, input: TriggerInput, ledger: Ledger): number {
+  const { event, created } = input
   switch (trigger.type) {
     case 'user_creation':
       return created ? 1 : 0
     case 'streak':
-      return occasion.extendedTo !== null && occasion.extendedTo % (trigger.streakLength ?? 1) === 0 ? 1 : 0
+      return input.extendedTo !== null && input.extendedTo % (trigger.streakLength ?? 1) === 0 ? 1 : 0
     case 'achievement':
-      return occasion.completed.includes(trigger.achievementId ?? '') ? 1 : 0
+      return input.completed.includes(trigger.achievementId ?? '') ? 1 : 0
     case 'metric':
       return event === null ? 0 : countCrossings(trigger, event, ledger)
     case 'time':
@@ -91,7 +91,7 @@ function countFirings(trigger: Trigger, occasion: Occasion, ledger: Ledger): num
 }
 
 /** How often an event fires a metric trigger (P1); it counts on its own if it has filters on event attributes. */
-function countCrossings(trigger: Trigger, event: NonNullable<Occasion['event']>, ledger: Ledger): number {
+function countCrossings(trigger: Trigger, event: NonNullable<TriggerInput['event']>, ledger: Ledger): number {
   if (trigger.metricId !== event.metricId) return 0
   const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
   if (trigger.eventAttributes.length === 0) return crossings(event.before, event.after, threshold)
@@ -108,7 +108,7 @@ function crossings(before: Counter, after: Counter, threshold: number): number {
 }
 
 /** What an award is made from, besides its points; what costs something is asked for only where it is needed. */
-export type Making = {
+export type AwardInput = {
   /** When and where it counts. */
   local: LocalTime
   /** The user's `seq` with the change that it is part of. */
@@ -127,12 +127,12 @@ export function award(
   system: System,
   trigger: Trigger,
   points: number,
-  making: Making,
+  making: AwardInput,
   ledger: Pick<Ledger, 'points' | 'awards'>,
 ): void {
   const total = ledger.points.get(system.id) ?? 0
   if (trigger.type === 'metric' && trigger.blockIfOutOfPoints && total + points < 0) {
-    throw refusals.unprocessable(
+    throw errors.unprocessable(
       `This event would take ${-points} points from ${system.name}, and the user has ${total}. Send it once there are enough.`,
     )
   }

@@ -26,7 +26,7 @@ export type Tick = { due: Instant; system: System; trigger: Trigger }
 /** What of a user decides what ticks grant, and what they change. */
 export type TickUser = Pick<
   UserState,
-  'id' | 'iid' | 'seq' | 'changed' | 'created' | 'points' | 'touched' | 'boosts'
+  'id' | 'iid' | 'seq' | 'changed' | 'created' | 'points' | 'lastSeqByInput' | 'boosts'
 > & { profile: Pick<Profile, 'tz' | 'attributes'> }
 
 /** What ticks come to for one user: one change, however many ticks; of the fields of a `Change` those that ticks know. */
@@ -84,7 +84,7 @@ export function ticksBetween(config: Pick<Configuration, 'systems'>, after: Inst
  * Up to when the next pass over the users goes, null where nothing is due: never beyond a UTC midnight, since leaderboards keep the
  * state at a day's end, and not over too many ticks at once.
  */
-export function endOfPass(
+export function endOfSweep(
   config: Pick<Configuration, 'systems'>,
   through: Instant,
   to: Instant,

@@ -69,17 +69,17 @@ export function restored(
   const started = periodsBefore(run?.started ?? current, gained, frequency)
   const previous = periodsBefore(current, 1, frequency)
   // The length is another one from the current period on, which the streak may know already.
-  const marks =
+  const history =
     run === null
       ? restoredBeforeLast('1e', gained - 1)
       : run.last >= current
-        ? restoredBeforeLast(run.marks, gained, periodsFrom(current, run.last, frequency))
-        : marked(run.marks, 'r', gained)
+        ? restoredBeforeLast(run.history, gained, periodsFrom(current, run.last, frequency))
+        : marked(run.history, 'r', gained)
   const alive: LiveRun = {
     started,
     first: run?.first ?? previous,
     last: run?.last ?? previous,
-    marks,
+    history,
     length: (run?.length ?? 0) + gained,
     extended: streak.run?.extended ?? null,
     restored: at,

@@ -1,17 +1,17 @@
 import type { Aggregation } from '../../lib/civil'
 import { nextPeriod, periodEnd, periodStart, periodsBefore } from '../../lib/periods'
-import { type Mark, parseMarks } from './period-history.rules'
+import { type PeriodKind, parseHistory } from './period-history.rules'
 import type { StreakRun, StreakState } from './streak-state.types'
 
 /** One period of a streak: first and last day (since 1970-01-01), what it was, and the length at its end. */
-export type Period = { start: number; end: number; mark: Mark; length: number }
+export type Period = { start: number; end: number; mark: PeriodKind; length: number }
 
 /** The periods that a streak holds, oldest first. */
-export function periodsOf(run: Pick<StreakRun, 'first' | 'marks'>, frequency: Aggregation): Period[] {
+export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: Aggregation): Period[] {
   const periods: Period[] = []
   let start = run.first
   let length = 0
-  for (const [count, mark] of parseMarks(run.marks)) {
+  for (const [count, mark] of parseHistory(run.history)) {
     if (mark === 'r') {
       length += count
       continue
@@ -26,7 +26,7 @@ export function periodsOf(run: Pick<StreakRun, 'first' | 'marks'>, frequency: Ag
 }
 
 /** A period of a streak's history as served (S6). */
-export type HistoryPeriod = { start: number; end: number; length: number; mark: Mark | null }
+export type HistoryPeriod = { start: number; end: number; length: number; mark: PeriodKind | null }
 
 /**
  * The last so many periods up to the one that holds a day, oldest first, with the length at that time (S6): what is over, and the

@@ -4,7 +4,7 @@ import { nextPeriod, periodStart } from '../../lib/periods'
 import { LAST_OFFSET } from '../../lib/units'
 import { localDay } from '../../lib/zone'
 import { periodsOf } from './history.rules'
-import { marked, parseMarks } from './period-history.rules'
+import { marked, parseHistory } from './period-history.rules'
 import type { Journey, Jump, LiveRun, StreakState } from './streak-state.types'
 
 /** The most changes of date by a change of zone that are remembered. */
@@ -34,20 +34,20 @@ export function untilOpen(
   run: LiveRun,
   frequency: Aggregation,
 ): { known: LiveRun | null; open: number | null; ahead: number[] } {
-  const periods = run.marks.includes('o') ? periodsOf(run, frequency) : []
+  const periods = run.history.includes('o') ? periodsOf(run, frequency) : []
   const index = periods.findIndex(({ mark }) => mark === 'o')
   const open = periods[index]
   if (open === undefined) return { known: run, open: null, ahead: [] }
   const ahead = periods.flatMap(({ mark, start }, n) => (n > index && mark === 'e' ? [start] : []))
   const last = periods[index - 1]
   if (last === undefined) return { known: null, open: open.start, ahead }
-  const parts = parseMarks(run.marks)
+  const parts = parseHistory(run.history)
   const before = parts.slice(
     0,
     parts.findIndex(([, mark]) => mark === 'o'),
   )
-  const marks = before.map(([count, mark]) => `${count}${mark}`).join('')
-  const known = { ...run, last: last.start, marks, length: run.length - ahead.length }
+  const history = before.map(([count, mark]) => `${count}${mark}`).join('')
+  const known = { ...run, last: last.start, history, length: run.length - ahead.length }
   return { known, open: open.start, ahead }
 }
 
@@ -63,11 +63,11 @@ export function joined(
   let result = run
   for (const start of ahead) {
     const first = result === null ? Math.min(open, start) : nextPeriod(result.last, frequency)
-    const before = result ?? { started: start, first, last: start, marks: '', length: 0, extended }
-    let marks = before.marks
+    const before = result ?? { started: start, first, last: start, history: '', length: 0, extended }
+    let history = before.history
     for (let period = first; period < start; period = nextPeriod(period, frequency))
-      marks = marked(marks, 'o')
-    result = { ...before, last: start, marks: marked(marks, 'e'), length: before.length + 1, extended }
+      history = marked(history, 'o')
+    result = { ...before, last: start, history: marked(history, 'e'), length: before.length + 1, extended }
   }
   return result
 }
@@ -123,7 +123,7 @@ function withoutJourney(
 
 function begun(streak: StreakState, [at, from, to]: Jump): Journey {
   const { run, missed, spared, freezes, earned } = streak
-  return { since: instant(at), from, until: to - 1, run, missed, spared, freezes, earned, told: null }
+  return { since: instant(at), from, until: to - 1, run, missed, spared, freezes, earned, notified: null }
 }
 
 /** A run that has nothing but later periods, open from a day on to which its user has come back. */
@@ -157,7 +157,7 @@ function back(streak: StreakState, journey: Journey, to: number, frequency: Aggr
     reached: to < journey.from ? journey.from : null,
     lent: wasSpared ? streak.spared : streak.lent,
     run: opened({ run, missed }, to, frequency),
-    told: latest(streak.told, journey.told),
+    notified: latest(streak.notified, journey.notified),
   }
 }
 

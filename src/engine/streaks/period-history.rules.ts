@@ -4,33 +4,33 @@
  * user has come back to an earlier date (S11). `r` takes no period: by so many the length was restored before the period that
  * follows (S8).
  */
-export type Mark = 'e' | 'f' | 'p' | 's' | 'o' | 'r'
+export type PeriodKind = 'e' | 'f' | 'p' | 's' | 'o' | 'r'
 
 const PART = /(\d+)([efpsor])/g
 
 /** The marks as pairs of a count and what it counts. */
-export function parseMarks(marks: string): [number, Mark][] {
-  const parts: [number, Mark][] = []
-  for (const [, count = '0', mark = ''] of marks.matchAll(PART)) {
-    if (isMark(mark)) parts.push([Number(count), mark])
+export function parseHistory(history: string): [number, PeriodKind][] {
+  const parts: [number, PeriodKind][] = []
+  for (const [, count = '0', mark = ''] of history.matchAll(PART)) {
+    if (isPeriodKind(mark)) parts.push([Number(count), mark])
   }
   return parts
 }
 
-const isMark = (text: string): text is Mark => text.length === 1 && 'efpsor'.includes(text)
+const isPeriodKind = (text: string): text is PeriodKind => text.length === 1 && 'efpsor'.includes(text)
 
 /** The marks with so many more at their end. */
-export function marked(marks: string, mark: Mark, count = 1): string {
-  const [, number = '', last = ''] = /(\d+)([efpsor])$/.exec(marks) ?? []
-  if (last !== mark) return `${marks}${count}${mark}`
-  return `${marks.slice(0, -number.length - 1)}${Number(number) + count}${mark}`
+export function marked(history: string, mark: PeriodKind, count = 1): string {
+  const [, number = '', last = ''] = /(\d+)([efpsor])$/.exec(history) ?? []
+  if (last !== mark) return `${history}${count}${mark}`
+  return `${history.slice(0, -number.length - 1)}${Number(number) + count}${mark}`
 }
 
 /** The marks with so many restored before their last periods. */
-export function restoredBeforeLast(marks: string, count: number, periods = 1): string {
-  if (count === 0) return marks
-  const parts = parseMarks(marks)
-  const tail: [number, Mark][] = []
+export function restoredBeforeLast(history: string, count: number, periods = 1): string {
+  if (count === 0) return history
+  const parts = parseHistory(history)
+  const tail: [number, PeriodKind][] = []
   for (let left = periods; left > 0; ) {
     const part = parts.pop()
     if (part === undefined) break

@@ -3,7 +3,7 @@ import { dayIn } from '../../lib/zone'
 import type { UserState } from '../state.types'
 import { travelled } from './journeys.rules'
 import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
-import { type Activity, extended, scheduled, settled, termsOf } from './streaks.rules'
+import { type Activity, extended, scheduled, streakAsOf, termsOf } from './streaks.rules'
 
 /** A streak that is counted anew, event by event. */
 export class Recount {
@@ -47,7 +47,7 @@ export class Recount {
   }
 
   #settle(day: number): void {
-    const { streak, ended } = settled({ ...this.#user, streak: this.#streak }, this.#terms, day)
+    const { streak, ended } = streakAsOf({ ...this.#user, streak: this.#streak }, this.#terms, day)
     this.#streak = streak
     for (const run of ended) this.#runs.set(run.first, run)
   }
@@ -57,12 +57,12 @@ export class Recount {
     const today = dayIn(this.#user.profile.tz, at)
     this.#travel(() => true)
     this.#settle(today)
-    const { freezes, born, earned, jumps, told, altered } = this.#user.streak
+    const { freezes, born, earned, jumps, notified, altered } = this.#user.streak
     const journeys = this.#streak.journeys.map((journey) => {
       const known = this.#user.streak.journeys.find(({ since }) => since === journey.since)
       return { ...journey, freezes: known?.freezes ?? freezes, earned: known?.earned ?? earned }
     })
-    const streak = { ...this.#streak, freezes, born, earned, jumps, journeys, told, altered }
+    const streak = { ...this.#streak, freezes, born, earned, jumps, journeys, notified, altered }
     if (streak.run !== null) this.#runs.delete(streak.run.first)
     const terms = termsOf(this.#config, this.#user.preferences)
     return { streak: scheduled(this.#user, streak, terms, today), runs: [...this.#runs.values()] }

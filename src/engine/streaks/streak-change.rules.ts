@@ -3,9 +3,9 @@ import type { Micros } from '../../lib/decimal'
 import { dayIn, localDay } from '../../lib/zone'
 import type { LocalTime, UserState } from '../state.types'
 import { travelled } from './journeys.rules'
-import { NO_NOTICES, type StreakNotice } from './streak-events.types'
+import { NO_STREAK_EVENTS, type StreakEvent } from './streak-events.types'
 import { NO_STREAK, type StreakRun } from './streak-state.types'
-import { anchored, extended, isStale, lengthOf, scheduled, settled, termsOf } from './streaks.rules'
+import { anchored, extended, isStale, lengthOf, scheduled, streakAsOf, termsOf } from './streaks.rules'
 
 /** What a change did to a user's streak. */
 export type StreakChange = {
@@ -16,11 +16,16 @@ export type StreakChange = {
   /** Streaks that were lost on the way. */
   ended: readonly StreakRun[]
   /** What is to be told of it, in order (W6). */
-  notices: readonly StreakNotice[]
+  streakEvents: readonly StreakEvent[]
 }
 
 /** A change that leaves the streak alone. */
-const STREAK_AS_IT_WAS: StreakChange = { isExtended: false, growth: 0, ended: [], notices: NO_NOTICES }
+const STREAK_AS_IT_WAS: StreakChange = {
+  isExtended: false,
+  growth: 0,
+  ended: [],
+  streakEvents: NO_STREAK_EVENTS,
+}
 
 /**
  * The streak's share of a change (E5): what was due by then is judged, a change of zone is taken in (S4, S11), and the event, if it is
@@ -47,12 +52,12 @@ export function changeStreak(
       : user.streak
   if (isStale(known, terms)) return { user, change: STREAK_AS_IT_WAS }
   const ended: StreakRun[] = []
-  const notices: StreakNotice[] = []
+  const streakEvents: StreakEvent[] = []
   let streak = known
   const settle = (tz: string | null, day: number) => {
-    const now = settled({ ...user, streak, profile: { tz } }, terms, day)
+    const now = streakAsOf({ ...user, streak, profile: { tz } }, terms, day)
     ended.push(...now.ended)
-    notices.push(...now.notices)
+    streakEvents.push(...now.streakEvents)
     streak = now.streak
   }
   const hasMoved = before !== null && before.profile.tz !== user.profile.tz
@@ -66,7 +71,7 @@ export function changeStreak(
   const grown = event === null ? null : extended(streak, terms, { at, day: today, ...event })
   const isExtended = terms.isOn && grown?.isExtended === true
   streak = grown?.streak ?? streak
-  if (isExtended) notices.push({ kind: streak.run?.length === 1 ? 'started' : 'extended' })
+  if (isExtended) streakEvents.push({ kind: streak.run?.length === 1 ? 'started' : 'extended' })
   const isAsItWas = streak === known && !hasMoved && before?.preferences === user.preferences
   if (!isAsItWas) streak = scheduled(user, streak, terms, today)
   const growth = lengthOf({ ...user, streak }) - (before === null ? 0 : lengthOf(before))
@@ -75,7 +80,7 @@ export function changeStreak(
   if (isAltered || isSwitched) streak = { ...streak, altered: at }
   return {
     user: streak === user.streak ? user : { ...user, streak },
-    change: { isExtended, growth, ended, notices },
+    change: { isExtended, growth, ended, streakEvents },
   }
 }
 

@@ -1,5 +1,5 @@
 /** What happened to a streak that webhooks are told of (W6), in the order in which it happened. */
-export type StreakNotice =
+export type StreakEvent =
   | { kind: 'started' | 'extended' }
   | { kind: 'lost'; length: number }
   /** One for each period that it saved; `freezes` are those in hand afterwards. */
@@ -7,4 +7,4 @@ export type StreakNotice =
   | { kind: 'freeze_earned'; earned: number; freezes: number }
 
 /** Nothing that anybody is told of. */
-export const NO_NOTICES: readonly StreakNotice[] = []
+export const NO_STREAK_EVENTS: readonly StreakEvent[] = []

@@ -9,7 +9,7 @@ export type StreakRun = {
   first: number
   last: number
   /** What these periods were (see marks.ts). */
-  marks: string
+  history: string
   /** Its length, which never falls while it lives: the greatest that it had, also where it was restored and lost without a period more. */
   length: number
 }
@@ -59,7 +59,7 @@ export type StreakState = {
    */
   reached: number | null
   /** The first day of the last period of which a journey that was undone has told that it took a freeze or the streak; null for none. */
-  told: number | null
+  notified: number | null
   /**
    * When the length that is shown last changed other than by an event or a midnight: switched off or on, or a journey undone. Null for
    * never.
@@ -83,7 +83,7 @@ export type Journey = {
   freezes: number
   earned: readonly [number, number] | null
   /** The first day of the last period of which was told, since then, that it took a freeze or the streak; null for none. */
-  told: number | null
+  notified: number | null
 }
 export type PeriodSums = readonly [number, readonly (readonly [string, number])[]]
 
@@ -103,7 +103,7 @@ export const NO_STREAK: StreakState = {
   jumps: [],
   journeys: [],
   reached: null,
-  told: null,
+  notified: null,
   altered: null,
   due: null,
 }

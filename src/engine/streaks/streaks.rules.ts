@@ -8,7 +8,7 @@ import { dayIn, startOfDay } from '../../lib/zone'
 import type { UserState } from '../state.types'
 import { DAYS_BACK, joined, latest, maySpare, skippedAt, untilOpen } from './journeys.rules'
 import { marked } from './period-history.rules'
-import { NO_NOTICES, type StreakNotice } from './streak-events.types'
+import { NO_STREAK_EVENTS, type StreakEvent } from './streak-events.types'
 import type { LiveRun, Pause, PeriodSums, StreakRun, StreakState } from './streak-state.types'
 
 /** What of a user decides on the streak. */
@@ -17,7 +17,11 @@ export type Streaker = Pick<UserState, 'created' | 'streak' | 'preferences'> & {
 }
 
 /** A streak after something happened, the runs that ended on the way, oldest first, and what is to be told of it. */
-export type Settled = { streak: StreakState; ended: readonly StreakRun[]; notices: readonly StreakNotice[] }
+export type StreakResult = {
+  streak: StreakState
+  ended: readonly StreakRun[]
+  streakEvents: readonly StreakEvent[]
+}
 
 /** How a user's streak is counted: the tenant's settings, with what the user may set differently (S1, U7). */
 export type Terms = {
@@ -85,7 +89,7 @@ export const lengthOf = ({ streak, preferences }: Pick<UserState, 'streak' | 'pr
  * (S3, S7). While the tenant's streaks are off nothing is missed, and freezes are earned all the same. Answers the very same streak
  * where nothing came of it.
  */
-export function settled(user: Streaker, terms: Terms, today: number): Settled {
+export function streakAsOf(user: Streaker, terms: Terms, today: number): StreakResult {
   const { streak } = user
   const hand = new Hand(user, terms)
   const judged = isStale(streak, terms) ? streak : judgedUntil(user, terms, today, hand)
@@ -96,7 +100,7 @@ export function settled(user: Streaker, terms: Terms, today: number): Settled {
     streak: isAsJudged ? judged : { ...judged, freezes, earned },
     ended: hand.ended,
     // Whoever has switched streaks off hears nothing of them (U7).
-    notices: terms.isOn && hand.notices.length > 0 ? hand.notices : NO_NOTICES,
+    streakEvents: terms.isOn && hand.streakEvents.length > 0 ? hand.streakEvents : NO_STREAK_EVENTS,
   }
 }
 
@@ -148,21 +152,21 @@ function judgedUntil(user: Streaker, terms: Terms, today: number, hand: Hand): S
 
 /** What is still needed of pauses and journeys, since the user may come back to a date, and what was told on journeys. */
 function remaining(
-  { pauses, journeys, told }: StreakState,
+  { pauses, journeys, notified }: StreakState,
   { frequency, isOn }: Terms,
   today: number,
   hand: Hand,
-): Pick<StreakState, 'pauses' | 'journeys' | 'told'> {
+): Pick<StreakState, 'pauses' | 'journeys' | 'notified'> {
   const since = periodStart(today - DAYS_BACK, frequency)
   const isNeeded = ({ until }: { until: number }) => until >= today - DAYS_BACK
   const needed = journeys.every(isNeeded) ? journeys : journeys.filter(isNeeded)
-  const isNews = isOn && hand.told !== null && needed.length > 0
+  const causesEvent = isOn && hand.notified !== null && needed.length > 0
   return {
     pauses: pauses.every(({ end }) => end >= since) ? pauses : pauses.filter(({ end }) => end >= since),
-    journeys: isNews
-      ? needed.map((journey) => ({ ...journey, told: latest(journey.told, hand.told) }))
+    journeys: causesEvent
+      ? needed.map((journey) => ({ ...journey, notified: latest(journey.notified, hand.notified) }))
       : needed,
-    told: told !== null && told < since ? null : told,
+    notified: notified !== null && notified < since ? null : notified,
   }
 }
 
@@ -173,14 +177,14 @@ function unchanged(before: StreakState, after: StreakState): StreakState {
     after.missed === before.missed &&
     after.pauses === before.pauses &&
     after.journeys === before.journeys &&
-    after.told === before.told
+    after.notified === before.notified
   return isSame ? before : after
 }
 
 const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
   ...run,
   last: start,
-  marks: marked(run.marks, mark),
+  history: marked(run.history, mark),
 })
 
 /** Freezes in hand while midnights pass, and what comes of these. */
@@ -188,11 +192,11 @@ class Hand {
   freezes: number
   earned: StreakState['earned']
   /** What is to be told of these midnights. */
-  readonly notices: StreakNotice[] = []
+  readonly streakEvents: StreakEvent[] = []
   /** The streaks that ended, oldest first. */
   readonly ended: StreakRun[] = []
   /** The last period that took a freeze or the streak. */
-  told: number | null = null
+  notified: number | null = null
   /** The last period of which that was told before: a journey has brought its user back to it (S11). */
   readonly #toldBefore: number | null
   readonly #settings: FreezeSettings | null
@@ -206,7 +210,7 @@ class Hand {
   constructor({ streak, created, profile }: Streaker, { freezes: settings }: Terms) {
     this.freezes = streak.freezes
     this.earned = streak.earned
-    this.#toldBefore = streak.told
+    this.#toldBefore = streak.notified
     this.#settings = settings
     if (settings === null || settings.autoEarnInterval === null) return
     if (this.earned !== null && this.earned[1] === settings.since) {
@@ -231,7 +235,7 @@ class Hand {
     const before = this.freezes
     this.freezes = Math.max(before, Math.min(max, before + times * amount))
     const gained = this.freezes - before
-    if (gained > 0) this.notices.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
+    if (gained > 0) this.streakEvents.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
   }
 
   /** The day with whose midnight the next freeze is earned; null where none will be. */
@@ -251,15 +255,15 @@ class Hand {
   }
 
   /** A streak ends with a period that is missed. */
-  lose({ started, first, last, marks, length }: StreakRun, period: number): void {
-    this.ended.push({ started, first, last, marks, length })
+  lose({ started, first, last, history, length }: StreakRun, period: number): void {
+    this.ended.push({ started, first, last, history, length })
     this.#tell(period, { kind: 'lost', length })
   }
 
   /** Each period is told of once (W6). */
-  #tell(period: number, notice: StreakNotice): void {
-    this.told = period
-    if (this.#toldBefore === null || period > this.#toldBefore) this.notices.push(notice)
+  #tell(period: number, streakEvent: StreakEvent): void {
+    this.notified = period
+    if (this.#toldBefore === null || period > this.#toldBefore) this.streakEvents.push(streakEvent)
   }
 }
 

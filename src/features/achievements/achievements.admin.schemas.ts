@@ -3,19 +3,19 @@ import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../config/enumera
 import {
   Badge,
   ConfigKey,
-  createAnswer,
+  createResponse,
   Description,
-  deleteAnswer,
+  deleteResponse,
   items,
   Name,
   optional,
   Uuid,
-  UuidAnswer,
-  updateAnswer,
+  UuidResponse,
+  updateResponse,
   wholeNumber,
 } from '../../http/fields'
 import { INT32_MAX } from '../../lib/decimal'
-import { Filters, FiltersAnswer } from '../../wire/attribute.schemas'
+import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 
 /** What a total can be at most, and the least by which one changes (E1). */
 const MOST_TOTAL = 9_007_199_254
@@ -64,19 +64,19 @@ export const UpdateAchievementRequestItem = z
 /** An achievement as the admin interface serves it: with the fields of its trigger. */
 export const AdminAchievement = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     name: z.string(),
     key: z.string(),
     description: z.string(),
     badge: z.object({ url: z.string() }).nullable(),
     status: Status,
     trigger: Trigger,
-    metricId: UuidAnswer.optional(),
+    metricId: UuidResponse.optional(),
     metricValue: z.number().optional(),
     streakLength: z.int32().optional(),
-    achievementIds: z.array(UuidAnswer).optional(),
-    userAttributes: FiltersAnswer,
-    eventAttributes: FiltersAnswer.optional(),
+    achievementIds: z.array(UuidResponse).optional(),
+    userAttributes: FiltersResponse,
+    eventAttributes: FiltersResponse.optional(),
   })
   .meta({ id: 'AdminAchievement' })
 
@@ -87,6 +87,6 @@ export const UpdateAchievementsRequest = items(UpdateAchievementRequestItem).met
   id: 'UpdateAchievementsRequest',
 })
 export const ListAchievementsResponse = z.array(AdminAchievement).meta({ id: 'ListAchievementsResponse' })
-export const CreateAchievementsResponse = createAnswer('CreateAchievementsResponse', AdminAchievement)
-export const UpdateAchievementsResponse = updateAnswer('UpdateAchievementsResponse', AdminAchievement)
-export const DeleteAchievementsResponse = deleteAnswer('DeleteAchievementsResponse')
+export const CreateAchievementsResponse = createResponse('CreateAchievementsResponse', AdminAchievement)
+export const UpdateAchievementsResponse = updateResponse('UpdateAchievementsResponse', AdminAchievement)
+export const DeleteAchievementsResponse = deleteResponse('DeleteAchievementsResponse')

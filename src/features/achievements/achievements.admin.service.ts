@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Achievement, Configuration } from '../../config/configuration.types'
 import { byId, createEach, Draft, deleteEach, page, updateEach } from '../../config/drafts.rules'
-import { wake } from '../../jobs/timekeeper.service'
+import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { retitledByAchievement } from '../points/triggers/triggers.service'
@@ -12,9 +12,9 @@ import type {
   UpdateAchievementRequestItem,
 } from './achievements.admin.schemas'
 import { storeAchievements } from './achievements.repository'
-import { achievementFrom, achievementPatched, beginsAnew } from './admin.rules'
+import { achievementFrom, achievementPatched, startsOver } from './admin.rules'
 import { beginBackdating } from './backdate.job'
-import { achievementObjection, removalObjection } from './objections.rules'
+import { achievementProblem, removalProblem } from './problems.rules'
 
 /** What issues call an achievement. */
 const WHAT = 'an achievement'
@@ -79,7 +79,7 @@ async function configureAchievements<T>(scope: Scope, change: (work: Work) => T)
     ]
     return { statements, result: { result, isBegun: begun.size > 0 } }
   })
-  if (isBegun) await wake(scope)
+  if (isBegun) await wakeTimekeeper(scope)
   return result
 }
 
@@ -90,10 +90,10 @@ function accepted(
   made: Achievement | string,
 ): Achievement | string {
   if (typeof made === 'string') return made
-  const objection = achievementObjection({ ...config, achievements: draft.list }, made)
+  const problem = achievementProblem({ ...config, achievements: draft.list }, made)
   // What the product completes itself nobody has earned before.
-  if (objection === null && made.trigger !== 'api' && beginsAnew(before, made)) begun.add(made.id)
-  return objection ?? made
+  if (problem === null && made.trigger !== 'api' && startsOver(before, made)) begun.add(made.id)
+  return problem ?? made
 }
 
 /** Creates achievements: each inactive, and then moved to the status that it asks for, or not at all (G7, A1). */
@@ -128,7 +128,7 @@ export function updateAchievements(
 export function deleteAchievements(scope: Scope, ids: readonly string[]) {
   return configureAchievements(scope, ({ config, draft }) =>
     deleteEach(draft, ids, WHAT, (id) =>
-      removalObjection({ systems: config.systems, achievements: draft.list }, id),
+      removalProblem({ systems: config.systems, achievements: draft.list }, id),
     ),
   )
 }

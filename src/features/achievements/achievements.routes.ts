@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { WARNING_HEADER } from '../../commands/reply.presenter'
-import { completionFaults } from '../../engine/achievements.rules'
+import { completionErrors } from '../../engine/achievements.rules'
 import type { App } from '../../http/app'
 import { readable, UserId } from '../../http/fields'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
-import { findUser, furtherUserFaults, stateOf } from '../../store/find-user.service'
+import { findUser, furtherUserErrors, stateOf } from '../../store/find-user.service'
 import {
   AchievementCompletionRequest,
   AchievementCompletionResponse,
@@ -24,8 +24,8 @@ export const achievementsAll = operation({
   path: '/achievements',
   summary: 'List the active achievements',
   query: AchievementsQuery,
-  answers: { 200: { description: 'The achievements, in order of creation.', body: AchievementsResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The achievements, in order of creation.', body: AchievementsResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const achievementsComplete = operation({
@@ -36,14 +36,14 @@ export const achievementsComplete = operation({
   summary: 'Complete an achievement for a user, and learn what that came to',
   params: z.object({ key: z.string() }),
   body: AchievementCompletionRequest,
-  answers: {
+  responses: {
     201: {
       description: 'It is completed; where it was before, this is the first completion, without points.',
       body: AchievementCompletionResponse,
       optionalHeaders: WARNING_HEADER,
     },
   },
-  refuses: [400, 403, 404, 413, 422],
+  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 export const usersAchievements = operation({
@@ -54,13 +54,13 @@ export const usersAchievements = operation({
   summary: 'List the achievements that a user has completed',
   params: z.object({ id: UserId }),
   query: UserAchievementsQuery,
-  answers: {
+  responses: {
     200: {
       description: 'Those completed, oldest first, then those ahead, in order of creation.',
       body: UserAchievementsResponse,
     },
   },
-  refuses: [403, 404, 422],
+  errorStatuses: [403, 404, 422],
 })
 
 /** A completion of the wrong shape, as far as it can be read (G3). */
@@ -83,7 +83,7 @@ export function achievementRoutes(app: App): void {
         const { user } = ReadableCompletion.parse(json)
         const state =
           found.status === 'locked' && user.id !== undefined ? await stateOf(scope, user.id) : null
-        return [...completionFaults(found, state), ...(await furtherUserFaults(scope, user, 'user.'))]
+        return [...completionErrors(found, state), ...(await furtherUserErrors(scope, user, 'user.'))]
       },
     },
     (scope, { body }, found) => completeFor(scope, found, body),

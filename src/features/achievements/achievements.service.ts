@@ -10,15 +10,15 @@ import {
 } from '../../config/configuration.types'
 import { resolveAttributes, unknownAttributes } from '../../engine/profile.rules'
 import type { UserState } from '../../engine/state.types'
-import { refusals, refuse } from '../../lib/errors'
+import { errors, throwIfInvalid } from '../../lib/errors'
 import type { Scope } from '../../runtime/context'
-import { readTallies, type Tallies, USERS } from '../../store/counters.repository'
+import { readTenantCounters, type TenantCounters, USERS } from '../../store/counters.repository'
 import type {
   AchievementCompletionRequest,
   AchievementsResponse,
   UserAchievementsResponse,
 } from '../../wire/achievement.schemas'
-import { achievementAnswer, userAchievementAnswer } from '../../wire/presenters/achievement.presenter'
+import { achievementResponse, userAchievementResponse } from '../../wire/presenters/achievement.presenter'
 
 /** The active achievements, or those of them whose user filters the attributes meet, in order of creation (A6). Throws 422 on unknown keys. */
 export async function listActive(
@@ -26,25 +26,25 @@ export async function listActive(
   attributes: ReadonlyMap<string, string> | undefined,
 ): Promise<z.input<typeof AchievementsResponse>> {
   const config = await configurationOf(scope)
-  refuse(unknownAttributes(config, 'user', attributes))
+  throwIfInvalid(unknownAttributes(config, 'user', attributes))
   const values = attributes && resolveAttributes(config, 'user', attributes)
-  const statsOf = statsFrom(await readTallies(scope.db))
+  const statsOf = statsFrom(await readTenantCounters(scope.db))
   return config.achievements
     .filter((one) => isOpen(config, one) && (values === undefined || meets(one.userAttributes, values)))
-    .map((one) => ({ ...achievementAnswer(config, one), ...statsOf(one) }))
+    .map((one) => ({ ...achievementResponse(config, one), ...statsOf(one) }))
 }
 
-/** The achievements that a user has completed, and, if asked for, those that the user may yet complete (A6). `tallies` are read unless given. */
+/** The achievements that a user has completed, and, if asked for, those that the user may yet complete (A6). `tenant_counters` are read unless given. */
 export async function listOfUser(
   scope: Scope,
   user: UserState,
-  { includeIncomplete, tallies }: { includeIncomplete: boolean; tallies?: Tallies },
+  { includeIncomplete, tenantCounters }: { includeIncomplete: boolean; tenantCounters?: TenantCounters },
 ): Promise<z.input<typeof UserAchievementsResponse>> {
   const config = await configurationOf(scope)
-  const statsOf = statsFrom(tallies ?? (await readTallies(scope.db)))
+  const statsOf = statsFrom(tenantCounters ?? (await readTenantCounters(scope.db)))
   const shown = includeIncomplete ? visibleTo(config, user) : completedBy(config, user)
   return shown.map((one) => ({
-    ...userAchievementAnswer(config, one, user.achievements.get(one.id)),
+    ...userAchievementResponse(config, one, user.achievements.get(one.id)),
     ...statsOf(one),
   }))
 }
@@ -74,10 +74,10 @@ function isOpen({ metrics }: Configuration, { status, metricId }: Achievement): 
 }
 
 /** Tells of each achievement how many users have completed it, and how many of a hundred users that is (A5). */
-function statsFrom(tallies: Tallies) {
-  const users = tallies.get(USERS) ?? 0
+function statsFrom(tenantCounters: TenantCounters) {
+  const users = tenantCounters.get(USERS) ?? 0
   return ({ id }: Achievement) => {
-    const completions = tallies.get(id) ?? 0
+    const completions = tenantCounters.get(id) ?? 0
     return { completions, rarity: users === 0 ? 0 : Math.round((completions / users) * 10_000) / 100 }
   }
 }
@@ -86,7 +86,7 @@ function statsFrom(tallies: Tallies) {
 export async function findCompletable(scope: Scope, key: string): Promise<Achievement> {
   const achievement = achievementByKey(await configurationOf(scope), key)
   if (achievement === undefined || achievement.status === 'inactive') {
-    throw refusals.notFound(`The achievement ${JSON.stringify(key)}`)
+    throw errors.notFound(`The achievement ${JSON.stringify(key)}`)
   }
   return achievement
 }

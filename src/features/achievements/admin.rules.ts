@@ -38,7 +38,7 @@ export function achievementFrom(id: string, now: Instant, item: CreateItem): Ach
     counterId: id,
     counted: false,
   })
-  return moveObjection('inactive', status) ?? { ...achievement, counted: !countsItself(achievement) }
+  return moveProblem('inactive', status) ?? { ...achievement, counted: !countsItself(achievement) }
 }
 
 /**
@@ -57,9 +57,9 @@ export function achievementPatched(
     return `The achievement is ${status}, which fixes its trigger, "${trigger}". Create another achievement instead.`
   }
   const counterId = countsTheSame(before, next) ? before.counterId : newCounterId
-  const isRecounted = beginsAnew(before, next) || counterId !== before.counterId
+  const isRecounted = startsOver(before, next) || counterId !== before.counterId
   const counted = isRecounted ? !countsItself(next) : before.counted
-  return moveObjection(status, next.status) ?? revised(before, { ...next, counterId, counted }, now)
+  return moveProblem(status, next.status) ?? revised(before, { ...next, counterId, counted }, now)
 }
 
 function patched(before: Achievement, item: UpdateItem): Achievement {
@@ -129,13 +129,13 @@ export function asksTheSame(before: Achievement, after: Achievement): boolean {
 }
 
 /** Whether users may qualify for an achievement by what they did before: it becomes active, or asks for something else (A4). */
-export function beginsAnew(before: Achievement | undefined, after: Achievement): boolean {
+export function startsOver(before: Achievement | undefined, after: Achievement): boolean {
   if (after.status !== 'active') return false
   return before?.status !== 'active' || !asksTheSame(before, after)
 }
 
 /** Why an achievement can't move from one status to another, or null (A1). */
-function moveObjection(from: Status, to: Status): string | null {
+function moveProblem(from: Status, to: Status): string | null {
   if (from === to) return null
   if (to === 'inactive') {
     return `The achievement is ${from} and can't become inactive again. Lock it, so that nobody new gets it, or delete it.`

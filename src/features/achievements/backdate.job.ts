@@ -3,7 +3,7 @@ import type { Achievement, Configuration } from '../../config/configuration.type
 import type { TenantDatabase } from '../../db/database'
 import { countsItself } from '../../engine/achievements.rules'
 import type { BulkChange } from '../../engine/change.rules'
-import { happen } from '../../engine/change.rules'
+import { applyChange } from '../../engine/change.rules'
 import { count, NEW_COUNTER } from '../../engine/metrics.rules'
 import type { UserState } from '../../engine/state.types'
 import { isStale } from '../../engine/streaks/streaks.rules'
@@ -86,7 +86,7 @@ function backdated(
   user: UserState,
   now: Instant,
 ): BulkChange | null {
-  const change = happen(config, {
+  const change = applyChange(config, {
     before,
     user,
     at: now,

@@ -23,7 +23,7 @@ import { storeAttributes } from './attributes.repository'
 const WHAT = 'an attribute'
 
 /** An attribute as the admin interface serves it. */
-function attributeAnswer({ id, name, key, type, writableBy }: Attribute): z.infer<typeof AdminAttribute> {
+function attributeResponse({ id, name, key, type, writableBy }: Attribute): z.infer<typeof AdminAttribute> {
   return { id, name, key, type, ...(type === 'user' && { writableBy }) }
 }
 
@@ -34,13 +34,13 @@ const NOT_OF_EVENTS =
 /** A page of the tenant's attributes, oldest first (G7). */
 export async function listAttributes(scope: Scope, query: { limit: number; skip: number }) {
   const { attributes } = await configurationOf(scope)
-  return page(attributes, query).map(attributeAnswer)
+  return page(attributes, query).map(attributeResponse)
 }
 
 /** An attribute. Throws 404 where there is none of this id. */
 export async function findAttribute(scope: Scope, id: string) {
   const { attributes } = await configurationOf(scope)
-  return attributeAnswer(byId(attributes, id, 'This attribute'))
+  return attributeResponse(byId(attributes, id, 'This attribute'))
 }
 
 /** Creates attributes. A key that its type already has is an issue (G5, G7), and so is `writableBy` on an event attribute (K7). */
@@ -65,7 +65,7 @@ export function createAttributes(
     })
     return {
       statements: storeAttributes(scope, draft),
-      result: { created: created.map(attributeAnswer), issues },
+      result: { created: created.map(attributeResponse), issues },
     }
   })
 }
@@ -84,7 +84,7 @@ export function updateAttributes(
     })
     return {
       statements: storeAttributes(scope, draft),
-      result: { updated: updated.map(attributeAnswer), issues },
+      result: { updated: updated.map(attributeResponse), issues },
     }
   })
 }

@@ -12,8 +12,8 @@ export const adminTestClockGet = operation({
   method: 'get',
   path: '/test-clock',
   summary: "Get the service's time (development only)",
-  answers: { 200: { description: 'The time.', body: ClockResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The time.', body: ClockResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const adminTestClockSet = operation({
@@ -25,8 +25,8 @@ export const adminTestClockSet = operation({
   summary:
     'Move the clock forward, to a moment or by a duration, and do everything that falls due on the way (development only)',
   body: MoveClockRequest,
-  answers: { 200: { description: 'The time, once all of that is done.', body: ClockResponse } },
-  refuses: [400, 403, 404, 413, 422],
+  responses: { 200: { description: 'The time, once all of that is done.', body: ClockResponse } },
+  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 export const adminTestClockReset = operation({
@@ -36,8 +36,8 @@ export const adminTestClockReset = operation({
   method: 'delete',
   path: '/test-clock',
   summary: 'Return to real time (development only)',
-  answers: { 200: { description: 'The real time.', body: ClockResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The real time.', body: ClockResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 /** Serves the test clock (C1); `jobs` is all work that falls due while it moves. */

@@ -5,12 +5,12 @@ import {
   readTestClock,
   removeTestClock,
 } from '../../access/clock.repository'
-import { hasten } from '../../jobs/due-work.repository'
+import { capDueTimes } from '../../jobs/due-work.repository'
 import type { Jobs } from '../../jobs/job.types'
 import { catchUpAll, wakeAll } from '../../jobs/timekeeper.service'
 import { type Instant, iso } from '../../lib/clock'
 import { type Duration, later } from '../../lib/durations'
-import { Refusal, refusals } from '../../lib/errors'
+import { ApiError, errors } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import { DAY } from '../../lib/units'
 import { shortenQuiet } from '../../outbox/points-notifications.repository'
@@ -26,7 +26,7 @@ type Clock = z.infer<typeof ClockResponse>
 
 /** Throws 404 unless the test clock is on: without it, its paths don't exist (C1). */
 export function requireTestClock({ variables }: AccountScope): void {
-  if (variables.TEST_CLOCK !== 'on') throw refusals.noSuchPath()
+  if (variables.TEST_CLOCK !== 'on') throw errors.noSuchPath()
 }
 
 /** The service's time (C1). */
@@ -69,7 +69,7 @@ async function moveBy({ db }: AccountScope, duration: Duration): Promise<Move> {
     if (to === null || isTooFar(from, to)) throw tooFar('advance', from)
     if (await moveTestClockFrom(db, present, to)) return { from, to }
   }
-  throw new Refusal(429, 'Too many others move the clock at the same time. Try again in a second.', 1)
+  throw new ApiError(429, 'Too many others move the clock at the same time. Try again in a second.', 1)
 }
 
 /** Returns to real time, in which time triggers begin anew (C1, P4). */
@@ -78,7 +78,7 @@ export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock
   const now = systemNow()
   await db.batch([
     ...restartTriggers(db, now),
-    hasten(db, jobs.list, now),
+    capDueTimes(db, jobs.list, now),
     shortenQuiet(db, now),
     forgetSums(db),
     removeTestClock(db),
@@ -90,11 +90,11 @@ export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock
 const isTooFar = (now: Instant, to: Instant) => to - now > MOST_DAYS_AHEAD * DAY
 
 const tooFar = (field: string, now: Instant) =>
-  refusals.unprocessable(
+  errors.unprocessable(
     `${field}: must be at most ${MOST_DAYS_AHEAD} days ahead of the present ${iso(now)}. Move in smaller steps.`,
   )
 
 const backward = (present: Instant) =>
-  refusals.unprocessable(
+  errors.unprocessable(
     `now: must not be before the present, ${iso(present)}. The clock only moves forward; DELETE returns to real time.`,
   )

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import type { App } from '../../http/app'
 import { Uuid } from '../../http/fields'
-import { type Given, mount } from '../../http/mount'
+import { mount, type RawRequest } from '../../http/mount'
 import { accepted, ok, operation } from '../../http/operation'
 import type { Scope } from '../../runtime/context'
 import { BatchEventsRequest, BatchEventsResponse, EventBatch } from './batch.schemas'
-import { acceptBatch, furtherBatchFaults, readBatch, requireMetrics } from './batch.service'
+import { acceptBatch, furtherBatchErrors, readBatch, requireMetrics } from './batch.service'
 
 /** The largest body of a batch, in bytes (G2). */
 const BODY_MAX = 4 * 1_048_576
@@ -18,14 +18,14 @@ export const adminMetricsBatchEvents = operation({
   summary: 'Record up to 1,000 events in the background, each exactly once and in order',
   body: BatchEventsRequest,
   bodyLimit: BODY_MAX,
-  answers: {
+  responses: {
     202: {
       description: 'All of them were accepted.',
       body: BatchEventsResponse,
       headers: { 'X-Batch-Id': 'The id by which to ask what has become of them.' },
     },
   },
-  refuses: [400, 403, 404, 413, 422],
+  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 export const adminMetricsBatchGet = operation({
@@ -35,14 +35,14 @@ export const adminMetricsBatchGet = operation({
   path: '/metrics/events/batches/{id}',
   summary: 'Get what has become of a batch of events',
   params: z.object({ id: Uuid }),
-  answers: { 200: { description: 'The batch.', body: EventBatch } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The batch.', body: EventBatch } },
+  errorStatuses: [403, 404, 422],
 })
 
 /** Serves batches of events (E9). */
 export function inboxRoutes(app: App): void {
   const find = (scope: Scope, _param: unknown, json: unknown) => requireMetrics(scope, json)
-  const check = (scope: Scope, { json }: Given) => furtherBatchFaults(scope, json)
+  const check = (scope: Scope, { json }: RawRequest) => furtherBatchErrors(scope, json)
   mount(app, adminMetricsBatchEvents, { find, check }, async (scope, { body }) => {
     const { id, accepted: count } = await acceptBatch(scope, body)
     return accepted({ accepted: count }, { 'X-Batch-Id': id })

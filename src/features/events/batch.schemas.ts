@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { optional, UuidAnswer } from '../../http/fields'
+import { optional, UuidResponse } from '../../http/fields'
 import { EventRequest, IdempotencyKey, ReadableEvent } from '../../wire/event.schemas'
 
 /** The most events of a batch. */
@@ -34,7 +34,7 @@ export const BatchEventsResponse = z.object({ accepted: z.int32() }).meta({ id: 
  */
 export const EventBatch = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     status: z.enum(['pending', 'done']),
     accepted: z.int32(),
     processed: z.int32(),

@@ -3,9 +3,9 @@ import { findBatch, receive } from '../../commands/batch/inbox.repository'
 import { eventCommand, messageOf } from '../../commands/command.messages'
 import { configurationOf } from '../../config/configuration.service'
 import { isConflict } from '../../db/guard'
-import { type ProfileCheck, subscriptionFault, unknownAttributes } from '../../engine/profile.rules'
-import { arm } from '../../jobs/timekeeper.service'
-import { type Fault, refusals, refuse } from '../../lib/errors'
+import { type ProfileCheck, subscriptionError, unknownAttributes } from '../../engine/profile.rules'
+import { ensureAlarm } from '../../jobs/timekeeper.service'
+import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { systemNow, wait } from '../../lib/system-clock'
 import type { Scope } from '../../runtime/context'
@@ -38,7 +38,7 @@ export async function requireMetrics(scope: Scope, json: unknown): Promise<void>
   const known = new Set(metrics.map(({ key }) => key))
   const unknown = named.filter(({ key }) => !known.has(key))
   if (unknown.length === 0) return
-  throw refusals.noMetrics(unknown)
+  throw errors.noMetrics(unknown)
 }
 
 /**
@@ -47,7 +47,7 @@ export async function requireMetrics(scope: Scope, json: unknown): Promise<void>
  */
 export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: string; accepted: number }> {
   const { db, now } = scope
-  refuse(await faultsOf(scope, events))
+  throwIfInvalid(await fieldErrorsOf(scope, events))
   const id = newId(now)
   const arrived = systemNow()
   const messages = events.map(({ key: metricKey, idempotencyKey = null, ...body }) => {
@@ -55,7 +55,7 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
     return JSON.stringify(messageOf({ command, arrived, prefix: null, tenantName: null, attempt: null }))
   })
   await stored(scope, id, receive(db, id, messages, now))
-  scope.waitUntil(arm(scope, db.tenantId))
+  scope.waitUntil(ensureAlarm(scope, db.tenantId))
   return { id, accepted: events.length }
 }
 
@@ -69,7 +69,7 @@ async function stored({ db }: Scope, id: string, statements: readonly D1Prepared
       await db.batch(statements)
       return
     } catch (error) {
-      if (isConflict(error)) throw refusals.tenantUnknown()
+      if (isConflict(error)) throw errors.tenantUnknown()
       if ((await findBatch(db, id)) !== null) return
       if (tries === TRIES) throw error
       await wait(20 * tries)
@@ -78,12 +78,12 @@ async function stored({ db }: Scope, id: string, statements: readonly D1Prepared
 }
 
 /** What else is wrong with a batch of the wrong shape, as far as it can be read (G3). */
-export async function furtherBatchFaults(scope: Scope, json: unknown): Promise<Fault[]> {
-  return faultsOf(scope, ReadableBatch.parse(json))
+export async function furtherBatchErrors(scope: Scope, json: unknown): Promise<FieldError[]> {
+  return fieldErrorsOf(scope, ReadableBatch.parse(json))
 }
 
 /** The faults of events that their shapes don't show: attributes that aren't configured, and subscriptions without an address (U4, E6). */
-async function faultsOf(scope: Scope, events: readonly EventCheck[]): Promise<Fault[]> {
+async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
   const config = await configurationOf(scope)
   const ofAttributes = events.flatMap(({ attributes, user }, index) =>
     [
@@ -91,11 +91,11 @@ async function faultsOf(scope: Scope, events: readonly EventCheck[]): Promise<Fa
       ...unknownAttributes(config, 'user', user.attributes),
     ].map(({ message }) => ({ path: String(index), message })),
   )
-  return [...ofAttributes, ...(await subscriptionFaults(scope, events))]
+  return [...ofAttributes, ...(await subscriptionErrors(scope, events))]
 }
 
 /** The events that subscribe a user of whom no email address is known, not even by an event before them (U4). */
-async function subscriptionFaults({ db }: Scope, events: readonly EventCheck[]): Promise<Fault[]> {
+async function subscriptionErrors({ db }: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
   const passed = new Set<string>()
   const doubtful: { index: number; userId: string }[] = []
   for (const [index, { user }] of events.entries()) {
@@ -110,13 +110,13 @@ async function subscriptionFaults({ db }: Scope, events: readonly EventCheck[]):
   const known = await withEmail(db, ids)
   return doubtful
     .filter(({ userId }) => !known.has(userId))
-    .map(({ index }) => subscriptionFault(`${index}.user.`))
+    .map(({ index }) => subscriptionError(`${index}.user.`))
 }
 
 /** What has become of a batch (E9). Throws 404 where there is none of this id. */
 export async function readBatch({ db }: Scope, id: string): Promise<z.infer<typeof EventBatch>> {
   const found = await findBatch(db, id.toLowerCase())
-  if (found === null) throw refusals.notFound('This batch of events')
+  if (found === null) throw errors.notFound('This batch of events')
   const ended = found.processed + found.dropped + found.parked
   return { ...found, status: ended < found.accepted ? 'pending' : 'done' }
 }

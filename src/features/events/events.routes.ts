@@ -9,9 +9,9 @@ import { unknownAttributes } from '../../engine/profile.rules'
 import { type App, type AppEnv, answer } from '../../http/app'
 import { paramOf, routeOf, stages, validated } from '../../http/mount'
 import { operation } from '../../http/operation'
-import { type Fault, Refusal, refusals } from '../../lib/errors'
+import { ApiError, errors, type FieldError } from '../../lib/errors'
 import type { Scope } from '../../runtime/context'
-import { furtherUserFaults } from '../../store/find-user.service'
+import { furtherUserErrors } from '../../store/find-user.service'
 import { EventHeaders, EventRequest, EventResponse, ReadableEvent } from '../../wire/event.schemas'
 
 export const metricsEvent = operation({
@@ -23,7 +23,7 @@ export const metricsEvent = operation({
   params: z.object({ key: z.string() }),
   headers: EventHeaders,
   body: EventRequest,
-  answers: {
+  responses: {
     201: { description: 'The event was recorded.', body: EventResponse, optionalHeaders: WARNING_HEADER },
     202: {
       description: 'The idempotency key was used before; nothing changed.',
@@ -31,7 +31,7 @@ export const metricsEvent = operation({
       optionalHeaders: WARNING_HEADER,
     },
   },
-  refuses: [400, 403, 404, 413, 422],
+  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 const handle = async (c: HonoContext<AppEnv>) => {
@@ -52,18 +52,18 @@ async function enterRefused(c: HonoContext<AppEnv>): Promise<Scope> {
   const scope = await enter(c.get('ctx'), metricsEvent.surface, c.get('claim'))
   const key = paramOf(c)('key')
   if (metricByKey(await configurationOf(scope), key) === undefined) {
-    throw refusals.notFound(`The metric ${JSON.stringify(key)}`)
+    throw errors.notFound(`The metric ${JSON.stringify(key)}`)
   }
   return scope
 }
 
 /** What else is wrong with an event whose shape is wrong (G3). */
-async function check(c: HonoContext<AppEnv>, json: unknown): Promise<Fault[]> {
+async function check(c: HonoContext<AppEnv>, json: unknown): Promise<FieldError[]> {
   const scope = await enterRefused(c)
   const { user, attributes } = ReadableEvent.parse(json)
   return [
     ...unknownAttributes(await configurationOf(scope), 'event', attributes),
-    ...(await furtherUserFaults(scope, user, 'user.')),
+    ...(await furtherUserErrors(scope, user, 'user.')),
   ]
 }
 
@@ -76,9 +76,9 @@ const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
   const claim = await readClaim(ctx, c.req.raw.headers)
   c.set('claim', claim)
   await next()
-  const refusal = c.error
-  if (!(refusal instanceof Refusal) || c.get('confirmed')) return
-  if (refusal.status === 422) await enterRefused(c)
+  const apiError = c.error
+  if (!(apiError instanceof ApiError) || c.get('confirmed')) return
+  if (apiError.status === 422) await enterRefused(c)
   else await enter(ctx, metricsEvent.surface, claim)
 }
 

@@ -32,8 +32,8 @@ export const adminApplicationApiKeysList = operation({
   path: '/application-api-keys',
   summary: 'List the application keys, oldest first, without their secrets',
   query: ApplicationKeyListQuery,
-  answers: { 200: { description: 'The page of keys.', body: ListApplicationKeysResponse } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'The page of keys.', body: ListApplicationKeysResponse } },
+  errorStatuses: [403, 422],
 })
 
 export const adminApplicationApiKeysCreate = operation({
@@ -44,11 +44,11 @@ export const adminApplicationApiKeysCreate = operation({
   summary: 'Create application keys, each for one user; they are shown only here',
   body: CreateApplicationKeysRequest,
   secret: true,
-  answers: {
+  responses: {
     200: { description: 'None was created; the issues say why.', body: CreateApplicationKeysResponse },
     201: { description: 'At least one was created.', body: CreateApplicationKeysResponse },
   },
-  refuses: [400, 403, 413, 422],
+  errorStatuses: [400, 403, 413, 422],
 })
 
 export const adminApplicationApiKeysDelete = operation({
@@ -58,8 +58,8 @@ export const adminApplicationApiKeysDelete = operation({
   path: '/application-api-keys',
   summary: 'Delete application keys',
   query: z.object({ ids: IdsQuery }),
-  answers: { 200: { description: 'What came of each.', body: DeleteApplicationKeysResponse } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'What came of each.', body: DeleteApplicationKeysResponse } },
+  errorStatuses: [403, 422],
 })
 
 export const adminAdminKeysList = operation({
@@ -70,8 +70,8 @@ export const adminAdminKeysList = operation({
   path: '/admin-api-keys',
   summary: 'List the admin keys, oldest first, without their secrets',
   query: ListQuery,
-  answers: { 200: { description: 'The page of keys.', body: ListAdminKeysResponse } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'The page of keys.', body: ListAdminKeysResponse } },
+  errorStatuses: [403, 422],
 })
 
 export const adminAdminKeysCreate = operation({
@@ -83,11 +83,11 @@ export const adminAdminKeysCreate = operation({
   summary: 'Create admin keys; they are shown only here',
   body: CreateAdminKeysRequest,
   secret: true,
-  answers: {
+  responses: {
     200: { description: 'None was created; the issues say why.', body: CreateAdminKeysResponse },
     201: { description: 'At least one was created.', body: CreateAdminKeysResponse },
   },
-  refuses: [400, 403, 413, 422],
+  errorStatuses: [400, 403, 413, 422],
 })
 
 export const adminAdminKeysDelete = operation({
@@ -98,8 +98,8 @@ export const adminAdminKeysDelete = operation({
   path: '/admin-api-keys',
   summary: 'Delete admin keys',
   query: z.object({ ids: IdsQuery }),
-  answers: { 200: { description: 'What came of each.', body: DeleteAdminKeysResponse } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'What came of each.', body: DeleteAdminKeysResponse } },
+  errorStatuses: [403, 422],
 })
 
 export const adminAdminKeysRotate = operation({
@@ -111,8 +111,8 @@ export const adminAdminKeysRotate = operation({
   summary: 'Replace an admin key by a new one, which is shown only here; the old one is refused at once',
   params: z.object({ id: z.string().toLowerCase().meta({ format: 'uuid' }) }),
   secret: true,
-  answers: { 200: { description: 'The key as it is now.', body: CreatedAdminKey } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The key as it is now.', body: CreatedAdminKey } },
+  errorStatuses: [403, 404, 422],
 })
 
 /** Serves the management of keys: those of applications, and the admin keys (K3, K4). */

@@ -1,5 +1,13 @@
 import * as z from 'zod'
-import { createAnswer, deleteAnswer, items, Name, Timestamp, UserId, UuidAnswer } from '../../http/fields'
+import {
+  createResponse,
+  deleteResponse,
+  items,
+  Name,
+  Timestamp,
+  UserId,
+  UuidResponse,
+} from '../../http/fields'
 import { ListQuery } from '../../http/queries'
 
 /** An application key to create, for a user who need not exist yet (K3). */
@@ -9,12 +17,12 @@ export const CreateApplicationKeyRequestItem = z
 
 /** An application key at its creation: the only time that the key itself is shown (seed 2.9). */
 export const CreatedApplicationKey = z
-  .object({ id: UuidAnswer, userId: z.string(), key: z.string(), prefix: z.string() })
+  .object({ id: UuidResponse, userId: z.string(), key: z.string(), prefix: z.string() })
   .meta({ id: 'CreatedApplicationKey' })
 
 /** An application key in a list. */
 export const ApplicationKey = z
-  .object({ id: UuidAnswer, userId: z.string(), prefix: z.string(), created: Timestamp })
+  .object({ id: UuidResponse, userId: z.string(), prefix: z.string(), created: Timestamp })
   .meta({ id: 'ApplicationKey' })
 
 /** The page of application keys, of one user where `userId` is given. */
@@ -24,26 +32,26 @@ export const CreateApplicationKeysRequest = items(CreateApplicationKeyRequestIte
   id: 'CreateApplicationKeysRequest',
 })
 export const ListApplicationKeysResponse = z.array(ApplicationKey).meta({ id: 'ListApplicationKeysResponse' })
-export const CreateApplicationKeysResponse = createAnswer(
+export const CreateApplicationKeysResponse = createResponse(
   'CreateApplicationKeysResponse',
   CreatedApplicationKey,
 )
-export const DeleteApplicationKeysResponse = deleteAnswer('DeleteApplicationKeysResponse')
+export const DeleteApplicationKeysResponse = deleteResponse('DeleteApplicationKeysResponse')
 
 /** An admin key to create (K4). */
 export const CreateAdminKeyRequestItem = z.object({ name: Name }).meta({ id: 'CreateAdminKeyRequestItem' })
 
 /** An admin key at its creation or rotation: the only time that the key itself is shown (K4). */
 export const CreatedAdminKey = z
-  .object({ id: UuidAnswer, name: z.string(), prefix: z.string(), key: z.string(), created: Timestamp })
+  .object({ id: UuidResponse, name: z.string(), prefix: z.string(), key: z.string(), created: Timestamp })
   .meta({ id: 'CreatedAdminKey' })
 
 /** An admin key in a list (K4). */
 export const AdminKey = z
-  .object({ id: UuidAnswer, name: z.string(), prefix: z.string(), created: Timestamp })
+  .object({ id: UuidResponse, name: z.string(), prefix: z.string(), created: Timestamp })
   .meta({ id: 'AdminKey' })
 
 export const CreateAdminKeysRequest = items(CreateAdminKeyRequestItem).meta({ id: 'CreateAdminKeysRequest' })
 export const ListAdminKeysResponse = z.array(AdminKey).meta({ id: 'ListAdminKeysResponse' })
-export const CreateAdminKeysResponse = createAnswer('CreateAdminKeysResponse', CreatedAdminKey)
-export const DeleteAdminKeysResponse = deleteAnswer('DeleteAdminKeysResponse')
+export const CreateAdminKeysResponse = createResponse('CreateAdminKeysResponse', CreatedAdminKey)
+export const DeleteAdminKeysResponse = deleteResponse('DeleteAdminKeysResponse')

@@ -14,7 +14,7 @@ import { newKey, sha256 } from '../../access/keys.rules'
 import { unknownIssue } from '../../config/drafts.rules'
 import { isConflict } from '../../db/guard'
 import { iso } from '../../lib/clock'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import type { AccountScope, Scope } from '../../runtime/context'
 import { startOfPage } from '../../runtime/pages'
@@ -48,7 +48,7 @@ async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]
   try {
     await insertKeys(owner, rows)
   } catch (error) {
-    throw isConflict(error) ? refusals.tenantUnknown() : error
+    throw isConflict(error) ? errors.tenantUnknown() : error
   }
   for (const { prefix, id, kind, tenantId, userId, hash } of rows) {
     rememberKey(scope, prefix, { id, kind, tenantId, userId, hash })
@@ -150,7 +150,7 @@ export async function rotateAdminKey(
   const { prefix, body, key } = newKey('admin')
   const hash = await sha256(body)
   const before = await replaceKey(scope.db, id, { prefix, hash })
-  if (before === null) throw refusals.notFound('This admin key')
+  if (before === null) throw errors.notFound('This admin key')
   forgetKeys(scope, [before.prefix])
   rememberKey(scope, prefix, { id, kind: 'admin', tenantId: null, userId: null, hash })
   return { id, name: before.name, prefix, key, created: iso(before.created) }

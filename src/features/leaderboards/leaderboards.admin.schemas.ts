@@ -2,17 +2,17 @@ import * as z from 'zod'
 import { LEADERBOARD_STATUSES } from '../../config/enumerations.types'
 import {
   ConfigKey,
-  createAnswer,
-  DateAnswer,
+  createResponse,
   DateField,
+  DateResponse,
   Description,
-  deleteAnswer,
+  deleteResponse,
   items,
   Name,
   optional,
   Uuid,
-  UuidAnswer,
-  updateAnswer,
+  UuidResponse,
+  updateResponse,
   wholeNumber,
 } from '../../http/fields'
 import { INT32_MAX } from '../../lib/decimal'
@@ -75,20 +75,20 @@ export const UpdateLeaderboardRequestItem = z
 /** A leaderboard as the admin interface serves it: what isn't there is left out (G10). */
 export const AdminLeaderboard = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     name: z.string(),
     key: z.string(),
     description: z.string().optional(),
     status: Status,
     rankBy: RankBy,
-    metricId: UuidAnswer.optional(),
-    pointsSystemId: UuidAnswer.optional(),
+    metricId: UuidResponse.optional(),
+    pointsSystemId: UuidResponse.optional(),
     maxParticipants: z.int32(),
-    start: DateAnswer,
-    end: DateAnswer.optional(),
+    start: DateResponse,
+    end: DateResponse.optional(),
     startTime: TimeOfDay.optional(),
     endTime: TimeOfDay.optional(),
-    breakdownAttributes: z.array(UuidAnswer),
+    breakdownAttributes: z.array(UuidResponse),
     runUnit: RunUnit.optional(),
     runInterval: z.int32().optional(),
   })
@@ -101,6 +101,6 @@ export const UpdateLeaderboardsRequest = items(UpdateLeaderboardRequestItem).met
   id: 'UpdateLeaderboardsRequest',
 })
 export const ListLeaderboardsResponse = z.array(AdminLeaderboard).meta({ id: 'ListLeaderboardsResponse' })
-export const CreateLeaderboardsResponse = createAnswer('CreateLeaderboardsResponse', AdminLeaderboard)
-export const UpdateLeaderboardsResponse = updateAnswer('UpdateLeaderboardsResponse', AdminLeaderboard)
-export const DeleteLeaderboardsResponse = deleteAnswer('DeleteLeaderboardsResponse')
+export const CreateLeaderboardsResponse = createResponse('CreateLeaderboardsResponse', AdminLeaderboard)
+export const UpdateLeaderboardsResponse = updateResponse('UpdateLeaderboardsResponse', AdminLeaderboard)
+export const DeleteLeaderboardsResponse = deleteResponse('DeleteLeaderboardsResponse')

@@ -13,7 +13,7 @@ import type {
 } from './leaderboards.admin.schemas'
 import { storeLeaderboards } from './leaderboards.repository'
 import { leaderboardFrom, leaderboardPatched } from './leaderboards.rules'
-import { leaderboardObjection } from './objections.rules'
+import { leaderboardProblem } from './problems.rules'
 import { configureWithUpkeep } from './upkeep.service'
 
 /** What issues call a leaderboard. */
@@ -65,7 +65,7 @@ export function createLeaderboards(
     const { created, issues } = createEach(draft, items, (item) => {
       const board = leaderboardFrom(newId(now), now, item)
       if (typeof board === 'string') return board
-      return leaderboardObjection({ ...config, leaderboards: draft.list }, board, now) ?? board
+      return leaderboardProblem({ ...config, leaderboards: draft.list }, board, now) ?? board
     })
     return {
       statements: storeLeaderboards(scope, config.leaderboards, draft),
@@ -86,7 +86,7 @@ export function updateLeaderboards(
     const { updated, issues } = updateEach(draft, items, WHAT, (before, item) => {
       const board = leaderboardPatched(before, item, now)
       if (typeof board === 'string') return board
-      return leaderboardObjection({ ...config, leaderboards: draft.list }, board, now) ?? board
+      return leaderboardProblem({ ...config, leaderboards: draft.list }, board, now) ?? board
     })
     return {
       statements: storeLeaderboards(scope, config.leaderboards, draft),

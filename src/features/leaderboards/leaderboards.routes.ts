@@ -19,7 +19,7 @@ import {
 } from '../../wire/leaderboard.schemas'
 import {
   findLeaderboard,
-  furtherPageFaults,
+  furtherPageErrors,
   listLeaderboards,
   readGroups,
   readLeaderboard,
@@ -34,8 +34,8 @@ export const leaderboardsAll = operation({
   path: '/leaderboards',
   summary: 'List the active leaderboards',
   query: LeaderboardsQuery,
-  answers: { 200: { description: 'The leaderboards, in order of creation.', body: LeaderboardsResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The leaderboards, in order of creation.', body: LeaderboardsResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const leaderboardsGet = operation({
@@ -46,8 +46,8 @@ export const leaderboardsGet = operation({
   summary: 'Get a leaderboard with a page of its rankings',
   params: z.object({ key: z.string() }),
   query: LeaderboardQuery,
-  answers: { 200: { description: 'The page, best first.', body: LeaderboardResponseWithRankings } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The page, best first.', body: LeaderboardResponseWithRankings } },
+  errorStatuses: [403, 404, 422],
 })
 
 /** Not in the contract. */
@@ -59,7 +59,7 @@ export const leaderboardsGroups = operation({
   summary: 'List the groups of a leaderboard with breakdown',
   params: z.object({ key: z.string() }),
   query: LeaderboardGroupsQuery,
-  answers: {
+  responses: {
     200: {
       description:
         'The groups of the run with ranked users, the largest first; equals in order of their values.',
@@ -67,7 +67,7 @@ export const leaderboardsGroups = operation({
       optionalHeaders: { Link: NEXT_LINK },
     },
   },
-  refuses: [403, 404, 422],
+  errorStatuses: [403, 404, 422],
 })
 
 /** Not in the contract. */
@@ -79,13 +79,13 @@ export const usersAllLeaderboards = operation({
   summary: "Get a user's place on each leaderboard",
   params: z.object({ id: UserId }),
   query: UserLeaderboardsQuery,
-  answers: {
+  responses: {
     200: {
       description: 'The leaderboards, in order of creation; at most 100, the active ones first of all.',
       body: UserLeaderboardsResponse,
     },
   },
-  refuses: [403, 404, 422],
+  errorStatuses: [403, 404, 422],
 })
 
 export const usersLeaderboard = operation({
@@ -96,10 +96,10 @@ export const usersLeaderboard = operation({
   summary: "Get a user's place on a leaderboard, and how it came about",
   params: z.object({ id: UserId, key: z.string() }),
   query: UserLeaderboardQuery,
-  answers: {
+  responses: {
     200: { description: 'The place; null where there is none.', body: UserLeaderboardResponseWithHistory },
   },
-  refuses: [403, 404, 422],
+  errorStatuses: [403, 404, 422],
 })
 
 /** Serves the leaderboards to users. */
@@ -110,7 +110,7 @@ export function leaderboardRoutes(app: App): void {
     leaderboardsGet,
     {
       find: (scope, param) => findLeaderboard(scope, param('key')),
-      check: (scope, { query }, found) => furtherPageFaults(scope, found, query),
+      check: (scope, { query }, found) => furtherPageErrors(scope, found, query),
     },
     async (scope, { query }, found) => ok(await readLeaderboard(scope, found, query)),
   )

@@ -61,8 +61,8 @@ export function leaderboardPatched(board: Leaderboard, item: UpdateItem, now: In
   const after = moved(next, from, to, now)
   if (typeof after === 'string') return after
   return (
-    freezeObjection(board, next, from, to) ??
-    endObjection(board, next, from, to, now) ??
+    freezeProblem(board, next, from, to) ??
+    endProblem(board, next, from, to, now) ??
     revised(board, after, now)
   )
 }
@@ -125,7 +125,7 @@ const FROZEN = [
 const FROZEN_AT_LAST = [...FROZEN, ['end', 'end'], ['maxParticipants', 'maxParticipants']] as const
 
 /** Why a change is illegal: it changes what is frozen on a leaderboard that is not inactive, nor becomes so by it; or null (L7). */
-function freezeObjection(before: Leaderboard, after: Leaderboard, from: Status, to: Status): string | null {
+function freezeProblem(before: Leaderboard, after: Leaderboard, from: Status, to: Status): string | null {
   if (from === 'inactive' || to === 'inactive') return null
   const frozen = from === 'finished' ? FROZEN_AT_LAST : FROZEN
   const changed = frozen.filter(([field]) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
@@ -136,7 +136,7 @@ function freezeObjection(before: Leaderboard, after: Leaderboard, from: Status, 
 }
 
 /** Why the end of a leaderboard that is not inactive can't move so, or null: what is final stays as it is (L8). */
-function endObjection(
+function endProblem(
   before: Leaderboard,
   after: Leaderboard,
   from: Status,

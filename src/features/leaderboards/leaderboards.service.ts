@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { definitionOf, GroupsReply, PageReply, PlaceReply } from '../../boards/board.messages'
-import { boardObject } from '../../boards/delivery.service'
+import { boardObject } from '../../boards/board-updates.service'
 import type { LeaderboardObject } from '../../boards/object/board.object'
 import { configurationOf } from '../../config/configuration.service'
 import { type Configuration, type Leaderboard, leaderboardByKey } from '../../config/configuration.types'
@@ -9,7 +9,7 @@ import type { UserState } from '../../engine/state.types'
 import { nextLink } from '../../http/cursors'
 import { type CivilDate, dayOf, utcMidnight } from '../../lib/civil'
 import { iso } from '../../lib/clock'
-import { type Fault, Refusal, refusals, refuse } from '../../lib/errors'
+import { ApiError, errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { within } from '../../lib/timeout'
 import { dateOfDay, localDay, offsetMinutes } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
@@ -27,9 +27,9 @@ import {
   type UserLeaderboardsQuery,
   type UserLeaderboardsResponse,
 } from '../../wire/leaderboard.schemas'
-import { filtersAnswer } from '../../wire/presenters/attributes.presenter'
+import { filtersResponse } from '../../wire/presenters/attributes.presenter'
 import { leaderboardFields } from '../../wire/presenters/leaderboard.presenter'
-import { askedAtOnce } from './asked.rules'
+import { askedAtOnce } from './requested.rules'
 
 /** Calls of an object that are made before it counts as out of reach: each on a new stub, as the platform advises. */
 const TRIES = 3
@@ -56,7 +56,7 @@ export async function findLeaderboard(scope: Scope, key: string): Promise<Leader
   const board = leaderboardByKey(await configurationOf(scope), key)
   const status = board && statusOf(board, scope.now)
   if (board === undefined || (status !== 'active' && status !== 'finished')) {
-    throw refusals.notFound(`The leaderboard ${JSON.stringify(key)}`)
+    throw errors.notFound(`The leaderboard ${JSON.stringify(key)}`)
   }
   return board
 }
@@ -71,8 +71,8 @@ export async function readLeaderboard(
   const { maxParticipants } = board
   const limit = query.limit ?? Math.min(PAGE, maxParticipants)
   const run = runAsked(board, query.run, localDay(scope.now, 0))
-  const { group, faults } = groupAsked(config, board, query.userAttributes)
-  refuse([...limitFaults(board, limit), ...faults])
+  const { group, fieldErrors } = groupAsked(config, board, query.userAttributes)
+  throwIfInvalid([...limitErrors(board, limit), ...fieldErrors])
   const page = await asked(scope, board, PageReply, (object) =>
     object.page({
       definition: definitionOf(config, board),
@@ -100,7 +100,7 @@ export async function readLeaderboard(
 }
 
 /** A page that is longer than a leaderboard can be, as a fault; undefined is no length (L9). */
-const limitFaults = ({ maxParticipants }: Leaderboard, limit: number | undefined): Fault[] =>
+const limitErrors = ({ maxParticipants }: Leaderboard, limit: number | undefined): FieldError[] =>
   limit === undefined || limit <= maxParticipants
     ? []
     : [
@@ -111,11 +111,15 @@ const limitFaults = ({ maxParticipants }: Leaderboard, limit: number | undefined
       ]
 
 /** What else is wrong with a query of the wrong shape, as far as it can be read (G3, L6, L9). */
-export async function furtherPageFaults(scope: Scope, board: Leaderboard, query: unknown): Promise<Fault[]> {
+export async function furtherPageErrors(
+  scope: Scope,
+  board: Leaderboard,
+  query: unknown,
+): Promise<FieldError[]> {
   const { limit, userAttributes } = ReadableLeaderboardQuery.parse(query)
-  if (userAttributes === null) return limitFaults(board, limit)
-  const { faults } = groupAsked(await configurationOf(scope), board, userAttributes)
-  return [...limitFaults(board, limit), ...faults]
+  if (userAttributes === null) return limitErrors(board, limit)
+  const { fieldErrors } = groupAsked(await configurationOf(scope), board, userAttributes)
+  return [...limitErrors(board, limit), ...fieldErrors]
 }
 
 /**
@@ -128,7 +132,7 @@ export async function readGroups(
   { run: date, limit, after }: z.output<typeof LeaderboardGroupsQuery>,
 ): Promise<{ groups: z.infer<typeof LeaderboardGroupsResponse>; next: string | null }> {
   if (board.breakdown.length === 0) {
-    throw refusals.unprocessable(
+    throw errors.unprocessable(
       'This leaderboard has no breakdown, so it has no groups. Read its rankings instead.',
     )
   }
@@ -158,7 +162,7 @@ const GroupValues = z.array(z.string())
 /** The values of a group by the keys of the breakdown attributes; of a finished leaderboard, attributes may be gone. */
 function valuesOf(config: Configuration, { breakdown }: Leaderboard, group: string) {
   const values = GroupValues.parse(JSON.parse(group))
-  return filtersAnswer(
+  return filtersResponse(
     config,
     breakdown.map((attributeId, index) => ({ attributeId, attributeValue: values[index] ?? '' })),
   )
@@ -222,7 +226,7 @@ export async function readUserPlace(
 function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number): Run {
   if (date === undefined) return nearestRun(board, Math.min(today, lastDayPlayed(board)))
   const run = runHolding(board, dayOf(date))
-  if (run === null) throw refusals.noRun(date)
+  if (run === null) throw errors.noRun(date)
   return run
 }
 
@@ -235,22 +239,22 @@ function groupAsked(
   config: Configuration,
   board: Leaderboard,
   filters: ReadonlyMap<string, string> | undefined,
-): { group: (string | null)[]; faults: Fault[] } {
+): { group: (string | null)[]; fieldErrors: FieldError[] } {
   // Of a finished leaderboard an attribute may have been deleted: by that nobody can ask any more, and any value will do.
   const places = board.breakdown.map((id) => config.attributes.find((one) => one.id === id)?.key)
   const keys = places.filter((key) => key !== undefined)
   const group = places.map((key) => filters?.get(key ?? '') ?? null)
-  const fault = (message: string) => ({ group, faults: [{ path: 'userAttributes', message }] })
+  const fault = (message: string) => ({ group, fieldErrors: [{ path: 'userAttributes', message }] })
   if (keys.length === 0) {
     return filters === undefined
-      ? { group, faults: [] }
+      ? { group, fieldErrors: [] }
       : fault('this leaderboard has no breakdown, so leave them out')
   }
   if (filters === undefined) {
     return fault(`must name a group of this leaderboard, which is broken down by ${keys.join(', ')}`)
   }
   const unknown = [...filters.keys()].filter((key) => !keys.includes(key))
-  if (unknown.length === 0) return { group, faults: [] }
+  if (unknown.length === 0) return { group, fieldErrors: [] }
   return fault(
     `must not name ${unknown.join(', ')}, since this leaderboard is broken down by ${keys.join(', ')} only`,
   )
@@ -267,10 +271,10 @@ export async function asked<S extends z.ZodType>(
     try {
       const answer = await ask(boardObject(scope, board.id))
       // It was deleted since this request has read the configuration.
-      if (answer === null) throw refusals.notFound(`The leaderboard ${JSON.stringify(board.key)}`)
+      if (answer === null) throw errors.notFound(`The leaderboard ${JSON.stringify(board.key)}`)
       return reply.parse(answer)
     } catch (error) {
-      if (tries === TRIES || error instanceof z.ZodError || error instanceof Refusal) throw error
+      if (tries === TRIES || error instanceof z.ZodError || error instanceof ApiError) throw error
     }
   }
 }

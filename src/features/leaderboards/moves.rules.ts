@@ -29,13 +29,13 @@ export function statusWanted(
  */
 export function moved(board: Leaderboard, from: Status, to: Status, now: Instant): Leaderboard | string {
   if (from === to) return board
-  const objection = moveObjection(board, from, to, now)
-  if (objection !== null) return objection
+  const problem = moveProblem(board, from, to, now)
+  if (problem !== null) return problem
   return { ...board, status: to, finished: to === 'finished' ? now : null }
 }
 
 /** Why a leaderboard can't move from one status to another, or null (L7). */
-function moveObjection(board: Leaderboard, from: Status, to: Status, now: Instant): string | null {
+function moveProblem(board: Leaderboard, from: Status, to: Status, now: Instant): string | null {
   if (from === 'finished') {
     return `The leaderboard is finished for good and can't become ${to}. Create another one instead.`
   }
@@ -43,12 +43,12 @@ function moveObjection(board: Leaderboard, from: Status, to: Status, now: Instan
     case 'inactive':
       return null
     case 'active':
-      return from === 'scheduled' ? notYet(board) : activationObjection(board, now)
+      return from === 'scheduled' ? notYet(board) : activationProblem(board, now)
     case 'scheduled':
-      return from === 'active' ? NOT_BACK : schedulingObjection(board, now)
+      return from === 'active' ? NOT_BACK : schedulingProblem(board, now)
     case 'finished':
       if (from === 'active') return null
-      return from === 'scheduled' ? NOT_BEGUN : finishingObjection(board, now)
+      return from === 'scheduled' ? NOT_BEGUN : finishingProblem(board, now)
     default:
       return unreachable(to)
   }
@@ -62,17 +62,17 @@ const NOT_BEGUN =
 const notYet = ({ start }: Leaderboard) =>
   `A scheduled leaderboard becomes active by itself when its start, ${start}, begins. Wait for that, or make it inactive and set an earlier start.`
 
-function activationObjection({ start }: Leaderboard, now: Instant): string | null {
+function activationProblem({ start }: Leaderboard, now: Instant): string | null {
   if (now >= beginsAt({ start: dayOf(civilDate(start)) })) return null
   return `The start, ${start}, is in the future, so the leaderboard can't be active yet. Make it scheduled, and it becomes active by itself.`
 }
 
-function schedulingObjection({ start }: Leaderboard, now: Instant): string | null {
+function schedulingProblem({ start }: Leaderboard, now: Instant): string | null {
   if (start > today(now)) return null
   return `The start, ${start}, is not in the future, so the leaderboard can't be scheduled. Make it active, or set a later start.`
 }
 
-function finishingObjection({ end }: Leaderboard, now: Instant): string | null {
+function finishingProblem({ end }: Leaderboard, now: Instant): string | null {
   if (end !== null && end < today(now)) return null
   return 'An inactive leaderboard can be finished only when its end is past. Set an end before today, or make it active first.'
 }

@@ -2,7 +2,7 @@ import { configure, type Decision } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
 import { makeDue } from '../../jobs/due-work.repository'
-import { wake } from '../../jobs/timekeeper.service'
+import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
 import type { Scope } from '../../runtime/context'
 
@@ -27,7 +27,7 @@ export async function configureWithUpkeep<T>(
       result: { result: decision.result, isDue: due.length > 0 },
     }
   })
-  if (isDue) await wake(scope)
+  if (isDue) await wakeTimekeeper(scope)
   return result
 }
 

@@ -17,20 +17,20 @@ import { storeMetrics } from './metrics.repository'
 const WHAT = 'a metric'
 
 /** A metric as the admin interface serves it. */
-function metricAnswer({ id, name, key, unitType, units }: Metric): z.infer<typeof CreatedMetric> {
+function metricResponse({ id, name, key, unitType, units }: Metric): z.infer<typeof CreatedMetric> {
   return { id, name, key, unitType, units }
 }
 
 /** A page of the tenant's metrics, oldest first (G7). */
 export async function listMetrics(scope: Scope, query: { limit: number; skip: number }) {
   const { metrics } = await configurationOf(scope)
-  return page(metrics, query).map(metricAnswer)
+  return page(metrics, query).map(metricResponse)
 }
 
 /** A metric. Throws 404 where there is none of this id. */
 export async function findMetric(scope: Scope, id: string) {
   const { metrics } = await configurationOf(scope)
-  return metricAnswer(byId(metrics, id, 'This metric'))
+  return metricResponse(byId(metrics, id, 'This metric'))
 }
 
 /** Creates metrics; a key that another one has is an issue (G5, G7). */
@@ -49,7 +49,7 @@ export function createMetrics(scope: Scope, items: readonly z.output<typeof Crea
     })
     return {
       statements: storeMetrics(scope, draft),
-      result: { created: created.map(metricAnswer), issues },
+      result: { created: created.map(metricResponse), issues },
     }
   })
 }
@@ -68,7 +68,7 @@ export function updateMetrics(scope: Scope, items: readonly z.output<typeof Upda
       ...storeMetrics(scope, draft),
       ...renamed.flatMap((metric) => retitledTriggers(scope, config, metric)),
     ]
-    return { statements, result: { updated: updated.map(metricAnswer), issues } }
+    return { statements, result: { updated: updated.map(metricResponse), issues } }
   })
 }
 

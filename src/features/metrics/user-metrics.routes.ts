@@ -7,7 +7,7 @@ import { SummaryQuery } from '../../http/queries'
 import type { Scope } from '../../runtime/context'
 import { findUser } from '../../store/find-user.service'
 import { EventSummaryResponse, MetricResponse, MetricsResponse } from '../../wire/metric.schemas'
-import { allUserMetrics, findUserMetric, metricSummary, userMetricAnswer } from './user-metrics.service'
+import { allUserMetrics, findUserMetric, metricSummary, userMetricResponse } from './user-metrics.service'
 
 const params = z.object({ id: UserId, key: z.string() })
 
@@ -18,8 +18,8 @@ export const usersAllMetrics = operation({
   path: '/users/{id}/metrics',
   summary: "Get a user's totals in all metrics",
   params: z.object({ id: UserId }),
-  answers: { 200: { description: 'Every metric, in order of creation.', body: MetricsResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'Every metric, in order of creation.', body: MetricsResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const usersSingleMetric = operation({
@@ -29,8 +29,8 @@ export const usersSingleMetric = operation({
   path: '/users/{id}/metrics/{key}',
   summary: "Get a user's total in a metric",
   params,
-  answers: { 200: { description: 'The metric as it stands for the user.', body: MetricResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The metric as it stands for the user.', body: MetricResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const usersMetricEventSummary = operation({
@@ -41,8 +41,8 @@ export const usersMetricEventSummary = operation({
   summary: "Get the changes of a user's metric by day, week or month",
   params,
   query: SummaryQuery,
-  answers: { 200: { description: 'The buckets, oldest first.', body: EventSummaryResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The buckets, oldest first.', body: EventSummaryResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 /** Serves what became of a user's events: totals and summaries by metric. */
@@ -57,7 +57,7 @@ export function userMetricRoutes(app: App): void {
     async (scope, _input, user) => ok(await allUserMetrics(scope, user)),
   )
   mount(app, usersSingleMetric, { subject, find }, async (scope, _input, found) =>
-    ok(await userMetricAnswer(scope, found)),
+    ok(await userMetricResponse(scope, found)),
   )
   mount(app, usersMetricEventSummary, { subject, find }, async (scope, { query }, found) =>
     ok(await metricSummary(scope, found, query)),

@@ -10,11 +10,11 @@ import { NEW_COUNTER } from '../../engine/metrics.rules'
 import type { UserState } from '../../engine/state.types'
 import { type SummaryRange, summarise } from '../../lib/buckets'
 import { fromMicros, MICROS_PER_UNIT } from '../../lib/decimal'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import type { Scope } from '../../runtime/context'
 import { findUser } from '../../store/find-user.service'
 import type { EventSummaryResponse, MetricResponse } from '../../wire/metric.schemas'
-import { userAchievementAnswer } from '../../wire/presenters/achievement.presenter'
+import { userAchievementResponse } from '../../wire/presenters/achievement.presenter'
 import { visibleTo } from '../achievements/achievements.service'
 import { readDaySums } from '../summaries/day-sums.service'
 
@@ -25,7 +25,7 @@ export type UserMetric = { user: UserState; metric: Metric }
 export async function findUserMetric(scope: Scope, userId: string, key: string): Promise<UserMetric> {
   const user = await findUser(scope, userId)
   const metric = metricByKey(await configurationOf(scope), key)
-  if (metric === undefined) throw refusals.notFound(`The metric ${JSON.stringify(key)}`)
+  if (metric === undefined) throw errors.notFound(`The metric ${JSON.stringify(key)}`)
   return { user, metric }
 }
 
@@ -37,7 +37,7 @@ export async function allUserMetrics(scope: Scope, user: UserState) {
 }
 
 /** A metric as it stands for a user. */
-export async function userMetricAnswer(scope: Scope, found: UserMetric) {
+export async function userMetricResponse(scope: Scope, found: UserMetric) {
   const config = await configurationOf(scope)
   return answerOf(config, found, visibleTo(config, found.user))
 }
@@ -57,7 +57,7 @@ function answerOf(
     current: fromMicros(totalOf({ user, metric })),
     achievements: visible
       .filter(({ metricId }) => metricId === id)
-      .map((one) => userAchievementAnswer(config, one, user.achievements.get(one.id))),
+      .map((one) => userAchievementResponse(config, one, user.achievements.get(one.id))),
   }
 }
 

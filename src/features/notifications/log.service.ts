@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { NOTIFICATION_CHANNELS } from '../../config/enumerations.types'
 import { LogReply, MomentReply, type Place } from '../../delivery/queue.messages'
-import { courierOf } from '../../delivery/queue.service'
+import { deliveryQueueOf } from '../../delivery/queue.service'
 import { instant, iso } from '../../lib/clock'
 import type { Scope, TenantContext } from '../../runtime/context'
 import { notificationIn } from './channels/notification.messages'
@@ -11,23 +11,23 @@ import type { Channel } from './notifications.types'
 type Entry = z.infer<typeof NotificationLogEntry>
 
 /** A letter as its courier tells of it. */
-type Carried = z.output<typeof LogReply>['letters'][number]
+type LoggedMessage = z.output<typeof LogReply>['messages'][number]
 
-const courier = (context: TenantContext, kind: Channel) =>
-  courierOf(context, { kind, tenantId: context.db.tenantId })
+const deliveryQueue = (context: TenantContext, kind: Channel) =>
+  deliveryQueueOf(context, { kind, tenantId: context.db.tenantId })
 
 /** The letters of a channel after the newest so many, newest first, at most so many; as many at a time as a call has room for. */
-async function* carried(context: TenantContext, channel: Channel, page: Page): AsyncGenerator<Carried> {
+async function* carried(context: TenantContext, channel: Channel, page: Page): AsyncGenerator<LoggedMessage> {
   let { skip, limit } = page
   let before: Place | null = null
   for (;;) {
     const request: { limit: number; skip: number; before: Place | null } = { limit, skip, before }
-    const { letters, hasMore } = LogReply.parse(await courier(context, channel).log(request))
-    yield* letters
+    const { messages, hasMore } = LogReply.parse(await deliveryQueue(context, channel).log(request))
+    yield* messages
     if (!hasMore) return
-    limit -= letters.length
+    limit -= messages.length
     skip = 0
-    before = letters.at(-1)?.place ?? null
+    before = messages.at(-1)?.place ?? null
   }
 }
 
@@ -44,17 +44,17 @@ export async function* readLog(scope: Scope, { limit, skip }: Page): AsyncGenera
   let [first, second] = [await next(email), await next(push)]
   for (let left = limit; ; left -= 1) {
     const isEmail = isAhead(first?.place.at, second?.place.at)
-    const letter = isEmail ? first : second
-    if (letter === null) return
-    yield [entryOf(letter)]
+    const queuedMessage = isEmail ? first : second
+    if (queuedMessage === null) return
+    yield [entryOf(queuedMessage)]
     if (left === 1) return
     if (isEmail) first = await next(email)
     else second = await next(push)
   }
 }
 
-async function next(letters: AsyncGenerator<Carried>): Promise<Carried | null> {
-  const { value, done } = await letters.next()
+async function next(messages: AsyncGenerator<LoggedMessage>): Promise<LoggedMessage | null> {
+  const { value, done } = await messages.next()
   return done ? null : value
 }
 
@@ -65,7 +65,7 @@ async function next(letters: AsyncGenerator<Carried>): Promise<Carried | null> {
 async function placesAfter(scope: Scope, count: number): Promise<{ email: number; push: number } | null> {
   const places = { email: 0, push: 0 }
   const momentOf = async (channel: Channel, skip: number) =>
-    MomentReply.parse(await courier(scope, channel).moment({ skip }))
+    MomentReply.parse(await deliveryQueue(scope, channel).moment({ skip }))
   let step = Math.ceil(count / 2)
   for (let left = count; left > 0; ) {
     step = Math.min(step, Math.ceil(left / 2))
@@ -88,14 +88,14 @@ async function placesAfter(scope: Scope, count: number): Promise<{ email: number
 const isAhead = (email: number | null | undefined, push: number | null | undefined): boolean =>
   typeof email === 'number' && (typeof push !== 'number' || email >= push)
 
-function entryOf(letter: Carried): Entry {
-  const notification = notificationIn(letter)
+function entryOf(queuedMessage: LoggedMessage): Entry {
+  const notification = notificationIn(queuedMessage)
   const { userId, type, channel, title, body, headers, fault } = notification
-  const status = statusOf(letter.status)
+  const status = statusOf(queuedMessage.status)
   // Some devices have it, although others could never be reached.
   const isPartly = notification.channel === 'push' && notification.taken > 0 && status === 'failed'
   return {
-    id: letter.id,
+    id: queuedMessage.id,
     userId,
     type,
     channel,
@@ -103,7 +103,7 @@ function entryOf(letter: Carried): Entry {
     title,
     body: fault === undefined ? body : `The template could not be rendered. ${fault}.`,
     headers,
-    created: iso(instant(letter.place.at)),
+    created: iso(instant(queuedMessage.place.at)),
   }
 }
 

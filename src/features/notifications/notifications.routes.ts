@@ -41,8 +41,8 @@ const preview = operation({
   params: z.object({ id: Uuid }),
   body: schemas.PreviewTemplateRequest,
   secret: true,
-  answers: { 200: { description: 'What the user would get.', body: schemas.PreviewTemplateResponse } },
-  refuses: [400, 403, 404, 413, 422],
+  responses: { 200: { description: 'What the user would get.', body: schemas.PreviewTemplateResponse } },
+  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 const log = operation({
@@ -53,8 +53,8 @@ const log = operation({
   summary: 'List what users were told by email and push, newest first',
   query: schemas.LogQuery,
   secret: true,
-  answers: { 200: { description: 'The page, newest first.', body: schemas.NotificationLogResponse } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'The page, newest first.', body: schemas.NotificationLogResponse } },
+  errorStatuses: [403, 422],
 })
 
 /** The operations of this module, in the order of the document. */

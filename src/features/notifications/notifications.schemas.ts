@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../../config/enumerations.types'
 import {
-  createAnswer,
+  createResponse,
   defaulted,
-  deleteAnswer,
+  deleteResponse,
   items,
   optional,
   rule,
@@ -11,11 +11,11 @@ import {
   text,
   UserId,
   Uuid,
-  UuidAnswer,
-  updateAnswer,
+  UuidResponse,
+  updateResponse,
 } from '../../http/fields'
 import { integerQuery } from '../../http/queries'
-import { Filters, FiltersAnswer } from '../../wire/attribute.schemas'
+import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 import { type Form, parseLiquid } from './templates/liquid.service'
 
 /** In characters. */
@@ -78,13 +78,13 @@ export const UpdateTemplateRequestItem = z
 /** A template as it is served. */
 export const AdminTemplate = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     type: NotificationType,
     channel: Channel,
     subject: z.string().optional(),
     title: z.string().optional(),
     body: z.string(),
-    userAttributes: FiltersAnswer,
+    userAttributes: FiltersResponse,
     status: Status,
     created: Timestamp,
     updated: Timestamp,
@@ -94,9 +94,9 @@ export const AdminTemplate = z
 export const CreateTemplatesRequest = items(CreateTemplateRequestItem).meta({ id: 'CreateTemplatesRequest' })
 export const UpdateTemplatesRequest = items(UpdateTemplateRequestItem).meta({ id: 'UpdateTemplatesRequest' })
 export const ListTemplatesResponse = z.array(AdminTemplate).meta({ id: 'ListTemplatesResponse' })
-export const CreateTemplatesResponse = createAnswer('CreateTemplatesResponse', AdminTemplate)
-export const UpdateTemplatesResponse = updateAnswer('UpdateTemplatesResponse', AdminTemplate)
-export const DeleteTemplatesResponse = deleteAnswer('DeleteTemplatesResponse')
+export const CreateTemplatesResponse = createResponse('CreateTemplatesResponse', AdminTemplate)
+export const UpdateTemplatesResponse = updateResponse('UpdateTemplatesResponse', AdminTemplate)
+export const DeleteTemplatesResponse = deleteResponse('DeleteTemplatesResponse')
 
 /** For whom a template is rendered. */
 export const PreviewTemplateRequest = z.object({ userId: UserId }).meta({ id: 'PreviewTemplateRequest' })

@@ -8,7 +8,7 @@ export type NotificationType = Template['type']
 export type Channel = Template['channel']
 
 /** The achievement that was completed, and when; what it is called comes from the configuration, and from `called` where it isn't there. */
-export type AchievementOccasion = {
+export type AchievementReason = {
   type: 'achievement_completed'
   achievementId: string
   achievedAt: Instant
@@ -16,7 +16,7 @@ export type AchievementOccasion = {
 }
 
 /** What changed in a period: the period's local dates, both inclusive, and what is to be shown of it, in the units of the wire. */
-export type RecapOccasion = {
+export type RecapReason = {
   type: 'recap'
   periodStart: CivilDate
   periodEnd: CivilDate
@@ -26,8 +26,8 @@ export type RecapOccasion = {
 }
 
 /** Why a user is told something: what a notification says beside what is known of the user. */
-export type Occasion =
-  | AchievementOccasion
-  | RecapOccasion
+export type NotificationReason =
+  | AchievementReason
+  | RecapReason
   | { type: 'reactivation'; messageNumber: number; daysSinceLastActive: number }
   | { type: 'streak_reminder' }

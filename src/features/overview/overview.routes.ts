@@ -4,7 +4,7 @@ import { UserId } from '../../http/fields'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import { UserOverviewResponse } from './overview.schemas'
-import { findOverview, overviewAnswer } from './overview.service'
+import { findOverview, overviewResponse } from './overview.service'
 
 /** Not in the contract. */
 export const usersOverview = operation({
@@ -14,8 +14,8 @@ export const usersOverview = operation({
   path: '/users/{id}/overview',
   summary: 'Get a user with metrics, points, streak, achievements and leaderboards',
   params: z.object({ id: UserId }),
-  answers: { 200: { description: 'The user as of now.', body: UserOverviewResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The user as of now.', body: UserOverviewResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 /** Serves all of a user at once. */
@@ -24,6 +24,6 @@ export function overviewRoutes(app: App): void {
     app,
     usersOverview,
     { subject: (_json, param) => param('id'), find: (scope, param) => findOverview(scope, param('id')) },
-    async (scope, _input, found) => ok(await overviewAnswer(scope, found)),
+    async (scope, _input, found) => ok(await overviewResponse(scope, found)),
   )
 }

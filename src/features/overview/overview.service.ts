@@ -2,15 +2,19 @@ import type * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { UserState } from '../../engine/state.types'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../runtime/context'
 import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.repository'
-import { parseTallies, type Tallies, talliesStatement } from '../../store/counters.repository'
+import {
+  parseTenantCounters,
+  type TenantCounters,
+  tenantCountersStatement,
+} from '../../store/counters.repository'
 import { parseSources, type StreakSources, sourcesIfStale } from '../../store/streaks/streak-log.repository'
 import { parsePast, pastStatements, type StreakPast } from '../../store/streaks/streaks.repository'
 import { parseUser, userStatement } from '../../store/users.repository'
-import { userAnswer } from '../../wire/presenters/user.presenter'
+import { userResponse } from '../../wire/presenters/user.presenter'
 import { listOfUser } from '../achievements/achievements.service'
 import { readUserPlaces } from '../leaderboards/leaderboards.service'
 import { allUserMetrics } from '../metrics/user-metrics.service'
@@ -27,7 +31,7 @@ const EVENTS = 10
 type Found = {
   config: Configuration
   user: UserState
-  tallies: Tallies
+  tenantCounters: TenantCounters
   awards: AwardsOfEach
   past: StreakPast & { sources: StreakSources }
 }
@@ -36,19 +40,19 @@ type Found = {
 export async function findOverview(scope: Scope, userId: string): Promise<Found> {
   const { db, now } = scope
   const config = await configurationOf(scope)
-  const { found, tallies, sources, ...rest } = await db.batchOf({
+  const { found, tenantCounters, sources, ...rest } = await db.batchOf({
     found: userStatement(db, userId, systemNow()),
-    tallies: talliesStatement(db),
+    tenantCounters: tenantCountersStatement(db),
     ...awardsOfEachStatements(db, userId, awardsOfAll(config, AWARDS)),
     ...pastStatements(db, userId, earliestHistory(config, now, PERIODS)),
     sources: sourcesIfStale(db, userId, config.streaks),
   })
   const user = parseUser(found)
-  if (user === null) throw refusals.notFound('This user')
+  if (user === null) throw errors.notFound('This user')
   return {
     config,
     user,
-    tallies: parseTallies(tallies),
+    tenantCounters: parseTenantCounters(tenantCounters),
     awards: parseAwardsOfEach(rest),
     past: { ...parsePast(rest), sources: parseSources(sources) },
   }
@@ -58,18 +62,18 @@ export async function findOverview(scope: Scope, userId: string): Promise<Found>
  * All of a user at once, each part as the read of that part alone has it. The leaderboards are asked at the same time, in one wave. A streak
  * that is stale is counted from what was read with it (S9); only a log that is longer than one read takes further ones.
  */
-export async function overviewAnswer(
+export async function overviewResponse(
   scope: Scope,
-  { config, user, tallies, awards, past }: Found,
+  { config, user, tenantCounters, awards, past }: Found,
 ): Promise<z.input<typeof UserOverviewResponse>> {
   const [metrics, streak, achievements, leaderboards] = await Promise.all([
     allUserMetrics(scope, user),
     streakOfUser(scope, user, PERIODS, past),
-    listOfUser(scope, user, { includeIncomplete: false, tallies }),
+    listOfUser(scope, user, { includeIncomplete: false, tenantCounters }),
     readUserPlaces(scope, user, { includeFinished: false, numEvents: EVENTS }),
   ])
   return {
-    user: userAnswer(config, user),
+    user: userResponse(config, user),
     metrics,
     points: pointsOfAll(config, user, awards),
     streak,

@@ -33,7 +33,7 @@ export function levelFrom(scope: Scope, systemId: string, item: CreateItem): Lev
 }
 
 /** Why a level can't stand among those of its system, or null (P9, G5). */
-export function levelObjection(level: Level, others: readonly Level[]): string | null {
+export function levelProblem(level: Level, others: readonly Level[]): string | null {
   for (const other of others) {
     if (other.id === level.id) continue
     if (other.key === level.key)
@@ -58,7 +58,7 @@ export function createLevels(scope: Scope, systemId: string, items: readonly Cre
     const room = roomFor('levels', config)
     const { created, issues } = createEach(draft, items, (item) => {
       const level = levelFrom(scope, systemId, item)
-      return room(draft.added.length + 1) ?? levelObjection(level, draft.list) ?? level
+      return room(draft.added.length + 1) ?? levelProblem(level, draft.list) ?? level
     })
     return {
       statements: insertLevels(scope, draft.added),
@@ -73,7 +73,7 @@ export function updateLevels(scope: Scope, systemId: string, items: readonly Pat
     const draft = new Draft(presentSystem(config, systemId).levels)
     const { updated, issues } = updateEach(draft, items, WHAT, (level, item) => {
       const next = patched(level, item, scope)
-      return levelObjection(next, draft.list) ?? next
+      return levelProblem(next, draft.list) ?? next
     })
     const statements = draft.changed.map((level) => updateLevel(scope, level))
     return { statements, result: { updated: updated.map(adminLevel), issues } }

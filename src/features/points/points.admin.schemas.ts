@@ -10,32 +10,32 @@ import {
 import {
   Badge,
   ConfigKey,
-  createAnswer,
-  DateAnswer,
+  createResponse,
   DateField,
+  DateResponse,
   Description,
   defaulted,
-  deleteAnswer,
+  deleteResponse,
   items,
   Name,
   optional,
   rule,
   UserId,
   Uuid,
-  UuidAnswer,
-  updateAnswer,
+  UuidResponse,
+  updateResponse,
   wholeNumber,
 } from '../../http/fields'
 import { isCivilDate } from '../../lib/civil'
 import { INT32_MAX, ROUNDINGS } from '../../lib/decimal'
-import { Filters, FiltersAnswer } from '../../wire/attribute.schemas'
+import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 
 const POINTS_MAX = 1_000_000
 const NESTED_MAX = 100
 
 const isNot = (wrong: number) => (value: number) => value !== wrong
 
-const BadgeAnswer = z.object({ url: z.string() })
+const BadgeResponse = z.object({ url: z.string() })
 const Positive = wholeNumber(1, INT32_MAX)
 
 /* Levels (P9) */
@@ -65,12 +65,12 @@ export const PatchPointsLevelRequestItem = z.object({
 /** A level as the admin interface serves it. */
 export const AdminPointsLevel = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     name: z.string(),
     key: z.string(),
     points: z.int32(),
     description: z.string(),
-    badge: BadgeAnswer.nullable(),
+    badge: BadgeResponse.nullable(),
   })
   .meta({ id: 'AdminPointsLevel' })
 
@@ -81,9 +81,9 @@ export const PatchPointsLevelsRequest = items(PatchPointsLevelRequestItem).meta(
   id: 'PatchPointsLevelsRequest',
 })
 export const ListPointsLevelsResponse = z.array(AdminPointsLevel).meta({ id: 'ListPointsLevelsResponse' })
-export const CreatePointsLevelsResponse = createAnswer('CreatePointsLevelsResponse', AdminPointsLevel)
-export const PatchPointsLevelsResponse = updateAnswer('PatchPointsLevelsResponse', AdminPointsLevel)
-export const DeletePointsLevelsResponse = deleteAnswer('DeletePointsLevelsResponse')
+export const CreatePointsLevelsResponse = createResponse('CreatePointsLevelsResponse', AdminPointsLevel)
+export const PatchPointsLevelsResponse = updateResponse('PatchPointsLevelsResponse', AdminPointsLevel)
+export const DeletePointsLevelsResponse = deleteResponse('DeletePointsLevelsResponse')
 
 /* Boosts (P5) */
 
@@ -129,15 +129,15 @@ export const PatchPointsBoostRequestItem = z
 /** A boost as the admin interface serves it. */
 export const AdminPointsBoost = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     name: z.string(),
     status: z.enum(BOOST_STATUSES),
-    start: DateAnswer,
-    end: DateAnswer.nullable(),
+    start: DateResponse,
+    end: DateResponse.nullable(),
     multiplier: z.number(),
     rounding: Rounding,
     userId: z.string().nullable(),
-    userAttributes: FiltersAnswer.optional(),
+    userAttributes: FiltersResponse.optional(),
   })
   .meta({ id: 'AdminPointsBoost' })
 
@@ -148,9 +148,9 @@ export const PatchPointsBoostsRequest = items(PatchPointsBoostRequestItem).meta(
   id: 'PatchPointsBoostsRequest',
 })
 export const ListPointsBoostsResponse = z.array(AdminPointsBoost).meta({ id: 'ListPointsBoostsResponse' })
-export const CreatePointsBoostsResponse = createAnswer('CreatePointsBoostsResponse', AdminPointsBoost)
-export const PatchPointsBoostsResponse = updateAnswer('PatchPointsBoostsResponse', AdminPointsBoost)
-export const DeletePointsBoostsResponse = deleteAnswer('DeletePointsBoostsResponse')
+export const CreatePointsBoostsResponse = createResponse('CreatePointsBoostsResponse', AdminPointsBoost)
+export const PatchPointsBoostsResponse = updateResponse('PatchPointsBoostsResponse', AdminPointsBoost)
+export const DeletePointsBoostsResponse = deleteResponse('DeletePointsBoostsResponse')
 
 /* Triggers (P1–P4) */
 
@@ -172,10 +172,10 @@ const typedFields = {
 
 /** The same in an answer. */
 const typedFieldsAnswer = {
-  metricId: UuidAnswer.optional(),
+  metricId: UuidResponse.optional(),
   metricThreshold: z.int32().optional(),
-  eventAttributes: FiltersAnswer.optional(),
-  achievementId: UuidAnswer.optional(),
+  eventAttributes: FiltersResponse.optional(),
+  achievementId: UuidResponse.optional(),
   streakLength: z.int32().optional(),
   timeUnit: TimeUnit.optional(),
   timeInterval: z.int32().optional(),
@@ -215,11 +215,11 @@ export const PatchPointsTriggerRequestItem = z.object({
 /** A trigger as the admin interface serves it. */
 export const AdminPointsTrigger = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     type: TriggerType,
     points: z.int32(),
     status: TriggerStatus,
-    userAttributes: FiltersAnswer,
+    userAttributes: FiltersResponse,
     ...typedFieldsAnswer,
     blockIfOutOfPoints: z.boolean(),
   })
@@ -234,9 +234,9 @@ export const PatchPointsTriggersRequest = items(PatchPointsTriggerRequestItem).m
 export const ListPointsTriggersResponse = z
   .array(AdminPointsTrigger)
   .meta({ id: 'ListPointsTriggersResponse' })
-export const CreatePointsTriggersResponse = createAnswer('CreatePointsTriggersResponse', AdminPointsTrigger)
-export const PatchPointsTriggersResponse = updateAnswer('PatchPointsTriggersResponse', AdminPointsTrigger)
-export const DeletePointsTriggersResponse = deleteAnswer('DeletePointsTriggersResponse')
+export const CreatePointsTriggersResponse = createResponse('CreatePointsTriggersResponse', AdminPointsTrigger)
+export const PatchPointsTriggersResponse = updateResponse('PatchPointsTriggersResponse', AdminPointsTrigger)
+export const DeletePointsTriggersResponse = deleteResponse('DeletePointsTriggersResponse')
 
 /* Points systems */
 
@@ -268,12 +268,12 @@ export const UpdatePointsSystemRequestItem = z
 /** A points system as the admin interface serves it. */
 export const AdminPointsSystem = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     name: z.string(),
     key: z.string(),
     description: z.string(),
     status: z.enum(['active', 'archived']),
-    badge: BadgeAnswer.nullable(),
+    badge: BadgeResponse.nullable(),
     maxPoints: z.int32().nullable(),
   })
   .meta({ id: 'AdminPointsSystem' })
@@ -292,9 +292,9 @@ export const UpdatePointsSystemsRequest = items(UpdatePointsSystemRequestItem).m
   id: 'UpdatePointsSystemsRequest',
 })
 export const ListPointsSystemsResponse = z.array(AdminPointsSystem).meta({ id: 'ListPointsSystemsResponse' })
-export const CreatePointsSystemsResponse = createAnswer(
+export const CreatePointsSystemsResponse = createResponse(
   'CreatePointsSystemsResponse',
   CreatedAdminPointsSystem,
 )
-export const UpdatePointsSystemsResponse = updateAnswer('UpdatePointsSystemsResponse', AdminPointsSystem)
-export const DeletePointsSystemsResponse = deleteAnswer('DeletePointsSystemsResponse')
+export const UpdatePointsSystemsResponse = updateResponse('UpdatePointsSystemsResponse', AdminPointsSystem)
+export const DeletePointsSystemsResponse = deleteResponse('DeletePointsSystemsResponse')

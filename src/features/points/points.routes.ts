@@ -23,16 +23,16 @@ import {
   PointsSystemResponse,
   PointsSystemsResponse,
 } from '../../wire/points.schemas'
-import { levelAnswer } from '../../wire/presenters/points.presenter'
+import { levelResponse } from '../../wire/presenters/points.presenter'
 import {
   allUserPoints,
-  levelFaults,
+  levelErrors,
   levelSummary,
   pointsEventSummary,
   pointsSummary,
-  systemAnswer,
   systemBoosts,
-  systemsAnswer,
+  systemResponse,
+  systemsResponse,
   userBoosts,
   userPoints,
 } from './points.service'
@@ -50,8 +50,8 @@ export const usersAllPoints = operation({
   summary: "Get a user's points in all systems, with the newest awards in each",
   params: z.object({ id: UserId }),
   query: AwardsQuery,
-  answers: { 200: { description: 'Every system, in order of creation.', body: AllUserPointsResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'Every system, in order of creation.', body: AllUserPointsResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const usersPoints = operation({
@@ -61,8 +61,8 @@ export const usersPoints = operation({
   summary: "Get a user's points in a system, with the newest awards",
   params: userParams,
   query: AwardsQuery,
-  answers: { 200: { description: 'The points.', body: GetUserPointsResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The points.', body: GetUserPointsResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const usersPointsBoosts = operation({
@@ -71,8 +71,8 @@ export const usersPointsBoosts = operation({
   path: '/users/{id}/points/{key}/boosts',
   summary: "List the boosts that apply to a user on the user's local date",
   params: userParams,
-  answers: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const usersPointsEventSummary = operation({
@@ -82,8 +82,8 @@ export const usersPointsEventSummary = operation({
   summary: "Sum up a user's points by day, week or month",
   params: userParams,
   query: SummaryQuery,
-  answers: { 200: { description: 'One item a bucket.', body: EventSummaryResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'One item a bucket.', body: EventSummaryResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 /** Not in the contract. */
@@ -92,8 +92,8 @@ export const pointsAll = operation({
   id: 'points_all',
   path: '/points',
   summary: 'List the points systems with their active triggers',
-  answers: { 200: { description: 'The systems, in order of creation.', body: PointsSystemsResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The systems, in order of creation.', body: PointsSystemsResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const pointsSystem = operation({
@@ -102,8 +102,8 @@ export const pointsSystem = operation({
   path: '/points/{key}',
   summary: 'Get a points system with its active triggers',
   params,
-  answers: { 200: { description: 'The points system.', body: PointsSystemResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The points system.', body: PointsSystemResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const pointsLevels = operation({
@@ -112,8 +112,8 @@ export const pointsLevels = operation({
   path: '/points/{key}/levels',
   summary: "List a points system's levels, by points",
   params,
-  answers: { 200: { description: 'The levels.', body: PointsLevelsResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The levels.', body: PointsLevelsResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const pointsBoosts = operation({
@@ -123,8 +123,8 @@ export const pointsBoosts = operation({
   summary: "List a points system's boosts that are no single user's",
   params,
   query: BoostsQuery,
-  answers: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const pointsSummaryOperation = operation({
@@ -134,8 +134,8 @@ export const pointsSummaryOperation = operation({
   summary: 'Count users by how many points they have',
   params,
   query: PointsSummaryQuery,
-  answers: { 200: { description: '0–0 and ten equal ranges.', body: PointsSummaryResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: '0–0 and ten equal ranges.', body: PointsSummaryResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const pointsLevelSummary = operation({
@@ -145,8 +145,8 @@ export const pointsLevelSummary = operation({
   summary: 'Count users by level',
   params,
   query: PointsSummaryQuery,
-  answers: { 200: { description: 'One item a level.', body: PointsLevelSummaryResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'One item a level.', body: PointsLevelSummaryResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 /** The operations of this module, in the order of the document. */
@@ -196,12 +196,12 @@ export function pointsRoutes(app: App): void {
   mount(app, usersPointsEventSummary, ofUser, async (scope, { query }, { user, system }) =>
     ok(await pointsEventSummary(scope, system, user, query)),
   )
-  mount(app, pointsAll, {}, async (scope) => ok(systemsAnswer(await configurationOf(scope))))
+  mount(app, pointsAll, {}, async (scope) => ok(systemsResponse(await configurationOf(scope))))
   mount(app, pointsSystem, ofSystem, async (_scope, _input, { config, system }) =>
-    ok(systemAnswer(config, system)),
+    ok(systemResponse(config, system)),
   )
   mount(app, pointsLevels, ofSystem, async (_scope, _input, { system }) =>
-    ok(ladder(system).map(levelAnswer)),
+    ok(ladder(system).map(levelResponse)),
   )
   mount(app, pointsBoosts, ofSystem, async (scope, { query }, { system }) =>
     ok(systemBoosts(scope, system, query.includeFinished)),
@@ -209,7 +209,7 @@ export function pointsRoutes(app: App): void {
   mount(app, pointsSummaryOperation, ofSystem, async (scope, { query }, { config, system }) =>
     ok(await pointsSummary(scope, config, system, query.userAttributes ?? new Map())),
   )
-  const check = (_scope: Scope, _given: unknown, { system }: { system: System }) => levelFaults(system)
+  const check = (_scope: Scope, _given: unknown, { system }: { system: System }) => levelErrors(system)
   mount(app, pointsLevelSummary, { ...ofSystem, check }, async (scope, { query }, { config, system }) =>
     ok(await levelSummary(scope, config, system, query.userAttributes ?? new Map())),
   )

@@ -8,7 +8,7 @@ import { resolveAttributes, unknownAttributes } from '../../engine/profile.rules
 import type { UserState } from '../../engine/state.types'
 import { type SummaryRange, summarise } from '../../lib/buckets'
 import { INT32_MAX } from '../../lib/decimal'
-import { type Fault, refusals, refuse } from '../../lib/errors'
+import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import { civilDateAt, offsetMinutes } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
@@ -29,10 +29,10 @@ import type {
   PointsSystemResponse,
 } from '../../wire/points.schemas'
 import {
-  levelAnswer,
-  storedAwardAnswer,
+  levelResponse,
+  storedAwardResponse,
   systemFields,
-  triggerAnswer,
+  triggerResponse,
 } from '../../wire/presenters/points.presenter'
 import { readDaySums } from '../summaries/day-sums.service'
 import { countLevels, countRanges } from './summaries.repository'
@@ -46,10 +46,10 @@ export async function userPoints(
 ): Promise<z.input<typeof GetUserPointsResponse>> {
   const awards = await newestAwards(scope.db, user, system.id, limit)
   const forms = await triggerForms(scope.db, awards)
-  return pointsAnswer(system, user, awards, forms)
+  return pointsResponse(system, user, awards, forms)
 }
 
-function pointsAnswer(
+function pointsResponse(
   system: System,
   user: Pick<UserState, 'points'>,
   awards: readonly StoredAward[],
@@ -60,8 +60,8 @@ function pointsAnswer(
   return {
     ...systemFields(system),
     total,
-    level: level && levelAnswer(level),
-    awards: awards.map((award) => storedAwardAnswer(award, forms)),
+    level: level && levelResponse(level),
+    awards: awards.map((award) => storedAwardResponse(award, forms)),
   }
 }
 
@@ -88,7 +88,7 @@ export async function allUserPoints(
     ...awardsOfEachStatements(db, id, awardsOfAll(config, limit)),
   })
   const user = parseUser(found)
-  if (user === null) throw refusals.notFound('This user')
+  if (user === null) throw errors.notFound('This user')
   return pointsOfAll(config, user, parseAwardsOfEach(newest))
 }
 
@@ -98,7 +98,7 @@ export function pointsOfAll(
   user: UserState,
   { awards, forms }: AwardsOfEach,
 ): z.input<typeof GetUserPointsResponse>[] {
-  return systems.map((system) => pointsAnswer(system, user, awards.get(system.id) ?? [], forms))
+  return systems.map((system) => pointsResponse(system, user, awards.get(system.id) ?? [], forms))
 }
 
 /** The boosts that apply to a user on the user's local date (P5). */
@@ -123,15 +123,15 @@ export function systemBoosts(
 }
 
 /** A system with its active triggers in order of creation (P13). */
-export function systemAnswer(config: Configuration, system: System): z.input<typeof PointsSystemResponse> {
+export function systemResponse(config: Configuration, system: System): z.input<typeof PointsSystemResponse> {
   const { key: _key, ...fields } = systemFields(system)
   const active = system.triggers.filter(({ status }) => status === 'active')
-  return { ...fields, triggers: active.map((trigger) => triggerAnswer(config, trigger)) }
+  return { ...fields, triggers: active.map((trigger) => triggerResponse(config, trigger)) }
 }
 
 /** All systems with their active triggers, in order of creation (P13). */
-export function systemsAnswer(config: Configuration): z.input<typeof ListedPointsSystemResponse>[] {
-  return config.systems.map((system) => ({ key: system.key, ...systemAnswer(config, system) }))
+export function systemsResponse(config: Configuration): z.input<typeof ListedPointsSystemResponse>[] {
+  return config.systems.map((system) => ({ key: system.key, ...systemResponse(config, system) }))
 }
 
 /** How a user's points in a system went, by buckets of local days (P12). */
@@ -164,17 +164,17 @@ export async function levelSummary(
   system: System,
   attributes: ReadonlyMap<string, string>,
 ): Promise<z.input<typeof PointsLevelSummaryResponse>> {
-  const filters = await filtersFrom(scope, config, attributes, levelFaults(system))
+  const filters = await filtersFrom(scope, config, attributes, levelErrors(system))
   const levels = ladder(system)
   const places = await countLevels(scope, system.id, filters, levels)
   return levels.map((level, index) => ({
-    level: levelAnswer(level),
+    level: levelResponse(level),
     users: places.find(({ place }) => place === index)?.users ?? 0,
   }))
 }
 
 /** Why a system has no level summary (P11). */
-export const levelFaults = ({ levels }: System): Fault[] =>
+export const levelErrors = ({ levels }: System): FieldError[] =>
   levels.length > 0 ? [] : [{ path: '', message: 'This points system has no levels. Create levels first' }]
 
 /**
@@ -186,12 +186,12 @@ async function filtersFrom(
   scope: Scope,
   config: Configuration,
   attributes: ReadonlyMap<string, string>,
-  further: readonly Fault[] = [],
+  further: readonly FieldError[] = [],
 ): Promise<Filter[]> {
   const values = resolveAttributes(config, 'user', attributes)
   const filters = [...values].map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
-  if (filters.length > 0 && !(await areOwn(scope, filters))) throw refusals.otherValues()
-  refuse([...further, ...unknownAttributes(config, 'user', attributes)])
+  if (filters.length > 0 && !(await areOwn(scope, filters))) throw errors.otherValues()
+  throwIfInvalid([...further, ...unknownAttributes(config, 'user', attributes)])
   return filters
 }
 

@@ -1,6 +1,6 @@
 import { type Configuration, type System, systemByKey } from '../../config/configuration.types'
 import { byId } from '../../config/drafts.rules'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 
 /** The system with this id. Throws 404. */
 export function presentSystem(config: Configuration, id: string): System {
@@ -10,6 +10,6 @@ export function presentSystem(config: Configuration, id: string): System {
 /** The system with this key. Throws 404. */
 export function systemNamed(config: Configuration, key: string): System {
   const system = systemByKey(config, key)
-  if (system === undefined) throw refusals.notFound(`The points system ${JSON.stringify(key)}`)
+  if (system === undefined) throw errors.notFound(`The points system ${JSON.stringify(key)}`)
   return system
 }

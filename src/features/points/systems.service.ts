@@ -13,14 +13,14 @@ import { deleteBoards } from '../../config/deletions.repository'
 import { createEach, Draft, deleteEach, revised, updateEach } from '../../config/drafts.rules'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
 import { isTicking } from '../../engine/points/ticks.rules'
-import { wake } from '../../jobs/timekeeper.service'
+import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { configureWithUpkeep } from '../leaderboards/upkeep.service'
-import { heedBoosts } from './boosts/boost-notifications.job'
-import { insertBoosts, ownersUnchanged, type Person } from './boosts/boosts.repository'
-import { boostFrom, newBoosts, peopleOf, stored, zoneOf } from './boosts/boosts.service'
-import { insertLevels, levelFrom, levelObjection } from './levels.service'
+import { boostEventStatements } from './boosts/boost-notifications.job'
+import { type BoostUser, insertBoosts, ownersUnchanged } from './boosts/boosts.repository'
+import { boostFrom, newBoosts, stored, usersOfBoosts, zoneOf } from './boosts/boosts.service'
+import { insertLevels, levelFrom, levelProblem } from './levels.service'
 import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.presenter'
 import type {
   CreatedAdminPointsSystem,
@@ -28,7 +28,7 @@ import type {
   UpdatePointsSystemRequestItem,
 } from './points.admin.schemas'
 import { settleTicks } from './ticks/schedule.service'
-import { triggerFrom, triggerObjection } from './triggers/triggers.rules'
+import { triggerFrom, triggerProblem } from './triggers/triggers.rules'
 import { insertTriggers } from './triggers/triggers.service'
 
 type CreateItem = z.output<typeof CreatePointsSystemRequestItem>
@@ -41,7 +41,7 @@ const WHAT = 'a points system'
 function systemFrom(
   scope: Scope,
   config: Configuration,
-  people: ReadonlyMap<string, Person>,
+  people: ReadonlyMap<string, BoostUser>,
   item: CreateItem,
   made: readonly Boost[],
 ): System | string {
@@ -50,13 +50,13 @@ function systemFrom(
   const levels: Level[] = []
   const boosts: Boost[] = []
   for (const [index, trigger] of triggers.entries()) {
-    const objection = triggerObjection(config, trigger)
-    if (objection !== null) return `triggers.${index}: ${objection}`
+    const problem = triggerProblem(config, trigger)
+    if (problem !== null) return `triggers.${index}: ${problem}`
   }
   for (const [index, one] of (item.levels ?? []).entries()) {
     const level = levelFrom(scope, id, one)
-    const objection = levelObjection(level, levels)
-    if (objection !== null) return `levels.${index}: ${objection}`
+    const problem = levelProblem(level, levels)
+    if (problem !== null) return `levels.${index}: ${problem}`
     levels.push(level)
   }
   for (const [index, one] of (item.boosts ?? []).entries()) {
@@ -82,40 +82,40 @@ function systemFrom(
 /** Creates points systems with their levels, boosts and triggers: each whole or not at all (G7). */
 export async function createSystems(scope: Scope, items: readonly CreateItem[]) {
   const result = await configure(scope, async (config) => {
-    const people = await peopleOf(
+    const people = await usersOfBoosts(
       scope,
       items.flatMap(({ boosts }) => boosts ?? []),
     )
     const draft = new Draft(config.systems)
-    const answers: z.input<typeof CreatedAdminPointsSystem>[] = []
+    const responses: z.input<typeof CreatedAdminPointsSystem>[] = []
     const { issues } = createEach(draft, items, (item) => {
       const made = draft.added.flatMap((one) => one.boosts)
       const system = systemFrom(scope, config, people, item, made)
       if (typeof system === 'string') return system
-      const objection = systemObjection(system, draft.list)
-      if (objection === null) answers.push(withNested(scope, people, system, item))
-      return objection ?? system
+      const problem = systemProblem(system, draft.list)
+      if (problem === null) responses.push(withNested(scope, people, system, item))
+      return problem ?? system
     })
     const added = draft.added.flatMap((system) => system.boosts)
     const boosts = stored(scope, added, insertBoosts, () =>
-      heedBoosts(scope, config, draft.added, newBoosts(people, added)),
+      boostEventStatements(scope, config, draft.added, newBoosts(people, added)),
     )
     return {
       statements: [...insertSystems(scope, config, draft.added), ...boosts.statements],
       beside: boosts.beside,
       // Somebody who was erased since gets none (U8).
       guards: ownersUnchanged(scope, config.version, added, people),
-      result: { created: answers, issues },
+      result: { created: responses, issues },
     }
   })
   const triggers = result.created.flatMap((system) => system.triggers ?? [])
-  if (triggers.some(isTicking)) await wake(scope)
+  if (triggers.some(isTicking)) await wakeTimekeeper(scope)
   return result
 }
 
 function withNested(
   scope: Scope,
-  people: ReadonlyMap<string, Person>,
+  people: ReadonlyMap<string, BoostUser>,
   system: System,
   item: CreateItem,
 ): z.input<typeof CreatedAdminPointsSystem> {
@@ -130,7 +130,7 @@ function withNested(
 }
 
 /** Why a system can't stand beside the others, or null: its key is taken, or there are too many of something. */
-function systemObjection(system: System, others: readonly System[]): string | null {
+function systemProblem(system: System, others: readonly System[]): string | null {
   if (others.some(({ key }) => key === system.key)) {
     return `The key "${system.key}" is taken by another points system. Choose another key.`
   }
@@ -139,7 +139,7 @@ function systemObjection(system: System, others: readonly System[]): string | nu
     return `There are at most ${MOST_RESOURCES} points systems. Delete some first.`
   }
   const kinds = ['levels', 'triggers', 'boosts'] as const
-  return kinds.map((kind) => roomFor(kind, { systems })(0)).find((objection) => objection !== null) ?? null
+  return kinds.map((kind) => roomFor(kind, { systems })(0)).find((problem) => problem !== null) ?? null
 }
 
 function insertSystems(

@@ -1,24 +1,24 @@
-import { parseStanding, standingStatement } from '../../access/tenants.repository'
-import { deliver } from '../../boards/delivery.service'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.repository'
+import { deliver } from '../../boards/board-updates.service'
 import { configurationAt } from '../../config/configuration.repository'
 import type { Configuration } from '../../config/configuration.types'
 import { configurationUnchanged, isConflict, usersUnchanged } from '../../db/guard'
-import { wakeOutbox } from '../../delivery/drain-debouncer.cache'
+import { requestDrain } from '../../delivery/drain-debouncer.cache'
 import type { BulkChange } from '../../engine/change.rules'
 import type { UserState } from '../../engine/state.types'
-import type { StreakNotice } from '../../engine/streaks/streak-events.types'
+import type { StreakEvent } from '../../engine/streaks/streak-events.types'
 import { streakOnly } from '../../engine/streaks/streak-only.rules'
 import type { StreakRun, StreakState } from '../../engine/streaks/streak-state.types'
-import { isStale, scheduled, settled, type Terms, termsOf } from '../../engine/streaks/streaks.rules'
-import { arm } from '../../jobs/timekeeper.service'
+import { isStale, scheduled, streakAsOf, type Terms, termsOf } from '../../engine/streaks/streaks.rules'
+import { ensureAlarm } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
 import { streakJson } from '../../store/streaks/streak-column.codec'
 import { recountStreaks } from '../../store/streaks/streak-recount.service'
-import { announceFirst } from '../../store/streaks/streaks.repository'
+import { scheduleEarliestDeadline } from '../../store/streaks/streaks.repository'
 import { userOf, usersStatement } from '../../store/users.repository'
 import { writeBulk } from '../../store/writer.service'
 
@@ -37,7 +37,7 @@ export type OpenStreak = {
   /** What ended when it was settled, oldest first. */
   ended: readonly StreakRun[]
   /** What is to be told, in order (W6). */
-  notices: readonly StreakNotice[]
+  streakEvents: readonly StreakEvent[]
 }
 
 /** What an admin's change comes to: what is answered, and what is stored beside the streaks. */
@@ -54,12 +54,12 @@ export async function changeStreaks<T>(
 ): Promise<T> {
   const { db, tenant, now } = scope
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const { standing, rows } = await db.batchOf({
-      standing: standingStatement(db, tenant.id, []),
+    const { snapshot, rows } = await db.batchOf({
+      snapshot: requestSnapshotStatement(db, tenant.id, []),
       rows: usersStatement(db, { ids: [...new Set(userIds)] }, systemNow()),
     })
-    const present = parseStanding(standing).tenant
-    if (present === null) throw refusals.tenantUnknown()
+    const present = parseRequestSnapshot(snapshot).tenant
+    if (present === null) throw errors.tenantUnknown()
     const config = await configurationAt(scope, present.configVersion)
     const users = rows.results.map(userOf)
     const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
@@ -72,7 +72,7 @@ export async function changeStreaks<T>(
     const changes = [...found.values()].flatMap((open) => closed(config, open, now) ?? [])
     if (changes.length + statements.length === 0) return result
     try {
-      const { announced } = await db.batchOf({
+      const { deadline } = await db.batchOf({
         configuration: configurationUnchanged(db, config.version),
         users: usersUnchanged(
           db,
@@ -80,18 +80,18 @@ export async function changeStreaks<T>(
         ),
         statements,
         ...writeBulk(db, config, changes),
-        announced: announceFirst(db, changes),
+        deadline: scheduleEarliestDeadline(db, changes),
       })
-      if (announced.some(({ meta }) => meta.changes > 0)) scope.waitUntil(arm(scope, tenant.id))
+      if (deadline.some(({ meta }) => meta.changes > 0)) scope.waitUntil(ensureAlarm(scope, tenant.id))
     } catch (error) {
       if (isConflict(error)) continue
       if (changes.length === 0 || !(await isStored(scope, changes))) throw error
     }
-    if (changes.some(({ notices }) => notices.length > 0)) wakeOutbox(scope, tenant.id)
+    if (changes.some(({ streakEvents }) => streakEvents.length > 0)) requestDrain(scope, tenant.id)
     await tell(scope, config, changes)
     return result
   }
-  throw refusals.unprocessable('These users kept changing while this change was made. Send it again.')
+  throw errors.unprocessable('These users kept changing while this change was made. Send it again.')
 }
 
 /** Tells the leaderboards; whoever can't be reached hears of it by the queue. */
@@ -115,15 +115,15 @@ async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<
 function opened(config: Configuration, user: UserState, now: Instant): OpenStreak {
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, now)
-  return { user, terms, today, ...settled(user, terms, today) }
+  return { user, terms, today, ...streakAsOf(user, terms, today) }
 }
 
 /** The change that an open streak comes to; null where it is as it was stored. */
 function closed(
   config: Configuration,
-  { user, terms, today, streak, ended, notices }: OpenStreak,
+  { user, terms, today, streak, ended, streakEvents }: OpenStreak,
   now: Instant,
 ): BulkChange | null {
   if (streak === user.streak) return null
-  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, notices }, now)
+  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, streakEvents }, now)
 }

@@ -1,4 +1,4 @@
-import { parseStanding, standingStatement } from '../../access/tenants.repository'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.repository'
 import { bulkStep } from '../../boards/bulk-step.service'
 import { configurationAt, rememberedConfiguration } from '../../config/configuration.repository'
 import type { Configuration } from '../../config/configuration.types'
@@ -7,7 +7,7 @@ import { configurationUnchanged, isConflict } from '../../db/guard'
 import type { BulkChange } from '../../engine/change.rules'
 import type { UserState } from '../../engine/state.types'
 import { streakOnly } from '../../engine/streaks/streak-only.rules'
-import { isStale, scheduled, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { isStale, scheduled, streakAsOf, termsOf } from '../../engine/streaks/streaks.rules'
 import type { Job } from '../../jobs/job.types'
 import type { Instant } from '../../lib/clock'
 import { dayIn } from '../../lib/zone'
@@ -35,11 +35,11 @@ export async function judgeStreaks(
   isWhole = isListenedTo(rememberedConfiguration(context)),
 ): Promise<DeadlineStep | null> {
   const { db } = context
-  const { standing, found } = await db.batchOf({
-    standing: standingStatement(db, db.tenantId, []),
+  const { snapshot, found } = await db.batchOf({
+    snapshot: requestSnapshotStatement(db, db.tenantId, []),
     found: dueStatement(db, by, { limit: CHUNK, isWhole }),
   })
-  const { tenant } = parseStanding(standing)
+  const { tenant } = parseRequestSnapshot(snapshot)
   if (tenant === null) throw new Error('the tenant is gone')
   const due = await dueUsers(db, found, CHUNK)
   if (due === null) {
@@ -76,8 +76,8 @@ const isListenedTo = (config: Configuration | undefined) =>
 export function judged(config: Configuration, user: UserState, at: Instant): BulkChange {
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, at)
-  const { streak, ended, notices } = settled(user, terms, today)
-  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, notices }, at)
+  const { streak, ended, streakEvents } = streakAsOf(user, terms, today)
+  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, streakEvents }, at)
 }
 
 declare module '../../jobs/due-kinds.types' {

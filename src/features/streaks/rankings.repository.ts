@@ -15,7 +15,7 @@ const Ranked = z.object({ userId: z.string(), length: z.number() })
 export type Ranked = z.infer<typeof Ranked>
 
 const COUNTED = z.object({ count: z.number() })
-const COUNT = `SELECT count FROM tallies WHERE tenant_id = ?1 AND name = '${USERS}'`
+const COUNT = `SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = '${USERS}'`
 
 /** The most users of one page, and of pages: while a great midnight is under way, whoever is beyond them is not looked at. */
 const PAGE = 1_000

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { Pause } from '../../db/scans'
-import { isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { isStale, streakAsOf, termsOf } from '../../engine/streaks/streaks.rules'
 import { MINUTE } from '../../lib/units'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
@@ -87,7 +87,7 @@ async function rankActive(scope: Scope, config: Configuration, pause: Pause): Pr
   for await (const user of overdueOf(db, now, pause)) {
     const terms = termsOf(config, user.preferences)
     if (!terms.isOn || isStale(user.streak, terms)) continue
-    const { run } = settled(user, terms, dayIn(user.profile.tz, now)).streak
+    const { run } = streakAsOf(user, terms, dayIn(user.profile.tz, now)).streak
     if (run !== null) lengths.set(user.id, run.length)
   }
   // These are read last, so that whoever is judged in between is among them at the latest.

@@ -36,7 +36,7 @@ export const ReadableStreakSettings = readable({
 })
 
 /** How a tenant's streaks are counted (S1); without metrics, any positive event counts. */
-export const StreakSettingsAnswer = z
+export const StreakSettingsResponse = z
   .object({
     enabled: z.boolean(),
     frequency: StreakFrequency,

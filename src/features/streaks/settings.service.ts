@@ -5,17 +5,17 @@ import { configurationOf, configure } from '../../config/configuration.service'
 import { type Configuration, metricByKey } from '../../config/configuration.types'
 import type { FreezeSettings, StreakSettings } from '../../config/streak-settings.types'
 import { beginWalk } from '../../jobs/due-work.repository'
-import { wake } from '../../jobs/timekeeper.service'
+import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'
-import { type Fault, refuse } from '../../lib/errors'
+import { type FieldError, throwIfInvalid } from '../../lib/errors'
 import { MINUTE } from '../../lib/units'
 import type { Scope } from '../../runtime/context'
 import { streakBoardsDue } from '../leaderboards/upkeep.service'
-import { heedListeners } from '../notifications/schedule/listening.service'
+import { listenerStatements } from '../notifications/schedule/listening.service'
 import {
   ReadableStreakSettings,
-  type StreakSettingsAnswer,
+  type StreakSettingsResponse,
   type UpdateStreakSettingsRequest,
 } from './settings.schemas'
 
@@ -36,7 +36,7 @@ export async function readStreakSettings(scope: Scope) {
 function answer(
   { metrics }: Pick<Configuration, 'metrics'>,
   settings: StreakSettings,
-): z.infer<typeof StreakSettingsAnswer> {
+): z.infer<typeof StreakSettingsResponse> {
   const { enabled, frequency, evaluationMode, personalisation } = settings
   const { freezes } = settings
   return {
@@ -77,10 +77,10 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
       .where(eq(tenants.id, tenant.id))
     const walk = mustWalk ? [beginWalk(db, 'recount', '', now)] : []
     const boards = before.enabled === after.enabled ? [] : streakBoardsDue(db, config, now)
-    const beside = heedListeners(db, config, { ...config, streaks: after }, now)
+    const beside = listenerStatements(db, config, { ...config, streaks: after }, now)
     return { statements: [db.built(update), ...walk, ...boards], beside, result: { result, mustWalk } }
   })
-  if (mustWalk) await wake(scope)
+  if (mustWalk) await wakeTimekeeper(scope)
   return result
 }
 
@@ -90,7 +90,7 @@ const basisOf = ({ enabled, frequency, freezes }: StreakSettings) => ({ enabled,
 /** The settings after a change. Throws 422 that names every fault (G3). */
 function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
   const before = config.streaks
-  refuse(settingsFaults(config, { ...change, metrics: change.metrics?.map(({ key }) => key) }, now))
+  throwIfInvalid(settingsErrors(config, { ...change, metrics: change.metrics?.map(({ key }) => key) }, now))
   const metrics = change.metrics?.flatMap(({ key, threshold }) => {
     const metric = metricByKey(config, key)
     return metric === undefined ? [] : [{ metricId: metric.id, threshold }]
@@ -112,12 +112,12 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
 }
 
 /** What else is wrong with a change of the wrong shape, as far as it can be read (G3). */
-export async function furtherSettingsFaults(scope: Scope, json: unknown): Promise<Fault[]> {
-  return settingsFaults(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
+export async function furtherSettingsErrors(scope: Scope, json: unknown): Promise<FieldError[]> {
+  return settingsErrors(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
 }
 
 /** Metrics that don't exist, by their keys, and more freezes to begin with than a user may have; undefined keys are passed over (S1). */
-function settingsFaults(config: Configuration, change: ReadableChange, now: Instant): Fault[] {
+function settingsErrors(config: Configuration, change: ReadableChange, now: Instant): FieldError[] {
   const unknown = (change.metrics ?? []).flatMap((key, index) => {
     if (key === undefined || metricByKey(config, key) !== undefined) return []
     const message = `there is no metric ${JSON.stringify(key)}. Create it first`

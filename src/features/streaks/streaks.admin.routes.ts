@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import type { App } from '../../http/app'
-import { type Given, mount } from '../../http/mount'
+import { mount, type RawRequest } from '../../http/mount'
 import { created, createdSome, type OperationSpec, ok, operation } from '../../http/operation'
 import { IdsQuery } from '../../http/queries'
 import type { Scope } from '../../runtime/context'
-import { StreakSettingsAnswer, UpdateStreakSettingsRequest } from './settings.schemas'
-import { furtherSettingsFaults, readStreakSettings, updateStreakSettings } from './settings.service'
+import { StreakSettingsResponse, UpdateStreakSettingsRequest } from './settings.schemas'
+import { furtherSettingsErrors, readStreakSettings, updateStreakSettings } from './settings.service'
 import * as schemas from './streaks.admin.schemas'
 import { createPauses, grantFreezes, listPauses, removePauses, restoreStreaks } from './streaks.admin.service'
 
@@ -17,8 +17,8 @@ const adminStreaksSettingsGet = operation({
   method: 'get',
   path: '/streaks/settings',
   summary: 'Get the settings of streaks',
-  answers: { 200: { description: 'The settings.', body: StreakSettingsAnswer } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'The settings.', body: StreakSettingsResponse } },
+  errorStatuses: [403, 422],
 })
 
 const adminStreaksSettingsUpdate = operation({
@@ -28,8 +28,8 @@ const adminStreaksSettingsUpdate = operation({
   path: '/streaks/settings',
   summary: 'Change the passed settings of streaks',
   body: UpdateStreakSettingsRequest,
-  answers: { 200: { description: 'The settings as they are now.', body: StreakSettingsAnswer } },
-  refuses: [400, 403, 413, 422],
+  responses: { 200: { description: 'The settings as they are now.', body: StreakSettingsResponse } },
+  errorStatuses: [400, 403, 413, 422],
 })
 
 const adminStreaksFreezesCreate = operation({
@@ -39,11 +39,11 @@ const adminStreaksFreezesCreate = operation({
   path: '/streaks/freezes',
   summary: 'Grant one streak freeze each',
   body: schemas.CreateStreakFreezesRequest,
-  answers: {
+  responses: {
     200: { description: NONE, body: schemas.CreateStreakFreezesResponse },
     201: { description: 'At least one was granted.', body: schemas.CreateStreakFreezesResponse },
   },
-  refuses: [400, 403, 413, 422],
+  errorStatuses: [400, 403, 413, 422],
 })
 
 /** Not in the contract. */
@@ -54,13 +54,13 @@ const adminStreaksPausesList = operation({
   path: '/streaks/pauses',
   summary: "List the pauses of a user's streak, oldest first",
   query: schemas.StreakPausesQuery,
-  answers: {
+  responses: {
     200: {
       description: 'The page, oldest first, without deleted pauses; empty if there is no such user.',
       body: schemas.ListStreakPausesResponse,
     },
   },
-  refuses: [403, 422],
+  errorStatuses: [403, 422],
 })
 
 const adminStreaksPausesCreate = operation({
@@ -70,11 +70,11 @@ const adminStreaksPausesCreate = operation({
   path: '/streaks/pauses',
   summary: "Pause users' streaks",
   body: schemas.CreateStreakPausesRequest,
-  answers: {
+  responses: {
     200: { description: NONE, body: schemas.CreateStreakPausesResponse },
     201: { description: 'At least one was created.', body: schemas.CreateStreakPausesResponse },
   },
-  refuses: [400, 403, 413, 422],
+  errorStatuses: [400, 403, 413, 422],
 })
 
 const adminStreaksPausesDelete = operation({
@@ -84,8 +84,8 @@ const adminStreaksPausesDelete = operation({
   path: '/streaks/pauses',
   summary: 'Delete pauses of streaks',
   query: z.object({ ids: IdsQuery }),
-  answers: { 200: { description: 'What came of each.', body: schemas.DeleteStreakPausesResponse } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'What came of each.', body: schemas.DeleteStreakPausesResponse } },
+  errorStatuses: [403, 422],
 })
 
 const adminStreaksRestore = operation({
@@ -95,11 +95,11 @@ const adminStreaksRestore = operation({
   path: '/streaks/restore',
   summary: 'Give users back their longest recent streak',
   body: schemas.RestoreStreaksRequest,
-  answers: {
+  responses: {
     200: { description: NONE, body: schemas.RestoreStreaksResponse },
     201: { description: 'At least one was restored.', body: schemas.RestoreStreaksResponse },
   },
-  refuses: [400, 403, 413, 422],
+  errorStatuses: [400, 403, 413, 422],
 })
 
 /** The operations of this module on the admin interface, in the order of the document. */
@@ -116,7 +116,7 @@ export const streakAdminOperations: readonly OperationSpec[] = [
 /** Serves the management of streaks. */
 export function streakAdminRoutes(app: App): void {
   mount(app, adminStreaksSettingsGet, {}, async (scope) => ok(await readStreakSettings(scope)))
-  const check = (scope: Scope, { json }: Given) => furtherSettingsFaults(scope, json)
+  const check = (scope: Scope, { json }: RawRequest) => furtherSettingsErrors(scope, json)
   mount(app, adminStreaksSettingsUpdate, { check }, async (scope, { body }) =>
     ok(await updateStreakSettings(scope, body)),
   )

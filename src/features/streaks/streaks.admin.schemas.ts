@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import {
-  DateAnswer,
   DateField,
-  deleteAnswer,
+  DateResponse,
+  deleteResponse,
   Issue,
   items,
   rule,
   UserId,
-  UuidAnswer,
+  UuidResponse,
 } from '../../http/fields'
 import { ListQuery } from '../../http/queries'
 import { isCivilDate } from '../../lib/civil'
@@ -45,10 +45,10 @@ export const CreateStreakPausesRequest = z
 
 export const AdminStreakPause = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     userId: z.string(),
-    start: DateAnswer,
-    end: DateAnswer,
+    start: DateResponse,
+    end: DateResponse,
     status: z.enum(['active', 'archived']),
   })
   .meta({ id: 'AdminStreakPause' })
@@ -62,7 +62,7 @@ export const StreakPausesQuery = ListQuery.extend({ userId: UserId })
 
 export const ListStreakPausesResponse = z.array(AdminStreakPause).meta({ id: 'ListStreakPausesResponse' })
 
-export const DeleteStreakPausesResponse = deleteAnswer('DeleteStreakPausesResponse')
+export const DeleteStreakPausesResponse = deleteResponse('DeleteStreakPausesResponse')
 
 /** Whose streaks to restore (S8). */
 export const RestoreStreaksRequest = z

@@ -60,13 +60,13 @@ export function grantFreezes(
     const issues: UserIssue[] = []
     for (const [index, userId] of ids.entries()) {
       const open = found.get(userId)
-      const objection =
+      const problem =
         open === undefined
           ? issue(index, userId, UNKNOWN)
           : open.terms.freezes === null
             ? issue(index, userId, 'Streak freezes are off. Switch them on in the streak settings first.')
             : grant(open, index)
-      if (objection !== null) issues.push(objection)
+      if (problem !== null) issues.push(problem)
     }
     return { result: { granted: ids.length - issues.length, issues } }
   })
@@ -81,7 +81,7 @@ function grant(open: OpenStreak, index: number): UserIssue | null {
   open.streak = streak
   // Whoever has switched streaks off hears nothing of them (U7).
   if (open.terms.isOn) {
-    open.notices = [...open.notices, { kind: 'freeze_earned', earned: 1, freezes: streak.freezes }]
+    open.streakEvents = [...open.streakEvents, { kind: 'freeze_earned', earned: 1, freezes: streak.freezes }]
   }
   return null
 }
@@ -92,10 +92,10 @@ export async function listPauses(
   { userId, ...page }: z.output<typeof StreakPausesQuery>,
 ): Promise<z.infer<typeof AdminStreakPause>[]> {
   const pauses = await pausesPage(db, userId, page)
-  return pauses.map((pause) => pauseAnswer(userId, pause))
+  return pauses.map((pause) => pauseResponse(userId, pause))
 }
 
-const pauseAnswer = (userId: string, { id, start, end }: Pause): z.infer<typeof AdminStreakPause> => ({
+const pauseResponse = (userId: string, { id, start, end }: Pause): z.infer<typeof AdminStreakPause> => ({
   id,
   userId,
   start: dateOfDay(start),
@@ -116,7 +116,7 @@ export function createPauses(
     for (const [index, { userId, ...dates }] of pauses.entries()) {
       const open = found.get(userId)
       const [start, end] = [dayOf(dates.start), dayOf(dates.end)]
-      const why = open === undefined ? UNKNOWN : pauseObjection(open, start, end)
+      const why = open === undefined ? UNKNOWN : pauseProblem(open, start, end)
       if (open === undefined || why !== null) {
         issues.push(issue(index, userId, why ?? UNKNOWN))
         continue
@@ -125,14 +125,14 @@ export function createPauses(
       open.streak = withPause(open.streak, pause)
       made.push({ ...pause, userId, userIid: open.user.iid })
     }
-    const created = made.map((pause) => pauseAnswer(pause.userId, pause))
+    const created = made.map((pause) => pauseResponse(pause.userId, pause))
     const statements = made.length === 0 ? [] : [keepPauses(db, made)]
     return { result: { created, issues }, statements }
   })
 }
 
 /** Why a user's streak can't be paused so, or null. */
-function pauseObjection({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
+function pauseProblem({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
   if (start < today) {
     return `start: must not be before the user's today, which is ${dateOfDay(today)}. Choose a later date.`
   }

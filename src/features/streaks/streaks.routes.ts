@@ -24,8 +24,8 @@ export const usersStreak = operation({
   summary: "Get a user's streak",
   params: z.object({ id: UserId }),
   query: StreakQuery,
-  answers: { 200: { description: 'The streak as it is now.', body: StreakResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The streak as it is now.', body: StreakResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const streaksList = operation({
@@ -35,8 +35,8 @@ export const streaksList = operation({
   path: '/streaks',
   summary: 'Get the streak lengths of several users',
   query: StreaksQuery,
-  answers: { 200: { description: 'The longest first, then by user id.', body: BulkStreakResponse } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'The longest first, then by user id.', body: BulkStreakResponse } },
+  errorStatuses: [403, 422],
 })
 
 /** Not in the contract of today: client libraries of before have it. */
@@ -47,8 +47,8 @@ export const streaksRankings = operation({
   path: '/streaks/rankings',
   summary: 'Get the users with the longest streaks',
   query: StreakRankingsQuery,
-  answers: { 200: { description: 'The longest first, then by user id.', body: StreakRankingsResponse } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'The longest first, then by user id.', body: StreakRankingsResponse } },
+  errorStatuses: [403, 422],
 })
 
 /** Serves users' streaks. */

@@ -4,16 +4,16 @@ import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import { NO_PREFERENCES } from '../../config/preferences.types'
 import type { UserState } from '../../engine/state.types'
-import { isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { isStale, streakAsOf, termsOf } from '../../engine/streaks/streaks.rules'
 import { type Instant, iso } from '../../lib/clock'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
 import { pausesOf } from '../../store/streaks/pauses.repository'
 import type { StreakSources } from '../../store/streaks/streak-log.repository'
 import { recounted, recountedFrom } from '../../store/streaks/streak-recount.service'
 import { readStreaks, runsSince, type StreakPast } from '../../store/streaks/streaks.repository'
-import { historyBegins, wholeStreakAnswer } from '../../wire/presenters/streak.presenter'
+import { historyBegins, wholeStreakResponse } from '../../wire/presenters/streak.presenter'
 import type { BulkStreakResponse, StreakResponse } from '../../wire/streak.schemas'
 
 /** The zone in which a date begins last. */
@@ -24,7 +24,7 @@ async function presentStreak(scope: Scope, config: Configuration, user: UserStat
   const terms = termsOf(config, user.preferences)
   const isOutdated = isStale(user.streak, terms)
   const known = isOutdated ? (await recountOf(scope, config, user)).streak : user.streak
-  const { streak } = settled({ ...user, streak: known }, terms, dayIn(user.profile.tz, scope.now))
+  const { streak } = streakAsOf({ ...user, streak: known }, terms, dayIn(user.profile.tz, scope.now))
   return { user: { ...user, streak }, terms }
 }
 
@@ -48,11 +48,11 @@ export async function streakOfUser(
 ): Promise<z.infer<typeof StreakResponse>> {
   const config = await configurationOf(scope)
   if (!isStale(user.streak, termsOf(config, user.preferences)))
-    return wholeStreakAnswer(config, user, scope.now, { historyPeriods, past: runs, pauses })
+    return wholeStreakResponse(config, user, scope.now, { historyPeriods, past: runs, pauses })
   const counted = recountedFrom(config, user, sources, scope.now)
   if (counted === null) return userStreak(scope, user, historyPeriods)
   const present = { ...user, streak: counted.streak }
-  return wholeStreakAnswer(config, present, scope.now, { historyPeriods, past: counted.runs, pauses })
+  return wholeStreakResponse(config, present, scope.now, { historyPeriods, past: counted.runs, pauses })
 }
 
 /** A user's streak with its last so many periods and the pauses that touch them or are to come (S5, S6). */
@@ -68,7 +68,7 @@ export async function userStreak(
   const since = historyBegins(config, user, scope.now, historyPeriods)
   const past = known?.runs ?? (await runsSince(scope.db, user.iid, since))
   const pauses = await pausesOf(scope.db, user.iid)
-  return wholeStreakAnswer(config, user, scope.now, { historyPeriods, past, pauses })
+  return wholeStreakResponse(config, user, scope.now, { historyPeriods, past, pauses })
 }
 
 const extendedAt = (at: Instant | null) => (at === null ? null : iso(at))
@@ -79,7 +79,7 @@ export async function streaksOf(
   userIds: readonly string[],
 ): Promise<z.infer<typeof BulkStreakResponse>> {
   const { access, db } = scope
-  if (access.kind === 'application' && userIds.some((id) => id !== access.userId)) throw refusals.otherUser()
+  if (access.kind === 'application' && userIds.some((id) => id !== access.userId)) throw errors.otherUser()
   const config = await configurationOf(scope)
   const streaks = []
   for (const found of await readStreaks(db, [...new Set(userIds)])) {

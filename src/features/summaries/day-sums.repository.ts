@@ -12,7 +12,7 @@ import { type DayChange, firstMomentAfter, type KeptDays } from './day-sums.rule
 export type Subject = { log: keyof typeof LOGS; id: string }
 
 /** A user as read: by both ids, so that nobody who was erased since is found. */
-export type Person = { id: string; iid: string }
+export type UserKey = { id: string; iid: string }
 
 /** How a log is ordered, a row's place in it as a text, and how the user's row has the total: in SQL, of the subject's id ?4. */
 const READ = {
@@ -100,7 +100,7 @@ const StandingRow = z
  * How a user stands: the total after the change `seq`; what is kept; and the earliest moment of what is still to be logged although it
  * happens, or happened, earlier (null for nothing).
  */
-export type Standing = { seq: number; total: number; late: Instant | null; kept: KeptDays | null }
+export type LogState = { seq: number; total: number; late: Instant | null; kept: KeptDays | null }
 
 /** Where a page of the log ends: `at`, `seq` and the position among the awards of a change. */
 export type LogPlace = readonly [at: number, seq: number, position: number]
@@ -133,19 +133,19 @@ export const placeBefore = (moment: number): LogPlace => [moment, -1, -1]
  * How a user stands, and the first rows of the log from a moment on, but not of days that are kept; all as of one moment. Null if the
  * user is gone.
  */
-export async function readStanding(
+export async function readLogState(
   db: TenantDatabase,
-  user: Person,
+  user: UserKey,
   { log, id }: Subject,
   from: Instant,
   limit: number,
-): Promise<(Standing & { page: LogPage }) | null> {
+): Promise<(LogState & { page: LogPage }) | null> {
   const all = Number.MAX_SAFE_INTEGER
-  const { standing, rows } = await db.batchOf({
-    standing: db.statement(STANDING[log], db.tenantId, user.id, user.iid, id, ...LATE),
+  const { logState, rows } = await db.batchOf({
+    logState: db.statement(STANDING[log], db.tenantId, user.id, user.iid, id, ...LATE),
     rows: db.statement(FIRST_PAGE[log], user.iid, id, ...placeBefore(from), all, limit, firstMomentAfter(-1)),
   })
-  const [row] = standing.results
+  const [row] = logState.results
   return row === undefined ? null : { ...StandingRow.parse(row), page: parsePage(rows.results) }
 }
 
@@ -177,7 +177,7 @@ const SKEW = MINUTE
 /** Keeps sums of days that were closed at a moment; one row written. */
 export async function keepDays(
   db: TenantDatabase,
-  { id, iid }: Person,
+  { id, iid }: UserKey,
   subject: Subject,
   { through, days }: KeptDays,
   { closedAt, systemNow }: { closedAt: Instant; systemNow: Instant },

@@ -2,7 +2,7 @@ import type { AccountDatabase } from '../../db/database'
 import { type Pause, sizeOfPart } from '../../db/scans'
 import { firstMoment, type SummaryRange } from '../../lib/buckets'
 import { type Instant, instant } from '../../lib/clock'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import type { TenantContext } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
@@ -10,12 +10,12 @@ import {
   forgetDaySums,
   keepDays,
   type LogPlace,
-  type Person,
+  type LogState,
   placeBefore,
+  readLogState,
   readPage,
-  readStanding,
-  type Standing,
   type Subject,
+  type UserKey,
 } from './day-sums.repository'
 import { type DayChange, firstMomentAfter, type KeptDays, lastClosedDay, sumOf } from './day-sums.rules'
 
@@ -37,14 +37,14 @@ type Scope = TenantContext & { now: Instant }
  */
 export async function readDaySums(
   scope: Scope,
-  user: Person,
+  user: UserKey,
   subject: Subject,
   range: SummaryRange,
   limits = LIMITS,
 ): Promise<DaySums> {
   const { db, instance } = scope
   const from = firstMoment(range)
-  const { kept, total, page } = await standingOf(scope, user, subject, from, limits.atOnce)
+  const { kept, total, page } = await logStateOf(scope, user, subject, from, limits.atOnce)
   if (page.count < limits.atOnce) {
     if (kept === null || firstMomentAfter(kept.through) <= from) return { days: page.days, total }
     const days = [...kept.days, ...page.days.filter(({ day }) => day > kept.through)]
@@ -61,46 +61,46 @@ export async function readDaySums(
   )
 }
 
-async function standingOf(scope: Scope, user: Person, subject: Subject, from: Instant, limit: number) {
-  const standing = await readStanding(scope.db, user, subject, from, limit)
-  if (standing === null) throw refusals.notFound('This user')
-  return standing
+async function logStateOf(scope: Scope, user: UserKey, subject: Subject, from: Instant, limit: number) {
+  const logState = await readLogState(scope.db, user, subject, from, limit)
+  if (logState === null) throw errors.notFound('This user')
+  return logState
 }
 
 /** Sums up a whole log, but for what is kept, and keeps the sums of the days that are closed by now. */
 async function sumUp(
   scope: Scope,
-  user: Person,
+  user: UserKey,
   subject: Subject,
   limits: Limits,
   pause: Pause,
 ): Promise<DaySums> {
   const { db, now } = scope
   await pause()
-  const standing = await standingOf(scope, user, subject, instant(0), 1)
-  const read = (kept: KeptDays | null) => sumsFrom(scope, user, subject, standing, kept, limits, pause)
-  const known = await read(standing.kept)
+  const logState = await logStateOf(scope, user, subject, instant(0), 1)
+  const read = (kept: KeptDays | null) => sumsFrom(scope, user, subject, logState, kept, limits, pause)
+  const known = await read(logState.kept)
   // What is kept does not come to the total if something was logged for a day that was taken for closed: then all of it is read.
-  const isRight = standing.kept === null || sumOf(known) === standing.total
+  const isRight = logState.kept === null || sumOf(known) === logState.total
   if (!isRight) console.warn(JSON.stringify({ level: 'warn', tenantId: db.tenantId, daySums: 'read anew' }))
   const days = isRight ? known : await read(null)
-  const through = lastClosedDay(now, standing.late)
-  const last = isRight && standing.kept !== null ? standing.kept.through : Number.NEGATIVE_INFINITY
+  const through = lastClosedDay(now, logState.late)
+  const last = isRight && logState.kept !== null ? logState.kept.through : Number.NEGATIVE_INFINITY
   const hasMore = !isRight || days.some(({ day }) => day > last && day <= through)
-  if (hasMore && sumOf(days) === standing.total) {
+  if (hasMore && sumOf(days) === logState.total) {
     await pause()
     const closed = { through, days: days.filter(({ day }) => day <= through) }
     await keepDays(db, user, subject, closed, { closedAt: now, systemNow: systemNow() })
   }
-  return { days, total: standing.total }
+  return { days, total: logState.total }
 }
 
 /** The changes of all days, ascending: of those that are kept as they are kept, of the others from the log. */
 async function sumsFrom(
   { db }: Scope,
-  { iid }: Person,
+  { iid }: UserKey,
   subject: Subject,
-  { seq }: Standing,
+  { seq }: LogState,
   kept: KeptDays | null,
   { part }: Limits,
   pause: Pause,

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { dropKeyRecord } from '../../access/keys.repository'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
-import { boardObject } from '../../boards/delivery.service'
+import { boardObject } from '../../boards/board-updates.service'
 import { isConflict } from '../../db/guard'
 import { type DueWork, progressed, rescheduled, workOf } from '../../jobs/due-work.repository'
 import { wakeForPurge } from '../../jobs/timekeeper.service'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { within } from '../../lib/timeout'
 import type { AccountScope, TenantContext } from '../../runtime/context'
 import { objectsAfter } from '../../store/user-data/objects.repository'
@@ -13,7 +13,7 @@ import type { PurgeStage } from '../../store/user-data/user-data.register'
 import { removeRows } from '../../store/user-data/user-rows.repository'
 import { ErasureProgress } from '../users/erasure/erasure.service'
 import * as repository from './purge.repository'
-import type { TenantAnswer } from './tenants.service'
+import type { TenantResponse } from './tenants.service'
 
 /** Objects and records of KV that one step visits, all at once, and how long it waits for them, in milliseconds. */
 const OBJECTS = 20
@@ -29,31 +29,31 @@ const STOPPING = 3_000
  * steps, the first of them before this answers, and goes on until all is gone. Answers the tenant as it is then. Throws 404 if there is none,
  * 422 if it is not archived.
  */
-export async function purgeTenant(scope: AccountScope, found: TenantAnswer): Promise<TenantAnswer> {
+export async function purgeTenant(scope: AccountScope, found: TenantResponse): Promise<TenantResponse> {
   const tenantId = found.id
   if (tenantId === IMPLICIT_TENANT_ID) {
-    throw refusals.unprocessable(
+    throw errors.unprocessable(
       'This is the tenant of the time before multi-tenancy, and cannot be erased. Erase its users one by one.',
     )
   }
   const db = scope.db.of(tenantId)
   const status = await repository.acceptPurge(db, scope.now)
-  if (status === undefined) throw refusals.notFound('This tenant')
+  if (status === undefined) throw errors.notFound('This tenant')
   if (status !== 'purging') {
-    throw refusals.unprocessable(
+    throw errors.unprocessable(
       `The tenant ${tenantId} is active. Archive it first, by DELETE /tenants?ids=${tenantId}, and then send this again.`,
     )
   }
-  await stopCouriers({ ...scope, db })
+  await stopDeliveryQueues({ ...scope, db })
   await wakeForPurge(scope, tenantId)
   return { ...found, status: 'archived', purging: true }
 }
 
 /** Has the couriers of the tenant stop at once. Never throws: they are visited again by a step. */
-async function stopCouriers({ db, env }: TenantContext): Promise<void> {
+async function stopDeliveryQueues({ db, env }: TenantContext): Promise<void> {
   const stop = async () => {
-    const names = await objectsAfter(db, 'couriers', 'all', '', OBJECTS + 2)
-    await Promise.all(names.map((name) => env.COURIER.getByName(name).purge()))
+    const names = await objectsAfter(db, 'deliveryQueues', 'all', '', OBJECTS + 2)
+    await Promise.all(names.map((name) => env.DELIVERY_QUEUE.getByName(name).purge()))
   }
   await within(STOPPING, stop()).catch(() => undefined)
 }
@@ -80,10 +80,16 @@ const END: Portion = { isEnd: true }
 const GO_ON: Portion = { isEnd: false }
 
 /** Empties the next objects. */
-async function objects(context: TenantContext, kind: 'couriers' | 'boards', after: string): Promise<Portion> {
+async function objects(
+  context: TenantContext,
+  kind: 'deliveryQueues' | 'boards',
+  after: string,
+): Promise<Portion> {
   const names = await objectsAfter(context.db, kind, 'all', after, OBJECTS)
   const purge = async (name: string) =>
-    kind === 'boards' ? boardObject(context, name).purge() : context.env.COURIER.getByName(name).purge()
+    kind === 'boards'
+      ? boardObject(context, name).purge()
+      : context.env.DELIVERY_QUEUE.getByName(name).purge()
   await visited(names, purge)
   return names.length < OBJECTS ? END : { isEnd: false, progress: { after: names.at(-1) ?? after } }
 }
@@ -138,7 +144,7 @@ const PORTIONS: Record<
   Exclude<PurgeStage, 'tenant'>,
   (context: TenantContext, progress: Progress) => Promise<Portion>
 > = {
-  couriers: (context, { after }) => objects(context, 'couriers', after),
+  deliveryQueues: (context, { after }) => objects(context, 'deliveryQueues', after),
   boards: (context, { after }) => objects(context, 'boards', after),
   erasures,
   keys: (context, { prefixes }) => keys(context, prefixes),

@@ -10,8 +10,8 @@ export const adminSettingsGet = operation({
   method: 'get',
   path: '/settings',
   summary: 'Get the settings',
-  answers: { 200: { description: 'The settings.', body: Settings } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'The settings.', body: Settings } },
+  errorStatuses: [403, 422],
 })
 
 export const adminSettingsUpdate = operation({
@@ -21,8 +21,8 @@ export const adminSettingsUpdate = operation({
   path: '/settings',
   summary: 'Update the passed settings',
   body: UpdateSettingsRequest,
-  answers: { 200: { description: 'The settings as they are now.', body: Settings } },
-  refuses: [400, 403, 413, 422],
+  responses: { 200: { description: 'The settings as they are now.', body: Settings } },
+  errorStatuses: [400, 403, 413, 422],
 })
 
 /** Serves a tenant's settings (T4). */

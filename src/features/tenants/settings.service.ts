@@ -4,7 +4,7 @@ import { tenants } from '../../access/tenants.table'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Settings } from '../../config/configuration.types'
 import type { Scope } from '../../runtime/context'
-import { heedListeners } from '../notifications/schedule/listening.service'
+import { listenerStatements } from '../notifications/schedule/listening.service'
 import type { UpdateSettingsRequest } from './settings.schemas'
 
 /** The tenant's settings (T4). */
@@ -26,7 +26,7 @@ export function updateSettings(scope: Scope, change: z.output<typeof UpdateSetti
       result.controlRatio === settings.controlRatio && result.recapFrequency === settings.recapFrequency
     if (isSame) return { statements: [], result }
     const update = db.orm.update(tenants).set(result).where(eq(tenants.id, tenantId))
-    const beside = heedListeners(db, config, { ...config, settings: result }, scope.now)
+    const beside = listenerStatements(db, config, { ...config, settings: result }, scope.now)
     return { statements: [db.built(update)], beside, result }
   })
 }

@@ -40,13 +40,13 @@ const purge = operation({
   summary: 'Erase an archived tenant, with all that is held of it and its users',
   params: z.object({ id: Uuid }),
   query: schemas.PurgeQuery,
-  answers: {
+  responses: {
     202: {
       description: 'It is being erased, and is 404 once all of it is gone.',
       body: schemas.AdminTenant,
     },
   },
-  refuses: [403, 404, 422],
+  errorStatuses: [403, 404, 422],
 })
 
 const operations = {

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import {
-  createAnswer,
-  deleteAnswer,
+  createResponse,
+  deleteResponse,
   items,
   Name,
   optional,
   Timestamp,
   Uuid,
-  UuidAnswer,
-  updateAnswer,
+  UuidResponse,
+  updateResponse,
 } from '../../http/fields'
 
 /** The customer's own identifier of a tenant, which travels in a header: no control characters, nothing that is trimmed there (T2). */
@@ -32,7 +32,7 @@ export const UpdateTenantRequestItem = z
 /** A tenant (seed 2.10); once deleted it is archived for good (T3). `purging`: it is being erased, and is gone once that is done. */
 export const AdminTenant = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     customerId: z.string(),
     name: z.string(),
     status: z.enum(['active', 'archived']),
@@ -45,9 +45,9 @@ export const AdminTenant = z
 export const CreateTenantsRequest = items(CreateTenantRequestItem).meta({ id: 'CreateTenantsRequest' })
 export const UpdateTenantsRequest = items(UpdateTenantRequestItem).meta({ id: 'UpdateTenantsRequest' })
 export const ListTenantsResponse = z.array(AdminTenant).meta({ id: 'ListTenantsResponse' })
-export const CreateTenantsResponse = createAnswer('CreateTenantsResponse', AdminTenant)
-export const UpdateTenantsResponse = updateAnswer('UpdateTenantsResponse', AdminTenant)
-export const DeleteTenantsResponse = deleteAnswer('DeleteTenantsResponse')
+export const CreateTenantsResponse = createResponse('CreateTenantsResponse', AdminTenant)
+export const UpdateTenantsResponse = updateResponse('UpdateTenantsResponse', AdminTenant)
+export const DeleteTenantsResponse = deleteResponse('DeleteTenantsResponse')
 
 /** That a tenant is to be erased has to be said: without it, nothing happens. */
 export const PurgeQuery = z.object({

@@ -3,19 +3,19 @@ import * as repository from '../../access/tenants.repository'
 import { IMPLICIT_TENANT_ID, type TenantRow } from '../../access/tenants.repository'
 import { type Issue, issueOf, unknownIssue } from '../../config/drafts.rules'
 import { iso } from '../../lib/clock'
-import { refusals } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { isId } from '../../lib/ids'
 import { newId } from '../../lib/new-id'
 import type { AccountScope } from '../../runtime/context'
 import type { AdminTenant, CreateTenantsRequest, UpdateTenantsRequest } from './tenants.schemas'
 
 /** A tenant as it is served. */
-export type TenantAnswer = z.infer<typeof AdminTenant>
+export type TenantResponse = z.infer<typeof AdminTenant>
 
 /** Throws 422 unless multi-tenancy is on: without it there is one implicit tenant, and nothing to manage (T1). */
 export function requireTenants({ variables }: AccountScope): void {
   if (variables.MULTI_TENANCY === 'on') return
-  throw refusals.unprocessable(
+  throw errors.unprocessable(
     'Multi-tenancy is off, so there are no tenants to manage. Set the variable MULTI_TENANCY to on.',
   )
 }
@@ -24,27 +24,27 @@ export function requireTenants({ variables }: AccountScope): void {
 export async function listTenants(
   { db }: AccountScope,
   query: { limit: number; skip: number },
-): Promise<TenantAnswer[]> {
-  return (await repository.listTenants(db, query)).map(tenantAnswer)
+): Promise<TenantResponse[]> {
+  return (await repository.listTenants(db, query)).map(tenantResponse)
 }
 
 /** A tenant by its UUID. Throws 404 where there is none. */
-export async function findTenant(scope: AccountScope, id: string): Promise<TenantAnswer> {
+export async function findTenant(scope: AccountScope, id: string): Promise<TenantResponse> {
   requireTenants(scope)
   const [found] = isId(id) ? await repository.findTenants(scope.db, [id.toLowerCase()]) : []
-  if (found === undefined) throw refusals.notFound('This tenant')
-  return tenantAnswer(found)
+  if (found === undefined) throw errors.notFound('This tenant')
+  return tenantResponse(found)
 }
 
 /** Creates tenants. A `customerId` that an active tenant has is an issue, and so is another tenant's UUID (G5, T2). */
 export async function createTenants(
   { db, now }: AccountScope,
   items: z.output<typeof CreateTenantsRequest>,
-): Promise<{ created: TenantAnswer[]; issues: Issue[] }> {
+): Promise<{ created: TenantResponse[]; issues: Issue[] }> {
   const asked = items.map((item) => ({ ...item, id: newId(now) }))
   const stored = await repository.insertTenants(db, asked, now)
   return {
-    created: asked.flatMap(({ id }) => stored.find((row) => row.id === id) ?? []).map(tenantAnswer),
+    created: asked.flatMap(({ id }) => stored.find((row) => row.id === id) ?? []).map(tenantResponse),
     issues: asked.flatMap(({ id, customerId }, index) =>
       stored.some((row) => row.id === id) ? [] : [issueOf({ index }, taken(customerId))],
     ),
@@ -55,17 +55,17 @@ export async function createTenants(
 export async function updateTenants(
   { db, now }: AccountScope,
   items: z.output<typeof UpdateTenantsRequest>,
-): Promise<{ updated: TenantAnswer[]; issues: Issue[] }> {
+): Promise<{ updated: TenantResponse[]; issues: Issue[] }> {
   const known = await repository.findTenants(
     db,
     items.map(({ id }) => id),
   )
   const stored = await repository.updateTenants(db, items, now)
-  const updated: TenantAnswer[] = []
+  const updated: TenantResponse[] = []
   const issues: Issue[] = []
   for (const [index, { id, customerId = '' }] of items.entries()) {
     const row = stored[index]
-    if (row) updated.push(tenantAnswer(row))
+    if (row) updated.push(tenantResponse(row))
     else {
       const before = known.find((one) => one.id === id)
       issues.push(before?.status === 'active' ? issueOf({ id }, taken(customerId)) : notActive(id, before))
@@ -104,7 +104,7 @@ function notActive(id: string, found: TenantRow | undefined): Issue {
   return issueOf({ id }, `The tenant ${id} is archived, and stays as it is. Create a new one.`)
 }
 
-function tenantAnswer({ created, updated, status, ...rest }: TenantRow): TenantAnswer {
+function tenantResponse({ created, updated, status, ...rest }: TenantRow): TenantResponse {
   const isPurging = status === 'purging'
   return {
     ...rest,

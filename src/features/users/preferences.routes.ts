@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { changePreferences, ownSender } from '../../commands/commands.service'
 import { preferencesReply } from '../../commands/reply.presenter'
 import { configurationOf } from '../../config/configuration.service'
-import { streakFaults } from '../../engine/preferences.rules'
+import { streakErrors } from '../../engine/preferences.rules'
 import type { App } from '../../http/app'
 import { UserId } from '../../http/fields'
-import { type Given, mount } from '../../http/mount'
+import { mount, type RawRequest } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import type { Scope } from '../../runtime/context'
 import { findUser } from '../../store/find-user.service'
@@ -14,7 +14,7 @@ import {
   UpdateUserPreferencesRequest,
   UserPreferencesResponse,
 } from '../../wire/preferences.schemas'
-import { preferencesAnswer } from '../../wire/presenters/preferences.presenter'
+import { preferencesResponse } from '../../wire/presenters/preferences.presenter'
 
 const params = z.object({ id: UserId })
 
@@ -25,8 +25,8 @@ export const usersGetPreferences = operation({
   path: '/users/{id}/preferences',
   summary: 'Get what a user wants to be told, and how the streak is to be counted',
   params,
-  answers: { 200: { description: 'What was ever set.', body: UserPreferencesResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'What was ever set.', body: UserPreferencesResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 export const usersUpdatePreferences = operation({
@@ -37,8 +37,8 @@ export const usersUpdatePreferences = operation({
   summary: 'Change the passed preferences of a user',
   params,
   body: UpdateUserPreferencesRequest,
-  answers: { 200: { description: 'The preferences as they are now.', body: UserPreferencesResponse } },
-  refuses: [400, 403, 404, 413, 422],
+  responses: { 200: { description: 'The preferences as they are now.', body: UserPreferencesResponse } },
+  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 /** Serves users' preferences (U7). */
@@ -48,10 +48,10 @@ export function preferenceRoutes(app: App): void {
     find: (scope: Scope, param: (name: string) => string) => findUser(scope, param('id')),
   }
   mount(app, usersGetPreferences, stage, async (scope, _input, { preferences }) =>
-    ok(preferencesAnswer(await configurationOf(scope), preferences)),
+    ok(preferencesResponse(await configurationOf(scope), preferences)),
   )
-  const check = async (scope: Scope, { json }: Given) =>
-    streakFaults(await configurationOf(scope), ReadablePreferences.parse(json).streak.metrics ?? [])
+  const check = async (scope: Scope, { json }: RawRequest) =>
+    streakErrors(await configurationOf(scope), ReadablePreferences.parse(json).streak.metrics ?? [])
   mount(app, usersUpdatePreferences, { ...stage, check }, async (scope, { params, body }) => {
     const sender = ownSender(scope, params.id)
     return ok(preferencesReply(await changePreferences(scope, sender, body)))

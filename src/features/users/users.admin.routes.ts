@@ -15,8 +15,8 @@ const adminUsersList = operation({
   path: '/users',
   summary: 'List users, oldest first, or search them by id, name and email',
   query: UserListQuery,
-  answers: { 200: { description: 'The page, oldest first.', body: ListUsersResponse } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'The page, oldest first.', body: ListUsersResponse } },
+  errorStatuses: [403, 422],
 })
 
 const adminUsersExport = operation({
@@ -28,13 +28,13 @@ const adminUsersExport = operation({
   summary: 'Get everything that is held of a user, also of an archived tenant',
   params: UserParams,
   secret: true,
-  answers: {
+  responses: {
     200: {
       description: 'All of it; a body that is cut off, so that it is no JSON, is to be asked for again.',
       body: UserExport,
     },
   },
-  refuses: [403, 404, 422],
+  errorStatuses: [403, 404, 422],
 })
 
 const adminUsersDelete = operation({
@@ -45,8 +45,8 @@ const adminUsersDelete = operation({
   archived: true,
   summary: 'Erase a user everywhere, whether or not there is one, also of an archived tenant',
   params: UserParams,
-  answers: { 200: { description: 'Nobody finds the user any more.', body: ErasedUser } },
-  refuses: [403, 422],
+  responses: { 200: { description: 'Nobody finds the user any more.', body: ErasedUser } },
+  errorStatuses: [403, 422],
 })
 
 /** The operations of this module, in the order of the document. */

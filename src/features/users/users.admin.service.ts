@@ -4,7 +4,7 @@ import type { Pause } from '../../db/scans'
 import type { Scope } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
 import { pageOfIds, searchForIds, usersInOrder } from '../../store/pages.repository'
-import { userAnswer } from '../../wire/presenters/user.presenter'
+import { userResponse } from '../../wire/presenters/user.presenter'
 import type { ListUsersResponse, UserListQuery } from './users.admin.schemas'
 
 /**
@@ -18,7 +18,7 @@ export async function* listUsers(
   const config = await configurationOf(scope)
   const page = { limit, skip }
   const ids = search === undefined ? await pageOfIds(scope, page) : await idsOfSearch(scope, page, search)
-  for await (const users of usersInOrder(scope.db, ids)) yield users.map((user) => userAnswer(config, user))
+  for await (const users of usersInOrder(scope.db, ids)) yield users.map((user) => userResponse(config, user))
 }
 
 const searchesOf = sharedScans<readonly string[]>()

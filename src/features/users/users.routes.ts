@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
 import type { App } from '../../http/app'
 import { UserId } from '../../http/fields'
-import { type Given, mount } from '../../http/mount'
+import { mount, type RawRequest } from '../../http/mount'
 import { created, ok, operation } from '../../http/operation'
 import type { Scope } from '../../runtime/context'
-import { findUser, furtherUserFaults } from '../../store/find-user.service'
-import { userAnswer } from '../../wire/presenters/user.presenter'
+import { findUser, furtherUserErrors } from '../../store/find-user.service'
+import { userResponse } from '../../wire/presenters/user.presenter'
 import { ReadableUser, UpdatedUser, UpsertedUser, User } from '../../wire/user.schemas'
 import { identifyUser, updateUser } from './users.service'
 
@@ -19,8 +19,8 @@ export const usersCreate = operation({
   path: '/users',
   summary: 'Create a user, or update the passed fields of one who exists',
   body: UpsertedUser,
-  answers: { 201: { description: 'The user.', body: User } },
-  refuses: [400, 403, 413, 422],
+  responses: { 201: { description: 'The user.', body: User } },
+  errorStatuses: [400, 403, 413, 422],
 })
 
 export const usersGet = operation({
@@ -30,8 +30,8 @@ export const usersGet = operation({
   path: '/users/{id}',
   summary: 'Get a user',
   params,
-  answers: { 200: { description: 'The user.', body: User } },
-  refuses: [400, 403, 404, 422],
+  responses: { 200: { description: 'The user.', body: User } },
+  errorStatuses: [400, 403, 404, 422],
 })
 
 export const usersIdentify = operation({
@@ -42,8 +42,8 @@ export const usersIdentify = operation({
   summary: 'Create a user, or update the passed fields of one who exists',
   params,
   body: UpdatedUser,
-  answers: { 200: { description: 'The user.', body: User } },
-  refuses: [400, 403, 413, 422],
+  responses: { 200: { description: 'The user.', body: User } },
+  errorStatuses: [400, 403, 413, 422],
 })
 
 export const usersUpdate = operation({
@@ -54,8 +54,8 @@ export const usersUpdate = operation({
   summary: 'Update the passed fields of a user',
   params,
   body: UpdatedUser,
-  answers: { 200: { description: 'The user.', body: User } },
-  refuses: [400, 403, 404, 413, 422],
+  responses: { 200: { description: 'The user.', body: User } },
+  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 const inPath = (_json: unknown, param: (name: string) => string) => param('id')
@@ -64,9 +64,10 @@ const inBody = (json: unknown) => z.object({ id: z.unknown() }).safeParse(json).
 /** Serves users: create, identify, update, get. */
 export function userRoutes(app: App): void {
   const find = (scope: Scope, param: (name: string) => string) => findUser(scope, param('id'))
-  const checkBody = (scope: Scope, { json }: Given) => furtherUserFaults(scope, ReadableUser.parse(json), '')
-  const check = (scope: Scope, { json, param }: Given) =>
-    furtherUserFaults(scope, { ...ReadableUser.parse(json), id: param('id') }, '')
+  const checkBody = (scope: Scope, { json }: RawRequest) =>
+    furtherUserErrors(scope, ReadableUser.parse(json), '')
+  const check = (scope: Scope, { json, param }: RawRequest) =>
+    furtherUserErrors(scope, { ...ReadableUser.parse(json), id: param('id') }, '')
   mount(app, usersCreate, { subject: inBody, check: checkBody }, async (scope, { body }) => {
     const { id, ...change } = body
     return created(await identifyUser(scope, id, change))
@@ -78,6 +79,6 @@ export function userRoutes(app: App): void {
     ok(await updateUser(scope, params.id, body)),
   )
   mount(app, usersGet, { subject: inPath, find }, async (scope, _input, user) =>
-    ok(userAnswer(await configurationOf(scope), user)),
+    ok(userResponse(await configurationOf(scope), user)),
   )
 }

@@ -5,14 +5,14 @@ import type { ProfileChange } from '../../engine/profile.rules'
 import type { Scope } from '../../runtime/context'
 import type { User } from '../../wire/user.schemas'
 
-type UserAnswer = z.infer<typeof User>
+type UserResponse = z.infer<typeof User>
 
 /** Creates a user, or updates the passed fields of one who exists (U2). */
-export async function identifyUser(scope: Scope, id: string, change: ProfileChange): Promise<UserAnswer> {
+export async function identifyUser(scope: Scope, id: string, change: ProfileChange): Promise<UserResponse> {
   return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'upsert', change }))
 }
 
 /** Updates the passed fields of a user. Throws 404 where there is none (U2). */
-export async function updateUser(scope: Scope, id: string, change: ProfileChange): Promise<UserAnswer> {
+export async function updateUser(scope: Scope, id: string, change: ProfileChange): Promise<UserResponse> {
   return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'update', change }))
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../config/webhook-events.types'
-import { Timestamp, UuidAnswer } from '../../http/fields'
+import { Timestamp, UuidResponse } from '../../http/fields'
 
 /** A delivery to a webhook, pending or over (W4). */
 export const WebhookDelivery = z
   .object({
-    id: UuidAnswer,
+    id: UuidResponse,
     event: z.enum(EVENT_TYPES),
     status: z.enum(['pending', 'delivered', 'dead']),
     attempts: z.int(),

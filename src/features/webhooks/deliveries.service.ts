@@ -3,9 +3,9 @@ import { configurationOf } from '../../config/configuration.service'
 import { byId } from '../../config/drafts.rules'
 import type { EventType } from '../../config/webhook-events.types'
 import { type Delivery, DeliveryReply, ListReply } from '../../delivery/queue.messages'
-import { carry, courierOf } from '../../delivery/queue.service'
+import { deliveryQueueOf, enqueueMessages } from '../../delivery/queue.service'
 import { type Instant, iso } from '../../lib/clock'
-import { type Fault, refusals, refuse } from '../../lib/errors'
+import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { sampleOf } from '../../outbox/events/events.register'
 import type { Scope } from '../../runtime/context'
@@ -17,7 +17,7 @@ type Answer = z.infer<typeof WebhookDelivery>
 const Known = WebhookDelivery.pick({ event: true, status: true })
 
 /** A delivery as it is served. */
-export function deliveryAnswer({ created, nextAttempt, event, status, ...rest }: Delivery): Answer {
+export function deliveryResponse({ created, nextAttempt, event, status, ...rest }: Delivery): Answer {
   return {
     ...rest,
     ...Known.parse({ event, status }),
@@ -28,8 +28,8 @@ export function deliveryAnswer({ created, nextAttempt, event, status, ...rest }:
 
 const isoOrNull = (at: Instant | null) => (at === null ? null : iso(at))
 
-const courier = (scope: Scope, webhookId: string) =>
-  courierOf(scope, { kind: 'webhook', tenantId: scope.tenant.id, webhookId })
+const deliveryQueue = (scope: Scope, webhookId: string) =>
+  deliveryQueueOf(scope, { kind: 'webhook', tenantId: scope.tenant.id, webhookId })
 
 /** A page of a webhook's deliveries, newest first (W4). */
 export async function listDeliveries(
@@ -37,7 +37,7 @@ export async function listDeliveries(
   webhookId: string,
   query: { limit: number; skip: number },
 ): Promise<Answer[]> {
-  return ListReply.parse(await courier(scope, webhookId).list(query)).map(deliveryAnswer)
+  return ListReply.parse(await deliveryQueue(scope, webhookId).list(query)).map(deliveryResponse)
 }
 
 /** A delivery of a webhook, by their ids. Throws 404 where there is none. */
@@ -47,7 +47,10 @@ export async function findDelivery(
   id: string,
 ): Promise<{ webhookId: string; id: string }> {
   const webhook = await findWebhook(scope, webhookId)
-  return { webhookId: webhook.id, id: existing(await courier(scope, webhook.id).find(id.toLowerCase())).id }
+  return {
+    webhookId: webhook.id,
+    id: existing(await deliveryQueue(scope, webhook.id).find(id.toLowerCase())).id,
+  }
 }
 
 /** Makes a delivery pending again, whatever became of it, with all its retries; its id stays. Throws 404 where it is gone (W4). */
@@ -55,17 +58,17 @@ export async function redeliver(
   scope: Scope,
   { webhookId, id }: { webhookId: string; id: string },
 ): Promise<Answer> {
-  return deliveryAnswer(existing(await courier(scope, webhookId).redeliver({ id, now: scope.now })))
+  return deliveryResponse(existing(await deliveryQueue(scope, webhookId).redeliver({ id, now: scope.now })))
 }
 
 function existing(reply: unknown): Delivery {
   const delivery = DeliveryReply.parse(reply)
-  if (delivery === null) throw refusals.notFound('This delivery')
+  if (delivery === null) throw errors.notFound('This delivery')
   return delivery
 }
 
 /** Why a webhook is sent no sample. */
-export const sampleFaults = ({ status }: { status: string }): Fault[] =>
+export const sampleErrors = ({ status }: { status: string }): FieldError[] =>
   status === 'active'
     ? []
     : [{ path: '', message: 'The webhook is inactive, and is sent nothing. Activate it first' }]
@@ -73,12 +76,12 @@ export const sampleFaults = ({ status }: { status: string }): Fault[] =>
 /** Sends a webhook a sample of a type, whether it is told of that type or not. Throws 422 where it is inactive. */
 export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
   const { db, now } = scope
-  refuse(sampleFaults(byId((await configurationOf(scope)).webhooks, webhookId, 'This webhook')))
+  throwIfInvalid(sampleErrors(byId((await configurationOf(scope)).webhooks, webhookId, 'This webhook')))
   const id = newId(now)
   const body = JSON.stringify(sampleOf(type, now))
   const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId } as const
-  await carry(scope, destination, [{ id, at: now, seq: 0, subject: null, event: type, body }], now)
-  return deliveryAnswer({
+  await enqueueMessages(scope, destination, [{ id, at: now, seq: 0, subject: null, event: type, body }], now)
+  return deliveryResponse({
     id,
     event: type,
     status: 'pending',

@@ -1,5 +1,5 @@
 import type { Webhook } from '../../config/configuration.types'
-import type { Attempt, Carrier } from '../../delivery/queue.messages'
+import type { Attempt, ChannelAdapter } from '../../delivery/queue.messages'
 import { targetOf, targetRules } from '../../lib/net/webhook-targets'
 import { systemNow } from '../../lib/system-clock'
 import { SECOND } from '../../lib/units'
@@ -13,10 +13,10 @@ const KEPT = 1_024
  * Carries letters to a webhook as it is configured at present: signed, to be answered with 2xx in WEBHOOK_TIMEOUT seconds; redirects are
  * answers like others that are no 2xx (W3, W4).
  */
-export function webhookCarrier(
+export function webhookAdapter(
   { variables }: Pick<TenantContext, 'variables'>,
   { url, secret }: Pick<Webhook, 'url' | 'secret'>,
-): Carrier {
+): ChannelAdapter {
   const seconds = variables.WEBHOOK_TIMEOUT
   return {
     mayRepeat: true,
@@ -39,12 +39,12 @@ export function webhookCarrier(
         })
         return await judged(response, mayQuote(event))
       } catch (error) {
-        const told = limit.signal.aborted
+        const description = limit.signal.aborted
           ? `no answer within ${seconds} seconds`
           : mayQuote(event)
             ? brokenOff(error, target.url)
             : 'no answer'
-        return { kind: 'failed', status: null, error: told }
+        return { kind: 'failed', status: null, error: description }
       } finally {
         clearTimeout(timer)
       }

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import type { App } from '../../http/app'
 import { Uuid } from '../../http/fields'
-import { type Given, mount } from '../../http/mount'
+import { mount, type RawRequest } from '../../http/mount'
 import { accepted, createdSome, ok, operation } from '../../http/operation'
 import { ListQuery } from '../../http/queries'
 import { operationsOf, resourceOperations } from '../../http/resource'
 import type { Scope } from '../../runtime/context'
 import * as deliveries from './deliveries.schemas'
-import { findDelivery, listDeliveries, redeliver, sampleFaults, sendSample } from './deliveries.service'
+import { findDelivery, listDeliveries, redeliver, sampleErrors, sendSample } from './deliveries.service'
 import * as schemas from './webhooks.schemas'
 import {
   createWebhooks,
@@ -15,7 +15,7 @@ import {
   findWebhook,
   listWebhooks,
   rotateSecret,
-  targetFaults,
+  targetErrors,
   updateWebhooks,
 } from './webhooks.service'
 
@@ -44,8 +44,8 @@ const rotate = operation({
     'Replace the secret of a webhook by a new one, which is shown only here; the old one is void at once',
   params: z.object({ id: Uuid }),
   secret: true,
-  answers: { 200: { description: 'The webhook as it is now.', body: schemas.CreatedWebhook } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The webhook as it is now.', body: schemas.CreatedWebhook } },
+  errorStatuses: [403, 404, 422],
 })
 
 const deliveriesList = operation({
@@ -56,10 +56,10 @@ const deliveriesList = operation({
   summary: 'List the deliveries of a webhook, newest first; those that are over are kept for 30 days',
   params: z.object({ id: Uuid }),
   query: ListQuery,
-  answers: {
+  responses: {
     200: { description: 'The page, newest first.', body: deliveries.ListWebhookDeliveriesResponse },
   },
-  refuses: [403, 404, 422],
+  errorStatuses: [403, 404, 422],
 })
 
 const deliveriesRedeliver = operation({
@@ -69,8 +69,8 @@ const deliveriesRedeliver = operation({
   path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver',
   summary: 'Make a delivery pending again, under the same id and with all its retries',
   params: z.object({ id: Uuid, deliveryId: Uuid }),
-  answers: { 200: { description: 'The delivery as it is now.', body: deliveries.WebhookDelivery } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The delivery as it is now.', body: deliveries.WebhookDelivery } },
+  errorStatuses: [403, 404, 422],
 })
 
 const test = operation({
@@ -81,10 +81,10 @@ const test = operation({
   summary: 'Send a webhook a sample of a type of event, whether it is told of that type or not',
   params: z.object({ id: Uuid }),
   body: deliveries.TestWebhookRequest,
-  answers: {
+  responses: {
     202: { description: 'The delivery that carries the sample.', body: deliveries.WebhookDelivery },
   },
-  refuses: [400, 403, 404, 413, 422],
+  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 /** The operations of this module, in the order of the document. */
@@ -99,7 +99,7 @@ export const webhookOperations = [
 /** Serves the management of webhooks (W1). */
 export function webhookRoutes(app: App): void {
   mount(app, operations.list, {}, async (scope, { query }) => ok(await listWebhooks(scope, query)))
-  const check = (scope: Scope, { json }: Given) => targetFaults(scope, json)
+  const check = (scope: Scope, { json }: RawRequest) => targetErrors(scope, json)
   mount(app, operations.create, { check }, async (scope, { body }) =>
     createdSome(await createWebhooks(scope, body)),
   )
@@ -134,7 +134,7 @@ export function webhookRoutes(app: App): void {
     test,
     {
       find: (scope, param) => findWebhook(scope, param('id')),
-      check: (_scope, _given, webhook) => sampleFaults(webhook),
+      check: (_scope, _given, webhook) => sampleErrors(webhook),
     },
     async (scope, { body }, { id }) => accepted(await sendSample(scope, id, body.type), {}),
   )

@@ -2,15 +2,15 @@ import * as z from 'zod'
 import { SWITCH_STATUSES } from '../../config/enumerations.types'
 import { SUBSCRIPTIONS, subscriptions } from '../../config/webhook-events.types'
 import {
-  createAnswer,
+  createResponse,
   defaulted,
-  deleteAnswer,
+  deleteResponse,
   items,
   optional,
   Timestamp,
   Uuid,
-  UuidAnswer,
-  updateAnswer,
+  UuidResponse,
+  updateResponse,
 } from '../../http/fields'
 import { TARGET_MAX } from '../../lib/net/webhook-targets'
 
@@ -43,7 +43,7 @@ export const UpdateWebhookRequestItem = z
   .meta({ id: 'UpdateWebhookRequestItem' })
 
 const shown = {
-  id: UuidAnswer,
+  id: UuidResponse,
   url: z.string().meta({ format: 'uri' }),
   events: z.array(z.enum(SUBSCRIPTIONS)),
   status: Status,
@@ -60,6 +60,6 @@ export const CreatedWebhook = z.object({ ...shown, secret: z.string() }).meta({ 
 export const CreateWebhooksRequest = items(CreateWebhookRequestItem).meta({ id: 'CreateWebhooksRequest' })
 export const UpdateWebhooksRequest = items(UpdateWebhookRequestItem).meta({ id: 'UpdateWebhooksRequest' })
 export const ListWebhooksResponse = z.array(AdminWebhook).meta({ id: 'ListWebhooksResponse' })
-export const CreateWebhooksResponse = createAnswer('CreateWebhooksResponse', CreatedWebhook)
-export const UpdateWebhooksResponse = updateAnswer('UpdateWebhooksResponse', AdminWebhook)
-export const DeleteWebhooksResponse = deleteAnswer('DeleteWebhooksResponse')
+export const CreateWebhooksResponse = createResponse('CreateWebhooksResponse', CreatedWebhook)
+export const UpdateWebhooksResponse = updateResponse('UpdateWebhooksResponse', AdminWebhook)
+export const DeleteWebhooksResponse = deleteResponse('DeleteWebhooksResponse')

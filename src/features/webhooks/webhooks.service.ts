@@ -3,14 +3,14 @@ import { configurationOf, configure } from '../../config/configuration.service'
 import { type Configuration, MOST_WEBHOOKS, type Webhook } from '../../config/configuration.types'
 import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../../config/drafts.rules'
 import { nameOf } from '../../delivery/queue.messages'
-import { forgetCouriers, refreshCouriers } from '../../delivery/queue.service'
+import { clearDeliveryQueues, refreshDeliveryQueues } from '../../delivery/queue.service'
 import { makeDue } from '../../jobs/due-work.repository'
 import { instant, iso } from '../../lib/clock'
-import { type Fault, refusals, refuse } from '../../lib/errors'
+import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { TARGET_MAX, type Target, targetOf, targetRules } from '../../lib/net/webhook-targets'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
-import { heedListeners } from '../notifications/schedule/listening.service'
+import { listenerStatements } from '../notifications/schedule/listening.service'
 import { newSecret } from './secrets.service'
 import { storeWebhooks } from './webhooks.repository'
 import type {
@@ -25,7 +25,14 @@ const WHAT = 'a webhook'
 const THIS = 'This webhook'
 
 /** A webhook as it is served: without its secret (W1). */
-function webhookAnswer({ id, url, events, status, created, updated }: Webhook): z.infer<typeof AdminWebhook> {
+function webhookResponse({
+  id,
+  url,
+  events,
+  status,
+  created,
+  updated,
+}: Webhook): z.infer<typeof AdminWebhook> {
   return {
     id,
     url,
@@ -38,7 +45,7 @@ function webhookAnswer({ id, url, events, status, created, updated }: Webhook): 
 
 /** The same with the secret, for the one answer that shows it. */
 function withSecret(webhook: Webhook): z.infer<typeof CreatedWebhook> {
-  return { ...webhookAnswer(webhook), secret: webhook.secret }
+  return { ...webhookResponse(webhook), secret: webhook.secret }
 }
 
 /** Loopback targets are for development (W1). */
@@ -51,7 +58,7 @@ const GivenItems = z.array(z.unknown()).max(100).catch([])
 const GivenUrl = z.object({ url: z.string().max(TARGET_MAX) })
 
 /** What is wrong with the targets in the body of a create or an update, whatever its shape: every one that is not allowed (G3, W1). */
-export function targetFaults(scope: Scope, json: unknown): Fault[] {
+export function targetErrors(scope: Scope, json: unknown): FieldError[] {
   return GivenItems.parse(json).flatMap((item, index) => {
     const given = GivenUrl.safeParse(item)
     const target = given.success ? targetIn(scope, given.data.url) : undefined
@@ -64,7 +71,7 @@ export function targetFaults(scope: Scope, json: unknown): Fault[] {
 /** The target as it is stored. Throws 422 if it is none, which `targetFaults` finds before. */
 function stored(scope: Scope, url: string): string {
   const target = targetIn(scope, url)
-  if ('refused' in target) throw refusals.invalid([{ path: 'url', message: target.refused }])
+  if ('refused' in target) throw errors.invalid([{ path: 'url', message: target.refused }])
   return target.url
 }
 
@@ -75,20 +82,20 @@ function stores(
   draft: Draft<Webhook>,
   called: readonly D1PreparedStatement[] = [],
 ) {
-  const heeded = heedListeners(scope.db, config, { ...config, webhooks: draft.list }, scope.now)
-  return { statements: storeWebhooks(scope, draft), beside: [...heeded, ...called] }
+  const eventWrites = listenerStatements(scope.db, config, { ...config, webhooks: draft.list }, scope.now)
+  return { statements: storeWebhooks(scope, draft), beside: [...eventWrites, ...called] }
 }
 
 /** A page of the tenant's webhooks, oldest first (G7). */
 export async function listWebhooks(scope: Scope, query: { limit: number; skip: number }) {
   const { webhooks } = await configurationOf(scope)
-  return page(webhooks, query).map(webhookAnswer)
+  return page(webhooks, query).map(webhookResponse)
 }
 
 /** A webhook. Throws 404 where there is none of this id. */
 export async function findWebhook(scope: Scope, id: string) {
   const { webhooks } = await configurationOf(scope)
-  return webhookAnswer(byId(webhooks, id, THIS))
+  return webhookResponse(byId(webhooks, id, THIS))
 }
 
 /** Creates webhooks, and shows the secret of each; one beyond the most is an issue (G7, W1). */
@@ -96,7 +103,7 @@ export async function createWebhooks(
   scope: Scope,
   items: readonly z.output<typeof CreateWebhookRequestItem>[],
 ) {
-  refuse(targetFaults(scope, items))
+  throwIfInvalid(targetErrors(scope, items))
   const { now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
@@ -127,14 +134,14 @@ const destinationsOf = ({ db }: Pick<Scope, 'db'>, ids: readonly string[]) =>
 
 /** Has couriers called, should what tells them of a change be lost. */
 const calls = (scope: Scope, ids: readonly string[]) =>
-  destinationsOf(scope, ids).map((one) => makeDue(scope.db, 'courier', nameOf(one), scope.now))
+  destinationsOf(scope, ids).map((one) => makeDue(scope.db, 'delivery', nameOf(one), scope.now))
 
 /** Changes webhooks; the secret stays. What waited for an inactive one is carried once it is active (G7, W1). */
 export async function updateWebhooks(
   scope: Scope,
   items: readonly z.output<typeof UpdateWebhookRequestItem>[],
 ) {
-  refuse(targetFaults(scope, items))
+  throwIfInvalid(targetErrors(scope, items))
   const { changed, ...result } = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
     const { updated, issues } = updateEach(draft, items, WHAT, (before, { url, events, status }) =>
@@ -153,10 +160,10 @@ export async function updateWebhooks(
     const active = draft.changed.filter(({ status }) => status === 'active').map(({ id }) => id)
     return {
       ...stores(scope, config, draft, calls(scope, active)),
-      result: { updated: updated.map(webhookAnswer), issues, changed },
+      result: { updated: updated.map(webhookResponse), issues, changed },
     }
   })
-  await refreshCouriers(scope, destinationsOf(scope, changed))
+  await refreshDeliveryQueues(scope, destinationsOf(scope, changed))
   return result
 }
 
@@ -171,7 +178,7 @@ export async function deleteWebhooks(scope: Scope, ids: readonly string[]) {
       result: { ...outcome, removed: draft.removed },
     }
   })
-  await forgetCouriers(scope, destinationsOf(scope, removed))
+  await clearDeliveryQueues(scope, destinationsOf(scope, removed))
   return result
 }
 
@@ -183,6 +190,6 @@ export async function rotateSecret(scope: Scope, id: string): Promise<z.infer<ty
     draft.put(webhook)
     return { statements: storeWebhooks(scope, draft), result: withSecret(webhook) }
   })
-  await refreshCouriers(scope, destinationsOf(scope, [id]))
+  await refreshDeliveryQueues(scope, destinationsOf(scope, [id]))
   return result
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { BestReply, definitionOf } from '../../boards/board.messages'
-import { boardObject } from '../../boards/delivery.service'
+import { boardObject } from '../../boards/board-updates.service'
 import type { Configuration, Leaderboard } from '../../config/configuration.types'
 import { firstDayOf, lastDayOf, statusOf } from '../../engine/runs.rules'
 import type { UserState } from '../../engine/state.types'

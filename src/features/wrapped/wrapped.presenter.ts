@@ -3,7 +3,7 @@ import type { Configuration, Metric } from '../../config/configuration.types'
 import type { UserState } from '../../engine/state.types'
 import { MICROS_PER_UNIT } from '../../lib/decimal'
 import { localDay } from '../../lib/zone'
-import { userAchievementAnswer } from '../../wire/presenters/achievement.presenter'
+import { userAchievementResponse } from '../../wire/presenters/achievement.presenter'
 import { systemFields } from '../../wire/presenters/points.presenter'
 import type { BestPlaces } from './best.service'
 import type { AttributeSums } from './wrapped.repository'
@@ -31,13 +31,13 @@ export type Story = {
 }
 
 /** What came of a period (R1): living metrics with an event in it, and points systems with an award. */
-export function periodAnswer(
+export function periodResponse(
   story: Story,
   kind: keyof Periods,
   leaderboards: BestPlaces,
 ): z.infer<typeof WrappedActivityPeriod> {
   const { config, user, changes, periods } = story
-  const told = (id: string, total: number, unit: number) => {
+  const sumsFor = (id: string, total: number, unit: number) => {
     const sums = sumsIn(periods[kind], changes.get(id) ?? [], total)
     const percentileThisPeriod = story.percentiles.get(`${kind} ${id}`)
     return (
@@ -46,13 +46,13 @@ export function periodAnswer(
   }
   const metrics = config.metrics.flatMap((metric): [string, z.infer<typeof WrappedMetric>][] => {
     const total = user.metrics.get(metric.id)?.total ?? 0
-    const sums = told(metric.id, total, MICROS_PER_UNIT)
+    const sums = sumsFor(metric.id, total, MICROS_PER_UNIT)
     return sums === null
       ? []
       : [[metric.key, { ...named(metric), ...sums, byAttribute: byAttribute(story, metric, kind) }]]
   })
   const points = config.systems.flatMap((system) => {
-    const sums = told(system.id, user.points.get(system.id) ?? 0, 1)
+    const sums = sumsFor(system.id, user.points.get(system.id) ?? 0, 1)
     const { name, description } = systemFields(system)
     return sums === null ? [] : [[system.key, { name, description, ...sums }] as const]
   })
@@ -82,8 +82,11 @@ function byAttribute(
   return Object.fromEntries(
     config.attributes.flatMap(({ id, key }) => {
       const values = own.filter(({ attribute }) => attribute === id)
-      const told = values.map((sums) => [sums.value, { ...named(metric), ...changed(sums, MICROS_PER_UNIT) }])
-      return told.length === 0 ? [] : [[key, Object.fromEntries(told)]]
+      const sumsFor = values.map((sums) => [
+        sums.value,
+        { ...named(metric), ...changed(sums, MICROS_PER_UNIT) },
+      ])
+      return sumsFor.length === 0 ? [] : [[key, Object.fromEntries(sumsFor)]]
     }),
   )
 }
@@ -97,6 +100,6 @@ function achievementsIn({ config, user }: Story, days: Days) {
       const achievement = config.achievements.find((one) => one.id === id)
       return achievement === undefined || achievement.status === 'inactive'
         ? []
-        : [userAchievementAnswer(config, achievement, completion)]
+        : [userAchievementResponse(config, achievement, completion)]
     })
 }

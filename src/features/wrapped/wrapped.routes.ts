@@ -15,8 +15,8 @@ export const usersWrapped = operation({
   summary: "Sum up a user's year",
   params: z.object({ id: UserId }),
   query: WrappedQuery,
-  answers: { 200: { description: 'The year.', body: WrappedResponse } },
-  refuses: [403, 404, 422],
+  responses: { 200: { description: 'The year.', body: WrappedResponse } },
+  errorStatuses: [403, 404, 422],
 })
 
 /** Serves users' years. */

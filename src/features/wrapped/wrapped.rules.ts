@@ -108,7 +108,7 @@ export type LongestStreak = { length: number; start: number; end: number; starte
 /** The longest streak of the periods that overlap a year; null where there is none. */
 export function longestIn(
   year: Days,
-  runs: readonly Pick<StreakRun, 'started' | 'first' | 'marks'>[],
+  runs: readonly Pick<StreakRun, 'started' | 'first' | 'history'>[],
   frequency: Aggregation,
 ): LongestStreak | null {
   let longest: LongestStreak | null = null

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DateAnswer } from '../../http/fields'
+import { DateResponse } from '../../http/fields'
 import { integerQuery } from '../../http/queries'
 import { UserAchievementResponse } from '../../wire/achievement.schemas'
 import { UserLeaderboardResponse } from '../../wire/leaderboard.schemas'
@@ -39,9 +39,9 @@ export const WrappedStreak = z
   .object({
     length: z.int32(),
     frequency: StreakFrequency,
-    periodStart: DateAnswer.nullable(),
-    periodEnd: DateAnswer.nullable(),
-    started: DateAnswer.nullable(),
+    periodStart: DateResponse.nullable(),
+    periodEnd: DateResponse.nullable(),
+    started: DateResponse.nullable(),
   })
   .meta({ id: 'WrappedStreak' })
 
@@ -64,8 +64,8 @@ export const WrappedResponse = z
         daysActive: z.int32(),
         weeksActive: z.int32(),
         monthsActive: z.int32(),
-        mostActiveDay: WrappedActivityPeriod.extend({ date: DateAnswer }),
-        mostActiveWeek: WrappedActivityPeriod.extend({ start: DateAnswer, end: DateAnswer }),
+        mostActiveDay: WrappedActivityPeriod.extend({ date: DateResponse }),
+        mostActiveWeek: WrappedActivityPeriod.extend({ start: DateResponse, end: DateResponse }),
         mostActiveMonth: WrappedActivityPeriod.extend({ month: z.int32() }),
         entireYear: WrappedActivityPeriod.extend({ longestStreak: WrappedStreak }),
       })

@@ -2,18 +2,24 @@ import type * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { UserState } from '../../engine/state.types'
-import { isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
-import { refusals } from '../../lib/errors'
+import { isStale, streakAsOf, termsOf } from '../../engine/streaks/streaks.rules'
+import { errors } from '../../lib/errors'
 import { periodEnd, periodStart } from '../../lib/periods'
 import { dateOfDay, dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
 import { runsSince } from '../../store/streaks/streaks.repository'
-import { userAnswer } from '../../wire/presenters/user.presenter'
+import { userResponse } from '../../wire/presenters/user.presenter'
 import { bestPlaces } from './best.service'
-import { askForSpreads, spreadName } from './spreads.job'
-import { knownStatement, type Placing, parseKnown, parsePlaces, placesStatement } from './spreads.repository'
-import { periodAnswer, type Story } from './wrapped.presenter'
+import { distributionName, requestDistributions } from './distributions.job'
+import {
+  knownStatement,
+  type Placing,
+  parseKnown,
+  parsePlaces,
+  placesStatement,
+} from './distributions.repository'
+import { periodResponse, type Story } from './wrapped.presenter'
 import { attributesStatement, parseAttributes, readDays } from './wrapped.repository'
 import { activityOf, type Days, daysOfYear, longestIn, percentile, sumsIn, yearOf } from './wrapped.rules'
 import type { WrappedResponse, WrappedStreak } from './wrapped.schemas'
@@ -40,7 +46,7 @@ export async function readWrapped(
   const number = asked ?? present
   if (number > present) {
     const message = `must be at most ${present}, the present year where the user is`
-    throw refusals.invalid([{ path: 'year', message }])
+    throw errors.invalid([{ path: 'year', message }])
   }
   if (user.seq < LONG) return wrappedOf(scope, user, number, today)
   const read = () => wrappedOf(scope, user, number, today)
@@ -60,26 +66,26 @@ async function wrappedOf(scope: Scope, user: UserState, number: number, today: n
   const { day, week, month } = periods
   const list = [day, week, month, year]
   const changes = Map.groupBy([...days.events, ...days.awards], ({ subject }) => subject)
-  const [told, [ofDay = {}, ofWeek = {}, ofMonth = {}, ofYear = {}]] = await Promise.all([
+  const [sumsFor, [ofDay = {}, ofWeek = {}, ofMonth = {}, ofYear = {}]] = await Promise.all([
     readStory(scope, config, user, number, { changes, periods }),
     bestPlaces(scope, config, user, year, list),
   ])
   const monday = periodStart(week.first, 'weekly')
   return {
-    user: userAnswer(config, user),
+    user: userResponse(config, user),
     activity: {
       ...active,
-      mostActiveDay: { date: dateOfDay(day.first), ...periodAnswer(told, 'day', ofDay) },
+      mostActiveDay: { date: dateOfDay(day.first), ...periodResponse(sumsFor, 'day', ofDay) },
       mostActiveWeek: {
         start: dateOfDay(monday),
         end: dateOfDay(periodEnd(monday, 'weekly')),
-        ...periodAnswer(told, 'week', ofWeek),
+        ...periodResponse(sumsFor, 'week', ofWeek),
       },
       mostActiveMonth: {
         month: Number(dateOfDay(month.first).slice(5, 7)) - 1,
-        ...periodAnswer(told, 'month', ofMonth),
+        ...periodResponse(sumsFor, 'month', ofMonth),
       },
-      entireYear: { longestStreak, ...periodAnswer(told, 'year', ofYear) },
+      entireYear: { longestStreak, ...periodResponse(sumsFor, 'year', ofYear) },
     },
   }
 }
@@ -103,7 +109,7 @@ async function readStory(
     places: placesStatement(db, year, placings),
     isKnown: knownStatement(db, year, String(year), scope.now),
   })
-  if (placings.length > 0 && !parseKnown(isKnown)) scope.waitUntil(askForSpreads(scope, year))
+  if (placings.length > 0 && !parseKnown(isKnown)) scope.waitUntil(requestDistributions(scope, year))
   const percentiles = new Map(
     parsePlaces(places).map(({ nth, less, users }) => {
       const { kind, subject } = placings[nth] ?? { kind: '', subject: '' }
@@ -122,7 +128,7 @@ function placingsOf(
   return [...metrics, ...systems].flatMap(({ id }) =>
     kinds.flatMap((kind): (Placing & { kind: string })[] => {
       const sums = sumsIn(periods[kind], changes.get(id) ?? [], 0)
-      const period = spreadName(kind, periods[kind])
+      const period = distributionName(kind, periods[kind])
       return sums === null ? [] : [{ kind, period, subject: id, change: sums.change }]
     }),
   )
@@ -137,7 +143,7 @@ async function longestStreakOf(
 ): Promise<z.input<typeof WrappedStreak>> {
   const terms = termsOf(await configurationOf(scope), user.preferences)
   const { frequency } = terms
-  const { streak, ended } = settled(user, terms, today)
+  const { streak, ended } = streakAsOf(user, terms, today)
   const none = { length: 0, frequency, periodStart: null, periodEnd: null, started: null }
   if (!terms.isOn || isStale(streak, terms)) return none
   const over = await runsSince(scope.db, user.iid, periodStart(year.first, frequency))

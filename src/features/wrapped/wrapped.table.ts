@@ -4,8 +4,8 @@ import { primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
  * How the changes of all users are spread who were active in a period, so that a user's own can be placed among them (R2). Built in the
  * background, refreshed daily. WITHOUT ROWID.
  */
-export const changeSpreads = sqliteTable(
-  'change_spreads',
+export const changeDistributions = sqliteTable(
+  'change_distributions',
   {
     tenantId: text('tenant_id').notNull(),
     /**

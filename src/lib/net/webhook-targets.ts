@@ -41,7 +41,7 @@ export function namedTarget(text: string): string | null {
 }
 
 /** What keeps a host from being a target; a loopback one may be one under the test clock. */
-type HostFault = { loopback: boolean; why: string }
+type HostError = { loopback: boolean; why: string }
 
 const NEEDS_HTTPS = 'must be an https URL, such as https://example.com/hooks'
 
@@ -56,10 +56,10 @@ export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRule
   if (url.username !== '' || url.password !== '') return refused('must hold no user name and no password')
   const port = url.port || (url.protocol === 'http:' ? '80' : '443')
   if (!allowed?.has(`${url.hostname}:${port}`)) {
-    const fault = hostFault(url.hostname)
-    if (fault !== null && !(fault.loopback && loopbackAllowed)) return refused(fault.why)
+    const fieldError = hostError(url.hostname)
+    if (fieldError !== null && !(fieldError.loopback && loopbackAllowed)) return refused(fieldError.why)
     // In the clear only to this very machine.
-    if (url.protocol === 'http:' && fault === null) return refused(NEEDS_HTTPS)
+    if (url.protocol === 'http:' && fieldError === null) return refused(NEEDS_HTTPS)
   }
   // A fragment is never sent.
   url.hash = ''
@@ -72,11 +72,11 @@ export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRule
 const refused = (why: string): Target => ({ refused: why })
 
 /** What is wrong with a host as `URL` writes it: addresses are in one form, names in ASCII and lower case. Null where nothing is. */
-function hostFault(host: string): HostFault | null {
+function hostError(host: string): HostError | null {
   const ipv6 = /^\[(.*)\]$/.exec(host)?.[1]
   const isIpv4 = /^\d+(\.\d+){3}$/.test(host)
   const kind = ipv6 !== undefined ? kindOfIpv6(ipv6) : isIpv4 ? kindOfIpv4(host) : undefined
-  if (kind === undefined) return nameFault(host)
+  if (kind === undefined) return nameError(host)
   if (kind === null) return null
   return { loopback: kind === 'loopback', why: `must lead to a public address, and ${host} is a ${kind} one` }
 }
@@ -84,7 +84,7 @@ function hostFault(host: string): HostFault | null {
 /** Names under these are given within a private network. */
 const PRIVATE_NAMES = ['localhost', 'local', 'internal', 'lan', 'localdomain', 'home.arpa']
 
-function nameFault(host: string): HostFault | null {
+function nameError(host: string): HostError | null {
   const name = host.replace(/\.$/, '')
   const labels = name.split('.')
   const isLocal = labels.at(-1) === 'localhost'

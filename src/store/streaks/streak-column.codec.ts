@@ -7,7 +7,7 @@ const Run = z.object({
   started: z.number(),
   first: z.number(),
   last: z.number(),
-  marks: z.string(),
+  history: z.string(),
   length: z.number(),
   extended: z.number().transform(instant).nullable(),
   restored: z.number().transform(instant).optional(),
@@ -23,7 +23,7 @@ const StoredJourney = z.object({
   spared: day,
   freezes: z.number(),
   earned: Earned,
-  told: day,
+  notified: day,
 })
 const Stored = z.object({
   frequency: z.enum([...STREAK_FREQUENCIES, 'unknown']).nullable(),
@@ -40,7 +40,7 @@ const Stored = z.object({
   jumps: z.array(z.tuple([z.number(), z.number(), z.number()])).default([]),
   journeys: z.array(StoredJourney).default([]),
   reached: day,
-  told: day,
+  notified: day,
   altered: z.number().transform(instant).nullable().default(null),
 })
 
@@ -52,10 +52,12 @@ export function parseStreak(text: string | null, due: number | null): StreakStat
 
 /** The column `streak`; what is empty is left out, and null is nothing at all. */
 export function streakJson({ due: _due, ...streak }: StreakState): string | null {
-  const told = Object.entries(streak).filter(
+  const notified = Object.entries(streak).filter(
     ([name, value]) =>
       name === 'frequency' ||
       !(value === null || value === 0 || (Array.isArray(value) && value.length === 0)),
   )
-  return told.length === 1 && streak.frequency === null ? null : JSON.stringify(Object.fromEntries(told))
+  return notified.length === 1 && streak.frequency === null
+    ? null
+    : JSON.stringify(Object.fromEntries(notified))
 }

@@ -4,14 +4,14 @@ import { configurationUnchanged, isConflict } from '../../db/guard'
 import type { BulkChange } from '../../engine/change.rules'
 import type { UserState } from '../../engine/state.types'
 import { Recount } from '../../engine/streaks/recount.rules'
-import { NO_NOTICES } from '../../engine/streaks/streak-events.types'
+import { NO_STREAK_EVENTS } from '../../engine/streaks/streak-events.types'
 import { streakOnly } from '../../engine/streaks/streak-only.rules'
 import type { StreakRun, StreakState } from '../../engine/streaks/streak-state.types'
 import type { Instant } from '../../lib/clock'
 import { storedBy, writeBulk } from '../writer.service'
 import { pausesOfSeveral } from './pauses.repository'
 import { logOf, logsOf, type StreakSources } from './streak-log.repository'
-import { announceFirst } from './streaks.repository'
+import { scheduleEarliestDeadline } from './streaks.repository'
 
 /** A streak as the log has it, and all that ended before it. */
 type Counted = { streak: StreakState; runs: readonly StreakRun[] }
@@ -77,7 +77,7 @@ export async function recountChanges(
               config,
               user,
               streak,
-              { ended: runs, notices: NO_NOTICES, isExtended: streak.run !== null },
+              { ended: runs, streakEvents: NO_STREAK_EVENTS, isExtended: streak.run !== null },
               now,
             ),
             replacesRuns: true,
@@ -102,7 +102,7 @@ export async function recountStreaks(
     const { stores } = await db.batchOf({
       configuration: configurationUnchanged(db, config.version),
       ...writeBulk(db, config, changes),
-      announcement: announceFirst(db, changes),
+      deadline: scheduleEarliestDeadline(db, changes),
     })
     const done = storedBy(changes, stores)
     return changes.filter(({ before }) => done.has(before.id))

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type ColumnValues, columnList } from '../../db/column-list'
 import type { TenantDatabase } from '../../db/database'
-import { amongUnmoved, overUsers, type Unmoved } from '../../db/guard'
+import { onlyUnchanged, overUsers, type UnchangedUsers } from '../../db/guard'
 import type { Change } from '../../engine/change.rules'
 import type { UserState } from '../../engine/state.types'
 import type { Pause, StreakRun } from '../../engine/streaks/streak-state.types'
@@ -17,21 +17,21 @@ const RUN_VALUES: ColumnValues<typeof streakRuns, StreakRun & { userIid: string 
   first: ({ first }) => first,
   last: ({ last }) => last,
   started: ({ started }) => started,
-  marks: ({ marks }) => marks,
+  history: ({ history }) => history,
   length: ({ length }) => length,
 }
 const RUN_LIST = columnList(streakRuns, RUN_VALUES)
 
 const END = `
   INSERT INTO streak_runs (${RUN_LIST.columns})
-  SELECT ${RUN_LIST.sql()} FROM json_each(?1) WHERE ${amongUnmoved(RUN_LIST.value('userIid'))}
+  SELECT ${RUN_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(RUN_LIST.value('userIid'))}
   ON CONFLICT DO UPDATE SET ${RUN_LIST.update(['userIid', 'first'])}`
 
 /** Keeps the streaks that changes have ended: one row each. */
 export function keepRuns(
   db: TenantDatabase,
   changes: readonly Pick<Change, 'after' | 'ended'>[],
-  among: Unmoved,
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   const rows = changes.flatMap(({ after, ended }) =>
     ended.map((run) => RUN_LIST.values({ userIid: after.iid, ...run })),
@@ -40,13 +40,13 @@ export function keepRuns(
 }
 
 const FORGET = `
-  DELETE FROM streak_runs WHERE user_iid IN (SELECT value ->> 0 FROM json_each(?1) WHERE ${amongUnmoved('value ->> 0')})`
+  DELETE FROM streak_runs WHERE user_iid IN (SELECT value ->> 0 FROM json_each(?1) WHERE ${onlyUnchanged('value ->> 0')})`
 
 /** Forgets all streaks of users that are over: they are counted anew (S9). */
 export function forgetRuns(
   db: TenantDatabase,
   iids: readonly string[],
-  among: Unmoved,
+  among: UnchangedUsers,
 ): D1PreparedStatement[] {
   return overUsers(
     db,
@@ -61,12 +61,12 @@ export const StreakRunRow = z.object({
   first: z.number(),
   last: z.number(),
   started: z.number(),
-  marks: z.string(),
+  history: z.string(),
   length: z.number(),
 })
 
 const RUNS = `
-  SELECT first, last, started, marks, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
+  SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
 
 /** The streaks of a user that are over and reach a day, oldest first. */
 export async function runsSince(db: TenantDatabase, userIid: string, day: number): Promise<StreakRun[]> {
@@ -74,7 +74,7 @@ export async function runsSince(db: TenantDatabase, userIid: string, day: number
 }
 
 const PAST_RUNS = `
-  SELECT first, last, started, marks, length FROM streak_runs WHERE user_iid = ${IID} AND last >= ?3 ORDER BY first`
+  SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ${IID} AND last >= ?3 ORDER BY first`
 /** The streaks of a user that are over and reach a day, and the pauses that are not deleted, oldest first each. */
 export type StreakPast = { runs: StreakRun[]; pauses: Pause[] }
 
@@ -104,7 +104,7 @@ const EARLIEST = '(SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND st
  * Sees to it that a deadline of a streak is known to the Timekeeper. Writes a row only where it is earlier than all others of the
  * tenant; part of the batch that stores the deadline.
  */
-export function announce(db: TenantDatabase, due: Instant): D1PreparedStatement {
+export function scheduleStreakDeadline(db: TenantDatabase, due: Instant): D1PreparedStatement {
   return makeDueEarlier(db, 'streaks', due)
 }
 
@@ -115,19 +115,19 @@ export function nextDeadline(db: TenantDatabase): D1PreparedStatement[] {
 
 // What is sorted is the whole log, so that only what comes of it is named.
 /** Sees to it that the earliest deadline of these changes is known to the Timekeeper. */
-export function announceFirst(
+export function scheduleEarliestDeadline(
   db: TenantDatabase,
   changes: readonly { after: { streak: { due: Instant | null } } }[],
 ): D1PreparedStatement[] {
   const dues = changes.flatMap(({ after }) => after.streak.due ?? [])
-  return dues.length === 0 ? [] : [announce(db, instant(Math.min(...dues)))]
+  return dues.length === 0 ? [] : [scheduleStreakDeadline(db, instant(Math.min(...dues)))]
 }
 
 /** What of a user decides on the streak and whom it concerns; the rest is left empty, as `onlyStreak` has it. */
 const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails,
     NULL AS device_tokens, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
     u.streak_due, '[]' AS achievements, u.active_day,
-    ${shortOnly(['attributes', 'touched', 'streak', 'preferences'], '?4')}`
+    ${shortOnly(['attributes', 'last_seq_by_input', 'streak', 'preferences'], '?4')}`
 
 const dueOf = (columns: string) => `
   SELECT ${columns}, '[]' AS boosts FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
@@ -167,7 +167,7 @@ export async function dueUsers(
 const STREAKS = `
   SELECT u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails, NULL AS device_tokens,
     u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters, u.streak_due, '[]' AS achievements,
-    u.active_day, '{}' AS attributes, '{}' AS touched, u.streak, u.preferences, '[]' AS boosts
+    u.active_day, '{}' AS attributes, '{}' AS last_seq_by_input, u.streak, u.preferences, '[]' AS boosts
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /** Users by the caller's ids with what their streaks depend on, and nothing else; those who don't exist are not among them. */
@@ -176,7 +176,7 @@ export async function readStreaks(db: TenantDatabase, ids: readonly string[]): P
 }
 
 const RUNS_OF_SEVERAL = `
-  SELECT r.user_iid AS userIid, r.first, r.last, r.started, r.marks, r.length FROM json_each(?1) asked
+  SELECT r.user_iid AS userIid, r.first, r.last, r.started, r.history, r.length FROM json_each(?1) asked
   CROSS JOIN streak_runs r ON r.user_iid = asked.value ->> 0 AND r.last >= asked.value ->> 1 ORDER BY r.first`
 
 /** The streaks that are over and reach a day, by user; the day is each user's own. */

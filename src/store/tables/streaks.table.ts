@@ -12,7 +12,7 @@ export const streakRuns = sqliteTable(
     /** As it was shown: before `first` where the streak was restored (S8). */
     started: integer('started').notNull(),
     /** What each period was, run-length encoded (see marks.ts). */
-    marks: text('marks').notNull(),
+    history: text('history').notNull(),
     /** The length that it had when it was lost, which is the greatest that it ever had. */
     length: integer('length').notNull(),
   },

@@ -38,7 +38,7 @@ export const users = sqliteTable(
     /** JSON: `[[counter id, total, highest total]]` of the triggers that count on their own (P1), in millionths. */
     counters: text('counters').notNull(),
     /** JSON: metric or points system id → `seq` of the last change of the user's total in it; likewise `streak`, of its length. */
-    touched: text('touched').notNull().default('{}'),
+    lastSeqByInput: text('last_seq_by_input').notNull().default('{}'),
     /** JSON: the streak, see streaks.state.ts; null where nothing was ever done that concerns it. */
     streak: text('streak'),
     /** When something will happen to the streak by itself, in milliseconds; null for never. Written only where it changes. */

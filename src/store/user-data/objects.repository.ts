@@ -3,7 +3,7 @@ import type { TenantDatabase } from '../../db/database'
 
 const boards = (which: string) =>
   `SELECT id AS name FROM leaderboards WHERE tenant_id = ?1${which} AND id > ?2 ORDER BY id LIMIT ?3`
-const couriers = (which: string) => `
+const deliveryQueues = (which: string) => `
   SELECT name FROM (SELECT 'webhook:' || id AS name FROM webhooks WHERE tenant_id = ?1${which}
     UNION ALL SELECT 'email:' || ?1 UNION ALL SELECT 'push:' || ?1)
   WHERE name > ?2 ORDER BY name LIMIT ?3`
@@ -11,7 +11,7 @@ const couriers = (which: string) => `
 const LIVING = ' AND deleted IS NULL'
 const SQL = {
   boards: { all: boards(''), living: boards(LIVING) },
-  couriers: { all: couriers(''), living: couriers(LIVING) },
+  deliveryQueues: { all: deliveryQueues(''), living: deliveryQueues(LIVING) },
 } as const
 
 const Names = z.array(z.object({ name: z.string() }))

@@ -15,7 +15,7 @@ type OfUsers = {
    * What erases it: the first batch (`at once`), or a stage of what comes after that. `last`: it goes with the last stage. None, if it goes by
    * itself.
    */
-  erased: readonly ('at once' | 'rows' | 'keys' | 'boards' | 'couriers' | 'last')[]
+  erased: readonly ('at once' | 'rows' | 'keys' | 'boards' | 'deliveryQueues' | 'last')[]
   /** In which fields of the export of a user it is, or why it is in none. */
   exported: readonly string[] | { not: string }
 }
@@ -25,7 +25,7 @@ type OfNobody = { nothing: string }
 
 /** In which stages of the erasure of a tenant it goes; none, if it has nothing of a tenant. */
 type Purged = readonly (
-  | 'couriers'
+  | 'deliveryQueues'
   | 'boards'
   | 'erasures'
   | 'keys'
@@ -111,7 +111,7 @@ export const TABLES = {
     users: { by: 'iid', erased: ['rows'], exported: ['streak'] },
     purged: ['erasures', 'users'],
   },
-  points_told: {
+  points_notifications: {
     key: ['user_iid', 'system_id'],
     users: {
       by: 'iid',
@@ -148,7 +148,7 @@ export const TABLES = {
     },
     purged: ['rows'],
   },
-  notices: {
+  pending_notifications: {
     key: ['tenant_id', 'due_at', 'id'],
     users: {
       by: 'iid',
@@ -172,7 +172,7 @@ export const TABLES = {
     users: { nothing: 'how many events of a batch were processed' },
     purged: ['rows'],
   },
-  tallies: {
+  tenant_counters: {
     key: ['tenant_id', 'name'],
     users: {
       nothing:
@@ -180,7 +180,7 @@ export const TABLES = {
     },
     purged: ['rows'],
   },
-  change_spreads: {
+  change_distributions: {
     key: ['tenant_id', 'period', 'subject'],
     isLong: true,
     users: { nothing: 'how the changes of all users are spread' },
@@ -229,8 +229,8 @@ export const OBJECTS = {
     purged: ['boards'],
   },
   Courier: {
-    users: { by: 'iid', erased: ['couriers'], exported: ['deliveries', 'notifications'] },
-    purged: ['couriers'],
+    users: { by: 'iid', erased: ['deliveryQueues'], exported: ['deliveries', 'notifications'] },
+    purged: ['deliveryQueues'],
   },
   Timekeeper: {
     users: { nothing: "its tenant's id; it forgets that when it finds the tenant gone" },

@@ -3,16 +3,16 @@ import type { Achievement, Configuration } from '../../config/configuration.type
 import type { Completion } from '../../engine/state.types'
 import { iso } from '../../lib/clock'
 import type { AchievementResponse, UserAchievementResponse } from '../achievement.schemas'
-import { filtersAnswer } from './attributes.presenter'
+import { filtersResponse } from './attributes.presenter'
 
 /** An achievement as the application interface shows it (A1, G10). */
-export function achievementAnswer(
+export function achievementResponse(
   config: Configuration,
   achievement: Achievement,
 ): z.infer<typeof AchievementResponse> {
   const { id, key, name, trigger, badgeUrl, metricId, metricValue, streakLength } = achievement
   const metric = config.metrics.find((one) => one.id === metricId)
-  const eventAttributes = filtersAnswer(config, achievement.eventAttributes)
+  const eventAttributes = filtersResponse(config, achievement.eventAttributes)
   const [eventAttribute] = eventAttributes
   return {
     id,
@@ -26,25 +26,25 @@ export function achievementAnswer(
     ...(metricId !== null && { metricId }),
     ...(metricValue !== null && { metricValue }),
     ...(metric !== undefined && { metricName: metric.name }),
-    userAttributes: filtersAnswer(config, achievement.userAttributes),
+    userAttributes: filtersResponse(config, achievement.userAttributes),
     ...(eventAttribute !== undefined && { eventAttribute, eventAttributes }),
   }
 }
 
 /** An achievement as it stands for a user; not completed where there is no completion. */
-export function userAchievementAnswer(
+export function userAchievementResponse(
   config: Configuration,
   achievement: Achievement,
   completion: Completion | undefined,
 ): z.infer<typeof UserAchievementResponse> {
   return {
-    ...achievementAnswer(config, achievement),
+    ...achievementResponse(config, achievement),
     achievedAt: completion === undefined ? null : iso(completion.at),
   }
 }
 
 /** Achievements that a change has completed, in that order. */
-export function completedAnswers(
+export function completedResponses(
   config: Configuration,
   {
     completed,
@@ -55,6 +55,6 @@ export function completedAnswers(
     const achievement = config.achievements.find((one) => one.id === id)
     return achievement === undefined
       ? []
-      : [userAchievementAnswer(config, achievement, after.achievements.get(id))]
+      : [userAchievementResponse(config, achievement, after.achievements.get(id))]
   })
 }

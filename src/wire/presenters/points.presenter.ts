@@ -18,10 +18,10 @@ import {
   type PointsTrigger,
   TIME_UNIT_SHOWN,
 } from '../points.schemas'
-import { filtersAnswer } from './attributes.presenter'
+import { filtersResponse } from './attributes.presenter'
 
 /** A level as the application interface shows it. */
-export function levelAnswer(level: Level): z.infer<typeof PointsLevel> {
+export function levelResponse(level: Level): z.infer<typeof PointsLevel> {
   const { id, key, name, description, badgeUrl, points } = level
   return { id, key, name, description, badgeUrl, points }
 }
@@ -32,11 +32,11 @@ export function systemFields({ id, key, name, description, badgeUrl, maxPoints }
 }
 
 /** A trigger as the application interface shows it, and as awards remember it (seed 2.5, G10). */
-export function triggerAnswer(config: Configuration, trigger: Trigger): z.infer<typeof PointsTrigger> {
+export function triggerResponse(config: Configuration, trigger: Trigger): z.infer<typeof PointsTrigger> {
   const { streakLength, timeUnit, ...fields } = presentFields(trigger)
   const metric = config.metrics.find(({ id }) => id === fields.metricId)
   const achievement = config.achievements.find(({ id }) => id === fields.achievementId)
-  const eventAttributes = filtersAnswer(config, trigger.eventAttributes)
+  const eventAttributes = filtersResponse(config, trigger.eventAttributes)
   const [eventAttribute] = eventAttributes
   return {
     id: trigger.id,
@@ -48,7 +48,7 @@ export function triggerAnswer(config: Configuration, trigger: Trigger): z.infer<
     ...(metric !== undefined && { metricName: metric.name }),
     ...(streakLength !== undefined && { streakLengthThreshold: streakLength }),
     ...(timeUnit !== undefined && { timeUnit: TIME_UNIT_SHOWN[timeUnit] }),
-    userAttributes: filtersAnswer(config, trigger.userAttributes),
+    userAttributes: filtersResponse(config, trigger.userAttributes),
     ...(eventAttribute !== undefined && { eventAttribute, eventAttributes }),
     created: iso(instant(trigger.created)),
     updated: iso(instant(trigger.updated)),
@@ -72,11 +72,11 @@ export function pointsChanges(
         {
           ...systemFields(system),
           total,
-          ...(level?.id !== levelBefore?.id && { level: level && levelAnswer(level) }),
+          ...(level?.id !== levelBefore?.id && { level: level && levelResponse(level) }),
           added: total - was,
           awards: awards
             .filter(({ systemId }) => systemId === system.id)
-            .map((award) => awardAnswer(config, system, award)),
+            .map((award) => awardResponse(config, system, award)),
         },
       ]
     }),
@@ -84,7 +84,7 @@ export function pointsChanges(
 }
 
 /** An award of the ledger, with its trigger as it was (P10); `forms` is what `triggerForms` has found. */
-export function storedAwardAnswer(
+export function storedAwardResponse(
   { id, at, awarded, total, triggerId, triggerVersion, boosts }: StoredAward,
   forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>,
 ): z.infer<typeof PointsAward> {
@@ -93,7 +93,11 @@ export function storedAwardAnswer(
   return { id, awarded, date: iso(at), total, trigger, boosts: [...(boosts ?? [])] }
 }
 
-function awardAnswer(config: Configuration, system: System, award: AwardRecord): z.infer<typeof PointsAward> {
+function awardResponse(
+  config: Configuration,
+  system: System,
+  award: AwardRecord,
+): z.infer<typeof PointsAward> {
   const trigger = system.triggers.find(({ id }) => id === award.triggerId)
   if (trigger === undefined) throw new Error('an award without its trigger')
   return {
@@ -101,7 +105,7 @@ function awardAnswer(config: Configuration, system: System, award: AwardRecord):
     awarded: award.awarded,
     date: iso(award.at),
     total: award.total,
-    trigger: triggerAnswer(config, trigger),
+    trigger: triggerResponse(config, trigger),
     boosts: [...award.boosts],
   }
 }

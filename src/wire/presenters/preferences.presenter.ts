@@ -5,7 +5,7 @@ import { fromMicros, micros } from '../../lib/decimal'
 import type { UserPreferencesResponse } from '../preferences.schemas'
 
 /** What a user has set, as served: of the streak, what only personalisation allows is left out while that is off (seed 2.8, U7). */
-export function preferencesAnswer(
+export function preferencesResponse(
   config: Configuration,
   { notifications, streak }: Preferences,
 ): z.infer<typeof UserPreferencesResponse> {
@@ -19,9 +19,9 @@ export function preferencesAnswer(
     ...(personalisation && streak.evaluationMode !== undefined && { evaluationMode: streak.evaluationMode }),
     ...(personalisation && metrics !== undefined && { metrics }),
   }
-  const told = Object.entries(notifications).map(([type, channels]) => [type, [...channels]])
+  const entries = Object.entries(notifications).map(([type, channels]) => [type, [...channels]])
   return {
-    notifications: Object.fromEntries(told),
+    notifications: Object.fromEntries(entries),
     ...(Object.keys(own).length > 0 && { streak: own }),
   }
 }

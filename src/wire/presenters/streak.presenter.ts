@@ -3,21 +3,21 @@ import type { Configuration } from '../../config/configuration.types'
 import type { UserState } from '../../engine/state.types'
 import { historyOf } from '../../engine/streaks/history.rules'
 import type { Pause, StreakRun } from '../../engine/streaks/streak-state.types'
-import { endangered, isStale, settled, termsOf } from '../../engine/streaks/streaks.rules'
+import { endangered, isStale, streakAsOf, termsOf } from '../../engine/streaks/streaks.rules'
 import { type Instant, iso } from '../../lib/clock'
 import { periodEnd, periodStart } from '../../lib/periods'
 import { dateOfDay, dayIn } from '../../lib/zone'
 import type { BaseStreakResponse, StreakResponse } from '../streak.schemas'
 
 /** A user's streak as it is by the rules at a moment, not as stored (S3). */
-export function streakAnswer(
+export function streakResponse(
   config: Configuration,
   user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
   at: Instant,
 ): z.infer<typeof BaseStreakResponse> {
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, at)
-  const { streak } = settled(user, terms, today)
+  const { streak } = streakAsOf(user, terms, today)
   const { frequency, freezes } = terms
   const isOver = !terms.isOn || streak.run === null || isStale(streak, terms)
   const inHand = freezes !== null && {
@@ -60,7 +60,7 @@ export function historyBegins(
  * A user's streak, of the tenant's frequency, as it is by the rules at a moment, with its last so many periods and the pauses that touch them
  * or are to come (S5, S6); `past` are the streaks that are over, `pauses` those that are not deleted.
  */
-export function wholeStreakAnswer(
+export function wholeStreakResponse(
   config: Configuration,
   user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
   at: Instant,
@@ -73,14 +73,14 @@ export function wholeStreakAnswer(
   const terms = termsOf(config, user.preferences)
   const { frequency, isOn, freezes } = terms
   const today = dayIn(user.profile.tz, at)
-  const { streak, ended } = settled(user, terms, today)
+  const { streak, ended } = streakAsOf(user, terms, today)
   const { run } = streak
   const runs = [...past, ...ended, ...(run === null ? [] : [run])]
   const length = isOn ? (run?.length ?? 0) : 0
   const since = historyBegins(config, user, at, historyPeriods)
   const extended = isOn ? (run?.extended ?? null) : null
   return {
-    ...streakAnswer(config, { ...user, streak }, at),
+    ...streakResponse(config, { ...user, streak }, at),
     extended: extended === null ? null : iso(extended),
     streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
       ({ start, end, length, mark }) => ({

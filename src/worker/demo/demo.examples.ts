@@ -5,7 +5,7 @@ import { listAdminKeys, listApplicationKeys } from '../../features/keys/keys.ser
 import { listDeliveries } from '../../features/webhooks/deliveries.service'
 import { addDays } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
-import { Refusal } from '../../lib/errors'
+import { ApiError } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import { civilDateAt } from '../../lib/zone'
 import type { Context, Scope } from '../../runtime/context'
@@ -62,7 +62,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
 
 /** In place of a user who was erased. */
 function nobody(error: unknown): null {
-  if (error instanceof Refusal && error.status === 404) return null
+  if (error instanceof ApiError && error.status === 404) return null
   throw error
 }
 

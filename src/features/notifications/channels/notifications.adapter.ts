@@ -1,4 +1,4 @@
-import type { Attempt, Carried, Carrier } from '../../../delivery/queue.messages'
+import type { Attempt, ChannelAdapter, OutgoingMessage } from '../../../delivery/queue.messages'
 import type { UserState } from '../../../engine/state.types'
 import type { Instant } from '../../../lib/clock'
 import { dayIn } from '../../../lib/zone'
@@ -12,7 +12,7 @@ import { cloudflareEmail } from './email/cloudflare.adapter'
 import type { EmailPort } from './email/email.types'
 import { resendEmail } from './email/resend.adapter'
 import { type Notification, notificationIn, type PushNotification } from './notification.messages'
-import { passesOf } from './push/access-tokens.cache'
+import { accessTokensOf } from './push/access-tokens.cache'
 import { apnsPush } from './push/apns.adapter'
 import { expoPush } from './push/expo.adapter'
 import { fcmPush } from './push/fcm.adapter'
@@ -26,29 +26,29 @@ const UNWANTED = 'the user does not want this any more'
 const NO_DEVICE = 'the user has none of these devices any more'
 
 /** How a tenant's notifications are carried, by the providers that the deployment's variables name at present (N4). */
-export function notificationCarrier(context: TenantContext, channel: Channel): Carrier {
+export function notificationAdapter(context: TenantContext, channel: Channel): ChannelAdapter {
   const email = channel === 'email' ? emailPort(context) : null
   return {
     // A push message that comes twice takes its own place on most devices, and else is seen twice; an email must not be.
     mayRepeat: channel === 'push' || email?.mayRepeat === true,
-    async attempt(letter, now) {
-      const notification = notificationIn(letter)
+    async attempt(queuedMessage, now) {
+      const notification = notificationIn(queuedMessage)
       const { fault, title, body, headers } = notification
       if (fault !== undefined) return refused(fault)
       const user = await presentUser(context, notification)
       if (user === 'unread') return UNREAD
       if (user === null) return refused('the user is gone')
-      const objection = objectionTo(notification, letter, user, now)
-      if (objection !== null) return refused(objection)
+      const problem = problemWith(notification, queuedMessage, user, now)
+      if (problem !== null) return refused(problem)
       if (notification.channel === 'push') {
         const tokens = notification.tokens.filter((token) => user.profile.deviceTokens?.includes(token))
-        return pushed(context, letter, { ...notification, tokens })
+        return pushed(context, queuedMessage, { ...notification, tokens })
       }
       const from = context.variables.EMAIL_FROM
       if (email === null || from === undefined) return UNSENT
       const to = user.profile.email ?? notification.to
       return email.send({
-        id: letter.id,
+        id: queuedMessage.id,
         from,
         to,
         subject: title,
@@ -82,9 +82,9 @@ async function presentUser(
 }
 
 /** Why a letter is not sent to a user any more; null where it may be (N1, N2, U8). */
-function objectionTo(
+function problemWith(
   notification: Notification,
-  { at }: Carried,
+  { at }: OutgoingMessage,
   user: UserState,
   now: Instant,
 ): string | null {
@@ -107,7 +107,7 @@ function pushPort(
   { variables, instance }: TenantContext,
   provider: ReturnType<typeof providerOf>,
 ): PushPort | null {
-  const passes = passesOf(instance)
+  const tokens = accessTokensOf(instance)
   switch (provider) {
     case 'expo': {
       const { EXPO_ACCESS_TOKEN: accessToken, EXPO_URL: url } = variables
@@ -118,11 +118,11 @@ function pushPort(
       const { APNS_URL: url, APNS_KEY: key, APNS_KEY_ID: keyId } = variables
       const { APNS_TEAM_ID: teamId, APNS_TOPIC: topic } = variables
       if (key === undefined || keyId === undefined || teamId === undefined || topic === undefined) return null
-      return apnsPush({ url, key, keyId, teamId, topic }, passes)
+      return apnsPush({ url, key, keyId, teamId, topic }, tokens)
     }
     case 'fcm': {
       const { FCM_SERVICE_ACCOUNT: account, FCM_URL: url } = variables
-      return account === undefined ? null : fcmPush({ url, account }, passes)
+      return account === undefined ? null : fcmPush({ url, account }, tokens)
     }
   }
 }
@@ -133,7 +133,7 @@ type Sent = { token: string; result: PushResult | null }
 /** Sends to all devices that a letter has yet to reach. Those of whom a provider says that they are gone are forgotten (N6). */
 async function pushed(
   context: TenantContext,
-  { id }: Carried,
+  { id }: OutgoingMessage,
   notification: PushNotification,
 ): Promise<Attempt> {
   const { title, body, tokens, userId, iid } = notification

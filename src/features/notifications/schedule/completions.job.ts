@@ -8,17 +8,17 @@ import type { Job } from '../../../jobs/job.types'
 import { type Instant, instant } from '../../../lib/clock'
 import { MOST_AT_ONCE } from '../../../lib/packed'
 import { systemNow } from '../../../lib/system-clock'
-import type { Addressed } from '../../../outbox/outbox.messages'
-import { bytesOfParcels, keepParcels } from '../../../outbox/outbox.repository'
+import type { AddressedEntry } from '../../../outbox/outbox.messages'
+import { bytesOfEntries, insertEntriesOnce } from '../../../outbox/outbox.repository'
 import {
-  dueNotices,
-  forgetNotices,
-  type Notice,
-  noticesPresent,
+  deletePendingNotifications,
+  duePendingNotifications,
+  type PendingNotification,
+  pendingNotificationsPresent,
 } from '../../../outbox/pending-notifications.repository'
 import type { TenantContext } from '../../../runtime/context'
-import { type Letters, lettersOf } from '../templates/letters.service'
-import { addressed, messagesOf } from './occasions.service'
+import { type MessageBuilder, messageBuilderOf } from '../templates/message-builder.service'
+import { addressedEntry, messagesOf } from './reasons.service'
 import { readUsers } from './schedule.repository'
 
 /** Notices of which a step tells, unless what it tells is long. */
@@ -28,19 +28,23 @@ const CHUNK = 200
  * Does one step of telling users of completed achievements (N2): so many whose time has come, in one guarded batch that forgets them. Where
  * somebody else did the step, or the configuration moved, nothing happens. `until` is up to when work is done.
  */
-export async function noticeStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+export async function completionStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
   const { db } = context
   const config = await recentConfiguration(context)
   // Under a set clock what falls due in between has its turn; in real time, whatever has come is told at once.
   const isSet = (await readTestClock(db)) !== null
   const by = isSet ? work.dueAt : instant(Math.max(work.dueAt, Math.min(until, systemNow())))
-  const { notices, parcels } = await toldOf(context, config, await dueNotices(db, by, CHUNK))
+  const { pending, outboxEntries } = await messagesOfDue(
+    context,
+    config,
+    await duePendingNotifications(db, by, CHUNK),
+  )
   try {
     await db.batch([
       configurationUnchanged(db, config.version),
-      noticesPresent(db, notices),
-      ...keepParcels(db, parcels),
-      ...forgetNotices(db, notices),
+      pendingNotificationsPresent(db, pending),
+      ...insertEntriesOnce(db, outboxEntries),
+      ...deletePendingNotifications(db, pending),
     ])
   } catch (error) {
     if (!isConflict(error)) throw error
@@ -49,52 +53,52 @@ export async function noticeStep(context: TenantContext, work: DueWork, until: I
 }
 
 /** What there is to tell of the first of these notices, of as many as one batch has room for. */
-async function toldOf(
+async function messagesOfDue(
   context: TenantContext,
   config: Configuration,
-  due: readonly Notice[],
-): Promise<{ notices: Notice[]; parcels: Addressed[] }> {
-  const ids = [...new Set(due.map(({ userId }) => userId))]
+  sending: readonly PendingNotification[],
+): Promise<{ pending: PendingNotification[]; outboxEntries: AddressedEntry[] }> {
+  const ids = [...new Set(sending.map(({ userId }) => userId))]
   const found = await readUsers(context.db, ids)
   const unread = new Set(ids.slice(found.covered))
   const users = new Map(found.users.map((user) => [user.iid, user]))
-  const letters = lettersOf(context, config)
-  const notices: Notice[] = []
-  const parcels: Addressed[] = []
+  const queued = messageBuilderOf(context, config)
+  const pending: PendingNotification[] = []
+  const outboxEntries: AddressedEntry[] = []
   let bytes = 0
-  for (const notice of due) {
-    if (unread.has(notice.userId) || bytes > MOST_AT_ONCE) break
-    const own = await noticeParcels(letters, config, notice, users.get(notice.userIid))
-    notices.push(notice)
-    parcels.push(...own)
-    bytes += bytesOfParcels(own)
+  for (const one of sending) {
+    if (unread.has(one.userId) || bytes > MOST_AT_ONCE) break
+    const own = await completionEntries(queued, config, one, users.get(one.userIid))
+    pending.push(one)
+    outboxEntries.push(...own)
+    bytes += bytesOfEntries(own)
   }
-  return { notices, parcels }
+  return { pending, outboxEntries }
 }
 
-async function noticeParcels(
-  letters: Letters,
+async function completionEntries(
+  queued: MessageBuilder,
   config: Configuration,
-  { dueAt: at, id: name, achievementId }: Notice,
+  { dueAt: at, id: name, achievementId }: PendingNotification,
   user: UserState | undefined,
-): Promise<Addressed[]> {
+): Promise<AddressedEntry[]> {
   const achievement = config.achievements.find(({ id }) => id === achievementId)
   const completion = user?.achievements.get(achievementId)
   if (user === undefined || achievement === undefined || completion?.id !== name) return []
-  const told = { type: 'achievement_completed' as const, achievementId, achievedAt: completion.at }
-  const occasion = { told, achievement }
-  const messages = await messagesOf(letters, config, user, { occasion, at, name, named: completion.at })
-  return addressed(user, at, name, messages)
+  const about = { type: 'achievement_completed' as const, achievementId, achievedAt: completion.at }
+  const reason = { about, achievement }
+  const messages = await messagesOf(queued, config, user, { reason, at, name, named: completion.at })
+  return addressedEntry(user, at, name, messages)
 }
 
 declare module '../../../jobs/due-kinds.types' {
   interface DueKinds {
-    notices: true
+    completions: true
   }
 }
 
 /** Completed achievements that users are told of (N2). */
 export const completionsJob: Job = {
-  kind: 'notices',
-  run: (context, work, { until }) => noticeStep(context, work, until),
+  kind: 'completions',
+  run: (context, work, { until }) => completionStep(context, work, until),
 }

@@ -5,7 +5,7 @@ import type { NotificationType } from '../notifications.types'
 import { type Addressee, isWanted } from '../templates/templates.rules'
 
 /** Whether webhooks are told that a type is due for a user; an address is not needed, nor a template (N5). */
-export function isToldByWebhook(
+export function isSentByWebhook(
   config: Pick<Configuration, 'webhooks'>,
   user: Addressee,
   type: NotificationType,

@@ -7,9 +7,9 @@ import { periodStart } from '../../../lib/periods'
 import { DAY } from '../../../lib/units'
 import { canonicalZone } from '../../../lib/zone'
 import { UTC } from '../../../outbox/notifications.rules'
-import { keepParcels } from '../../../outbox/outbox.repository'
+import { insertEntriesOnce } from '../../../outbox/outbox.repository'
 import type { TenantContext } from '../../../runtime/context'
-import { scheduledParcels } from './schedule.messages'
+import { scheduledEntries } from './schedule.messages'
 import {
   type Candidates,
   candidatesAfter,
@@ -78,18 +78,18 @@ async function step(
   const progress = parseProgress(work.progress)
   if (progress === null || progress.through > until) {
     // From here on new zones are noted, so none is missed among those that are looked for. Where the clock went back, all begins anew.
-    const begun = { ...LOOKING, looked: work.dueAt, through: work.dueAt, since: {}, pass: null }
+    const begun = { ...LOOKING, looked: work.dueAt, through: work.dueAt, since: {}, sweep: null }
     return { statements: [storeProgress(db, begun, work.dueAt)] }
   }
   if (progress.found !== null) return findZones(context, progress, timetable, progress.found)
-  if (progress.pass === null) {
+  if (progress.sweep === null) {
     const at = momentAfter(timetable, progress)
     if (at === null) return { statements: [rescheduled(db, work, null)] }
     // What falls due before has its turn first.
     if (at > work.dueAt) return { statements: [storeProgress(db, progress, at)] }
     return begin(context, config, progress, at, by)
   }
-  return goOn(context, config, { ...progress, pass: progress.pass })
+  return goOn(context, config, { ...progress, sweep: progress.sweep })
 }
 
 /** Where something may be told: users without a zone are in UTC. */
@@ -138,7 +138,7 @@ async function begin(
   const looks = await candidatesAfter(
     context.db,
     '',
-    { limit: FIRST_LOOK, most: mostTold(config) + 1 },
+    { limit: FIRST_LOOK, most: maxRecipients(config) + 1 },
     questions,
   )
   const found = looks.findIndex(({ ids, last }) => ids.length > 0 || last !== null)
@@ -150,21 +150,21 @@ async function begin(
   }
   const at = moments[n] ?? first
   const look = { at, slots: slots[n] ?? [], ids: looks[n]?.ids ?? [], last: looks[n]?.last ?? null }
-  return tell(context, config, { ...progress, pass: { at, after: '', size: FIRST_LOOK } }, look)
+  return tell(context, config, { ...progress, sweep: { at, after: '', size: FIRST_LOOK } }, look)
 }
 
 /** Goes on with a pass. */
 async function goOn(context: TenantContext, config: Configuration, progress: UnderWay): Promise<Stored> {
-  const { at, after, size } = progress.pass
+  const { at, after, size } = progress.sweep
   const timetable = timetableOf(config)
   const slots = slotsAt(timetable, zonesOf(progress), at, progress.since)
-  const [look] = await candidatesAfter(context.db, after, { limit: size, most: mostTold(config) + 1 }, [
+  const [look] = await candidatesAfter(context.db, after, { limit: size, most: maxRecipients(config) + 1 }, [
     candidatesOf(timetable, slots, namesOf(progress, slots)),
   ])
   return tell(context, config, progress, { at, slots, ids: look?.ids ?? [], last: look?.last ?? null })
 }
 
-type UnderWay = Progress & { pass: NonNullable<Progress['pass']> }
+type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
 
 /** Tells the users who were looked at what is due for them. */
 async function tell(
@@ -174,31 +174,31 @@ async function tell(
   { at, slots, ids, last }: Look,
 ): Promise<Stored> {
   const { db } = context
-  const { size } = progress.pass
-  const most = mostTold(config)
+  const { size } = progress.sweep
+  const most = maxRecipients(config)
   const { users, covered } = await readUsers(db, ids.slice(0, most))
-  const { parcels, told } = await scheduledParcels(context, config, slots, at, users)
+  const { outboxEntries, handled } = await scheduledEntries(context, config, slots, at, users)
   // Whoever is left over, for lack of room or since there are too many, has their turn in the next step.
-  const lastTold = told < users.length ? users[told - 1]?.id : ids[covered - 1]
-  const isAll = told === users.length && covered === ids.length
-  const reached = isAll ? last : (lastTold ?? last)
+  const lastHandled = handled < users.length ? users[handled - 1]?.id : ids[covered - 1]
+  const isAll = handled === users.length && covered === ids.length
+  const reached = isAll ? last : (lastHandled ?? last)
   const [next, dueAt] =
     reached === null
       ? ended(progress, timetableOf(config), at)
-      : [{ ...progress, pass: { at, after: reached, size: sizeAfter(size, ids.length, most) } }, at]
-  return { statements: [...keepParcels(db, parcels), storeProgress(db, next, dueAt)] }
+      : [{ ...progress, sweep: { at, after: reached, size: sizeAfter(size, ids.length, most) } }, at]
+  return { statements: [...insertEntriesOnce(db, outboxEntries), storeProgress(db, next, dueAt)] }
 }
 
 /** The progress at the end of a pass, and when it goes on. Once a day the zones are looked for again, so that those go that nobody is in any more. */
 function ended(progress: Progress, timetable: Timetable, at: Instant): [Progress, Instant] {
-  const next = { ...progress, through: at, pass: null }
+  const next = { ...progress, through: at, sweep: null }
   return at - progress.looked < DAY
     ? [next, momentAfter(timetable, next) ?? at]
     : [{ ...next, ...LOOKING, looked: at }, at]
 }
 
 /** How many users a step tells something at most: as many as letters of the longest active template are short of `MOST_WRITTEN`. */
-export function mostTold({ templates }: Pick<Configuration, 'templates'>): number {
+export function maxRecipients({ templates }: Pick<Configuration, 'templates'>): number {
   const lengths = templates.map(({ status, title, body }) =>
     status === 'active' ? title.length + body.length : 0,
   )

@@ -10,16 +10,16 @@ import { systemNow } from '../../../lib/system-clock'
 import { DAY, HOUR } from '../../../lib/units'
 import { canonicalZone, dayIn } from '../../../lib/zone'
 import { UTC } from '../../../outbox/notifications.rules'
-import type { Addressed } from '../../../outbox/outbox.messages'
-import { bytesOfParcels } from '../../../outbox/outbox.repository'
+import type { AddressedEntry } from '../../../outbox/outbox.messages'
+import { bytesOfEntries } from '../../../outbox/outbox.repository'
 import type { TenantContext } from '../../../runtime/context'
-import { historyBegins, wholeStreakAnswer } from '../../../wire/presenters/streak.presenter'
-import type { RecapOccasion } from '../notifications.types'
-import type { Due, Occasion } from '../occasions.types'
-import { lettersOf } from '../templates/letters.service'
+import { historyBegins, wholeStreakResponse } from '../../../wire/presenters/streak.presenter'
+import type { RecapReason } from '../notifications.types'
+import type { Due, NotificationReason } from '../reasons.types'
+import { messageBuilderOf } from '../templates/message-builder.service'
 import { templatesFor } from '../templates/templates.rules'
-import { isToldByWebhook } from './eligibility.rules'
-import { addressed, messagesOf } from './occasions.service'
+import { isSentByWebhook } from './eligibility.rules'
+import { addressedEntry, messagesOf } from './reasons.service'
 import { activeBetween, gainsBetween, streakPasts } from './schedule.repository'
 import { absence, isInDanger, recapPeriod, type Slot, timetableOf } from './schedule.rules'
 
@@ -29,34 +29,34 @@ const HISTORY = 7
 /**
  * What there is to tell users at a moment, each in parcels of their own: the first so many (`told`) of them, as one batch has room for.
  */
-export async function scheduledParcels(
+export async function scheduledEntries(
   context: TenantContext,
   config: Configuration,
   slots: readonly Slot[],
   at: Instant,
   users: readonly UserState[],
-): Promise<{ parcels: Addressed[]; told: number }> {
-  const occasions = await occasionsOf(context, config, slots, at, users)
-  const letters = lettersOf(context, config)
-  const parcels: Addressed[] = []
+): Promise<{ outboxEntries: AddressedEntry[]; handled: number }> {
+  const reasons = await reasonsOf(context, config, slots, at, users)
+  const queued = messageBuilderOf(context, config)
+  const outboxEntries: AddressedEntry[] = []
   let bytes = 0
-  for (const [told, user] of users.entries()) {
-    if (bytes > MOST_AT_ONCE) return { parcels, told }
-    const dues = occasions.get(user.iid) ?? []
-    const messages = (await Promise.all(dues.map((due) => messagesOf(letters, config, user, due)))).flat()
-    const own = addressed(user, at, user.iid, messages)
-    parcels.push(...own)
-    bytes += bytesOfParcels(own)
+  for (const [handled, user] of users.entries()) {
+    if (bytes > MOST_AT_ONCE) return { outboxEntries, handled }
+    const dues = reasons.get(user.iid) ?? []
+    const messages = (await Promise.all(dues.map((due) => messagesOf(queued, config, user, due)))).flat()
+    const own = addressedEntry(user, at, user.iid, messages)
+    outboxEntries.push(...own)
+    bytes += bytesOfEntries(own)
   }
-  return { parcels, told: users.length }
+  return { outboxEntries, handled: users.length }
 }
 
 /** A user, and what comes at the moment in the user's zone. */
 type Placed = { user: UserState; slot: Slot }
-type Found = { placed: Placed; occasion: Occasion }
+type Found = { placed: Placed; reason: NotificationReason }
 
 /** What is due for users at a moment, by our own ids (N2). */
-async function occasionsOf(
+async function reasonsOf(
   context: TenantContext,
   config: Configuration,
   slots: readonly Slot[],
@@ -73,10 +73,10 @@ async function occasionsOf(
     ...(await recaps(context, config, having('recap'))),
     ...(await reminders(context, config, at, having('streak_reminder'))),
   ]
-  const dues = found.map(({ placed: { user, slot }, occasion }) => {
+  const dues = found.map(({ placed: { user, slot }, reason }) => {
     // The same whatever the zone, so that somebody who comes to a date again is not told again.
     const named = instant(Math.min(slot.day, LAST_DAY) * DAY + slot.hour * HOUR)
-    return { iid: user.iid, due: { occasion, at, name: civilDateOfDay(slot.day), named } }
+    return { iid: user.iid, due: { reason, at, name: civilDateOfDay(slot.day), named } }
   })
   const byUser = Map.groupBy(dues, ({ iid }) => iid)
   return new Map([...byUser].map(([iid, list]) => [iid, list.map(({ due }) => due)]))
@@ -86,8 +86,8 @@ function reactivations(all: readonly Placed[]): Found[] {
   return all.flatMap((placed) => {
     const found = absence(placed.user.activeDay, placed.slot.day)
     if (found === null) return []
-    const told = { messageNumber: found.number, daysSinceLastActive: found.days }
-    return [{ placed, occasion: { told: { type: 'reactivation', ...told } } }]
+    const about = { messageNumber: found.number, daysSinceLastActive: found.days }
+    return [{ placed, reason: { about: { type: 'reactivation', ...about } } }]
   })
 }
 
@@ -119,11 +119,11 @@ async function recaps(
   }
   return had.map((placed) => {
     const { metrics, points } = gains(placed.user)
-    return { placed, occasion: { told: { ...common, metrics, points } } }
+    return { placed, reason: { about: { ...common, metrics, points } } }
   })
 }
 
-type Gains = Pick<RecapOccasion, 'metrics' | 'points'>
+type Gains = Pick<RecapReason, 'metrics' | 'points'>
 
 /** What users have gained in a period, and what they had at its end; nothing is asked for where no template shows it. */
 async function gainsOf(
@@ -158,7 +158,7 @@ async function reminders(
   all: readonly Placed[],
 ): Promise<Found[]> {
   const inDanger = (await stillTheirDay(context, at, all)).filter(({ user }) => isInDanger(config, user, at))
-  const isShown = inDanger.some(({ user }) => isToldByWebhook(config, user, 'streak_reminder'))
+  const isShown = inDanger.some(({ user }) => isSentByWebhook(config, user, 'streak_reminder'))
   const asked = inDanger.map(({ user }) => ({
     iid: user.iid,
     since: historyBegins(config, user, at, HISTORY),
@@ -167,8 +167,8 @@ async function reminders(
   return inDanger.map((placed) => {
     const { user } = placed
     const known = { past: past.get(user.iid) ?? [], pauses: pauses.get(user.iid) ?? [] }
-    const streak = wholeStreakAnswer(config, user, at, { historyPeriods: HISTORY, ...known })
-    return { placed, occasion: { told: { type: 'streak_reminder' }, streak } }
+    const streak = wholeStreakResponse(config, user, at, { historyPeriods: HISTORY, ...known })
+    return { placed, reason: { about: { type: 'streak_reminder' }, streak } }
   })
 }
 

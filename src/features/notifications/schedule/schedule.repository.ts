@@ -31,7 +31,7 @@ const Progress = z.object({
   through: Moment,
   /** From when on types are told that came otherwise before, in milliseconds. */
   since: Since.default({}),
-  pass: z.object({ at: Moment, after: z.string(), size: z.number() }).nullable(),
+  sweep: z.object({ at: Moment, after: z.string(), size: z.number() }).nullable(),
 })
 /** See above. */
 export type Progress = z.output<typeof Progress>
@@ -105,7 +105,7 @@ const SCAN = `
   SELECT count(*) AS count, max(id) AS last, (SELECT json_group_array(id) FROM (
     SELECT id FROM page WHERE control = 0 AND coalesce(tz, 'UTC') COLLATE NOCASE IN (SELECT value FROM json_each(?4))
       AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7
-        OR (?7 IS NOT NULL AND instr(streak ->> '$.run.marks', 'o') > 0))
+        OR (?7 IS NOT NULL AND instr(streak ->> '$.run.history', 'o') > 0))
     ORDER BY id LIMIT ?8)) AS ids
   FROM page)`
 

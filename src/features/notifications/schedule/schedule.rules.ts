@@ -1,6 +1,6 @@
 import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
-import { endangered, isStale, settled, termsOf } from '../../../engine/streaks/streaks.rules'
+import { endangered, isStale, streakAsOf, termsOf } from '../../../engine/streaks/streaks.rules'
 import type { Aggregation } from '../../../lib/civil'
 import type { Instant } from '../../../lib/clock'
 import { LAST_DAY, nextPeriod, periodStart } from '../../../lib/periods'
@@ -128,6 +128,6 @@ export function isInDanger(
   const terms = termsOf(config, user.preferences)
   if (!terms.isOn || isStale(user.streak, terms)) return false
   const today = dayIn(user.profile.tz, at)
-  const { streak } = settled(user, terms, today)
+  const { streak } = streakAsOf(user, terms, today)
   return streak.run !== null && endangered(streak, terms, today) === periodStart(today, terms.frequency)
 }

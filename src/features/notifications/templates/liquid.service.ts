@@ -32,14 +32,14 @@ const PARTIALS = ['include', 'render', 'layout', 'block']
 const FAULT_MAX = 300
 
 /** Thrown where a text can't be rendered; the message says why, and what to change. */
-export class RenderFault extends Error {}
+export class RenderError extends Error {}
 
 /** Parses a text, or tells its first fault and the place of it. */
 export function parseLiquid(form: Form, text: string): Parsed | { fault: string } {
   try {
     return { form, templates: engines[form].parse(text) }
   } catch (error) {
-    return { fault: faultOf(error) }
+    return { fault: errorTextOf(error) }
   }
 }
 
@@ -51,11 +51,11 @@ export function renderLiquid({ form, templates }: Parsed, variables: object): st
     const rendered: unknown = liquid.renderSync(templates, context)
     return plain(rendered)
   } catch (error) {
-    throw new RenderFault(faultOf(error))
+    throw new RenderError(errorTextOf(error))
   }
 }
 
-function faultOf(error: unknown): string {
+function errorTextOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   if (message.includes(OVERDRAWN)) return 'it makes too much: loop less, or over less'
   if (error instanceof RangeError || message.includes('call stack')) return 'it is nested too deeply'
@@ -100,7 +100,7 @@ class Page implements Emitter {
     const text = plain(value)
     this.#context.memoryLimit.use(text.length)
     if (this.buffer.length + text.length > OUTPUT_MAX) {
-      throw new RenderFault(`it comes to more than ${OUTPUT_MAX} characters`)
+      throw new RenderError(`it comes to more than ${OUTPUT_MAX} characters`)
     }
     this.buffer += text
   }

@@ -61,8 +61,7 @@ export function textOfHtml(html: string): string {
 }
 
 /** The same text with A to Z as a to z, character by character: `toLowerCase` makes two of an İ, and no place would be right behind it. */
-export const inLowerCase = (text: string): string =>
-  text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+export const inLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (queued) => queued.toLowerCase())
 
 /** The place of the next of these; the end where there is none. */
 function place(text: string, mark: string, from: number): number {

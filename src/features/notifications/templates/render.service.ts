@@ -4,11 +4,11 @@ import { type Instant, iso } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
 import { unreachable } from '../../../lib/unreachable'
 import type { TenantContext } from '../../../runtime/context'
-import { streakAnswer } from '../../../wire/presenters/streak.presenter'
+import { streakResponse } from '../../../wire/presenters/streak.presenter'
 import type { Notification } from '../channels/notification.messages'
-import type { Occasion } from '../notifications.types'
+import type { NotificationReason } from '../notifications.types'
 import { linkSecretOf, unsubscribeToken } from '../unsubscribe/links.repository'
-import { type Parsed, parseLiquid, RenderFault, renderLiquid } from './liquid.service'
+import { type Parsed, parseLiquid, RenderError, renderLiquid } from './liquid.service'
 import { inLowerCase } from './plain-text.rules'
 
 /** The most characters of a subject, and the most bytes of a push message, of which a provider takes 4,096 in all. */
@@ -21,7 +21,7 @@ export type Ingredients = {
   config: Configuration
   template: Template
   user: UserState
-  occasion: Occasion
+  reason: NotificationReason
   now: Instant
 }
 
@@ -48,7 +48,7 @@ export function compose(ingredients: Ingredients, unsubscribeUrl: string): Notif
   const { template, user } = ingredients
   const { type, channel } = template
   const common = { userId: user.id, iid: user.iid, type }
-  const rendered = renderedOrFault(ingredients, unsubscribeUrl)
+  const rendered = renderedOrError(ingredients, unsubscribeUrl)
   if (channel === 'push') {
     const tokens = [...new Set(user.profile.deviceTokens ?? [])]
     return { ...common, channel, ...rendered, headers: {}, tokens, taken: 0 }
@@ -60,28 +60,28 @@ export function compose(ingredients: Ingredients, unsubscribeUrl: string): Notif
   return { ...common, channel, ...rendered, headers, to: user.profile.email ?? '' }
 }
 
-function renderedOrFault(ingredients: Ingredients, unsubscribeUrl: string) {
+function renderedOrError(ingredients: Ingredients, unsubscribeUrl: string) {
   try {
     return rendered(ingredients, unsubscribeUrl)
   } catch (error) {
-    if (!(error instanceof RenderFault)) throw error
+    if (!(error instanceof RenderError)) throw error
     return { title: '', body: '', fault: error.message }
   }
 }
 
 /** What a template says. Throws a RenderFault that names the field at fault. */
 export function rendered(
-  { config, template, user, occasion, now }: Ingredients,
+  { config, template, user, reason, now }: Ingredients,
   unsubscribeUrl: string,
 ): { title: string; body: string } {
   const { title, body } = parsedOf(template)
   const isEmail = template.channel === 'email'
-  const variables = variablesOf({ config, user, occasion, now }, isEmail ? unsubscribeUrl : null)
+  const variables = variablesOf({ config, user, reason, now }, isEmail ? unsubscribeUrl : null)
   const say = (field: string, text: Parsed) => {
     try {
       return renderLiquid(text, variables)
     } catch (error) {
-      throw new RenderFault(`${field}: ${error instanceof Error ? error.message : error}`)
+      throw new RenderError(`${field}: ${error instanceof Error ? error.message : error}`)
     }
   }
   const line = oneLine(say(isEmail ? 'subject' : 'title', title))
@@ -100,19 +100,19 @@ function parsedOf(template: Template): { title: Parsed; body: Parsed } {
   const title = parseLiquid('text', template.title)
   const body = parseLiquid(template.channel === 'email' ? 'html' : 'text', template.body)
   // Only a template that another version has stored could be at fault here.
-  if ('fault' in title) throw new RenderFault(title.fault)
-  if ('fault' in body) throw new RenderFault(body.fault)
+  if ('fault' in title) throw new RenderError(title.fault)
+  if ('fault' in body) throw new RenderError(body.fault)
   parsed.set(template, { title, body })
   return { title, body }
 }
 
 /** The variables of all templates, as the documentation lists them. */
 function variablesOf(
-  { config, user, occasion, now }: Omit<Ingredients, 'template'>,
+  { config, user, reason, now }: Omit<Ingredients, 'template'>,
   unsubscribeUrl: string | null,
 ): object {
   const { profile } = user
-  const { length, frequency, expires, started } = streakAnswer(config, user, now)
+  const { length, frequency, expires, started } = streakResponse(config, user, now)
   const attributes = config.attributes.flatMap(({ id, key, type }) => {
     const value = type === 'user' ? profile.attributes.get(id) : undefined
     return value === undefined ? [] : [[key, value]]
@@ -133,15 +133,15 @@ function variablesOf(
         return [key, counter === undefined ? 0 : fromMicros(counter.total)]
       }),
     ),
-    ...occasionVariables(config, occasion),
+    ...reasonVariables(config, reason),
     ...(unsubscribeUrl !== null && { unsubscribeUrl }),
   }
 }
 
-function occasionVariables(config: Configuration, occasion: Occasion): object {
-  switch (occasion.type) {
+function reasonVariables(config: Configuration, reason: NotificationReason): object {
+  switch (reason.type) {
     case 'achievement_completed': {
-      const { achievementId, called } = occasion
+      const { achievementId, called } = reason
       const found = config.achievements.find(({ id }) => id === achievementId) ?? called
       return {
         achievement: {
@@ -150,18 +150,18 @@ function occasionVariables(config: Configuration, occasion: Occasion): object {
           name: found?.name,
           description: found?.description,
           badgeUrl: found?.badgeUrl,
-          achievedAt: iso(occasion.achievedAt),
+          achievedAt: iso(reason.achievedAt),
         },
       }
     }
     case 'recap': {
-      const { periodStart, periodEnd, frequency } = occasion
-      const metrics = occasion.metrics.flatMap(({ metricId, change, total }) =>
+      const { periodStart, periodEnd, frequency } = reason
+      const metrics = reason.metrics.flatMap(({ metricId, change, total }) =>
         config.metrics
           .filter(({ id }) => id === metricId)
           .map(({ key, name, units }) => ({ key, name, units, change, total })),
       )
-      const points = occasion.points.flatMap(({ systemId, change, total }) =>
+      const points = reason.points.flatMap(({ systemId, change, total }) =>
         config.systems
           .filter(({ id }) => id === systemId)
           .map(({ key, name }) => ({ key, name, change, total })),
@@ -169,13 +169,13 @@ function occasionVariables(config: Configuration, occasion: Occasion): object {
       return { recap: { periodStart, periodEnd, frequency, metrics, points } }
     }
     case 'reactivation': {
-      const { messageNumber, daysSinceLastActive } = occasion
+      const { messageNumber, daysSinceLastActive } = reason
       return { reactivation: { messageNumber, daysSinceLastActive } }
     }
     case 'streak_reminder':
       return {}
     default:
-      return unreachable(occasion)
+      return unreachable(reason)
   }
 }
 

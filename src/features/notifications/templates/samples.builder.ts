@@ -5,7 +5,12 @@ import { fromMicros } from '../../../lib/decimal'
 import { periodEnd, periodStart, periodsBefore } from '../../../lib/periods'
 import { unreachable } from '../../../lib/unreachable'
 import { dateOfDay, dayIn } from '../../../lib/zone'
-import type { AchievementOccasion, NotificationType, Occasion, RecapOccasion } from '../notifications.types'
+import type {
+  AchievementReason,
+  NotificationReason,
+  NotificationType,
+  RecapReason,
+} from '../notifications.types'
 
 /** An achievement for tenants who have none. */
 const INVENTED = {
@@ -18,12 +23,12 @@ const INVENTED = {
 const GAIN = 5
 
 /** An occasion by which to look at a template: out of what a user has, or invented where that is nothing. */
-export function sampleOccasion(
+export function sampleReason(
   config: Configuration,
   user: UserState,
   type: NotificationType,
   now: Instant,
-): Occasion {
+): NotificationReason {
   switch (type) {
     case 'achievement_completed':
       return achievement(config, user, now)
@@ -41,7 +46,7 @@ export function sampleOccasion(
 }
 
 /** The one that was completed last; else one that could be. */
-function achievement({ achievements }: Configuration, user: UserState, now: Instant): AchievementOccasion {
+function achievement({ achievements }: Configuration, user: UserState, now: Instant): AchievementReason {
   const type = 'achievement_completed'
   const had = achievements.flatMap(({ id }) => {
     const completion = user.achievements.get(id)
@@ -54,7 +59,7 @@ function achievement({ achievements }: Configuration, user: UserState, now: Inst
 }
 
 /** The period that ended last, in which all that the user has was gained. */
-function recap({ settings, metrics, systems }: Configuration, user: UserState, now: Instant): RecapOccasion {
+function recap({ settings, metrics, systems }: Configuration, user: UserState, now: Instant): RecapReason {
   const frequency = settings.recapFrequency === 'monthly' ? 'monthly' : 'weekly'
   const start = periodsBefore(periodStart(dayIn(user.profile.tz, now), frequency), 1, frequency)
   const gained = (total: number) => (total === 0 ? { change: GAIN, total: GAIN } : { change: total, total })

@@ -1,7 +1,7 @@
 import { type Configuration, MOST_TEMPLATES, meets, type Template } from '../../../config/configuration.types'
 import { type Clearable, type Optional, revised } from '../../../config/drafts.rules'
 import { NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
-import { filterObjection } from '../../../config/filters.rules'
+import { filterProblem } from '../../../config/filters.rules'
 import type { UserState } from '../../../engine/state.types'
 import type { Instant } from '../../../lib/clock'
 import type { Channel, NotificationType } from '../notifications.types'
@@ -49,7 +49,7 @@ const titleIn = (item: { subject?: string | undefined; title?: string | undefine
  * Why a template can't stand in the configuration, of which it may be a part already, or null: there are too many, or a filter names
  * no attribute (G9, G7).
  */
-export function templateObjection(config: Configuration, template: Template): string | null {
+export function templateProblem(config: Configuration, template: Template): string | null {
   const before = config.templates.find(({ id }) => id === template.id)
   if (before === undefined && config.templates.length >= MOST_TEMPLATES) {
     return `There are ${MOST_TEMPLATES} templates, which is the most. Delete one first.`
@@ -59,7 +59,7 @@ export function templateObjection(config: Configuration, template: Template): st
     before !== undefined &&
     JSON.stringify(before.userAttributes) === JSON.stringify(template.userAttributes) &&
     (before.status === 'active' || template.status !== 'active')
-  return isKnown ? null : filterObjection(config, 'user', template.userAttributes)
+  return isKnown ? null : filterProblem(config, 'user', template.userAttributes)
 }
 
 /** The template by which a user is told something: the first active one, in order of creation, whose filters the user meets. */

@@ -3,7 +3,7 @@ import { configurationOf, configure } from '../../../config/configuration.servic
 import type { Configuration, Template } from '../../../config/configuration.types'
 import { byId, createEach, Draft, deleteEach, page, updateEach } from '../../../config/drafts.rules'
 import { instant, iso } from '../../../lib/clock'
-import { refusals } from '../../../lib/errors'
+import { errors } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
 import { systemNow } from '../../../lib/system-clock'
 import type { Scope } from '../../../runtime/context'
@@ -15,17 +15,17 @@ import type {
   PreviewTemplateResponse,
   UpdateTemplateRequestItem,
 } from '../notifications.schemas'
-import { heedListeners } from '../schedule/listening.service'
+import { listenerStatements } from '../schedule/listening.service'
 import { textOfHtml } from './plain-text.rules'
 import { composer } from './render.service'
-import { sampleOccasion } from './samples.builder'
+import { sampleReason } from './samples.builder'
 import { storeTemplates } from './templates.repository'
-import { templateFrom, templateObjection, templatePatched } from './templates.rules'
+import { templateFrom, templatePatched, templateProblem } from './templates.rules'
 
 /** What issues call a template. */
 const WHAT = 'a template'
 
-function templateAnswer(template: Template): z.infer<typeof AdminTemplate> {
+function templateResponse(template: Template): z.infer<typeof AdminTemplate> {
   const { id, type, channel, title, body, status, created, updated } = template
   return {
     id,
@@ -47,7 +47,7 @@ const titled = (channel: Template['channel'], title: string) =>
 /** A page of the tenant's templates, oldest first (G7). */
 export async function listTemplates(scope: Scope, query: { limit: number; skip: number }) {
   const { templates } = await configurationOf(scope)
-  return page(templates, query).map(templateAnswer)
+  return page(templates, query).map(templateResponse)
 }
 
 /** A template. Throws 404 where there is none of this id. */
@@ -57,7 +57,7 @@ export async function findTemplate(scope: Scope, id: string): Promise<Template> 
 }
 
 /** A template as it is served. Throws 404. */
-export const getTemplate = async (scope: Scope, id: string) => templateAnswer(await findTemplate(scope, id))
+export const getTemplate = async (scope: Scope, id: string) => templateResponse(await findTemplate(scope, id))
 
 function configureTemplates<T>(
   scope: Scope,
@@ -66,8 +66,8 @@ function configureTemplates<T>(
   return configure(scope, (config) => {
     const draft = new Draft(config.templates)
     const result = change(config, draft)
-    const heeded = heedListeners(scope.db, config, { ...config, templates: draft.list }, scope.now)
-    return { statements: storeTemplates(scope, draft), beside: heeded, result }
+    const eventWrites = listenerStatements(scope.db, config, { ...config, templates: draft.list }, scope.now)
+    return { statements: storeTemplates(scope, draft), beside: eventWrites, result }
   })
 }
 
@@ -77,9 +77,9 @@ export function createTemplates(scope: Scope, items: readonly z.output<typeof Cr
   return configureTemplates(scope, (config, draft) => {
     const { created, issues } = createEach(draft, items, (item) => {
       const made = templateFrom(newId(now), now, origin ?? '', item)
-      return templateObjection({ ...config, templates: draft.list }, made) ?? made
+      return templateProblem({ ...config, templates: draft.list }, made) ?? made
     })
-    return { created: created.map(templateAnswer), issues }
+    return { created: created.map(templateResponse), issues }
   })
 }
 
@@ -89,9 +89,9 @@ export function updateTemplates(scope: Scope, items: readonly z.output<typeof Up
   return configureTemplates(scope, (config, draft) => {
     const { updated, issues } = updateEach(draft, items, WHAT, (before, item) => {
       const made = templatePatched(before, now, origin ?? before.origin, item)
-      return templateObjection({ ...config, templates: draft.list }, made) ?? made
+      return templateProblem({ ...config, templates: draft.list }, made) ?? made
     })
-    return { updated: updated.map(templateAnswer), issues }
+    return { updated: updated.map(templateResponse), issues }
   })
 }
 
@@ -114,12 +114,12 @@ export async function previewTemplate(
   const result = await db.run(userStatement(db, userId, systemNow()))
   const user = parseUser(result)
   if (user === null) {
-    throw refusals.invalid([{ path: 'userId', message: 'must be the id of a user, and nobody has this one' }])
+    throw errors.invalid([{ path: 'userId', message: 'must be the id of a user, and nobody has this one' }])
   }
-  const occasion = sampleOccasion(config, user, template.type, now)
+  const reason = sampleReason(config, user, template.type, now)
   const compose = await composer(scope)
-  const { title, body, headers, fault } = await compose({ config, template, user, occasion, now })
-  if (fault !== undefined) throw refusals.unprocessable(`The template can't be rendered. ${fault}.`)
+  const { title, body, headers, fault } = await compose({ config, template, user, reason, now })
+  if (fault !== undefined) throw errors.unprocessable(`The template can't be rendered. ${fault}.`)
   const { channel } = template
   return channel === 'push'
     ? { channel, title, body }

@@ -1,5 +1,5 @@
 import { changeUser } from '../../../commands/commands.service'
-import { Refusal } from '../../../lib/errors'
+import { ApiError } from '../../../lib/errors'
 import { systemNow } from '../../../lib/system-clock'
 import type { Context } from '../../../runtime/context'
 import { parseUser, userStatement } from '../../../store/users.repository'
@@ -15,7 +15,7 @@ export async function unsubscribe(ctx: Context, { tenantId, iid, userId }: Linke
     const sender = { tenantId, userId, prefix: null, tenantName: null, by: 'user' } as const
     await changeUser(ctx, sender, { kind: 'update', change: { subscribeToEmails: false } })
   } catch (error) {
-    const isErased = error instanceof Refusal && error.status === 404
+    const isErased = error instanceof ApiError && error.status === 404
     if (!isErased) throw error
   }
 }

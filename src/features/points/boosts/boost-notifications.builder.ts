@@ -5,21 +5,21 @@ import { childId, namedId } from '../../../lib/ids'
 import { draftOf } from '../../../outbox/events/event.builder'
 import { pointsBoostFinished } from '../../../outbox/events/points/points-boost-finished.event'
 import { pointsBoostStarted } from '../../../outbox/events/points/points-boost-started.event'
-import { type Addressed, listens } from '../../../outbox/outbox.messages'
+import { type AddressedEntry, listens } from '../../../outbox/outbox.messages'
 
 const EVENTS = { started: pointsBoostStarted, finished: pointsBoostFinished } as const
 
 /** What is told of a boost that starts or finishes at a moment; empty if nobody listens to that (W6). */
-export function boostParcels(
+export function boostEntries(
   config: Pick<Configuration, 'webhooks'>,
   system: Pick<System, 'id' | 'key' | 'name'>,
   boost: Boost,
   moment: BoostMoment,
   at: Instant,
-): Addressed[] {
+): AddressedEntry[] {
   const event = EVENTS[moment]
   if (!listens(config, event.type)) return []
   const id = namedId(at, `${boost.id} ${event.type}`)
   const messages = [{ id: childId(id, 0), ...draftOf(event, system, boost, at) }]
-  return [{ parcel: { at, seq: 0, id, userIid: boost.userIid, messages }, userId: boost.userId }]
+  return [{ outboxEntry: { at, seq: 0, id, userIid: boost.userIid, messages }, userId: boost.userId }]
 }

@@ -8,22 +8,22 @@ import { type Instant, instant } from '../../../lib/clock'
 import { firstPack, jsonBytes, MOST_AT_ONCE } from '../../../lib/packed'
 import { FIRST_OFFSET } from '../../../lib/units'
 import { dayBegins } from '../../../lib/zone'
-import { keepParcels } from '../../../outbox/outbox.repository'
+import { insertEntriesOnce } from '../../../outbox/outbox.repository'
 import type { Scope, TenantContext } from '../../../runtime/context'
-import { boostParcels } from './boost-notifications.builder'
+import { boostEntries } from './boost-notifications.builder'
 import {
   type BoostProgress,
   boostsUnchanged,
   dateBeyond,
   datesBetween,
   expectBoosts,
-  noteTold,
+  noteBoostMoments,
+  notedMoments,
   ownBoosts,
   parseProgress,
   storeProgress,
-  toldOf,
 } from './boost-notifications.repository'
-import { isTelling, madeToHappen, momentOf, nextMoment, toldBy } from './boost-notifications.rules'
+import { hasBoostListeners, momentBy, momentOf, momentsPassed, nextMoment } from './boost-notifications.rules'
 
 /** Users' own boosts that a step looks at. */
 const CHUNK = 1_000
@@ -32,29 +32,33 @@ const CHUNK = 1_000
 export type BoostWrite = { before: Boost | null; after: Boost; zone: string | null }
 
 /** What a write of boosts has to store with it so that webhooks are told when they start and finish: at once where that is past (W6). */
-export function heedBoosts(
+export function boostEventStatements(
   { db, now }: Pick<Scope, 'db' | 'now'>,
   config: Configuration,
   systems: readonly Pick<System, 'id' | 'key' | 'name'>[],
   writes: readonly BoostWrite[],
 ): D1PreparedStatement[] {
-  const noted = noteTold(
+  const noted = noteBoostMoments(
     db,
-    writes.map(({ after, zone }) => ({ id: after.id, told: toldBy(after, now, zone) })),
+    writes.map(({ after, zone }) => ({ id: after.id, notified: momentBy(after, now, zone) })),
   )
-  if (!isTelling(config)) return noted
-  const parcels = writes.flatMap(({ before, after, zone }) => {
+  if (!hasBoostListeners(config)) return noted
+  const outboxEntries = writes.flatMap(({ before, after, zone }) => {
     const system = systems.find(({ id }) => id === after.systemId)
     if (system === undefined) return []
-    return madeToHappen(before, after, now, zone).flatMap((moment) =>
-      boostParcels(config, system, after, moment, now),
+    return momentsPassed(before, after, now, zone).flatMap((moment) =>
+      boostEntries(config, system, after, moment, now),
     )
   })
   const next = nextMoment(
     writes.map(({ after, zone }) => ({ boost: after, zone })),
     now,
   )
-  return [...noted, ...keepParcels(db, parcels), ...(next === null ? [] : [expectBoosts(db, next, now)])]
+  return [
+    ...noted,
+    ...insertEntriesOnce(db, outboxEntries),
+    ...(next === null ? [] : [expectBoosts(db, next, now)]),
+  ]
 }
 
 /**
@@ -72,13 +76,13 @@ async function step(
   until: Instant,
 ): Promise<readonly D1PreparedStatement[]> {
   const { db } = context
-  if (!isTelling(config)) return [rescheduled(db, work, null)]
+  if (!hasBoostListeners(config)) return [rescheduled(db, work, null)]
   const progress = parseProgress(work.progress)
   if (progress === null || progress.through > until) {
     // Nobody is told of what was before somebody listened, or before the clock went back.
-    return [storeProgress(db, { since: work.dueAt, through: work.dueAt, pass: null }, work.dueAt)]
+    return [storeProgress(db, { since: work.dueAt, through: work.dueAt, sweep: null }, work.dueAt)]
   }
-  if (progress.pass !== null) return pass(context, config, work, progress, progress.pass, [])
+  if (progress.sweep !== null) return sweep(context, config, work, progress, progress.sweep, [])
   const to = instant(Math.max(work.dueAt, progress.through))
   const { first } = datesBetween(progress.through, to)
   const everyones = config.systems.flatMap(({ boosts }) => boosts)
@@ -87,38 +91,38 @@ async function step(
     to,
   )
   const begun = { to, phase: 'started', after: [first, 0] satisfies [string, number], next } as const
-  const happened = await ofEveryone(db, everyones, progress.since, to)
-  const some = firstPack(happened, MOST_AT_ONCE, ({ boost }) => jsonBytes(boost))
+  const changes = await ofEveryone(db, everyones, progress.since, to)
+  const some = firstPack(changes, MOST_AT_ONCE, ({ boost }) => jsonBytes(boost))
   // Those that are told now are found no more by the next step, which goes on with the others.
-  if (some.length < happened.length) return telling(db, config, some)
-  return pass(context, config, work, progress, { ...begun, after: [first, 0] }, happened)
+  if (some.length < changes.length) return telling(db, config, some)
+  return sweep(context, config, work, progress, { ...begun, after: [first, 0] }, changes)
 }
 
 /** What tells what happened to boosts, and notes it. */
 function telling(
   db: TenantContext['db'],
   config: Configuration,
-  happened: readonly Happened[],
+  changes: readonly BoostChange[],
 ): D1PreparedStatement[] {
-  const moments = new Map(happened.map(({ boost, moment }) => [boost.id, moment]))
+  const moments = new Map(changes.map(({ boost, moment }) => [boost.id, moment]))
   return [
     boostsUnchanged(
       db,
-      happened.map(({ boost }) => boost),
+      changes.map(({ boost }) => boost),
     ),
-    ...keepParcels(
+    ...insertEntriesOnce(
       db,
-      happened.flatMap((one) => parcelsOf(config, one)),
+      changes.flatMap((one) => entriesOf(config, one)),
     ),
-    ...noteTold(
+    ...noteBoostMoments(
       db,
-      [...moments].map(([id, told]) => ({ id, told })),
+      [...moments].map(([id, notified]) => ({ id, notified })),
     ),
   ]
 }
 
 /** That something happened to a boost, at a moment. */
-type Happened = { boost: Boost; moment: BoostMoment; at: Instant }
+type BoostChange = { boost: Boost; moment: BoostMoment; at: Instant }
 
 /** What happened, untold, to boosts that are no user's own: after `since` and up to a moment. */
 async function ofEveryone(
@@ -126,59 +130,62 @@ async function ofEveryone(
   boosts: readonly Boost[],
   since: Instant,
   to: Instant,
-): Promise<Happened[]> {
-  const happened = boosts.flatMap((boost) =>
+): Promise<BoostChange[]> {
+  const changes = boosts.flatMap((boost) =>
     BOOST_MOMENTS.flatMap((moment) => {
       const at = momentOf(boost, null, moment)
       return at === null || at <= since || at > to ? [] : [{ boost, moment, at }]
     }),
   )
-  const told = await toldOf(
+  const notified = await notedMoments(
     db,
-    happened.map(({ boost }) => boost.id),
+    changes.map(({ boost }) => boost.id),
   )
-  return happened.filter(({ boost, moment }) => isUntold(told.get(boost.id) ?? null, moment))
+  return changes.filter(({ boost, moment }) => isNotSent(notified.get(boost.id) ?? null, moment))
 }
 
-const isUntold = (told: BoostMoment | null, moment: BoostMoment) =>
-  moment === 'started' ? told === null : told !== 'finished'
+const isNotSent = (notified: BoostMoment | null, moment: BoostMoment) =>
+  moment === 'started' ? notified === null : notified !== 'finished'
 
 /** Tells what happened to the next of users' own boosts, and what else did. */
-async function pass(
+async function sweep(
   { db }: TenantContext,
   config: Configuration,
   work: DueWork,
   progress: BoostProgress,
-  { to, phase, after, next: seen }: NonNullable<BoostProgress['pass']>,
-  others: readonly Happened[],
+  { to, phase, after, next: seen }: NonNullable<BoostProgress['sweep']>,
+  others: readonly BoostChange[],
 ): Promise<readonly D1PreparedStatement[]> {
   const { first, last } = datesBetween(progress.through, to)
   const boosts = await ownBoosts(db, phase, after, last, CHUNK)
-  const happened: Happened[] = [...others]
+  const changes: BoostChange[] = [...others]
   let next = seen
   for (const boost of boosts) {
     const at = boost.zone === null ? null : momentOf(boost, boost.zone, phase)
     if (at === null || at <= progress.since) continue
-    if (at <= to) happened.push({ boost, moment: phase, at })
+    if (at <= to) changes.push({ boost, moment: phase, at })
     else if (next === null || at < next) next = at
   }
   const final = boosts.at(-1)
   const isEnd = final === undefined || boosts.length < CHUNK
-  const told = telling(db, config, happened)
+  const notified = telling(db, config, changes)
   if (!isEnd) {
     const date = phase === 'started' ? final.start : final.end
     return [
-      ...told,
-      storeProgress(db, { ...progress, pass: { to, phase, after: [date, final.no], next } }, work.dueAt),
+      ...notified,
+      storeProgress(db, { ...progress, sweep: { to, phase, after: [date, final.no], next } }, work.dueAt),
     ]
   }
   next = await soonest(db, phase, last, next)
   if (phase === 'started') {
     const ending = { to, phase: 'finished' as const, after: [first, 0] satisfies [string, number], next }
-    return [...told, storeProgress(db, { ...progress, pass: { ...ending, after: [first, 0] } }, work.dueAt)]
+    return [
+      ...notified,
+      storeProgress(db, { ...progress, sweep: { ...ending, after: [first, 0] } }, work.dueAt),
+    ]
   }
-  if (next === null) return [...told, rescheduled(db, work, null)]
-  return [...told, storeProgress(db, { ...progress, through: to, pass: null }, next)]
+  if (next === null) return [...notified, rescheduled(db, work, null)]
+  return [...notified, storeProgress(db, { ...progress, through: to, sweep: null }, next)]
 }
 
 /** The moment found, or, if that is earlier, one by which nothing has happened yet to what stands beyond a date. */
@@ -194,9 +201,9 @@ async function soonest(
   return instant(Math.min(earliest, found ?? earliest))
 }
 
-function parcelsOf(config: Configuration, { boost, moment, at }: Happened) {
+function entriesOf(config: Configuration, { boost, moment, at }: BoostChange) {
   const system = config.systems.find(({ id }) => id === boost.systemId)
-  return system === undefined ? [] : boostParcels(config, system, boost, moment, at)
+  return system === undefined ? [] : boostEntries(config, system, boost, moment, at)
 }
 
 declare module '../../../jobs/due-kinds.types' {

@@ -20,7 +20,7 @@ const Moment = z.number().transform(instant)
 const Progress = z.object({
   since: Moment,
   through: Moment,
-  pass: z
+  sweep: z
     .object({
       to: Moment,
       phase: z.enum(BOOST_MOMENTS),
@@ -48,36 +48,36 @@ export function storeProgress(
 
 /** Has boosts told of at a moment to come; part of the batch that stores what starts or finishes then. */
 export function expectBoosts(db: TenantDatabase, at: Instant, now: Instant): D1PreparedStatement {
-  return beginOrExpect(db, 'boosts', at, JSON.stringify({ since: now, through: now, pass: null }))
+  return beginOrExpect(db, 'boosts', at, JSON.stringify({ since: now, through: now, sweep: null }))
 }
 
 const NOTE = `
-  UPDATE points_boosts SET told = asked.value ->> 1 FROM json_each(?2) asked
+  UPDATE points_boosts SET notified = asked.value ->> 1 FROM json_each(?2) asked
   WHERE points_boosts.id = asked.value ->> 0 AND points_boosts.tenant_id = ?1`
 
 /** Notes of boosts what has happened to them. */
-export function noteTold(
+export function noteBoostMoments(
   db: TenantDatabase,
-  told: readonly { id: string; told: BoostMoment | null }[],
+  notified: readonly { id: string; notified: BoostMoment | null }[],
 ): D1PreparedStatement[] {
-  if (told.length === 0) return []
-  return [db.statement(NOTE, db.tenantId, JSON.stringify(told.map((one) => [one.id, one.told])))]
+  if (notified.length === 0) return []
+  return [db.statement(NOTE, db.tenantId, JSON.stringify(notified.map((one) => [one.id, one.notified])))]
 }
 
 const TOLD = `
-  SELECT b.id, b.told FROM json_each(?2) asked CROSS JOIN points_boosts b ON b.id = asked.value AND +b.tenant_id = ?1`
+  SELECT b.id, b.notified FROM json_each(?2) asked CROSS JOIN points_boosts b ON b.id = asked.value AND +b.tenant_id = ?1`
 
-const told = z.enum(BOOST_MOMENTS).nullable()
+const notified = z.enum(BOOST_MOMENTS).nullable()
 
 /** What is noted of boosts by their ids. */
-export async function toldOf(
+export async function notedMoments(
   db: TenantDatabase,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, BoostMoment | null>> {
   if (ids.length === 0) return new Map()
   const rows = await db.rows(db.statement(TOLD, db.tenantId, JSON.stringify(ids)))
-  const Rows = z.array(z.object({ id: z.string(), told }))
-  return new Map(Rows.parse(rows).map((row) => [row.id, row.told]))
+  const Rows = z.array(z.object({ id: z.string(), notified }))
+  return new Map(Rows.parse(rows).map((row) => [row.id, row.notified]))
 }
 
 const UNCHANGED = guardSql(`
@@ -91,17 +91,17 @@ export function boostsUnchanged(db: TenantDatabase, boosts: readonly Boost[]): D
 
 // A user who is gone has no zone: such a boost goes with the rest of what is left.
 const own = (date: string, isOpen: string) => `
-  SELECT no, ${BOOST_COLUMNS}, told, (SELECT coalesce(u.tz, 'UTC') FROM users u WHERE u.tenant_id = ?1
+  SELECT no, ${BOOST_COLUMNS}, notified, (SELECT coalesce(u.tz, 'UTC') FROM users u WHERE u.tenant_id = ?1
     AND u.id = points_boosts.user_id AND u.iid = points_boosts.user_iid) AS zone
   FROM points_boosts WHERE tenant_id = ?1 AND user_iid IS NOT NULL AND deleted IS NULL AND ${date} BETWEEN ?2 AND ?4
     AND (${date}, no) > (?2, ?3) AND ${isOpen} ORDER BY ${date}, no LIMIT ?5`
 const DATE = { started: 'start', finished: '"end"' } as const
 const OWN = {
-  started: own(DATE.started, 'told IS NULL'),
-  finished: own(DATE.finished, "told IS NOT 'finished'"),
+  started: own(DATE.started, 'notified IS NULL'),
+  finished: own(DATE.finished, "notified IS NOT 'finished'"),
 } as const
 
-const OwnRow = BoostRow.extend({ no: z.number(), told, zone: z.string().nullable() })
+const OwnRow = BoostRow.extend({ no: z.number(), notified, zone: z.string().nullable() })
 /** A user's own boost, with the user's zone, null where the user is gone. */
 export type OwnBoost = z.output<typeof OwnRow>
 

@@ -28,7 +28,7 @@ const PEOPLE_OF_SOME = `
   SELECT ${PERSON_COLUMNS} FROM users WHERE tenant_id = ?1 AND id IN (
     SELECT user_id FROM points_boosts WHERE +tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2)))`
 
-const Person = z.object({
+const BoostUser = z.object({
   id: z.string(),
   iid: z.string(),
   seq: z.number(),
@@ -37,12 +37,12 @@ const Person = z.object({
 })
 
 /** A user whom a boost may be for: the zone whose midnights count (P5), and how many own boosts are not over. */
-export type Person = z.infer<typeof Person>
+export type BoostUser = z.infer<typeof BoostUser>
 
 const byId = (rows: readonly unknown[]) =>
   new Map(
     z
-      .array(Person)
+      .array(BoostUser)
       .parse(rows)
       .map((person) => [person.id, person]),
   )
@@ -76,20 +76,20 @@ export async function boostsWithIds(
   { db, tenant, now }: Scope,
   systemId: string,
   ids: readonly string[],
-): Promise<{ boosts: Boost[]; people: Map<string, Person> }> {
+): Promise<{ boosts: Boost[]; users: Map<string, BoostUser> }> {
   const asked = JSON.stringify(ids)
-  const { boosts, people } = await db.batchOf({
+  const { boosts, users } = await db.batchOf({
     boosts: db.statement(SOME, tenant.id, systemId, asked),
-    people: db.statement(PEOPLE_OF_SOME, tenant.id, asked, now),
+    users: db.statement(PEOPLE_OF_SOME, tenant.id, asked, now),
   })
-  return { boosts: z.array(BoostRow).parse(boosts.results), people: byId(people.results) }
+  return { boosts: z.array(BoostRow).parse(boosts.results), users: byId(users.results) }
 }
 
 /** Those of these users who exist, by the caller's ids. */
-export async function peopleWithIds(
+export async function boostUsersWithIds(
   { db, tenant, now }: Scope,
   ids: readonly string[],
-): Promise<Map<string, Person>> {
+): Promise<Map<string, BoostUser>> {
   if (ids.length === 0) return new Map()
   return byId(await db.rows(db.statement(PEOPLE, tenant.id, JSON.stringify(ids), now)))
 }
@@ -99,9 +99,9 @@ export function ownersUnchanged(
   { db }: Scope,
   version: number,
   boosts: readonly Boost[],
-  people: ReadonlyMap<string, Person>,
+  users: ReadonlyMap<string, BoostUser>,
 ): D1PreparedStatement[] {
-  const owners = new Set(boosts.flatMap(({ userId }) => people.get(userId ?? '') ?? []))
+  const owners = new Set(boosts.flatMap(({ userId }) => users.get(userId ?? '') ?? []))
   return [...owners].map((owner) => bothUnchanged(db, version, owner.id, owner))
 }
 

@@ -2,28 +2,34 @@ import type * as z from 'zod'
 import { configure } from '../../../config/configuration.service'
 import { type Boost, type Configuration, MOST_OWN_BOOSTS, roomFor } from '../../../config/configuration.types'
 import { createEach, Draft, deleteEach, revised, updateEach } from '../../../config/drafts.rules'
-import { filterObjection } from '../../../config/filters.rules'
+import { filterProblem } from '../../../config/filters.rules'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
-import { refusals } from '../../../lib/errors'
+import { errors } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
 import type { Scope } from '../../../runtime/context'
 import { adminBoost } from '../points.admin.presenter'
 import type { CreatePointsBoostRequestItem, PatchPointsBoostRequestItem } from '../points.admin.schemas'
 import { presentSystem } from '../systems.rules'
-import { type BoostWrite, heedBoosts } from './boost-notifications.job'
+import { type BoostWrite, boostEventStatements } from './boost-notifications.job'
 import * as repository from './boosts.repository'
-import { boostPage, boostsWithIds, ownersUnchanged, type Person, peopleWithIds } from './boosts.repository'
+import {
+  type BoostUser,
+  boostPage,
+  boostsWithIds,
+  boostUsersWithIds,
+  ownersUnchanged,
+} from './boosts.repository'
 
 type CreateItem = z.output<typeof CreatePointsBoostRequestItem>
 type PatchItem = z.output<typeof PatchPointsBoostRequestItem>
-type People = ReadonlyMap<string, Person>
+type BoostUsers = ReadonlyMap<string, BoostUser>
 
 /** What issues call a boost. */
 const WHAT = 'a boost of this points system'
 
 /** The users whom some new boosts are for. */
-export function peopleOf(scope: Scope, items: readonly CreateItem[]): Promise<Map<string, Person>> {
-  return peopleWithIds(
+export function usersOfBoosts(scope: Scope, items: readonly CreateItem[]): Promise<Map<string, BoostUser>> {
+  return boostUsersWithIds(
     scope,
     items.flatMap(({ userId }) => userId ?? []),
   )
@@ -33,12 +39,12 @@ export function peopleOf(scope: Scope, items: readonly CreateItem[]): Promise<Ma
 export function boostFrom(
   scope: Scope,
   config: Configuration,
-  people: People,
+  users: BoostUsers,
   systemId: string,
   item: CreateItem,
   made: readonly Boost[],
 ): Boost | string {
-  const person = item.userId == null ? null : people.get(item.userId)
+  const person = item.userId == null ? null : users.get(item.userId)
   if (person === undefined) return 'This user does not exist. Create the user first.'
   const others =
     person === null ? 0 : person.boosts + made.filter(({ userId }) => userId === person.id).length
@@ -60,15 +66,15 @@ export function boostFrom(
     rounding: item.rounding,
     userAttributes,
   }
-  return filterObjection(config, 'user', userAttributes) ?? boost
+  return filterProblem(config, 'user', userAttributes) ?? boost
 }
 
 /** The zone whose midnights count for a boost: the own user's, null for all others (P5). */
-export const zoneOf = (people: People, { userId }: Boost): string | null =>
-  userId === null ? null : (people.get(userId)?.tz ?? 'UTC')
+export const zoneOf = (users: BoostUsers, { userId }: Boost): string | null =>
+  userId === null ? null : (users.get(userId)?.tz ?? 'UTC')
 
 const peopleIn = (scope: Scope, boosts: readonly Boost[]) =>
-  peopleWithIds(
+  boostUsersWithIds(
     scope,
     boosts.flatMap(({ userId }) => userId ?? []),
   )
@@ -76,37 +82,37 @@ const peopleIn = (scope: Scope, boosts: readonly Boost[]) =>
 /** A page of a system's boosts (G7). */
 export async function listBoosts(scope: Scope, systemId: string, query: { limit: number; skip: number }) {
   const boosts = await boostPage(scope, systemId, query)
-  const people = await peopleIn(scope, boosts)
-  return boosts.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost)))
+  const users = await peopleIn(scope, boosts)
+  return boosts.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost)))
 }
 
 /** One boost. Throws 404. */
 export async function getBoost(scope: Scope, systemId: string, id: string) {
-  const { boosts, people } = await boostsWithIds(scope, systemId, [id])
+  const { boosts, users } = await boostsWithIds(scope, systemId, [id])
   const [boost] = boosts
-  if (boost === undefined) throw refusals.notFound('This boost')
-  return adminBoost(boost, scope.now, zoneOf(people, boost))
+  if (boost === undefined) throw errors.notFound('This boost')
+  return adminBoost(boost, scope.now, zoneOf(users, boost))
 }
 
 /** Creates boosts (G7, P5). */
 export async function createBoosts(scope: Scope, systemId: string, items: readonly CreateItem[]) {
   return configure(scope, async (config) => {
-    const people = await peopleOf(scope, items)
+    const users = await usersOfBoosts(scope, items)
     const draft = new Draft(presentSystem(config, systemId).boosts)
     const room = roomFor('boosts', config)
     const { created, issues } = createEach(
       draft,
       items,
-      (item) => room(draft.added.length + 1) ?? boostFrom(scope, config, people, systemId, item, draft.added),
+      (item) => room(draft.added.length + 1) ?? boostFrom(scope, config, users, systemId, item, draft.added),
     )
     return {
       ...stored(scope, draft.added, repository.insertBoosts, () =>
-        heedBoosts(scope, config, config.systems, newBoosts(people, draft.added)),
+        boostEventStatements(scope, config, config.systems, newBoosts(users, draft.added)),
       ),
       // Somebody who was erased since gets none (U8).
-      guards: ownersUnchanged(scope, config.version, draft.added, people),
+      guards: ownersUnchanged(scope, config.version, draft.added, users),
       result: {
-        created: created.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
+        created: created.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost))),
         issues,
       },
     }
@@ -121,11 +127,11 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
   return configure(scope, async (config) => {
     presentSystem(config, systemId)
     const ids = items.map(({ id }) => id)
-    const { boosts, people } = await boostsWithIds(scope, systemId, ids)
+    const { boosts, users } = await boostsWithIds(scope, systemId, ids)
     const draft = new Draft(boosts)
     const change = (boost: Boost, item: PatchItem) => {
       const next = patched(boost, item, scope)
-      return patchObjection(config, next) ?? next
+      return patchProblem(config, next) ?? next
     }
     const { updated, issues } = updateEach(draft, items, WHAT, change, alsoBoost)
     return {
@@ -133,13 +139,13 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
         const writes = draft.changed.map((after) => ({
           before: boosts.find(({ id }) => id === after.id) ?? null,
           after,
-          zone: zoneOf(people, after),
+          zone: zoneOf(users, after),
         }))
-        return heedBoosts(scope, config, config.systems, writes)
+        return boostEventStatements(scope, config, config.systems, writes)
       }),
-      guards: ownersUnchanged(scope, config.version, draft.changed, people),
+      guards: ownersUnchanged(scope, config.version, draft.changed, users),
       result: {
-        updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(people, boost))),
+        updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost))),
         issues,
       },
     }
@@ -155,21 +161,21 @@ function patched(boost: Boost, item: PatchItem, { now }: Scope): Boost {
   return revised(boost, { ...boost, name, start, end, multiplier, rounding, userAttributes }, now)
 }
 
-function patchObjection(config: Configuration, boost: Boost): string | null {
+function patchProblem(config: Configuration, boost: Boost): string | null {
   if (boost.end < boost.start) return 'The end would be before the start. Change both together.'
   if (boost.userId !== null && boost.userAttributes.length > 0) {
     return "A user's own boost can have no userAttributes. Leave them out."
   }
-  return filterObjection(config, 'user', boost.userAttributes)
+  return filterProblem(config, 'user', boost.userAttributes)
 }
 
 /** Deletes boosts (G7). */
 export async function deleteBoosts(scope: Scope, systemId: string, ids: readonly string[]) {
   return configure(scope, async (config) => {
     presentSystem(config, systemId)
-    const { boosts, people } = await boostsWithIds(scope, systemId, ids)
+    const { boosts, users } = await boostsWithIds(scope, systemId, ids)
     const result = deleteEach(new Draft(boosts), ids, WHAT, () => null, alsoBoost)
-    const guards = ownersUnchanged(scope, config.version, boosts, people)
+    const guards = ownersUnchanged(scope, config.version, boosts, users)
     return { ...stored(scope, boosts, repository.deleteBoosts), guards, result }
   })
 }
@@ -182,14 +188,16 @@ export function stored(
   scope: Scope,
   boosts: readonly Boost[],
   store: (scope: Scope, boosts: readonly Boost[]) => D1PreparedStatement[],
-  heed: () => readonly D1PreparedStatement[] = () => [],
+  eventStatements: () => readonly D1PreparedStatement[] = () => [],
 ) {
   const statements = store(scope, boosts)
-  const heeded = boosts.length === 0 ? [] : heed()
+  const eventWrites = boosts.length === 0 ? [] : eventStatements()
   const areOwn = boosts.every(({ userId }) => userId !== null)
-  return areOwn ? { statements: [], beside: [...statements, ...heeded] } : { statements, beside: heeded }
+  return areOwn
+    ? { statements: [], beside: [...statements, ...eventWrites] }
+    : { statements, beside: eventWrites }
 }
 
 /** New boosts as `heedBoosts` takes them. */
-export const newBoosts = (people: People, boosts: readonly Boost[]): BoostWrite[] =>
-  boosts.map((after) => ({ before: null, after, zone: zoneOf(people, after) }))
+export const newBoosts = (users: BoostUsers, boosts: readonly Boost[]): BoostWrite[] =>
+  boosts.map((after) => ({ before: null, after, zone: zoneOf(users, after) }))

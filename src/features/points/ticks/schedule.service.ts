@@ -1,7 +1,7 @@
 import type { Trigger } from '../../../config/configuration.types'
 import type { AccountDatabase } from '../../../db/database'
 import { earliest, isTicking } from '../../../engine/points/ticks.rules'
-import { betweenPasses, makeDue, stillAhead, workState } from '../../../jobs/due-work.repository'
+import { betweenSweeps, makeDue, stillAhead, workState } from '../../../jobs/due-work.repository'
 import { catchUpKind } from '../../../jobs/timekeeper.service'
 import { type Instant, instant } from '../../../lib/clock'
 import type { Scope } from '../../../runtime/context'
@@ -25,9 +25,9 @@ export async function settleTicks(
 ): Promise<D1PreparedStatement[]> {
   if (!triggers.some(isTicking)) return []
   const { db, now } = scope
-  const { pass } = parseProgress((await workState(db, 'ticks')).progress)
-  await catchUpKind(scope, 'ticks', instant(Math.max(now, pass?.to ?? now)))
-  return [betweenPasses(db, 'ticks')]
+  const { sweep } = parseProgress((await workState(db, 'ticks')).progress)
+  await catchUpKind(scope, 'ticks', instant(Math.max(now, sweep?.to ?? now)))
+  return [betweenSweeps(db, 'ticks')]
 }
 
 /** What has time triggers of all tenants begin anew whose ticks have run ahead of `now`: for when the clock went back (C1, P4). */

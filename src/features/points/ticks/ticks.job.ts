@@ -4,7 +4,7 @@ import type { Configuration } from '../../../config/configuration.types'
 import type { TenantDatabase } from '../../../db/database'
 import { configurationUnchanged, isConflict } from '../../../db/guard'
 import {
-  endOfPass,
+  endOfSweep,
   granting,
   nextDue,
   type Tick,
@@ -25,7 +25,7 @@ import { type Instant, instant } from '../../../lib/clock'
 import { newId } from '../../../lib/new-id'
 import type { TenantContext } from '../../../runtime/context'
 import { type Asked, readTickUsers, writeTicks } from '../../../store/grants.repository'
-import { newsOfTicks } from '../../../store/tick-entries.builder'
+import { outboxInsertsOfTicks } from '../../../store/tick-outbox.builder'
 import { type Progress, parseProgress } from './ticks.repository'
 
 /** What a step came to: how the row of due work stands now, and the users that it has changed, under which configuration. */
@@ -37,7 +37,7 @@ const MOST_USERS = 1_000
 const MOST_AWARDS = 20_000
 
 /** The ticks that the next step grants, and whom it reads for that. */
-type Plan = { progress: Progress; pass: Progress['pass']; ticks: readonly Tick[]; asked: Asked }
+type Plan = { progress: Progress; sweep: Progress['sweep']; ticks: readonly Tick[]; asked: Asked }
 
 /** Users with what they are due, and how the row stands if all of them still are as read, or else. */
 type Chunk = { changes: readonly TickChange[]; done: WorkState; open: WorkState }
@@ -63,38 +63,41 @@ export async function tickStep(context: TenantContext, work: DueWork, to: Instan
 }
 
 function planOf(config: Configuration, progress: Progress, to: Instant): Plan {
-  const end = progress.pass?.to ?? endOfPass(config, progress.through, to)
-  if (end === null) return { progress, pass: null, ticks: [], asked: { ids: [] } }
-  const pass = progress.pass ?? { to: end, after: null, skipped: [] }
+  const end = progress.sweep?.to ?? endOfSweep(config, progress.through, to)
+  if (end === null) return { progress, sweep: null, ticks: [], asked: { ids: [] } }
+  const sweep = progress.sweep ?? { to: end, after: null, skipped: [] }
   const ticks = ticksBetween(config, progress.through, end)
-  const { after, skipped } = pass
-  if (ticks.length === 0 || skipped.length > 0) return { progress, pass, ticks, asked: { ids: skipped } }
+  const { after, skipped } = sweep
+  if (ticks.length === 0 || skipped.length > 0) return { progress, sweep, ticks, asked: { ids: skipped } }
   const limit = Math.min(MOST_USERS, Math.ceil(MOST_AWARDS / ticks.length))
-  return { progress, pass, ticks, asked: { after, limit } }
+  return { progress, sweep, ticks, asked: { after, limit } }
 }
 
 function chunkOf(
   config: Configuration,
   work: DueWork,
-  { progress: { through }, pass, ticks, asked }: Plan,
+  { progress: { through }, sweep, ticks, asked }: Plan,
   { users, isAll }: { users: readonly TickUser[]; isAll: boolean },
 ): Chunk {
   const [first] = ticks
-  if (pass === null || first === undefined) {
+  if (sweep === null || first === undefined) {
     const done = {
-      dueAt: nextDue(config, pass?.to ?? through),
-      progress: pass === null ? work.progress : stored({ through: pass.to, pass: null }),
+      dueAt: nextDue(config, sweep?.to ?? through),
+      progress: sweep === null ? work.progress : stored({ through: sweep.to, sweep: null }),
     }
     return { changes: [], done, open: done }
   }
   const { changes, last } = granted(granting(config, ticks, newId), users, asked)
-  const after = 'ids' in asked ? pass.after : (last?.id ?? pass.after)
-  const open = { dueAt: first.due, progress: stored({ through, pass: { to: pass.to, after, skipped: [] } }) }
+  const after = 'ids' in asked ? sweep.after : (last?.id ?? sweep.after)
+  const open = {
+    dueAt: first.due,
+    progress: stored({ through, sweep: { to: sweep.to, after, skipped: [] } }),
+  }
   const isEnd = 'limit' in asked && isAll && last === users.at(-1)
   if (!isEnd) return { changes, done: open, open }
   // Where nothing is due any more, the next step finds that out, and takes the row away.
-  const dueAt = nextDue(config, pass.to) ?? first.due
-  return { changes, done: { dueAt, progress: stored({ through: pass.to, pass: null }) }, open }
+  const dueAt = nextDue(config, sweep.to) ?? first.due
+  return { changes, done: { dueAt, progress: stored({ through: sweep.to, sweep: null }) }, open }
 }
 
 const stored = (progress: Progress): string => JSON.stringify(progress)
@@ -133,11 +136,18 @@ async function write(
       progress: progressUnchanged(db, work),
       ...(changes.length === 0
         ? { row: storeState(db, work, done) }
-        : writeTicks(db, 'ticks', changes, to, { done, open }, await newsOfTicks(db, config, changes))),
+        : writeTicks(
+            db,
+            'ticks',
+            changes,
+            to,
+            { done, open },
+            await outboxInsertsOfTicks(db, config, changes),
+          )),
     })
     if (changes.length === 0) return { ...done, changes }
     const row = parseState(written.row)
-    const skipped = new Set(parseProgress(row.progress).pass?.skipped)
+    const skipped = new Set(parseProgress(row.progress).sweep?.skipped)
     return { ...row, changes: changes.filter(({ before }) => !skipped.has(before.id)) }
   } catch (error) {
     const row = await workState(db, 'ticks')

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase } from '../../../db/database'
-import { restartPasses, TENANTS_AHEAD } from '../../../jobs/due-work.repository'
+import { restartSweeps, TENANTS_AHEAD } from '../../../jobs/due-work.repository'
 import { type Instant, instant } from '../../../lib/clock'
 
 const Moment = z.number().transform(instant)
@@ -11,7 +11,7 @@ const Moment = z.number().transform(instant)
  */
 const Progress = z.object({
   through: Moment,
-  pass: z.object({ to: Moment, after: z.string().nullable(), skipped: z.array(z.string()) }).nullable(),
+  sweep: z.object({ to: Moment, after: z.string().nullable(), skipped: z.array(z.string()) }).nullable(),
 })
 
 /** See `Progress`. */
@@ -19,7 +19,7 @@ export type Progress = z.infer<typeof Progress>
 
 /** Reads the progress of ticks as stored; nothing is done where there is none. */
 export function parseProgress(text: string | null): Progress {
-  return text === null ? { through: instant(0), pass: null } : Progress.parse(JSON.parse(text))
+  return text === null ? { through: instant(0), sweep: null } : Progress.parse(JSON.parse(text))
 }
 
 const TICKING = "type = 'time' AND status = 'active' AND deleted IS NULL"
@@ -35,5 +35,5 @@ const RESTART = [
  * step finds out when they are due.
  */
 export function restartTicks(db: AccountDatabase, now: Instant): D1PreparedStatement[] {
-  return [...RESTART.map((sql) => db.statement(sql, now, 'ticks')), ...restartPasses(db, 'ticks', now)]
+  return [...RESTART.map((sql) => db.statement(sql, now, 'ticks')), ...restartSweeps(db, 'ticks', now)]
 }

@@ -1,7 +1,7 @@
 import type { Configuration, Trigger, TriggerFields } from '../../../config/configuration.types'
 import type { Clearable } from '../../../config/drafts.rules'
 import { TRIGGER_FIELDS, type TriggerField, type TriggerType } from '../../../config/enumerations.types'
-import { filterObjection } from '../../../config/filters.rules'
+import { filterProblem } from '../../../config/filters.rules'
 import { isTicking } from '../../../engine/points/ticks.rules'
 import type { Instant } from '../../../lib/clock'
 import { unreachable } from '../../../lib/unreachable'
@@ -104,18 +104,18 @@ function fieldsOf(type: TriggerType, asked: Clearable<TriggerFields>, before: Tr
 }
 
 /** Why a trigger can't be configured so, or null: a field that its type needs, or something that it refers to, is missing. */
-export function triggerObjection(config: Configuration, trigger: Trigger): string | null {
+export function triggerProblem(config: Configuration, trigger: Trigger): string | null {
   const missing = TRIGGER_FIELDS[trigger.type].find((field) => trigger[field] === null)
   if (missing !== undefined) return `A trigger of type ${trigger.type} needs ${missing}. Pass it too.`
   return (
-    referenceObjection(config, trigger) ??
-    filterObjection(config, 'user', trigger.userAttributes) ??
-    filterObjection(config, 'event', trigger.eventAttributes)
+    referenceProblem(config, trigger) ??
+    filterProblem(config, 'user', trigger.userAttributes) ??
+    filterProblem(config, 'event', trigger.eventAttributes)
   )
 }
 
 /** Why a trigger can't refer to what its type refers to, or null: there is no such metric or achievement. */
-function referenceObjection(config: Configuration, trigger: Trigger): string | null {
+function referenceProblem(config: Configuration, trigger: Trigger): string | null {
   switch (trigger.type) {
     case 'metric':
       if (config.metrics.some(({ id }) => id === trigger.metricId)) return null

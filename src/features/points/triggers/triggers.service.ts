@@ -11,16 +11,16 @@ import {
 import { createEach, Draft, deleteEach, updateEach } from '../../../config/drafts.rules'
 import { pointsTriggers, triggerVersions } from '../../../config/tables/points.table'
 import { isTicking, nextTick } from '../../../engine/points/ticks.rules'
-import { wake } from '../../../jobs/timekeeper.service'
+import { wakeTimekeeper } from '../../../jobs/timekeeper.service'
 import { newId } from '../../../lib/new-id'
 import type { Scope } from '../../../runtime/context'
-import { triggerAnswer } from '../../../wire/presenters/points.presenter'
+import { triggerResponse } from '../../../wire/presenters/points.presenter'
 import { deleteNested } from '../nested.repository'
 import { adminTrigger } from '../points.admin.presenter'
 import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from '../points.admin.schemas'
 import { presentSystem } from '../systems.rules'
 import { scheduleTicks, settleTicks } from '../ticks/schedule.service'
-import { triggerFrom, triggerObjection, triggerPatched } from './triggers.rules'
+import { triggerFrom, triggerPatched, triggerProblem } from './triggers.rules'
 
 type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>
 type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
@@ -68,7 +68,7 @@ function rememberVersions(
   const rows = triggers.map((trigger) => ({
     triggerId: trigger.id,
     version: trigger.version,
-    document: JSON.stringify(triggerAnswer(config, trigger)),
+    document: JSON.stringify(triggerResponse(config, trigger)),
   }))
   return db.inserts(triggerVersions, rows)
 }
@@ -129,14 +129,14 @@ export async function createTriggers(scope: Scope, systemId: string, items: read
     const room = roomFor('triggers', config)
     const { created, issues } = createEach(draft, items, (item) => {
       const trigger = triggerFrom(newId(scope.now), scope.now, systemId, item)
-      return room(draft.added.length + 1) ?? triggerObjection(config, trigger) ?? trigger
+      return room(draft.added.length + 1) ?? triggerProblem(config, trigger) ?? trigger
     })
     return {
       statements: insertTriggers(scope, config, draft.added),
       result: { created: created.map(adminTrigger), issues },
     }
   })
-  if (result.created.some(isTicking)) await wake(scope)
+  if (result.created.some(isTicking)) await wakeTimekeeper(scope)
   return result
 }
 
@@ -147,7 +147,7 @@ export async function updateTriggers(scope: Scope, systemId: string, items: read
     const draft = new Draft(before)
     const { updated, issues } = updateEach(draft, items, WHAT, (trigger, item) => {
       const next = triggerPatched(trigger, item, scope.now, newId(scope.now))
-      return triggerObjection(config, next) ?? next
+      return triggerProblem(config, next) ?? next
     })
     const { changed } = draft
     // The anchor alone does not tell: another interval at the moment of the activation leaves it where it is.
@@ -164,7 +164,7 @@ export async function updateTriggers(scope: Scope, systemId: string, items: read
     const guards = await settleTicks(scope, among(before, ids))
     return { statements, guards, result: { updated: updated.map(adminTrigger), issues } }
   })
-  if (result.updated.some(isTicking)) await wake(scope)
+  if (result.updated.some(isTicking)) await wakeTimekeeper(scope)
   return result
 }
 

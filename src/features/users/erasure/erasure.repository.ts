@@ -21,7 +21,7 @@ const LEFT = `
   WHERE u.iid IS NOT NULL OR k.prefixes <> '[]'` as const
 
 const UNCOUNT = `
-  UPDATE tallies SET count = count - 1 WHERE tenant_id = ?1 AND name IN (
+  UPDATE tenant_counters SET count = count - 1 WHERE tenant_id = ?1 AND name IN (
     SELECT 'users' FROM users WHERE tenant_id = ?1 AND id = ?2
     UNION SELECT a.value ->> 0 FROM users u, json_each(u.achievements) a WHERE u.tenant_id = ?1 AND u.id = ?2)`
 
@@ -33,8 +33,8 @@ const ROWS_OF_PERSON = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 A
 
 /** What is still to be told of the user, to anybody. */
 const REMOVE_OUTBOX = `DELETE FROM outbox WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
-const REMOVE_NOTICES = `DELETE FROM notices WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
-const REMOVE_TOLD = `DELETE FROM points_told WHERE ${ROWS_OF_PERSON}`
+const REMOVE_NOTICES = `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_TOLD = `DELETE FROM points_notifications WHERE ${ROWS_OF_PERSON}`
 
 /** Whose an event of a batch is, as isolates tell each other (see events/commands.ts). */
 const WHOSE = "->> '$.body.user.id'"
@@ -68,8 +68,8 @@ export async function removeUser(
   const removals: Record<ErasedAtOnce, D1PreparedStatement> = {
     api_keys: db.statement(REMOVE_KEYS, tenantId, userId),
     outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
-    notices: db.statement(REMOVE_NOTICES, tenantId, userId),
-    points_told: db.statement(REMOVE_TOLD, tenantId, userId),
+    pending_notifications: db.statement(REMOVE_NOTICES, tenantId, userId),
+    points_notifications: db.statement(REMOVE_TOLD, tenantId, userId),
     users: db.statement(REMOVE, tenantId, userId),
     inbox: db.statement(EMPTY_INBOX, tenantId, userId, asJson),
     parked_events: db.statement(REMOVE_PARKED, tenantId, userId, asJson),

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { keyCacheOf } from '../../../access/keys.cache'
 import { dropKeyRecord } from '../../../access/keys.repository'
-import { boardObject } from '../../../boards/delivery.service'
+import { boardObject } from '../../../boards/board-updates.service'
 import { type DueWork, progressed, rescheduled } from '../../../jobs/due-work.repository'
-import { wake } from '../../../jobs/timekeeper.service'
+import { wakeTimekeeper } from '../../../jobs/timekeeper.service'
 import { type Instant, instant } from '../../../lib/clock'
 import { newId } from '../../../lib/new-id'
 import { wait } from '../../../lib/system-clock'
@@ -19,7 +19,7 @@ const MOST_FAILURES = 3
 /** Keys, leaderboards and couriers that one step visits, all at once. */
 const KEYS = 100
 const BOARDS = 20
-const COURIERS = 20
+const DELIVERY_QUEUES = 20
 /** How long a step waits for them, in milliseconds. */
 const PATIENCE = 10_000
 
@@ -41,7 +41,7 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
       await wait(20 * failures)
     }
   }
-  await wake(scope)
+  await wakeTimekeeper(scope)
   return { id: userId }
 }
 
@@ -91,11 +91,11 @@ const VISITS: Record<Exclude<ErasureStage, 'rows'>, Portion> = {
     const boards = await objectsAfter(context.db, 'boards', 'living', after, BOARDS)
     return visited(boards, BOARDS, stage, async (id) => boardObject(context, id).erase({ userId, iid, now }))
   },
-  couriers: async (context, { iid, userId, stage, after }) => {
+  deliveryQueues: async (context, { iid, userId, stage, after }) => {
     if (iid === null) return null
-    const couriers = await objectsAfter(context.db, 'couriers', 'living', after, COURIERS)
-    return visited(couriers, COURIERS, stage, async (name) =>
-      context.env.COURIER.getByName(name).erase({ iid, userId }),
+    const deliveryQueues = await objectsAfter(context.db, 'deliveryQueues', 'living', after, DELIVERY_QUEUES)
+    return visited(deliveryQueues, DELIVERY_QUEUES, stage, async (name) =>
+      context.env.DELIVERY_QUEUE.getByName(name).erase({ iid, userId }),
     )
   },
 }

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { Configuration } from '../../../config/configuration.types'
 import { NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
 import { type Destination, HeldReply, type Place } from '../../../delivery/queue.messages'
-import { courierOf } from '../../../delivery/queue.service'
+import { deliveryQueueOf } from '../../../delivery/queue.service'
 import type { UserState } from '../../../engine/state.types'
 import { iso } from '../../../lib/clock'
 import type { Scope } from '../../../runtime/context'
@@ -19,34 +19,34 @@ export async function* deliveries(
 ): AsyncGenerator<Export['deliveries']> {
   const tenantId = scope.tenant.id
   for (const { id: webhookId } of webhooks) {
-    for await (const page of letters(scope, { kind: 'webhook', tenantId, webhookId }, user))
-      yield page.map(({ event, told }) => ({ webhookId, event, ...told }))
+    for await (const page of messages(scope, { kind: 'webhook', tenantId, webhookId }, user))
+      yield page.map(({ event, delivery }) => ({ webhookId, event, ...delivery }))
   }
 }
 
 /** What a user was told, and is still to be told, by channel, oldest first. */
 export async function* notifications(scope: Scope, user: User): AsyncGenerator<Export['notifications']> {
   for (const channel of NOTIFICATION_CHANNELS) {
-    for await (const page of letters(scope, { kind: channel, tenantId: scope.tenant.id }, user))
-      yield page.map(({ event, told }) => ({ channel, type: event, ...told }))
+    for await (const page of messages(scope, { kind: channel, tenantId: scope.tenant.id }, user))
+      yield page.map(({ event, delivery }) => ({ channel, type: event, ...delivery }))
   }
 }
 
-async function* letters(scope: Scope, destination: Destination, { iid }: User) {
+async function* messages(scope: Scope, destination: Destination, { iid }: User) {
   let after: Place | null = null
   for (;;) {
     const request: { iid: string; after: Place | null } = { iid, after }
-    const found = HeldReply.parse(await courierOf(scope, destination).held(request))
-    yield found.letters.map(({ place: _, event, body, created, nextAttempt, ...rest }) => ({
+    const found = HeldReply.parse(await deliveryQueueOf(scope, destination).held(request))
+    yield found.messages.map(({ place: _, event, body, created, nextAttempt, ...rest }) => ({
       event,
-      told: {
+      delivery: {
         ...rest,
         created: iso(created),
         nextAttempt: nextAttempt === null ? null : iso(nextAttempt),
         payload: JSON.parse(body),
       },
     }))
-    after = found.letters.at(-1)?.place ?? null
+    after = found.messages.at(-1)?.place ?? null
     if (!found.hasMore) return
   }
 }

@@ -90,11 +90,11 @@ export function preferencesOf(
   }
 }
 
-const runOf = ({ started, first, last, marks, length }: StreakRun) => ({
+const runOf = ({ started, first, last, history, length }: StreakRun) => ({
   started: dateOfDay(started),
   firstPeriod: dateOfDay(first),
   lastPeriod: dateOfDay(last),
-  periods: marks,
+  periods: history,
   length,
 })
 

@@ -14,7 +14,7 @@ const moment = z.number().transform(instant)
 
 const OF_USER = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
 const BOOSTS = `SELECT ${BOOST_COLUMNS}, deleted FROM points_boosts WHERE ${OF_USER} ORDER BY no`
-const RUNS = `SELECT first, last, started, marks, length FROM streak_runs WHERE ${OF_USER} ORDER BY first`
+const RUNS = `SELECT first, last, started, history, length FROM streak_runs WHERE ${OF_USER} ORDER BY first`
 const PAUSES = `SELECT id, start, "end", deleted FROM streak_pauses WHERE ${OF_USER} ORDER BY start, id`
 const KEYS = 'SELECT id, prefix, created FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 ORDER BY no'
 
@@ -154,7 +154,7 @@ async function whole<R extends Sized>(
 }
 
 /** Whose rows are read, and up to which of their changes. */
-type Person = Pick<UserState, 'iid' | 'seq'>
+type ReadUser = Pick<UserState, 'iid' | 'seq'>
 
 /** The events of a user that wait in the inbox. Throws if some were processed before they could be read: they are in no part of the export then. */
 export async function* waitingPages(db: TenantDatabase, { user, waiting }: Pick<Held, 'user' | 'waiting'>) {
@@ -217,7 +217,7 @@ const EventRows = z.array(
 const Attributes = json(z.record(z.string(), z.string()))
 
 /** A user's events, by metric and time. */
-export async function* eventPages(db: TenantDatabase, { iid, seq }: Person) {
+export async function* eventPages(db: TenantDatabase, { iid, seq }: ReadUser) {
   const found = pages<z.output<typeof EventRows>[number]>(
     async (after) => {
       const from = [after?.metricNo ?? 0, after?.at ?? 0, after?.seq ?? 0]
@@ -260,7 +260,7 @@ const AwardRows = z.array(
 const Boosts = json(z.array(PointsBoost))
 
 /** A user's awards, by points system and time. */
-export async function* awardPages(db: TenantDatabase, { iid, seq }: Person) {
+export async function* awardPages(db: TenantDatabase, { iid, seq }: ReadUser) {
   const found = pages<z.output<typeof AwardRows>[number]>(
     async (after) => {
       const from = [after?.systemNo ?? 0, after?.at ?? 0, after?.seq ?? 0, after?.position ?? 0]
@@ -284,7 +284,7 @@ const UsedKeyRows = z.array(
 )
 
 /** A user's idempotency keys, by metric and key; those that are used meanwhile may be among them. Each is short. */
-export async function* usedKeyPages(db: TenantDatabase, { iid }: Person) {
+export async function* usedKeyPages(db: TenantDatabase, { iid }: ReadUser) {
   for (let from: [number, string] = [0, '']; ; ) {
     const rows = UsedKeyRows.parse(await db.rows(db.statement(USED_KEYS, iid, ...from)))
     yield rows

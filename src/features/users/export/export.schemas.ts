@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { EVALUATION_MODE_SPELLINGS, NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
-import { DateAnswer, Timestamp, UuidAnswer } from '../../../http/fields'
+import { DateResponse, Timestamp, UuidResponse } from '../../../http/fields'
 import type { ExportedField } from '../../../store/user-data/user-data.register'
 import { PointsBoost } from '../../../wire/points.schemas'
 import { UserPreferencesResponse } from '../../../wire/preferences.schemas'
@@ -11,15 +11,15 @@ import { User } from '../../../wire/user.schemas'
 const Key = z.string().nullable()
 
 /** When something happened: in UTC, and by the user's clock of then (E8). */
-const moment = { date: Timestamp, localDate: DateAnswer, utcOffsetMinutes: z.int() }
+const moment = { date: Timestamp, localDate: DateResponse, utcOffsetMinutes: z.int() }
 
-const ExportedAttribute = z.object({ id: UuidAnswer, key: Key, value: z.string() })
-const Threshold = z.object({ metricId: UuidAnswer, metricKey: Key, threshold: z.number() })
+const ExportedAttribute = z.object({ id: UuidResponse, key: Key, value: z.string() })
+const Threshold = z.object({ metricId: UuidResponse, metricKey: Key, threshold: z.number() })
 
 const ExportedEvent = z
   .object({
-    id: UuidAnswer,
-    metricId: UuidAnswer,
+    id: UuidResponse,
+    metricId: UuidResponse,
     metricKey: Key,
     value: z.number(),
     ...moment,
@@ -29,10 +29,10 @@ const ExportedEvent = z
 
 const ExportedAward = z
   .object({
-    id: UuidAnswer,
-    systemId: UuidAnswer,
+    id: UuidResponse,
+    systemId: UuidResponse,
     systemKey: Key,
-    triggerId: UuidAnswer,
+    triggerId: UuidResponse,
     awarded: z.int32(),
     total: z.int32(),
     ...moment,
@@ -46,9 +46,9 @@ const ExportedAward = z
  */
 const ExportedStreakRun = z
   .object({
-    started: DateAnswer,
-    firstPeriod: DateAnswer,
-    lastPeriod: DateAnswer,
+    started: DateResponse,
+    firstPeriod: DateResponse,
+    lastPeriod: DateResponse,
     periods: z.string(),
     length: z.int(),
   })
@@ -65,17 +65,17 @@ const ExportedStreak = z
       }).nullable(),
       freezes: z.int(),
       sums: z.array(
-        z.object({ period: DateAnswer, metricId: UuidAnswer, metricKey: Key, change: z.number() }),
+        z.object({ period: DateResponse, metricId: UuidResponse, metricKey: Key, change: z.number() }),
       ),
-      zoneChanges: z.array(z.object({ date: Timestamp, from: DateAnswer, to: DateAnswer })),
+      zoneChanges: z.array(z.object({ date: Timestamp, from: DateResponse, to: DateResponse })),
       /** The last date that travel spared (S11). */
-      spared: DateAnswer.nullable(),
+      spared: DateResponse.nullable(),
       /** Journeys to a later date that may still be undone, with the streak as it was before (S11). */
       journeys: z.array(
         z.object({
           date: Timestamp,
-          from: DateAnswer,
-          until: DateAnswer,
+          from: DateResponse,
+          until: DateResponse,
           length: z.int(),
           freezes: z.int(),
         }),
@@ -85,19 +85,19 @@ const ExportedStreak = z
     }),
     past: z.array(ExportedStreakRun),
     pauses: z.array(
-      z.object({ id: UuidAnswer, start: DateAnswer, end: DateAnswer, deleted: Timestamp.nullable() }),
+      z.object({ id: UuidResponse, start: DateResponse, end: DateResponse, deleted: Timestamp.nullable() }),
     ),
   })
   .meta({ id: 'ExportedStreak' })
 
 const ExportedBoost = z
   .object({
-    id: UuidAnswer,
-    systemId: UuidAnswer,
+    id: UuidResponse,
+    systemId: UuidResponse,
     systemKey: Key,
     name: z.string(),
-    start: DateAnswer,
-    end: DateAnswer.nullable(),
+    start: DateResponse,
+    end: DateResponse.nullable(),
     multiplier: z.number(),
     rounding: PointsBoost.shape.rounding,
     created: Timestamp,
@@ -111,20 +111,20 @@ const Rank = z.int32().nullable()
 /** A user in one run of a leaderboard: `value` is the whole score, also where it is not ranked. */
 const ExportedPlace = z
   .object({
-    leaderboardId: UuidAnswer,
+    leaderboardId: UuidResponse,
     leaderboardKey: z.string(),
-    start: DateAnswer,
-    end: DateAnswer.nullable(),
+    start: DateResponse,
+    end: DateResponse.nullable(),
     isFinal: z.boolean(),
     group: z.array(z.string()).nullable(),
     rank: Rank,
     value: z.number().nullable(),
     reached: Timestamp.nullable(),
-    history: z.array(z.object({ date: DateAnswer, rank: Rank, value: z.number().nullable() })),
+    history: z.array(z.object({ date: DateResponse, rank: Rank, value: z.number().nullable() })),
   })
   .meta({ id: 'ExportedPlace' })
 
-const place = { batchId: UuidAnswer, position: z.int() }
+const place = { batchId: UuidResponse, position: z.int() }
 const ExportedWaitingEvent = z
   .object({
     ...place,
@@ -137,8 +137,8 @@ const ExportedWaitingEvent = z
   .meta({ id: 'ExportedWaitingEvent' })
 
 /** What is kept of telling of a user: `payload` is what is sent. */
-const told = {
-  id: UuidAnswer,
+const delivery = {
+  id: UuidResponse,
   status: z.string(),
   attempts: z.int(),
   lastStatus: z.int().nullable(),
@@ -148,10 +148,10 @@ const told = {
   payload: z.unknown(),
 }
 const ExportedDelivery = z
-  .object({ webhookId: UuidAnswer, event: z.string(), ...told })
+  .object({ webhookId: UuidResponse, event: z.string(), ...delivery })
   .meta({ id: 'ExportedDelivery' })
 const ExportedNotification = z
-  .object({ channel: z.enum(NOTIFICATION_CHANNELS), type: z.string(), ...told })
+  .object({ channel: z.enum(NOTIFICATION_CHANNELS), type: z.string(), ...delivery })
   .meta({ id: 'ExportedNotification' })
 
 /** Everything that is held of a user (U8). What was configured and is deleted stands by its id, and null for its key. */
@@ -168,22 +168,22 @@ export const UserExport = z
       }),
     }),
     metrics: z.array(
-      z.object({ metricId: UuidAnswer, metricKey: Key, total: z.number(), highest: z.number() }),
+      z.object({ metricId: UuidResponse, metricKey: Key, total: z.number(), highest: z.number() }),
     ),
-    counters: z.array(z.object({ id: UuidAnswer, total: z.number(), highest: z.number() })),
-    points: z.array(z.object({ systemId: UuidAnswer, systemKey: Key, total: z.int32() })),
+    counters: z.array(z.object({ id: UuidResponse, total: z.number(), highest: z.number() })),
+    points: z.array(z.object({ systemId: UuidResponse, systemKey: Key, total: z.int32() })),
     streak: ExportedStreak,
     achievements: z.array(
-      z.object({ id: UuidAnswer, achievementId: UuidAnswer, achievementKey: Key, ...moment }),
+      z.object({ id: UuidResponse, achievementId: UuidResponse, achievementKey: Key, ...moment }),
     ),
     boosts: z.array(ExportedBoost),
-    applicationKeys: z.array(z.object({ id: UuidAnswer, prefix: z.string(), created: Timestamp })),
+    applicationKeys: z.array(z.object({ id: UuidResponse, prefix: z.string(), created: Timestamp })),
     waitingEvents: z.array(ExportedWaitingEvent),
     parkedEvents: z.array(z.object({ ...place, event: z.unknown(), reason: z.string() })),
     events: z.array(ExportedEvent),
     awards: z.array(ExportedAward),
     idempotencyKeys: z.array(
-      z.object({ metricId: UuidAnswer, metricKey: Key, key: z.string(), eventId: UuidAnswer }),
+      z.object({ metricId: UuidResponse, metricKey: Key, key: z.string(), eventId: UuidResponse }),
     ),
     deliveries: z.array(ExportedDelivery),
     notifications: z.array(ExportedNotification),

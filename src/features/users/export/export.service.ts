@@ -6,11 +6,11 @@ import type { UserState } from '../../../engine/state.types'
 import { Streamed } from '../../../http/stream'
 import { instant, iso } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
-import { refusals } from '../../../lib/errors'
+import { errors } from '../../../lib/errors'
 import { systemNow } from '../../../lib/system-clock'
 import { dateOfDay } from '../../../lib/zone'
 import type { Scope } from '../../../runtime/context'
-import { userAnswer } from '../../../wire/presenters/user.presenter'
+import { userResponse } from '../../../wire/presenters/user.presenter'
 import { asked } from '../../leaderboards/leaderboards.service'
 import { userStreak } from '../../streaks/streaks.service'
 import {
@@ -46,7 +46,7 @@ const PERIODS = 7
 /** What is held of a user, but for what may be long. Throws 404 where there is none. */
 export async function findHeld({ db }: Scope, userId: string): Promise<Held> {
   const held = await readHeld(db, userId, systemNow())
-  if (held === null) throw refusals.notFound('This user')
+  if (held === null) throw errors.notFound('This user')
   return held
 }
 
@@ -61,7 +61,7 @@ export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Exp
   const keys = keysOf(config)
   return new Streamed<Export>({
     exported: iso(now),
-    user: userAnswer(config, user),
+    user: userResponse(config, user),
     attributes: attributesOf(keys, user.profile.attributes),
     preferences: preferencesOf(keys, user),
     ...totalsOf(keys, user),

@@ -4,8 +4,8 @@ import type { UserState } from '../../../engine/state.types'
 import { Timestamp } from '../../../http/fields'
 import { type Instant, iso } from '../../../lib/clock'
 import { UserAchievementResponse } from '../../../wire/achievement.schemas'
-import { userAchievementAnswer } from '../../../wire/presenters/achievement.presenter'
-import { userAnswer } from '../../../wire/presenters/user.presenter'
+import { userAchievementResponse } from '../../../wire/presenters/achievement.presenter'
+import { userResponse } from '../../../wire/presenters/user.presenter'
 import { User } from '../../../wire/user.schemas'
 import { webhookEvent } from '../event.builder'
 import { sampleAchievement, sampleUser } from '../samples.builder'
@@ -24,7 +24,7 @@ export const emailsAchievementDue = webhookEvent({
   }),
   build: (config: Configuration, user: UserState, at: Instant, achievement: Achievement): Payload => ({
     timestamp: iso(at),
-    user: userAnswer(config, user),
-    achievement: userAchievementAnswer(config, achievement, user.achievements.get(achievement.id)),
+    user: userResponse(config, user),
+    achievement: userAchievementResponse(config, achievement, user.achievements.get(achievement.id)),
   }),
 })

@@ -3,7 +3,7 @@ import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
 import { Timestamp } from '../../../http/fields'
 import { type Instant, iso } from '../../../lib/clock'
-import { userAnswer } from '../../../wire/presenters/user.presenter'
+import { userResponse } from '../../../wire/presenters/user.presenter'
 import { User } from '../../../wire/user.schemas'
 import { webhookEvent } from '../event.builder'
 import { sampleUser } from '../samples.builder'
@@ -31,7 +31,7 @@ export const emailsReactivationDue = webhookEvent({
     { messageNumber, daysSinceLastActive }: Payload['reactivation'],
   ): Payload => ({
     timestamp: iso(at),
-    user: userAnswer(config, user),
+    user: userResponse(config, user),
     reactivation: { messageNumber, daysSinceLastActive },
   }),
 })

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
-import { DateAnswer, Timestamp } from '../../../http/fields'
+import { DateResponse, Timestamp } from '../../../http/fields'
 import { addDays, type CivilDate } from '../../../lib/civil'
 import { type Instant, iso } from '../../../lib/clock'
-import { userAnswer } from '../../../wire/presenters/user.presenter'
+import { userResponse } from '../../../wire/presenters/user.presenter'
 import { User } from '../../../wire/user.schemas'
 import { webhookEvent } from '../event.builder'
 import { sampleUser } from '../samples.builder'
@@ -12,7 +12,7 @@ import { sampleUser } from '../samples.builder'
 const Payload = z.object({
   timestamp: Timestamp,
   user: User,
-  recap: z.object({ periodStart: DateAnswer, periodEnd: DateAnswer }),
+  recap: z.object({ periodStart: DateResponse, periodEnd: DateResponse }),
 })
 type Payload = z.infer<typeof Payload>
 
@@ -32,7 +32,7 @@ export const emailsRecapDue = webhookEvent({
     { periodStart, periodEnd }: { periodStart: CivilDate; periodEnd: CivilDate },
   ): Payload => ({
     timestamp: iso(at),
-    user: userAnswer(config, user),
+    user: userResponse(config, user),
     recap: { periodStart, periodEnd },
   }),
 })

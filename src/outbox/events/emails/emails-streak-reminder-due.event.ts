@@ -3,7 +3,7 @@ import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
 import { Timestamp } from '../../../http/fields'
 import { type Instant, iso } from '../../../lib/clock'
-import { userAnswer } from '../../../wire/presenters/user.presenter'
+import { userResponse } from '../../../wire/presenters/user.presenter'
 import { StreakResponse } from '../../../wire/streak.schemas'
 import { User } from '../../../wire/user.schemas'
 import { webhookEvent } from '../event.builder'
@@ -29,7 +29,7 @@ export const emailsStreakReminderDue = webhookEvent({
   }),
   build: (config: Configuration, user: UserState, at: Instant, streak: Payload['streak']): Payload => ({
     timestamp: iso(at),
-    user: userAnswer(config, user),
+    user: userResponse(config, user),
     streak,
   }),
 })

@@ -4,9 +4,9 @@ import type { Run } from '../../../engine/runs.rules'
 import { addDays } from '../../../lib/civil'
 import type { Instant } from '../../../lib/clock'
 import { dateOfDay } from '../../../lib/zone'
-import { AttributeFilterAnswer } from '../../../wire/attribute.schemas'
+import { AttributeFilterResponse } from '../../../wire/attribute.schemas'
 import { type LeaderboardResponse, LeaderboardResponseWithRankings } from '../../../wire/leaderboard.schemas'
-import { filtersAnswer } from '../../../wire/presenters/attributes.presenter'
+import { filtersResponse } from '../../../wire/presenters/attributes.presenter'
 import { leaderboardFields } from '../../../wire/presenters/leaderboard.presenter'
 import type { When } from '../event.builder'
 import { SAMPLE_ID, SAMPLE_SYSTEM } from '../samples.builder'
@@ -14,7 +14,7 @@ import { SAMPLE_ID, SAMPLE_SYSTEM } from '../samples.builder'
 /* The parts that the events of leaderboards share. */
 
 /** The group that an event is about: the values of the breakdown attributes, in the order of the breakdown (L6). */
-export const GroupFields = z.object({ userAttributes: z.array(AttributeFilterAnswer).optional() })
+export const GroupFields = z.object({ userAttributes: z.array(AttributeFilterResponse).optional() })
 
 /** The first places of a group of a leaderboard in a run (W6). */
 export const WebhookLeaderboardResponse = LeaderboardResponseWithRankings.extend(GroupFields.shape).meta({
@@ -38,7 +38,7 @@ export function groupFields(
   { config }: Pick<RunFacts, 'config'>,
   group: readonly Filter[],
 ): z.infer<typeof GroupFields> {
-  return group.length === 0 ? {} : { userAttributes: filtersAnswer(config, group) }
+  return group.length === 0 ? {} : { userAttributes: filtersResponse(config, group) }
 }
 
 /** The leaderboard of samples. */

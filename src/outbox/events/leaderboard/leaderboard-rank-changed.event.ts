@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Filter } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
 import { UserLeaderboardResponse } from '../../../wire/leaderboard.schemas'
-import { userAnswer } from '../../../wire/presenters/user.presenter'
+import { userResponse } from '../../../wire/presenters/user.presenter'
 import { User } from '../../../wire/user.schemas'
 import { webhookEvent } from '../event.builder'
 import { sampleUser } from '../samples.builder'
@@ -40,7 +40,7 @@ export const leaderboardRankChanged = webhookEvent({
     group: readonly Filter[],
     { rank, value, previousRank, previousValue }: Place,
   ): Payload => ({
-    user: userAnswer(run.config, user),
+    user: userResponse(run.config, user),
     leaderboard: {
       ...runFields(run),
       ...groupFields(run, group),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Boost, System } from '../../../config/configuration.types'
 import { shown } from '../../../engine/points/boosts.rules'
-import { DateAnswer, Timestamp } from '../../../http/fields'
+import { DateResponse, Timestamp } from '../../../http/fields'
 import { addDays } from '../../../lib/civil'
 import { type Instant, iso } from '../../../lib/clock'
 import { ROUNDINGS } from '../../../lib/decimal'
@@ -22,8 +22,8 @@ const PointsBoostWebhookPayload = z
     pointsSystemId: z.string(),
     pointsSystemKey: z.string(),
     pointsSystemName: z.string(),
-    start: DateAnswer,
-    end: DateAnswer.nullable(),
+    start: DateResponse,
+    end: DateResponse.nullable(),
     multiplier: z.number(),
     rounding: z.enum(ROUNDINGS),
   })

@@ -6,8 +6,8 @@ import { instant, iso } from '../../../lib/clock'
 import { jsonBytes } from '../../../lib/packed'
 import { DAY } from '../../../lib/units'
 import { MetricEventPointsResponse, type PointsAward } from '../../../wire/points.schemas'
-import { levelAnswer, systemFields } from '../../../wire/presenters/points.presenter'
-import { userAnswer } from '../../../wire/presenters/user.presenter'
+import { levelResponse, systemFields } from '../../../wire/presenters/points.presenter'
+import { userResponse } from '../../../wire/presenters/user.presenter'
 import { User } from '../../../wire/user.schemas'
 import { webhookEvent } from '../event.builder'
 import { SAMPLE_ID, SAMPLE_SYSTEM, sampleUser } from '../samples.builder'
@@ -65,11 +65,11 @@ export const pointsChanged = webhookEvent({
   build: (config: Configuration, user: UserState, { system, total, totalBefore, awards }: Facts): Payload => {
     const [level, levelBefore] = [levelOf(system, total), levelOf(system, totalBefore)]
     return {
-      user: userAnswer(config, user),
+      user: userResponse(config, user),
       points: {
         ...systemFields(system),
         total,
-        ...(level?.id !== levelBefore?.id && { level: level && levelAnswer(level) }),
+        ...(level?.id !== levelBefore?.id && { level: level && levelResponse(level) }),
         added: total - totalBefore,
         awards: newest(awards),
       },

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Level, System } from '../../../config/configuration.types'
 import { PointsLevel, PointsResponse } from '../../../wire/points.schemas'
-import { levelAnswer, systemFields } from '../../../wire/presenters/points.presenter'
+import { levelResponse, systemFields } from '../../../wire/presenters/points.presenter'
 import { User } from '../../../wire/user.schemas'
 import { type UserPayload, webhookEvent } from '../event.builder'
 import { SAMPLE_ID, SAMPLE_SYSTEM, sampleUser } from '../samples.builder'
@@ -39,7 +39,7 @@ export const pointsLevelChanged = webhookEvent({
   build: (user: UserPayload, { system, total, from, to }: Facts): Payload => ({
     user,
     points: { ...systemFields(system), total },
-    previousLevel: from && levelAnswer(from),
-    newLevel: to && levelAnswer(to),
+    previousLevel: from && levelResponse(from),
+    newLevel: to && levelResponse(to),
   }),
 })

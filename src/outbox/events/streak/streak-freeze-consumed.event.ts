@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { StreakNotice } from '../../../engine/streaks/streak-events.types'
+import type { StreakEvent } from '../../../engine/streaks/streak-events.types'
 import { User } from '../../../wire/user.schemas'
 import { type UserPayload, webhookEvent } from '../event.builder'
 import { sampleUser } from '../samples.builder'
@@ -12,7 +12,7 @@ export const streakFreezeConsumed = webhookEvent({
   type: 'streak.freeze_consumed',
   schema: Payload,
   sample: (when): Payload => ({ user: sampleUser(when), consumed: 1, freezes: 0 }),
-  build: (user: UserPayload, { freezes }: Extract<StreakNotice, { kind: 'freeze_consumed' }>): Payload => ({
+  build: (user: UserPayload, { freezes }: Extract<StreakEvent, { kind: 'freeze_consumed' }>): Payload => ({
     user,
     consumed: 1,
     freezes,

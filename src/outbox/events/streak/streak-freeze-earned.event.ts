@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { StreakNotice } from '../../../engine/streaks/streak-events.types'
+import type { StreakEvent } from '../../../engine/streaks/streak-events.types'
 import { User } from '../../../wire/user.schemas'
 import { type UserPayload, webhookEvent } from '../event.builder'
 import { sampleUser } from '../samples.builder'
@@ -14,6 +14,6 @@ export const streakFreezeEarned = webhookEvent({
   sample: (when): Payload => ({ user: sampleUser(when), earned: 1, freezes: 1 }),
   build: (
     user: UserPayload,
-    { earned, freezes }: Extract<StreakNotice, { kind: 'freeze_earned' }>,
+    { earned, freezes }: Extract<StreakEvent, { kind: 'freeze_earned' }>,
   ): Payload => ({ user, earned, freezes }),
 })

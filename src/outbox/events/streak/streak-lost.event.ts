@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { StreakNotice } from '../../../engine/streaks/streak-events.types'
+import type { StreakEvent } from '../../../engine/streaks/streak-events.types'
 import { User } from '../../../wire/user.schemas'
 import { type UserPayload, webhookEvent } from '../event.builder'
 import { sampleUser } from '../samples.builder'
@@ -12,7 +12,7 @@ export const streakLost = webhookEvent({
   type: 'streak.lost',
   schema: Payload,
   sample: (when): Payload => ({ user: sampleUser(when), length: 2 }),
-  build: (user: UserPayload, { length }: Extract<StreakNotice, { kind: 'lost' }>): Payload => ({
+  build: (user: UserPayload, { length }: Extract<StreakEvent, { kind: 'lost' }>): Payload => ({
     user,
     length,
   }),

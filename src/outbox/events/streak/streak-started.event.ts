@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
-import { streakAnswer } from '../../../wire/presenters/streak.presenter'
+import { streakResponse } from '../../../wire/presenters/streak.presenter'
 import { BaseStreakResponse } from '../../../wire/streak.schemas'
 import { User } from '../../../wire/user.schemas'
 import { type UserPayload, webhookEvent } from '../event.builder'
@@ -17,6 +17,6 @@ export const streakStarted = webhookEvent({
   sample: (when): Payload => ({ user: sampleUser(when), streak: sampleStreak(when, 1) }),
   build: (user: UserPayload, config: Configuration, after: UserState): Payload => ({
     user,
-    streak: streakAnswer(config, after, after.changed),
+    streak: streakResponse(config, after, after.changed),
   }),
 })

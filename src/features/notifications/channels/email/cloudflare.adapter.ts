@@ -21,9 +21,9 @@ export function cloudflareEmail(binding: SendEmail): EmailPort {
       } catch (error) {
         const { data } = Coded.safeParse(error)
         const said = error instanceof Error ? error.message : String(error)
-        const told = `${data === undefined ? '' : `${data.code}: `}${said}`.slice(0, ERROR_MAX)
+        const about = `${data === undefined ? '' : `${data.code}: `}${said}`.slice(0, ERROR_MAX)
         const kind = LATER.includes(data?.code ?? '') ? 'failed' : 'refused'
-        return { kind, status: null, error: told }
+        return { kind, status: null, error: about }
       }
     },
   }

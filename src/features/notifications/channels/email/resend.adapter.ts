@@ -8,7 +8,7 @@ export type ResendSettings = { key: string; url: string; patience?: number }
 /** The statuses that tell of a fault in the email or in what the key permits: the same email would have the same answer. */
 const FINAL = [400, 403, 404, 405, 422]
 
-const Fault = z.object({ name: z.string() })
+const ProviderError = z.object({ name: z.string() })
 
 /** Sends by Resend's interface, which knows an email by the letter's id for a day: longer than it is tried. */
 export function resendEmail({ key, url, patience }: ResendSettings): EmailPort {
@@ -32,7 +32,8 @@ export function resendEmail({ key, url, patience }: ResendSettings): EmailPort {
       if (status >= 200 && status < 300) return { kind: 'delivered', status }
       const error = described(status, json)
       // Another email was taken under this id: the same one, but from or to an address that has changed since. It has been sent.
-      const isOther = status === 409 && Fault.safeParse(json).data?.name === 'invalid_idempotent_request'
+      const isOther =
+        status === 409 && ProviderError.safeParse(json).data?.name === 'invalid_idempotent_request'
       if (FINAL.includes(status) || isOther) return { kind: 'refused', status, error }
       return { kind: 'failed', status, error, ...(retryAfter !== undefined && { retryAfter }) }
     },

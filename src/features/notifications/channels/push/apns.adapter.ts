@@ -3,7 +3,7 @@ import { v5 } from 'uuid'
 import * as z from 'zod'
 import { MINUTE, SECOND } from '../../../../lib/units'
 import { ask, type Reply, type Silence } from '../provider.client'
-import { entrance, inSeconds, type PassCache, seconds } from './access-tokens.cache'
+import { type AccessTokenCache, inSeconds, seconds, tokenFor } from './access-tokens.cache'
 import type { Push, PushPort, PushResult } from './push.types'
 
 export type ApnsSettings = {
@@ -24,7 +24,7 @@ const EXPIRED = 'ExpiredProviderToken'
 const Refused = z.object({ reason: z.string().max(100) })
 
 /** Sends by Apple's push service, with a token that is kept for 50 minutes. */
-export function apnsPush(settings: ApnsSettings, passes: PassCache): PushPort {
+export function apnsPush(settings: ApnsSettings, accessTokens: AccessTokenCache): PushPort {
   const { url, key, keyId, teamId, topic, patience } = settings
   const name = `apns ${url} ${teamId} ${keyId}`
 
@@ -35,9 +35,9 @@ export function apnsPush(settings: ApnsSettings, passes: PassCache): PushPort {
     return { token, until: inSeconds(PASS_SECONDS) }
   }
 
-  const post = ({ id, title, body }: Push, device: string, pass: string) => {
+  const post = ({ id, title, body }: Push, device: string, sweep: string) => {
     const headers = {
-      authorization: `bearer ${pass}`,
+      authorization: `bearer ${sweep}`,
       'content-type': 'application/json',
       'apns-topic': topic,
       'apns-push-type': 'alert',
@@ -52,11 +52,11 @@ export function apnsPush(settings: ApnsSettings, passes: PassCache): PushPort {
 
   return {
     send(push, tokens) {
-      const { pass, another } = entrance(passes, name, sign)
+      const { sweep, another } = tokenFor(accessTokens, name, sign)
       return Promise.all(
         tokens.map(async (device): Promise<PushResult> => {
           try {
-            const token = await pass()
+            const token = await sweep()
             const reply = await post(push, device, token)
             const isExpired = 'status' in reply && reasonOf(reply) === EXPIRED
             return resultOf(isExpired ? await post(push, device, await another(token)) : reply)

@@ -2,7 +2,7 @@ import { importPKCS8, SignJWT } from 'jose'
 import * as z from 'zod'
 import { HOUR, MINUTE, SECOND } from '../../../../lib/units'
 import { ask, described, type Reply, type Silence } from '../provider.client'
-import { entrance, inSeconds, type PassCache, seconds } from './access-tokens.cache'
+import { type AccessTokenCache, inSeconds, seconds, tokenFor } from './access-tokens.cache'
 import type { Push, PushPort, PushResult } from './push.types'
 
 export type FcmSettings = {
@@ -33,7 +33,7 @@ const Account = z
 type Account = z.infer<typeof Account>
 
 const Granted = z.object({ access_token: z.string(), expires_in: z.number() })
-const Fault = z.object({
+const ProviderError = z.object({
   error: z.object({
     status: z.string().default(''),
     message: z.string().default(''),
@@ -42,7 +42,7 @@ const Fault = z.object({
 })
 
 /** Why there is no access token; its message is ours, since others could quote the key. */
-class NoPass extends Error {
+class NoAccessToken extends Error {
   constructor(
     message: string,
     readonly status: number | null = null,
@@ -53,7 +53,10 @@ class NoPass extends Error {
 }
 
 /** Sends by Firebase's HTTP v1 interface, with an access token that is kept until a minute before its end. */
-export function fcmPush({ url, account: text, patience }: FcmSettings, passes: PassCache): PushPort {
+export function fcmPush(
+  { url, account: text, patience }: FcmSettings,
+  accessTokens: AccessTokenCache,
+): PushPort {
   async function granted(account: Account) {
     const assertion = await assertionOf(account)
     const reply = await ask(
@@ -64,20 +67,20 @@ export function fcmPush({ url, account: text, patience }: FcmSettings, passes: P
       },
       patience,
     )
-    if ('error' in reply) throw new NoPass(`no access token: ${reply.error}`)
+    if ('error' in reply) throw new NoAccessToken(`no access token: ${reply.error}`)
     const { status, retryAfter } = reply
     const { data } = Granted.safeParse(reply.json)
     if (status !== 200 || data === undefined) {
-      throw new NoPass(`no access token: answered ${status}`, status, retryAfter)
+      throw new NoAccessToken(`no access token: answered ${status}`, status, retryAfter)
     }
     return { token: data.access_token, until: inSeconds(data.expires_in - MARGIN) }
   }
 
-  const post = ({ project_id }: Account, push: Push, device: string, pass: string) =>
+  const post = ({ project_id }: Account, push: Push, device: string, sweep: string) =>
     ask(
       `${url}/v1/projects/${encodeURIComponent(project_id)}/messages:send`,
       {
-        headers: { authorization: `Bearer ${pass}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${sweep}`, 'content-type': 'application/json' },
         body: JSON.stringify({ message: messageOf(push, device) }),
       },
       patience,
@@ -91,16 +94,16 @@ export function fcmPush({ url, account: text, patience }: FcmSettings, passes: P
         return tokens.map(() => ({ kind: 'failed', status: null, error }))
       }
       const name = `fcm ${account.token_uri} ${account.client_email}`
-      const { pass, another } = entrance(passes, name, () => granted(account))
+      const { sweep, another } = tokenFor(accessTokens, name, () => granted(account))
       return Promise.all(
         tokens.map(async (device): Promise<PushResult> => {
           try {
-            const token = await pass()
+            const token = await sweep()
             const reply = await post(account, push, device, token)
             const isRefused = 'status' in reply && reply.status === 401
             return resultOf(isRefused ? await post(account, push, device, await another(token)) : reply)
           } catch (error) {
-            if (!(error instanceof NoPass)) throw error
+            if (!(error instanceof NoAccessToken)) throw error
             const { status, message, retryAfter } = error
             return { kind: 'failed', status, error: message, ...(retryAfter !== undefined && { retryAfter }) }
           }
@@ -137,7 +140,7 @@ async function assertionOf({ client_email, private_key, token_uri }: Account): P
       .setExpirationTime(seconds(HOUR / SECOND))
       .sign(key)
   } catch {
-    throw new NoPass('the private_key in FCM_SERVICE_ACCOUNT is none')
+    throw new NoAccessToken('the private_key in FCM_SERVICE_ACCOUNT is none')
   }
 }
 
@@ -145,7 +148,7 @@ function resultOf(reply: Reply | Silence): PushResult {
   if ('error' in reply) return { kind: 'failed', status: null, ...reply }
   const { status, json, retryAfter } = reply
   if (status === 200) return { kind: 'taken', status }
-  const fault = Fault.safeParse(json).data?.error
+  const fault = ProviderError.safeParse(json).data?.error
   const code =
     fault?.details.find(({ errorCode }) => errorCode !== undefined)?.errorCode ?? fault?.status ?? ''
   const error = code === '' ? described(status, fault) : code.slice(0, 100)

@@ -1,0 +1,109 @@
+import type * as z from 'zod'
+import type { Configuration, Filter, Leaderboard } from '../../config/configuration.types'
+import { handOver } from '../../delivery/dispatch.service'
+import type { UserState } from '../../engine/state.types'
+import type { Instant } from '../../lib/clock'
+import { childId } from '../../lib/ids'
+import { unreachable } from '../../lib/unreachable'
+import { draftOf, type EventDraft } from '../../outbox/events/event.builder'
+import { leaderboardChanged } from '../../outbox/events/leaderboard/leaderboard-changed.event'
+import { leaderboardFinished } from '../../outbox/events/leaderboard/leaderboard-finished.event'
+import { leaderboardRankChanged } from '../../outbox/events/leaderboard/leaderboard-rank-changed.event'
+import { leaderboardStarted } from '../../outbox/events/leaderboard/leaderboard-started.event'
+import type { OutboxEntry } from '../../outbox/outbox.messages'
+import type { TenantContext } from '../../runtime/context'
+import { readPortion } from '../../store/portions.repository'
+import { namesOf, userOf } from '../../store/users.repository'
+import type { LeaderboardRanking } from '../../wire/leaderboard.schemas'
+import type { BoardEventRow, Fact, Place } from './board-events.messages'
+
+/** One thing to tell, of a row of the leaderboard's outbox; null if it has gone with an erased user. */
+type PendingFact = { id: string; at: Instant; fact: Fact | null }
+
+/**
+ * Hands what a leaderboard has to tell over to the couriers, with users as they are now. Throws where a courier can't be reached: the
+ * leaderboard keeps it until this has succeeded, and its ids stay the same (W2).
+ */
+export async function sendBoardEvents(
+  context: TenantContext,
+  config: Configuration,
+  board: Leaderboard,
+  events: readonly BoardEventRow[],
+  now: Instant,
+): Promise<void> {
+  const unreached = new Map<string, unknown>()
+  const all = events.flatMap(({ id, at, facts }) =>
+    facts.map((fact, index): PendingFact => ({ id: childId(id, index), at, fact })),
+  )
+  const names = await namesOf(context.db, [...new Set(all.flatMap(mentioned))])
+  // Whoever has another rank is told of whole: as many at a time as there is room for.
+  for (let left = all; left.length > 0; ) {
+    const ids = [...new Set(left.flatMap(({ fact }) => (fact && 'iid' in fact ? fact.userId : [])))]
+    const { rows, covered } = await readPortion(context.db, ids)
+    const users = new Map(rows.map(userOf).map((user) => [user.iid, user]))
+    const unread = new Set(ids.slice(covered))
+    const end = left.findIndex(({ fact }) => fact && 'iid' in fact && unread.has(fact.userId))
+    const some = end === -1 ? left : left.slice(0, end)
+    const outboxEntries = some.flatMap((one) => outboxEntryOf(config, board, { users, names }, one) ?? [])
+    await handOver(context, config, outboxEntries, now, unreached)
+    left = left.slice(some.length)
+  }
+  for (const [name, error] of unreached)
+    throw new Error(`the delivery queue ${name} was not reached: ${error}`)
+}
+
+function outboxEntryOf(
+  config: Configuration,
+  board: Leaderboard,
+  known: Known,
+  { id, at, fact }: PendingFact,
+): OutboxEntry | null {
+  const draft = fact && draftOfFact(config, board, known, fact, at)
+  if (draft === null || fact === null) return null
+  const userIid = 'iid' in fact ? fact.iid : null
+  // What is about no user of a leaderboard goes in its order.
+  const order = userIid === null ? { subject: `board:${board.id}` } : {}
+  return { at, seq: 0, id, userIid, ...order, messages: [{ id, ...draft }] }
+}
+
+/** What is known of users who are still there, by our own ids: those who are told of, and the names of those who are among the first. */
+type Known = { users: ReadonlyMap<string, UserState>; names: ReadonlyMap<string, string | null> }
+
+/** Those who are among the first in what is told. */
+const mentioned = ({ fact }: PendingFact): string[] =>
+  fact && 'top' in fact ? fact.top.map(([userId]) => userId) : []
+
+/** The message of a fact, without its id; null if it is about a user who is gone (U8). */
+function draftOfFact(
+  config: Configuration,
+  board: Leaderboard,
+  { users, names }: Known,
+  fact: Fact,
+  at: Instant,
+): EventDraft | null {
+  const run = { config, board, run: fact.run, at }
+  switch (fact.type) {
+    case 'leaderboard.started':
+      return draftOf(leaderboardStarted, run)
+    case 'leaderboard.changed':
+      return draftOf(leaderboardChanged, run, groupOf(fact), rankingsOf(names, fact.top))
+    case 'leaderboard.finished':
+      return draftOf(leaderboardFinished, run, groupOf(fact), rankingsOf(names, fact.top))
+    case 'leaderboard.rank_changed': {
+      const user = users.get(fact.iid)
+      return user === undefined ? null : draftOf(leaderboardRankChanged, run, user, groupOf(fact), fact)
+    }
+    default:
+      return unreachable(fact)
+  }
+}
+
+/** The group that a fact is about, as filters. */
+const groupOf = ({ group }: { group: readonly [string, string][] }): Filter[] =>
+  group.map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
+
+const rankingsOf = (names: Known['names'], top: readonly Place[]): z.infer<typeof LeaderboardRanking>[] =>
+  top.flatMap(([userId, iid, rank, value]) => {
+    const userName = names.get(iid)
+    return userName === undefined ? [] : [{ userId, userName, rank, value }]
+  })

@@ -1,0 +1,232 @@
+import { beginsAt, latestRuns, type Run } from '../../engine/runs.rules'
+import { type Instant, instant } from '../../lib/clock'
+import { FIRST_OFFSET } from '../../lib/units'
+import { localDay } from '../../lib/zone'
+import { type Definition, groupOf } from '../board.messages'
+import type { Row } from '../board.types'
+import type { BoardEventRow, BoardEventType, Fact } from '../notify/board-events.messages'
+import { causesEvent, flushAt, listens } from '../notify/board-events.rules'
+import { BoardEventState } from '../notify/board-events.state'
+import type { BoardEventStore } from '../notify/board-events.store'
+import { changesOf, endOf, positionOf, rebase } from '../notify/flush.builder'
+import type { BoardView } from './board-view.types'
+
+/**
+ * What a board tells the outside (W5, W6): which runs begin and end, and, at a flush, what is other than was last told. It stands in the
+ * board's own outbox from the turn on in which it counts as told; nothing is written while nobody listens.
+ */
+export class BoardEvents {
+  readonly #board: BoardView
+  readonly #store: BoardEventStore
+  /** Null where nobody has ever listened. */
+  #state: BoardEventState | null = null
+  /** The flush that was made due in D1. */
+  #scheduledAt: Instant | null = null
+  /** The moment of the last call. */
+  now = instant(0)
+
+  constructor(board: BoardView, store: BoardEventStore) {
+    this.#board = board
+    this.#store = store
+  }
+
+  /** Reads what is stored anew, where memory may be ahead of it. */
+  reload(): void {
+    const state = this.#board.store.note('events')
+    this.#state = state === null ? null : BoardEventState.parse(state)
+    this.#takeOver()
+  }
+
+  /**
+   * Takes over what an earlier version has told, which was about the first places of all groups together. As long as no flush is due, the
+   * groups stand as they did then; else it can't be said which of them have changed, and the flush tells all of them.
+   */
+  #takeOver(): void {
+    if (this.#state === null || this.#state.isByGroup) return
+    const hasGroups = this.#board.definition.breakdown.length > 0
+    this.#store.takeOver(hasGroups ? null : groupOf([]))
+    if (hasGroups && this.#state.due === null)
+      rebase(this.#board, this.#store, {
+        before: this.#listened.filter((type) => type !== 'leaderboard.changed'),
+        after: this.#listened,
+      })
+    this.#set({ isByGroup: true })
+  }
+
+  #set(change: Partial<BoardEventState>): void {
+    if (this.#state === null) return
+    const next = { ...this.#state, ...change }
+    if (JSON.stringify(next) === JSON.stringify(this.#state)) return
+    this.#state = next
+    this.#board.store.setNote('events', next)
+  }
+
+  get #listened(): readonly string[] {
+    return this.#state?.listened ?? []
+  }
+
+  #listens(...types: BoardEventType[]): boolean {
+    return types.some((type) => listens(this.#listened, type))
+  }
+
+  /** When the next flush is due; null where none is, or nobody listens any more to what it would tell. */
+  get #due(): Instant | null {
+    return this.#listens('leaderboard.changed', 'leaderboard.rank_changed')
+      ? (this.#state?.due ?? null)
+      : null
+  }
+
+  /**
+   * Takes over who listens by now. Whoever begins to is told of nothing from before: how things stand at present counts as told. Of a board
+   * on which nothing was ever counted all is told.
+   */
+  updateListeners(now: Instant): void {
+    this.now = now
+    const { definition, progress } = this.#board
+    const { version, listened } = definition
+    // The definition may be an older one, after the object has slept.
+    if (this.#state !== null && version <= this.#state.version) return
+    const [before, after]: [readonly string[], string[]] = [this.#listened, listened.map(([type]) => type)]
+    if (JSON.stringify(after) === JSON.stringify(before)) return
+    const since = instant(Math.min(now, ...listened.map(([, at]) => at)))
+    const isNew = progress.compared === 0
+    const fresh = {
+      begun: isNew ? null : (this.#begunBy(since, null).at(-1)?.start ?? null),
+      ended: progress.openFrom,
+      flushed: this.#state?.flushed ?? 0,
+      due: null,
+      isByGroup: true,
+    }
+    const kept = this.#state === null || before.length === 0 ? fresh : this.#state
+    this.#state = { ...kept, version, listened: after }
+    this.#board.store.setNote('events', this.#state)
+    rebase(this.#board, this.#store, { before, after })
+  }
+
+  /** Follows a change of the configuration: other runs and groups have been told nothing, and anybody may stand elsewhere now. */
+  adopt(before: Definition, now: Instant): void {
+    this.now = now
+    const after = this.#board.definition
+    const isSame = (['start', 'runUnit', 'runInterval'] as const).every(
+      (name) => before[name] === after[name],
+    )
+    if (this.#state !== null) {
+      const hasSameGroups = JSON.stringify(before.breakdown) === JSON.stringify(after.breakdown)
+      if (!isSame || !hasSameGroups) this.#store.forget('all')
+      if (!isSame) this.#set({ begun: null, ended: this.#board.progress.openFrom })
+    }
+    this.stir()
+  }
+
+  /** Takes back what has run ahead of a clock that went back: what begins or ends after this moment is told anew (C1). */
+  rewind(openFrom: number): void {
+    if (this.#state === null) return
+    const { begun, ended } = this.#state
+    const last = this.#begunBy(this.now, null).at(-1)?.start ?? null
+    this.#set({
+      begun: begun === null || last === null ? null : Math.min(begun, last),
+      ended: Math.min(ended, openFrom),
+      flushed: 0,
+      due: null,
+    })
+    this.stir()
+  }
+
+  /** Does what moves a score, and sees to a flush where that may have changed what is told. */
+  watch(before: Row | null, after: Row, move: () => void): void {
+    const isKnown = this.#listened.length === 0 || this.#state?.due !== null
+    const was = isKnown ? null : positionOf(this.#board, before)
+    move()
+    if (!isKnown && causesEvent(this.#listened, was, positionOf(this.#board, after))) this.stir()
+  }
+
+  /** Notes when the next flush is due, where none is: one row for any number of changes. */
+  stir(): void {
+    if (this.#state?.due !== null || !this.#listens('leaderboard.changed', 'leaderboard.rank_changed')) return
+    this.#set({ due: flushAt(this.now, this.#state.flushed) })
+  }
+
+  /** When the flush is due of which D1 was not told yet; null where there is none. */
+  takeHaste(): Instant | null {
+    const due = this.#due
+    if (due === null || due === this.#scheduledAt) return null
+    this.#scheduledAt = due
+    return due
+  }
+
+  /** When there will be something to tell; null where nothing is known of. */
+  get dueAt(): Instant | null {
+    const dues = [this.#due, this.#nextBegin].filter((one) => one !== null)
+    return dues.length === 0 ? null : instant(Math.min(...dues))
+  }
+
+  get #nextBegin(): Instant | null {
+    const { definition, runHolding } = this.#board
+    const begun = this.#state?.begun ?? null
+    if (!this.#listens('leaderboard.started') || definition.finished !== null || begun === null) return null
+    const end = runHolding(begun)?.end ?? null
+    const next = end === null ? null : runHolding(end + 1)
+    return next && beginsAt(next)
+  }
+
+  /** Tells what there is to tell by a moment: which runs have begun, and what has changed, where a flush is due. */
+  tell(by: Instant): void {
+    if (this.#state === null || this.#listened.length === 0) return
+    const facts = this.#begin(by)
+    if (this.#state.due !== null && this.#state.due <= by) facts.push(...this.#flush(by))
+    this.#store.add(by, facts)
+  }
+
+  /** Tells that the runs before this day are over, after all that has happened in them (L8). They are as they were. */
+  finish(openFrom: number, by: Instant): void {
+    if (this.#state === null || this.#listened.length === 0) return
+    const facts = this.#begin(by)
+    if (this.#state.due !== null) facts.push(...this.#flush(by))
+    const { begun, ended } = this.#state
+    if (begun !== null && this.#listens('leaderboard.finished')) {
+      for (const run of latestRuns(this.#board.definition, Math.min(begun, openFrom - 1), ended - 1))
+        facts.push(...endOf(this.#board, run))
+    }
+    this.#store.forgetBefore(openFrom)
+    this.#store.add(by, facts)
+    this.#set({ ended: Math.max(ended, openFrom) })
+  }
+
+  #begin(by: Instant): Fact[] {
+    const runs = this.#begunBy(by, this.#state?.begun ?? null)
+    const last = runs.at(-1)
+    if (last === undefined) return []
+    this.#set({ begun: last.start })
+    return this.#listens('leaderboard.started')
+      ? runs.map((run) => ({ type: 'leaderboard.started', run }))
+      : []
+  }
+
+  /** The runs after one that have begun by a moment, somewhere on Earth; none begins once the board is finished (L7). */
+  #begunBy(by: Instant, after: number | null): Run[] {
+    const { definition } = this.#board
+    const day = localDay(Math.min(by, definition.finished ?? by), FIRST_OFFSET)
+    return latestRuns(definition, day, after ?? Number.NEGATIVE_INFINITY)
+  }
+
+  #flush(by: Instant): Fact[] {
+    this.#set({ flushed: by, due: null })
+    return changesOf(this.#board, this.#store, this.#listened)
+  }
+
+  /** What is to be told, as much of it as is handed out at once, and whether there is more. */
+  outbox(): { events: BoardEventRow[]; hasMore: boolean } {
+    const { rows, hasMore } = this.#store.page()
+    return { events: rows, hasMore }
+  }
+
+  /** Forgets what the couriers have now. */
+  handed(rows: readonly (readonly [no: number, id: string])[]): void {
+    this.#store.remove(rows)
+  }
+
+  /** Takes a user out of what was told and what is to be told (U8). */
+  erase(iid: string): void {
+    if (this.#state !== null) this.#store.erase(iid)
+  }
+}

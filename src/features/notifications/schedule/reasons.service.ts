@@ -1,0 +1,74 @@
+import type { Configuration } from '../../../config/configuration.types'
+import type { UserState } from '../../../engine/state.types'
+import type { Instant } from '../../../lib/clock'
+import { namedId } from '../../../lib/ids'
+import { unreachable } from '../../../lib/unreachable'
+import { emailsAchievementDue } from '../../../outbox/events/emails/emails-achievement-due.event'
+import { emailsReactivationDue } from '../../../outbox/events/emails/emails-reactivation-due.event'
+import { emailsRecapDue } from '../../../outbox/events/emails/emails-recap-due.event'
+import { emailsStreakReminderDue } from '../../../outbox/events/emails/emails-streak-reminder-due.event'
+import { draftOf, type EventDraft } from '../../../outbox/events/event.builder'
+import { type AddressedEntry, type Message, NOTIFICATION_MESSAGES } from '../../../outbox/outbox.messages'
+import { splitIntoEntries } from '../../../outbox/split.rules'
+import type { Due, NotificationReason } from '../reasons.types'
+import type { MessageBuilder } from '../templates/message-builder.service'
+import { templatesFor } from '../templates/templates.rules'
+import { isSentByWebhook } from './eligibility.rules'
+
+/** All that a user is told at an occasion: to webhooks, and by the channels that are open (N1, N5). Ids are the same each time. */
+export async function messagesOf(
+  queued: MessageBuilder,
+  config: Configuration,
+  user: UserState,
+  due: Due,
+): Promise<Message[]> {
+  const { reason, at, name, named } = due
+  const { type } = reason.about
+  const idOf = (way: string) => namedId(named, JSON.stringify([user.iid, type, way, name]))
+  const messages: Message[] = []
+  if (isSentByWebhook(config, user, type)) {
+    messages.push({ id: idOf('webhook'), ...draftOfOccasion(config, user, at, reason) })
+  }
+  for (const template of templatesFor(config, user, type)) {
+    const { channel } = template
+    const body = await queued(user, due, template)
+    messages.push({ id: idOf(channel), type: NOTIFICATION_MESSAGES[channel], body })
+  }
+  return messages
+}
+
+/** What a user is told at a moment, in as many parcels as its length demands. They have the same ids whenever they are made for this name. */
+export function addressedEntry(
+  { id: userId, iid: userIid, seq }: Pick<UserState, 'id' | 'iid' | 'seq'>,
+  at: Instant,
+  name: string,
+  messages: readonly Message[],
+): AddressedEntry[] {
+  const idOf = (n: number) => namedId(at, n === 0 ? name : `${name} ${n}`)
+  return splitIntoEntries({ at, seq, userIid }, messages, idOf).map((outboxEntry) => ({
+    outboxEntry,
+    userId,
+  }))
+}
+
+/** The event of an occasion, without its id. */
+function draftOfOccasion(
+  config: Configuration,
+  user: UserState,
+  at: Instant,
+  reason: NotificationReason,
+): EventDraft {
+  if ('achievement' in reason) {
+    return draftOf(emailsAchievementDue, config, user, at, reason.achievement)
+  }
+  if ('streak' in reason) return draftOf(emailsStreakReminderDue, config, user, at, reason.streak)
+  const { about } = reason
+  switch (about.type) {
+    case 'recap':
+      return draftOf(emailsRecapDue, config, user, at, about)
+    case 'reactivation':
+      return draftOf(emailsReactivationDue, config, user, at, about)
+    default:
+      return unreachable(about)
+  }
+}

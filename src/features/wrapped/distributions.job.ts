@@ -1,0 +1,138 @@
+import * as z from 'zod'
+import { readTestClock } from '../../access/clock.repository'
+import type { TenantDatabase } from '../../db/database'
+import { isConflict } from '../../db/guard'
+import { type DueWork, makeDue, progressUnchanged, storeState } from '../../jobs/due-work.repository'
+import type { Job } from '../../jobs/job.types'
+import { wakeTimekeeper } from '../../jobs/timekeeper.service'
+import { civilDateOfDay } from '../../lib/civil'
+import { type Instant, instant } from '../../lib/clock'
+import { systemNow } from '../../lib/system-clock'
+import { DAY, LAST_OFFSET } from '../../lib/units'
+import { dayBegins } from '../../lib/zone'
+import type { Scope, TenantContext } from '../../runtime/context'
+import {
+  type Counts,
+  countChanges,
+  forgetBuild,
+  lastOfStep,
+  publishDistributions,
+  readCounts,
+  storeCounts,
+} from './distributions.repository'
+import { distributionOf, merged, mostValues } from './distributions.rules'
+import { type Days, daysOfYear, periodsIn } from './wrapped.rules'
+
+/** How far a build has got: the last user who is counted, and when it began. */
+const Progress = z.object({ after: z.string(), began: z.number() })
+
+/** A period as the spreads name it: what it is, and the first of its days in the year. */
+export const distributionName = (kind: string, { first }: Days): string => `${kind} ${civilDateOfDay(first)}`
+
+/** Has the spreads of a year built (R2). Never throws: the next who asks does it again. */
+export async function requestDistributions(scope: Scope, year: number): Promise<void> {
+  try {
+    await scope.db.batch([makeDue(scope.db, 'distributions', String(year), scope.now)])
+    await wakeTimekeeper(scope)
+  } catch (error) {
+    console.warn(JSON.stringify({ level: 'warn', tenantId: scope.tenant.id, error: String(error) }))
+  }
+}
+
+/**
+ * Does one bounded step of building a year's spreads (R2): counts the changes of the next users, or puts what is counted in the place
+ * of what was. Repeated, it does nothing. A year is built daily, and for the last time a day after it has ended everywhere.
+ */
+export async function distributionStep(context: TenantContext, work: DueWork): Promise<void> {
+  const { db } = context
+  const now = (await readTestClock(db)) ?? systemNow()
+  const year = Number(work.subject)
+  const days = daysOfYear(year)
+  const known = work.progress === null ? null : Progress.parse(JSON.parse(work.progress))
+  const { after, began } = known ?? { after: '', began: now }
+  const last = await lastOfStep(db, after)
+  const next =
+    last === null
+      ? { progress: null, dueAt: afterBuild(days, instant(began), now) }
+      : { progress: JSON.stringify({ after: last, began }), dueAt: now }
+  // Also of the moment at which it is due: a build that is done has no progress, as one that has not begun.
+  const unchanged = progressUnchanged(db, work, work.dueAt)
+  try {
+    // What a build that was broken off has left is nothing that this one has counted.
+    if (known === null) await db.batch([unchanged, forgetBuild(db, year)])
+    const stored =
+      last === null ? await served(db, year, now) : await counted(db, year, { after, last }, days)
+    await db.batch([unchanged, ...stored, storeState(db, work, next)])
+  } catch (error) {
+    if (!isConflict(error)) throw error
+  }
+}
+
+/** Counts the changes of some users in with those that were counted before. */
+async function counted(
+  db: TenantDatabase,
+  year: number,
+  users: { after: string; last: string },
+  days: Days,
+): Promise<D1PreparedStatement[]> {
+  const { fresh, known } = await countChanges(db, year, users, days, calendarOf(days))
+  const before = new Map(known.map((one) => [keyOf(one), one.document]))
+  const added = fresh.filter((one) => !before.has(keyOf(one))).length
+  const most = mostValues(known.length + added)
+  const all = fresh.map((one) => {
+    const document = merged([before.get(keyOf(one)) ?? [], one.document], most)
+    return { ...one, document }
+  })
+  return storeCounts(db, year, all)
+}
+
+const keyOf = ({ period, subject }: Counts) => `${period} ${subject}`
+
+/** Puts the spreads of all that was counted in the place of those of before. */
+async function served(db: TenantDatabase, year: number, now: Instant): Promise<D1PreparedStatement[]> {
+  const counts = await readCounts(db, year)
+  const active = new Map(
+    counts.flatMap(({ period, subject, document: [users] }) =>
+      subject === '' && users !== undefined ? [[period, users[1]]] : [],
+    ),
+  )
+  const distributions = counts.flatMap(({ period, subject, document }) =>
+    subject === '' ? [] : [{ period, subject, document: distributionOf(document, active.get(period) ?? 0) }],
+  )
+  return publishDistributions(db, year, distributions, now)
+}
+
+/** When a year that is built is due again; null where nothing of it can change any more. */
+function afterBuild({ last }: Days, began: Instant, now: Instant): Instant | null {
+  const isOver = began >= dayBegins(last + 2, LAST_OFFSET)
+  return isOver ? null : instant(now + DAY)
+}
+
+/** Each day of the year with each period that holds it. */
+function calendarOf(year: Days): (readonly [number, string])[] {
+  const named = (kind: string, periods: readonly Days[]) =>
+    periods.flatMap((period) => {
+      const name = distributionName(kind, period)
+      const length = period.last - period.first + 1
+      return Array.from({ length }, (_, nth) => [period.first + nth, name] as const)
+    })
+  return [
+    ...named('week', periodsIn(year, 'weekly')),
+    ...named('month', periodsIn(year, 'monthly')),
+    ...named('year', [year]),
+  ]
+}
+
+declare module '../../jobs/due-kinds.types' {
+  interface DueKinds {
+    distributions: true
+  }
+}
+
+/** The distribution of users’ changes in a year, which is the subject (R1). */
+export const distributionsJob: Job = {
+  kind: 'distributions',
+  // Years are found by what is in the users' rows.
+  keepsItsTime: true,
+  run: (context, work) => distributionStep(context, work),
+}

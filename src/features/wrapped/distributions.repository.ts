@@ -1,0 +1,197 @@
+import * as z from 'zod'
+import type { TenantDatabase } from '../../db/database'
+import { localDayOf } from '../../db/local-time'
+import { bytesOf, idOf, LOGS, type Log } from '../../db/short-ids'
+import type { DueKind } from '../../jobs/due-kinds.types'
+import { DUE_AT } from '../../jobs/due-work.repository'
+import type { Instant } from '../../lib/clock'
+import { packed } from '../../lib/packed'
+import { DAY } from '../../lib/units'
+import { json } from '../../store/users.repository'
+import type { Count, Distribution } from './distributions.rules'
+import { momentsOf } from './wrapped.repository'
+import type { Days } from './wrapped.rules'
+
+/** Users of one step of a build, and the changes that they may have made in all their lives; one user may have made more. */
+const MOST_USERS = 300
+const MOST_CHANGES = 30_000
+
+const yearName = (year: number) => String(year).padStart(4, '0')
+
+/** What all rows of a year begin with, those that are served and those that are being built. */
+const servedAs = (year: number) => `${yearName(year)} `
+const buildingAs = (year: number) => `building ${yearName(year)} `
+/** The row that says that a year's spreads are there. */
+const markerOf = (year: number) => `${yearName(year)} built`
+
+// What a test clock has left behind when it was taken away, far ahead or made then, counts for nothing (C1).
+const KNOWN = `
+  SELECT coalesce(${DUE_AT} <= ?5 + ${DAY},
+    EXISTS (SELECT 1 FROM change_distributions
+      WHERE tenant_id = ?1 AND period = ?4 AND subject = '' AND document ->> '$.at' <= ?5)) AS isKnown`
+
+/** Whether a year's spreads are there, or will be. Parsed by `parseKnown`. */
+export function knownStatement(
+  db: TenantDatabase,
+  year: number,
+  subject: string,
+  now: Instant,
+): D1PreparedStatement {
+  return db.statement(KNOWN, db.tenantId, 'distributions' satisfies DueKind, subject, markerOf(year), now)
+}
+
+export const parseKnown = (result: D1Result): boolean =>
+  z.object({ isKnown: z.number() }).parse(result.results[0]).isKnown === 1
+
+/** A change to be placed: the period as the table names it without the year, and the metric or points system. */
+export type Placing = { period: string; subject: string; change: number }
+
+// The first change that is not less says how many have less; where there is none, all have.
+const PLACES = `
+  SELECT asked.key AS nth, s.document ->> '$.users' AS users, coalesce(
+    (SELECT step.value ->> 1 FROM json_each(s.document, '$.distribution') step WHERE step.value ->> 0 >= asked.value ->> 2
+      ORDER BY step.key LIMIT 1), s.document ->> '$.users') AS less
+  FROM json_each(?3) asked CROSS JOIN change_distributions s
+    ON s.tenant_id = ?1 AND s.period = ?2 || (asked.value ->> 0) AND s.subject = asked.value ->> 1`
+
+/** How many users were active and how many had less, by place in the list; parsed by `parsePlaces`. */
+export function placesStatement(
+  db: TenantDatabase,
+  year: number,
+  placings: readonly Placing[],
+): D1PreparedStatement {
+  const list = placings.map(({ period, subject, change }) => [period, subject, change])
+  return db.statement(PLACES, db.tenantId, servedAs(year), JSON.stringify(list))
+}
+
+const PlaceRows = z.array(z.object({ nth: z.number(), users: z.number(), less: z.number() }))
+
+export const parsePlaces = (result: D1Result) => PlaceRows.parse(result.results)
+
+const LAST = `
+  SELECT max(id) AS last FROM (
+    SELECT id, sum(seq) OVER (ORDER BY id) - seq AS before
+    FROM (SELECT id, seq FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3))
+  WHERE before < ?4`
+
+/** The last user of the next step, in order of their ids; null where there is nobody left. */
+export async function lastOfStep(db: TenantDatabase, after: string): Promise<string | null> {
+  const [row] = await db.rows(db.statement(LAST, db.tenantId, after, MOST_USERS, MOST_CHANGES))
+  return z.object({ last: z.string().nullable() }).parse(row).last
+}
+
+const FORGET = "DELETE FROM change_distributions WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'"
+
+/** Takes away what a build has left. */
+export function forgetBuild(db: TenantDatabase, year: number): D1PreparedStatement {
+  return db.statement(FORGET, db.tenantId, buildingAs(year))
+}
+
+/** The metrics or points systems of the step's users, from one to the next by the index. */
+const used = (name: string, { log, no }: Log) => `
+  ${name}(iid, no) AS (
+    SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
+    UNION ALL SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${name}.iid AND l.${no} > ${name}.no)
+      FROM ${name} WHERE ${name}.no IS NOT NULL)`
+
+/** The users' changes by subject and period of the calendar, by stored local day (E8). */
+const changes = (usedName: string, { log, no, amount }: Log) => `
+    SELECT d.iid, d.subject, c.period, sum(d.change) AS change
+    FROM (SELECT u.iid, u.no AS subject, ${localDayOf('l')} AS day, sum(l.${amount}) AS change
+      FROM ${usedName} u CROSS JOIN ${log} l
+        ON l.user_iid = u.iid AND l.${no} = u.no AND l.at BETWEEN ?4 AND ?5 GROUP BY 1, 2, 3) d
+    CROSS JOIN calendar c ON c.day = d.day GROUP BY 1, 2, 3`
+
+// What stands under an empty subject counts those who were active.
+const FRESH = `
+  WITH RECURSIVE
+  chunk AS MATERIALIZED (SELECT ${bytesOf('iid')} AS iid FROM users WHERE tenant_id = ?1 AND id > ?2 AND id <= ?3),
+  calendar AS MATERIALIZED (SELECT value ->> 0 AS day, value ->> 1 AS period FROM json_each(?6)),
+  ${used('in_metrics', LOGS.events)},
+  ${used('in_systems', LOGS.awards)},
+  done AS MATERIALIZED (${changes('in_metrics', LOGS.events)}),
+  active AS MATERIALIZED (SELECT DISTINCT iid, period FROM done),
+  earned AS (${changes('in_systems', LOGS.awards)}),
+  fresh AS (
+    SELECT period, '' AS subject, 0 AS change, count(*) AS users FROM active GROUP BY period
+    UNION ALL SELECT period, ${idOf('metrics', 'subject')}, change, count(*) FROM done GROUP BY period, subject, change
+    UNION ALL SELECT e.period, ${idOf('points_systems', 'e.subject')}, e.change, count(*)
+      FROM earned e JOIN active a ON a.iid = e.iid AND a.period = e.period GROUP BY e.period, e.subject, e.change)
+  SELECT period, subject, json_group_array(json_array(change, users)) AS document FROM fresh GROUP BY 1, 2`
+const BUILT = `
+  SELECT substr(period, length(?2) + 1) AS period, subject, document FROM change_distributions
+  WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'`
+
+const CountRows = z.array(
+  z.object({
+    period: z.string(),
+    subject: z.string(),
+    document: json(z.array(z.tuple([z.number(), z.number()]))),
+  }),
+)
+
+/** The counts of the changes of a subject in a period; of all who were active, where the subject is empty. */
+export type Counts = { period: string; subject: string; document: readonly Count[] }
+
+/** What a build has counted so far. */
+export async function readCounts(db: TenantDatabase, year: number): Promise<Counts[]> {
+  return CountRows.parse(await db.rows(db.statement(BUILT, db.tenantId, buildingAs(year))))
+}
+
+/**
+ * Counts the changes of the users after the first and up to the last id, and reads what was counted so far. The calendar is of pairs
+ * of a day and a period that holds it.
+ */
+export async function countChanges(
+  db: TenantDatabase,
+  year: number,
+  { after, last }: { after: string; last: string },
+  days: Days,
+  calendar: readonly (readonly [number, string])[],
+): Promise<{ fresh: Counts[]; known: Counts[] }> {
+  const { from, to } = momentsOf(days)
+  const { fresh, known } = await db.batchOf({
+    fresh: db.statement(FRESH, db.tenantId, after, last, from, to, JSON.stringify(calendar)),
+    known: db.statement(BUILT, db.tenantId, buildingAs(year)),
+  })
+  return { fresh: CountRows.parse(fresh.results), known: CountRows.parse(known.results) }
+}
+
+const STORE = `
+  INSERT INTO change_distributions (tenant_id, period, subject, document)
+  SELECT ?1, ?2 || (value ->> 0), value ->> 1, value ->> 2 FROM json_each(?3) WHERE true
+  ON CONFLICT DO UPDATE SET document = excluded.document`
+
+function store(
+  db: TenantDatabase,
+  prefix: string,
+  rows: readonly { period: string; subject: string; document: readonly Count[] | Distribution }[],
+): D1PreparedStatement[] {
+  const items = rows.map((row) => JSON.stringify([row.period, row.subject, row.document]))
+  return packed(items).map((list) => db.statement(STORE, db.tenantId, prefix, list))
+}
+
+/** Stores what is counted so far. */
+export const storeCounts = (
+  db: TenantDatabase,
+  year: number,
+  counts: readonly Counts[],
+): D1PreparedStatement[] => store(db, buildingAs(year), counts)
+
+const MARK = `
+  INSERT INTO change_distributions (tenant_id, period, subject, document) VALUES (?1, ?2, '', json_object('at', ?3))`
+
+/** Puts spreads in the place of those of before. */
+export function publishDistributions(
+  db: TenantDatabase,
+  year: number,
+  distributions: readonly { period: string; subject: string; document: Distribution }[],
+  now: Instant,
+): D1PreparedStatement[] {
+  return [
+    db.statement(FORGET, db.tenantId, servedAs(year)),
+    ...store(db, servedAs(year), distributions),
+    db.statement(MARK, db.tenantId, markerOf(year), now),
+    forgetBuild(db, year),
+  ]
+}

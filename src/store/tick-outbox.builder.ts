@@ -1,0 +1,47 @@
+import type { Configuration } from '../config/configuration.types'
+import type { TenantDatabase } from '../db/database'
+import type { TickChange } from '../engine/points/ticks.rules'
+import { type Instant, instant } from '../lib/clock'
+import { systemNow } from '../lib/system-clock'
+import { levelEntriesOf, levelsMoved } from '../outbox/change-messages.builder'
+import { insertOutboxEntries } from '../outbox/outbox.repository'
+import { notePoints } from '../outbox/points-notifications.repository'
+import { userOf, usersStatement } from './users.repository'
+import { asRead } from './writer.service'
+
+/** What puts into the outbox what ticks have to tell, for the batch that stores them, before the users are (W2, W6). Nothing where nobody listens. */
+export async function outboxInsertsOfTicks(
+  db: TenantDatabase,
+  config: Configuration,
+  changes: readonly TickChange[],
+): Promise<D1PreparedStatement[]> {
+  if (!config.webhooks.some(({ status }) => status === 'active')) return []
+  const among = asRead(db, config, changes)
+  const dated = changes.map((change) => ({ ...change, after: { ...change.after, changed: lastOf(change) } }))
+  const moved = dated.filter((change) => levelsMoved(config, change).length > 0)
+  const users = new Map((await usersOf(db, moved)).map((user) => [user.iid, user]))
+  const outboxEntries = moved.flatMap(({ before, after, awards }) => {
+    const user = users.get(before.iid)
+    // Who has changed since is left alone by the batch, too.
+    if (user === undefined || user.seq !== before.seq) return []
+    const { seq, changed, points } = after
+    const change = { before, after: { ...user, seq, changed, points }, awards }
+    return levelEntriesOf(config, change)
+  })
+  return [
+    ...insertOutboxEntries(db, outboxEntries, among).statements,
+    ...notePoints(db, config, dated, among),
+  ]
+}
+
+/** When the last of a user's ticks was due, but not before the user's last change. */
+function lastOf({ before, awards }: TickChange): Instant {
+  return instant(Math.max(before.changed, ...awards.map(({ at }) => at)))
+}
+
+async function usersOf(db: TenantDatabase, changes: readonly TickChange[]) {
+  if (changes.length === 0) return []
+  const ids = changes.map(({ before }) => before.id)
+  const result = await db.run(usersStatement(db, { ids }, systemNow()))
+  return result.results.map(userOf)
+}

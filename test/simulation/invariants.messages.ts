@@ -1,0 +1,160 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { at } from '../worker/harness'
+import type { Hook } from '../worker/receiver'
+import { climbIs } from './invariants.levels'
+import type { Stored } from './log'
+import type { Story } from './play'
+import type { World } from './world'
+
+/** W2, W4, W5, N2: what was to be told was told, under ids that stay the same, or given up. */
+
+/** What is broken, and how many letters have arrived, and were given up. */
+export type MessageBuilder = { broken: string[]; delivered: number; dead: number }
+
+type Row = {
+  id: string
+  event: string
+  status: string
+  attempts: number
+  subject: string | null
+  body: string
+}
+
+async function messageBuilderOf(name: string): Promise<Row[]> {
+  return runInDurableObject(env.DELIVERY_QUEUE.getByName(name), (_, { storage }) => {
+    const [table] = storage.sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'messages'").toArray()
+    if (table === undefined) return []
+    return storage.sql
+      .exec<Row>('SELECT id, event, status, attempts, subject, body FROM messages ORDER BY at, seq, id')
+      .toArray()
+  })
+}
+
+const SETTLED = ['delivered', 'dead']
+
+/** Looks at every courier, and at what the other side has seen. */
+export async function lettersSettled(
+  world: World,
+  { done }: Story,
+  stored: Stored,
+  tellsAll: boolean,
+): Promise<MessageBuilder> {
+  const result: MessageBuilder = { broken: [], delivered: 0, dead: 0 }
+  // Who is erased is taken out of what is told of leaderboards too, so that a letter says less than it said before (U8).
+  const erased = done.flatMap((one) => (one.do === 'erase' ? [`"userId":"${one.user}"`] : []))
+  const hasChanged = (body: string) => erased.some((mention) => body.includes(mention))
+  for (const [index, { id, hook }] of world.hooks.entries()) {
+    const messages = await messageBuilderOf(`webhook:${id}`)
+    result.broken.push(
+      ...(await settled(`webhook ${index}`, messages, hook, 'webhook-id', { result, hasChanged })),
+    )
+    if (index === 0) result.broken.push(...allTold(world, messages, stored, tellsAll))
+  }
+  for (const channel of ['email', 'push']) {
+    const messages = await messageBuilderOf(`${channel}:${world.tenantId}`)
+    const header = channel === 'email' ? 'idempotency-key' : null
+    result.broken.push(...(await settled(channel, messages, world.mail, header, { result, hasChanged })))
+  }
+  return result
+}
+
+/** No letter is pending, each is there once, and what was delivered did arrive, always as the same. */
+async function settled(
+  what: string,
+  messages: readonly Row[],
+  hook: Hook,
+  header: string | null,
+  { result, hasChanged }: { result: MessageBuilder; hasChanged: (body: string) => boolean },
+): Promise<string[]> {
+  const broken: string[] = []
+  const seen = new Map<string, Set<string>>()
+  for (const { headers, body } of await hook.seen()) {
+    const id = header === null ? '' : (headers[header] ?? '')
+    seen.set(id, (seen.get(id) ?? new Set()).add(body))
+  }
+  const ids = new Set<string>()
+  for (const { id, status, event, body } of messages) {
+    if (ids.has(id)) broken.push(`${what}: the letter ${id} is there twice`)
+    ids.add(id)
+    if (status === 'delivered') result.delivered += 1
+    if (status === 'dead') result.dead += 1
+    if (!SETTLED.includes(status) && !status.startsWith('unsent'))
+      broken.push(`${what}: the ${event} ${id} is ${status}`)
+    if (header === null) continue
+    const bodies = [...(seen.get(id) ?? [])]
+    if (status === 'delivered' && bodies.length === 0)
+      broken.push(`${what}: the ${event} ${id} never arrived`)
+    if (bodies.some(hasChanged)) continue
+    if (bodies.length > 1) broken.push(`${what}: ${id} came as ${bodies.length} different ones`)
+    if (header === 'webhook-id' && bodies[0] !== undefined && bodies[0] !== body)
+      broken.push(`${what}: ${id} came as something else`)
+  }
+  return broken
+}
+
+/** One letter for each completion and for each final run; and what was added to points comes to what there is. */
+function allTold(
+  world: World,
+  messages: readonly Row[],
+  { users, awards }: Stored,
+  tellsAll: boolean,
+): string[] {
+  const { ids } = world
+  const broken: string[] = []
+  const bySubject = Map.groupBy(messages, ({ subject }) => subject ?? '')
+  for (const user of users) {
+    const { id, iid, achievements, points } = user
+    const own = (bySubject.get(iid) ?? []).map((message) => ({ ...message, json: JSON.parse(message.body) }))
+    const told = own.flatMap(({ event, json }) =>
+      event === 'achievement.completed' ? [String(at(json, 'achievement', 'id'))] : [],
+    )
+    // Who had it when it was activated was not told of it (A4).
+    const has = achievements.flatMap(([achievement]) => (achievement === ids.later ? [] : [achievement]))
+    const wanted = told.filter((one) => one !== ids.later)
+    if (wanted.toSorted().join() !== has.toSorted().join())
+      broken.push(`${id}: was told of ${wanted.length} achievements, and has ${has.length}`)
+    if (!tellsAll) continue
+    const levels = own.filter(({ event }) => event === 'points.level_changed')
+    broken.push(
+      ...climbIs(
+        world,
+        user,
+        levels.map(({ json }) => json),
+      ),
+    )
+    for (const key of ['xp', 'gems']) {
+      const changes = own.filter(
+        ({ event, json }) => event === 'points.changed' && at(json, 'points', 'key') === key,
+      )
+      const added = changes.reduce((sum, { json }) => sum + Number(at(json, 'points', 'added')), 0)
+      const total = points[ids[key] ?? ''] ?? 0
+      if (added !== total) broken.push(`${id}: was told of ${added} ${key}, and has ${total}`)
+      const shown = changes.flatMap(({ json }) => {
+        const list: unknown = at(json, 'points', 'awards')
+        return Array.isArray(list) ? list.map((award) => String(at(award, 'id'))) : []
+      })
+      const made = (awards.get(iid) ?? []).filter(({ system_id }) => system_id === ids[key])
+      if (
+        shown.toSorted().join() !==
+        made
+          .map((award) => award.id)
+          .toSorted()
+          .join()
+      )
+        broken.push(`${id}: was told of ${shown.length} awards of ${key}, and has ${made.length}`)
+    }
+  }
+  const finals = messages.flatMap(({ event, body }) => {
+    const json: unknown = JSON.parse(body)
+    return event === 'leaderboard.finished'
+      ? [
+          ['key', 'start', 'userAttributes']
+            .map((name) => JSON.stringify(at(json, 'leaderboard', name)))
+            .join(' '),
+        ]
+      : []
+  })
+  if (new Set(finals).size !== finals.length) broken.push(`a run was told twice to be over: ${finals.join()}`)
+  return broken
+}

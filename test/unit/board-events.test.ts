@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest'
+import type { Fact, Place } from '../../src/boards/notify/board-events.messages'
+import { listenedOf } from '../../src/boards/notify/board-events.messages'
+import {
+  causesEvent,
+  compared,
+  flushAt,
+  isSame,
+  joined,
+  rowsOf,
+  sentListOf,
+  without,
+} from '../../src/boards/notify/board-events.rules'
+import { latestRuns } from '../../src/engine/runs.rules'
+import { civilDate, dayOf } from '../../src/lib/civil'
+import { instant } from '../../src/lib/clock'
+
+const MINUTE = 60_000
+const place = (name: string, rank: number, value: number): Place => [name, `iid-${name}`, rank, value]
+
+describe('[W5] when a change is told', () => {
+  it.each([
+    ['the first one', 100, 0, 100],
+    ['just after a flush', 101, 100, 115],
+    ['just before the quiet time is over', 114, 100, 115],
+    ['when it is over', 115, 100, 115],
+    ['after it', 200, 100, 200],
+    ['that is older than the flush', 90, 100, 115],
+  ])('%s', (_what, now, flushed, due) => {
+    expect(flushAt(instant(now * MINUTE), flushed * MINUTE)).toBe(due * MINUTE)
+  })
+})
+
+describe('[W5] what may have changed what is told', () => {
+  const [RANKS, TOPS] = [['leaderboard.rank_changed'], ['leaderboard.changed']]
+  const at = (rank: number, value = 5, group = '[]') => ({ rank, value, group })
+  it.each([
+    ['nothing', at(3), at(3), false, false],
+    ['a value among the first', at(10), at(10, 6), false, true],
+    ['a value beyond', at(11), at(11, 6), false, false],
+    ['a rank among the first', at(2), at(1), true, true],
+    ['into the first', at(11), at(10), true, true],
+    ['out of them', at(10), at(11), true, true],
+    ['a rank beyond', at(12), at(11), true, false],
+    ['somebody comes in', null, at(1), true, true],
+    ['somebody falls out', at(1), null, true, true],
+    ['somebody comes in beyond', null, at(20), true, false],
+    ['somebody stays outside', null, null, false, false],
+    ['another group', at(1), at(1, 5, '["x"]'), true, true],
+  ])('%s', (_what, before, after, ranks, tops) => {
+    expect([causesEvent(RANKS, before, after), causesEvent(TOPS, before, after)]).toEqual([ranks, tops])
+    expect(causesEvent(['leaderboard.finished'], before, after)).toBe(false)
+  })
+})
+
+describe('[W5] the comparison with what was told', () => {
+  it('tells of those whose rank is another one, and keeps of the others what was told', () => {
+    const sent = sentListOf([place('ada', 1, 9), place('bob', 2, 8), place('cai', 3, 7)])
+    const { moves, list } = compared(sent, [place('ada', 1, 12), place('dov', 2, 9), place('bob', 3, 8)])
+    expect(
+      moves.map(({ userId, rank, value, previousRank, previousValue }) => [
+        userId,
+        previousRank,
+        rank,
+        previousValue,
+        value,
+      ]),
+    ).toEqual([
+      ['dov', null, 2, null, 9],
+      ['bob', 2, 3, 8, 8],
+      ['cai', 3, null, 7, null],
+    ])
+    expect(list).toEqual([
+      ['ada', 'iid-ada', 9],
+      ['dov', 'iid-dov', 9],
+      ['bob', 'iid-bob', 8],
+    ])
+  })
+
+  it('is by our own ids: somebody who comes back is somebody else', () => {
+    const { moves } = compared([['ada', 'old', 9]], [['ada', 'new', 1, 9]])
+    expect(moves.map(({ iid, rank }) => [iid, rank])).toEqual([
+      ['new', 1],
+      ['old', null],
+    ])
+  })
+
+  it('[U8] an erased one leaves an empty place: the others had the ranks that they were told', () => {
+    const { moves } = compared([null, ['bob', 'iid-bob', 8]], [place('bob', 1, 8)])
+    expect(moves).toMatchObject([{ userId: 'bob', previousRank: 2, rank: 1 }])
+    expect(isSame([null, ['bob', 'iid-bob', 8]], [place('bob', 1, 8)])).toBe(false)
+  })
+
+  it.each([true, false])(
+    '[L6] who goes to another group has moved once, to the new group, whichever is looked at first: %s',
+    (isFirst) => {
+      const inGroup = (value: string, { moves }: ReturnType<typeof compared>) =>
+        moves.map((move) => ({ ...move, group: [['team', value] as [string, string]] }))
+      const left = compared(sentListOf([place('ada', 1, 9), place('bob', 2, 8)]), [place('bob', 1, 8)])
+      const came = compared(sentListOf([place('cai', 1, 5)]), [place('ada', 1, 11), place('cai', 2, 5)])
+      const groups = [inGroup('x', left), inGroup('y', came)]
+      const moves = joined((isFirst ? groups : groups.toReversed()).flat())
+      expect(
+        moves
+          .map(({ userId, previousRank, rank, group }) => [userId, previousRank, rank, group[0]?.[1]])
+          .toSorted(),
+      ).toEqual([
+        ['ada', 1, 1, 'y'],
+        ['bob', 2, 1, 'x'],
+        ['cai', 1, 2, 'y'],
+      ])
+      const ada = moves.find(({ userId }) => userId === 'ada')
+      expect(ada).toMatchObject({ value: 11, previousValue: 9 })
+    },
+  )
+
+  it.each([
+    ['the same', [place('ada', 1, 9), place('bob', 2, 8)], true],
+    ['another value', [place('ada', 1, 9), place('bob', 2, 7)], false],
+    ['another order', [place('bob', 1, 8), place('ada', 2, 9)], false],
+    ['another user', [place('ada', 1, 9), place('cai', 2, 8)], false],
+    ['one less', [place('ada', 1, 9)], false],
+    ['one more', [place('ada', 1, 9), place('bob', 2, 8), place('cai', 3, 1)], false],
+  ])('the first are %s', (_what, top, same) => {
+    expect(isSame(sentListOf([place('ada', 1, 9), place('bob', 2, 8)]), top)).toBe(same)
+  })
+})
+
+describe('the rows of the outbox', () => {
+  const run = { start: 1, end: null }
+  const ranked = (n: number, group: [string, string][] = []): Fact => ({
+    type: 'leaderboard.rank_changed',
+    run,
+    group,
+    userId: `u${n}`,
+    iid: `i${n}`,
+    rank: 1,
+    value: 1,
+    previousRank: null,
+    previousValue: null,
+  })
+  const changed = (users: number): Fact => ({
+    type: 'leaderboard.changed',
+    run,
+    group: [],
+    top: Array.from({ length: users }, (_, n) => place(`u${n}`, n + 1, 1)),
+  })
+
+  it('are few and short, and hold every fact once, in order', () => {
+    expect(rowsOf([])).toEqual([])
+    const facts = [changed(10), ...Array.from({ length: 600 }, (_, n) => ranked(n)), changed(3)]
+    const rows = rowsOf(facts)
+    expect(rows.map((row) => row.length)).toEqual([250, 250, 102])
+    expect(rows.flat()).toEqual(facts)
+    const long = Array.from({ length: 600 }, (_, n) => ({ ...ranked(n), userId: '中'.repeat(255) }))
+    const bytes = rowsOf(long).map((row) => new TextEncoder().encode(JSON.stringify(row)).length)
+    expect(Math.max(...bytes)).toBeLessThan(101_000)
+    expect(rowsOf(long).flat()).toEqual(long)
+  })
+
+  it('are no longer than SQLite takes, whatever the groups are called', () => {
+    const group = Array.from({ length: 10 }, (_, n): [string, string] => [`a${n}`, '\u0001'.repeat(1_000)])
+    const facts = Array.from({ length: 40 }, (_, n) => ranked(n, group))
+    const rows = rowsOf(facts)
+    expect(rows.flat()).toEqual(facts)
+    for (const row of rows) expect(JSON.stringify(row).length).toBeLessThan(600_000)
+  })
+
+  it('[U8] are told without an erased user', () => {
+    expect(without(ranked(1), 'i1')).toBeNull()
+    expect(without(ranked(1), 'i2')).toEqual(ranked(1))
+    expect(without(changed(2), 'iid-u0')).toEqual({ ...changed(0), top: [place('u1', 2, 1)] })
+    expect(without({ type: 'leaderboard.started', run }, 'i1')).not.toBeNull()
+  })
+})
+
+describe('who listens', () => {
+  const hook = (
+    events: ('*' | 'leaderboard.started' | 'leaderboard.changed' | 'points.changed')[],
+    updated: number,
+  ) => ({
+    id: '',
+    created: 0,
+    url: '',
+    secret: '',
+    status: 'active' as const,
+    events,
+    updated,
+  })
+
+  it('is who is active, and since when at the latest', () => {
+    expect(listenedOf({ webhooks: [] })).toEqual([])
+    expect(listenedOf({ webhooks: [hook(['points.changed'], 1)] })).toEqual([])
+    expect(listenedOf({ webhooks: [{ ...hook(['*'], 1), status: 'inactive' }] })).toEqual([])
+    const webhooks = [
+      hook(['leaderboard.changed'], 5),
+      hook(['leaderboard.changed', 'leaderboard.started'], 3),
+    ]
+    expect(listenedOf({ webhooks })).toEqual([
+      ['leaderboard.started', 3],
+      ['leaderboard.changed', 3],
+    ])
+    expect(listenedOf({ webhooks: [hook(['*'], 9)] })).toHaveLength(4)
+  })
+})
+
+describe('the latest runs', () => {
+  const schedule = { start: civilDate('2026-01-31'), end: null, runUnit: 'month' as const, runInterval: 1 }
+  const first = dayOf(schedule.start)
+
+  it('are those that start up to a day and after another one, in order', () => {
+    const runs = latestRuns(schedule, first + 70, Number.NEGATIVE_INFINITY)
+    expect(runs.map(({ start }) => start - first)).toEqual([0, 28, 59])
+    expect(latestRuns(schedule, first + 70, first).map(({ start }) => start - first)).toEqual([28, 59])
+    expect(latestRuns(schedule, first + 58, first + 28)).toEqual([])
+    expect(latestRuns(schedule, first - 1, Number.NEGATIVE_INFINITY)).toEqual([])
+    const ended = { ...schedule, end: civilDate('2026-03-01') }
+    expect(latestRuns(ended, first + 1_000, Number.NEGATIVE_INFINITY)).toHaveLength(2)
+  })
+
+  it('are a hundred at most', () => {
+    const daily = { ...schedule, start: civilDate('0001-01-01'), runUnit: 'day' as const }
+    const runs = latestRuns(daily, first, Number.NEGATIVE_INFINITY)
+    expect(runs.map(({ start }) => start)).toEqual(Array.from({ length: 100 }, (_, n) => first - 99 + n))
+  })
+})

@@ -1,0 +1,117 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { expect, vi } from 'vitest'
+import * as z from 'zod'
+import { WEBHOOKS } from '../../src/outbox/events/events.register'
+import { Courier, Timekeeper } from '../../src/worker/index'
+import { misfits } from '../conformance'
+import { HOUR, moveTo } from './boards'
+import { at, type TestTenant } from './harness'
+
+/** What leaderboards tell webhooks, as it reaches the couriers. */
+
+const Sent = z.object({
+  id: z.string(),
+  at: z.number(),
+  seq: z.number(),
+  subject: z.string().nullable(),
+  event: z.string(),
+  body: z.string().transform((text): unknown => JSON.parse(text)),
+})
+export type Sent = z.output<typeof Sent> & { webhookId: string }
+
+/** All that the couriers of this file have been handed, oldest first. */
+export const sent: Sent[] = []
+/** How many of the next calls of couriers are lost: before they are handed anything, or after that. */
+export const losing = { before: 0, after: 0 }
+
+/** Has couriers keep what they are handed, and carry nothing. */
+export function recordDeliveryQueues(): void {
+  vi.spyOn(Courier.prototype, 'accept').mockImplementation(async ({ destination, messages }) => {
+    if (losing.before > 0) {
+      losing.before -= 1
+      throw new Error('Network connection lost.')
+    }
+    if (destination.kind === 'webhook')
+      for (const message of messages) sent.push({ ...Sent.parse(message), webhookId: destination.webhookId })
+    if (losing.after > 0) {
+      losing.after -= 1
+      throw new Error('Network connection lost.')
+    }
+  })
+}
+
+/** Has changes that happen at one moment be told together: no alarm comes in between, only whoever moves the clock. */
+export function deafenTimekeeper(): void {
+  const { wake } = Timekeeper.prototype
+  vi.spyOn(Timekeeper.prototype, 'wake').mockImplementation(async function (
+    this: Timekeeper,
+    tenantId: string,
+    steps: number,
+  ) {
+    if (steps > 0) await wake.call(this, tenantId, steps)
+  })
+}
+
+/** Has a webhook listen to these types; answers its id. */
+export const subscribe = (tenant: TestTenant, ...events: string[]): Promise<string> =>
+  tenant.create('/webhooks', { url: 'https://example.com/hook', events })
+
+/** The types, with the leaderboard's prefix left out. */
+export const ALL = ['started', 'changed', 'finished', 'rank_changed'].map((type) => `leaderboard.${type}`)
+
+const short = (one: unknown) => [at(one, 'userId'), at(one, 'rank'), at(one, 'value')].join(' ')
+
+const values = (group: unknown) =>
+  Array.isArray(group) ? ` [${group.map((one) => `${at(one, 'key')}:${at(one, 'value')}`).join(', ')}]` : ''
+
+/** One letter in a line: when (minutes after `from`), what, which run and group, and whom it names. */
+function line({ at: when, event, body }: Sent, from: number): string {
+  const board = at(body, 'leaderboard')
+  const rankings = at(board, 'rankings')
+  const what = event.slice('leaderboard.'.length)
+  const run = `${String(at(board, 'start')).slice(5)}${values(at(board, 'userAttributes'))}`
+  const rest = Array.isArray(rankings)
+    ? rankings.map(short).join(', ')
+    : `${at(body, 'user', 'id')} ${at(board, 'previousRank')}→${at(board, 'rank')} ${at(board, 'previousValue')}→${at(board, 'value')}`
+  return `${(when - from) / 60_000} ${what} ${run}${rest === '' ? '' : `: ${rest}`}`
+}
+
+/**
+ * What was sent to a webhook since this was last asked, in lines; every payload is held against the contract, each id is new, a UUID v7 of
+ * the moment that it tells of.
+ */
+export function news(webhookId: string, from: number): string[] {
+  const messages = sent.filter((one) => one.webhookId === webhookId)
+  for (const message of messages) {
+    expect(misfits(WEBHOOKS[message.event] ?? z.never(), message.body, '', message.event)).toEqual([])
+    expect(at(message.body, 'type')).toBe(message.event)
+    expect(Number.parseInt(message.id.replace('-', '').slice(0, 12), 16)).toBe(message.at)
+    const user = at(message.body, 'user', 'id')
+    const ofBoard = `board:${at(message.body, 'leaderboard', 'id')}`
+    expect([message.seq, message.subject === ofBoard]).toEqual([0, user === undefined])
+    sent.splice(sent.indexOf(message), 1)
+  }
+  expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
+  return messages.map((message) => line(message, from))
+}
+
+/** Everything that a leaderboard's object keeps of what it tells, as JSON. */
+export function kept(board: string): Promise<Record<'told' | 'outbox' | 'notes', string[]>> {
+  return runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) => {
+    const rows = (sql: string) =>
+      storage.sql
+        .exec(sql)
+        .toArray()
+        .map((row) => JSON.stringify(row))
+    return {
+      told: rows('SELECT * FROM sent_lists'),
+      outbox: rows('SELECT * FROM outbox'),
+      notes: rows("SELECT * FROM notes WHERE name = 'events'"),
+    }
+  })
+}
+
+/** Moves the clock to so many minutes after a moment. */
+export const minutes = (from: number, count: number): Promise<void> => moveTo(from + count * 60_000)
+export const hours = (from: number, count: number): Promise<void> => moveTo(from + count * HOUR)

@@ -1,0 +1,204 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import * as z from 'zod'
+import { boostStep } from '../../src/features/points/boosts/boost-notifications.job'
+import { nextWork } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { JOBS } from '../../src/worker/jobs'
+import { DAY, dateAt, forgetTime, HOUR, moveTo } from './boards'
+import { contextOf } from './contexts'
+import { faulty, lost } from './faulty'
+import { at, newTenant, type TestTenant, untilHeld } from './harness'
+import { messageBuilderOf } from './messages'
+import { keepTold, toldOf } from './received'
+import { Hook } from './receiver'
+
+/** A midnight in UTC, some days ahead. */
+const MIDNIGHT = Math.floor(Date.now() / DAY) * DAY + 5 * DAY
+
+beforeAll(keepTold)
+beforeEach(() => moveTo(MIDNIGHT))
+afterEach(forgetTime)
+
+const HOOK = { url: new Hook().url, events: ['points.boost_started', 'points.boost_finished'] }
+const day = (n: number) => dateAt(MIDNIGHT + n * DAY)
+
+type Setup = { tenant: TestTenant; system: string; path: string }
+
+async function withSystem(listening = true): Promise<Setup> {
+  const tenant = await newTenant()
+  if (listening) await tenant.create('/webhooks', HOOK)
+  const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+  return { tenant, system, path: `/points/${system}/boosts` }
+}
+
+const boost = (name: string, start: number, end: number | null, more = {}) => ({
+  name,
+  start: day(start),
+  end: end === null ? null : day(end),
+  multiplier: 2,
+  rounding: 'down',
+  ...more,
+})
+
+/** What was told, in hours from the first midnight. */
+const notified = async ({ tenant }: Setup) =>
+  (await toldOf(tenant, 'points.boost_')).map(({ type, at: when, body }) => [
+    at(body, 'boost', 'name'),
+    type.slice('points.boost_'.length),
+    (when - MIDNIGHT) / HOUR,
+  ])
+
+it('[W6] a boost for all starts with its first day in the first zone, and finishes with its last in the last', async () => {
+  const setup = await withSystem()
+  const id = await setup.tenant.create(setup.path, boost('A', 2, 3))
+  await moveTo(MIDNIGHT + 2 * DAY - 14 * HOUR - 1)
+  expect(await notified(setup)).toEqual([])
+  await moveTo(MIDNIGHT + 30 * DAY)
+  expect(await notified(setup)).toEqual([
+    ['A', 'started', 34],
+    ['A', 'finished', 4 * 24 + 12],
+  ])
+  const [started, finished] = await toldOf(setup.tenant, 'points.boost_')
+  const common = {
+    id,
+    name: 'A',
+    userId: null,
+    pointsSystemId: setup.system,
+    pointsSystemKey: 'xp',
+    pointsSystemName: 'XP',
+  }
+  const rest = { start: day(2), end: day(3), multiplier: 2, rounding: 'down' }
+  expect(started?.body).toEqual({
+    timestamp: new Date(MIDNIGHT + 34 * HOUR).toISOString(),
+    boost: { ...common, ...rest, status: 'active' },
+  })
+  expect(finished?.body).toMatchObject({ boost: { ...common, status: 'finished' } })
+  // Nothing is to come, so nothing is due.
+  expect((await nextWork(contextOf(setup.tenant.id), JOBS)).filter(({ kind }) => kind === 'boosts')).toEqual(
+    [],
+  )
+})
+
+it('[W6] at once where it is past, both in order; nested in a new system too', async () => {
+  const setup = await withSystem()
+  await setup.tenant.create(setup.path, boost('past', -9, -5))
+  await setup.tenant.create(setup.path, boost('begun', -1, null))
+  const boosts = [boost('nested', -3, 1)]
+  await setup.tenant.create('/points', { key: 'other', name: 'Other', boosts })
+  await moveTo(MIDNIGHT + 10 * DAY)
+  expect(await notified(setup)).toEqual([
+    ['past', 'started', 0],
+    ['past', 'finished', 0],
+    ['begun', 'started', 0],
+    ['nested', 'started', 0],
+    ['nested', 'finished', 2 * 24 + 12],
+  ])
+})
+
+it('[W6] a user’s own goes by that user’s midnights, also of a zone that the user has moved to', async () => {
+  const setup = await withSystem()
+  await setup.tenant.app('PUT', '/users/ada', { tz: 'Asia/Kathmandu' })
+  await setup.tenant.app('PUT', '/users/bob', { tz: 'America/St_Johns' })
+  await setup.tenant.create(setup.path, boost('ada', 1, 1, { userId: 'ada' }))
+  await setup.tenant.create(setup.path, boost('bob', 2, 2, { userId: 'bob' }))
+  await moveTo(MIDNIGHT + DAY)
+  const offset =
+    -Number(
+      /GMT([+-]\d+):30/.exec(
+        new Date(MIDNIGHT + 2 * DAY).toLocaleString('en', {
+          timeZone: 'America/St_Johns',
+          timeZoneName: 'longOffset',
+        }),
+      )?.[1],
+    ) + 0.5
+  await setup.tenant.app('PATCH', '/users/bob', { tz: 'Asia/Tokyo' })
+  expect(offset).toBeGreaterThan(2)
+  await moveTo(MIDNIGHT + 10 * DAY)
+  expect(await notified(setup)).toEqual(
+    [
+      ['ada', 'started', 24 - 5.75],
+      ['bob', 'started', 48 - 9],
+      ['ada', 'finished', 48 - 5.75],
+      ['bob', 'finished', 72 - 9],
+    ].sort((a, b) => Number(a[2]) - Number(b[2])),
+  )
+})
+
+it('[W6] nothing from before somebody listened; a boost that is changed tells what that makes of it', async () => {
+  const setup = await withSystem(false)
+  const old = await setup.tenant.create(setup.path, boost('old', -9, -5))
+  const running = await setup.tenant.create(setup.path, boost('running', -2, 3))
+  await setup.tenant.create(setup.path, boost('coming', 3, 3))
+  const gone = await setup.tenant.create(setup.path, boost('gone', 2, 2))
+  await moveTo(MIDNIGHT + DAY)
+  await setup.tenant.create('/webhooks', HOOK)
+  await setup.tenant.admin('PATCH', setup.path, [
+    { id: running, name: 'Running' },
+    { id: old, end: day(4) },
+  ])
+  await setup.tenant.admin('DELETE', `${setup.path}?ids=${gone}`)
+  await moveTo(MIDNIGHT + 4 * DAY)
+  // Its end is moved to the past.
+  await setup.tenant.admin('PATCH', setup.path, [{ id: running, end: day(0) }])
+  await moveTo(MIDNIGHT + 20 * DAY)
+  expect(await notified(setup)).toEqual([
+    ['coming', 'started', 58],
+    ['Running', 'finished', 96],
+    ['coming', 'finished', 108],
+    ['old', 'finished', 5 * 24 + 12],
+  ])
+})
+
+it('[W6] one whose end is moved to the future after it has finished finishes again; a start in the future starts again', async () => {
+  const setup = await withSystem()
+  const id = await setup.tenant.create(setup.path, boost('A', 1, 1))
+  await moveTo(MIDNIGHT + 4 * DAY)
+  await setup.tenant.admin('PATCH', setup.path, [{ id, end: day(6) }])
+  await moveTo(MIDNIGHT + 5 * DAY)
+  await setup.tenant.admin('PATCH', setup.path, [{ id, start: day(8), end: day(9) }])
+  await moveTo(MIDNIGHT + 20 * DAY)
+  expect((await notified(setup)).map(([, what, when]) => [what, when])).toEqual([
+    ['started', 10],
+    ['finished', 60],
+    ['started', 8 * 24 - 14],
+    ['finished', 10 * 24 + 12],
+  ])
+})
+
+it('[C2] a step that fails, is repeated, or is done six times at once, tells once', async () => {
+  const setup = await withSystem()
+  await setup.tenant.app('PUT', '/users/ada', { tz: 'UTC' })
+  await setup.tenant.create(setup.path, boost('all', 1, null))
+  await setup.tenant.create(setup.path, boost('own', 1, null, { userId: 'ada' }))
+  const context = (DB = env.DB) => contextOf(setup.tenant.id, DB)
+  const work = async () => {
+    const found = (await nextWork(context(), JOBS)).find(({ kind }) => kind === 'boosts')
+    if (found === undefined) throw new Error('no boosts')
+    return found
+  }
+  const to = instant(MIDNIGHT + 2 * DAY)
+  await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
+  await expect(boostStep(context(faulty(() => Promise.reject(lost())).DB), await work(), to)).rejects.toThrow(
+    'lost',
+  )
+  for (let n = 0; n < 20; n += 1) {
+    const found = (await nextWork(context(), JOBS)).find(({ kind }) => kind === 'boosts')
+    if (found === undefined || found.dueAt > to) break
+    await Promise.all(Array.from({ length: 6 }, () => boostStep(context(), found, to)))
+  }
+  expect(await notified(setup)).toEqual([
+    ['all', 'started', 10],
+    ['own', 'started', 24],
+  ])
+})
+
+it('[W6] what is past when it is made is handed over at once, without the clock being moved', async () => {
+  const setup = await withSystem()
+  const [webhook] = z
+    .array(z.object({ id: z.string() }))
+    .parse((await setup.tenant.admin('GET', '/webhooks')).body)
+  await setup.tenant.create(setup.path, boost('past', -3, null))
+  const handedOver = async () => (await messageBuilderOf(webhook?.id ?? '')).map(({ event }) => event)
+  await untilHeld(async () => expect(await handedOver()).toEqual(['points.boost_started']))
+})

@@ -1,0 +1,157 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { completionStep } from '../../src/features/notifications/schedule/completions.job'
+import { nextWork } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { JOBS } from '../../src/worker/jobs'
+import { DAY, forgetTime, HOUR, moveTo } from './boards'
+import { contextOf } from './contexts'
+import { faulty, lost } from './faulty'
+import { at, newTenant, type TestTenant } from './harness'
+import { keepTold, toldOf } from './received'
+import { Hook } from './receiver'
+
+const NOON = Math.floor(Date.now() / DAY) * DAY + 5 * DAY + 12 * HOUR
+
+beforeAll(keepTold)
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+const HOOK = { url: new Hook().url, events: ['emails.achievement_due'] }
+const DUE = 'emails.achievement_due'
+
+/** A tenant with an achievement that users complete at once, and a webhook. */
+async function achieved(users: Record<string, unknown>[] = [{ id: 'ada' }]): Promise<TestTenant> {
+  const tenant = await newTenant()
+  const metricId = await tenant.metric('m')
+  const trigger = { trigger: 'metric', metricId, metricValue: 1, status: 'active' }
+  await tenant.create('/achievements', { key: 'first', name: 'First', ...trigger })
+  await tenant.create('/webhooks', HOOK)
+  for (const user of users) expect((await tenant.event('m', user, 1)).status).toBe(201)
+  return tenant
+}
+
+async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> {
+  const context = contextOf(tenant.id, DB)
+  const work = (await nextWork(context, JOBS)).find(({ kind }) => kind === 'completions')
+  if (work === undefined) throw new Error('no notices')
+  await completionStep(context, work, instant(NOON + 30 * DAY))
+}
+
+const told = async (tenant: TestTenant) =>
+  (await toldOf(tenant, DUE)).map((one) => [one.user, (one.at - NOON) / HOUR])
+const left = (tenant: TestTenant) =>
+  env.DB.prepare('SELECT count(*) AS n FROM pending_notifications WHERE tenant_id = ?1')
+    .bind(tenant.id)
+    .first('n')
+
+it('[N2] at 17:00 of each one’s day, at once until 21:00, else the next day', async () => {
+  const tenant = await achieved([
+    { id: 'ada' },
+    { id: 'bob', tz: 'Asia/Kathmandu' },
+    { id: 'cleo', tz: 'Asia/Tokyo' },
+  ])
+  // 17:45 in Kathmandu, 21:00 in Tokyo.
+  await moveTo(NOON + 5 * HOUR - 1)
+  expect(await told(tenant)).toEqual([['bob', 0]])
+  await moveTo(NOON + DAY)
+  expect(await told(tenant)).toEqual([
+    ['bob', 0],
+    ['ada', 5],
+    ['cleo', 20],
+  ])
+  const [message] = await toldOf(tenant, DUE)
+  expect(message?.body).toMatchObject({
+    timestamp: new Date(NOON).toISOString(),
+    user: { id: 'bob' },
+    achievement: { key: 'first', achievedAt: new Date(NOON).toISOString() },
+  })
+  expect(await left(tenant)).toBe(0)
+  expect((await nextWork(contextOf(tenant.id), JOBS)).filter(({ kind }) => kind === 'completions')).toEqual(
+    [],
+  )
+})
+
+it('done again, six at once, failed and with its answer lost: each is told once', async () => {
+  const tenant = await achieved([{ id: 'ada' }, { id: 'bob' }])
+  expect(await left(tenant)).toBe(2)
+  await expect(step(tenant, faulty(() => Promise.reject(lost())).DB)).rejects.toThrow('lost')
+  expect(await told(tenant)).toEqual([])
+  await Promise.all(Array.from({ length: 6 }, () => step(tenant)))
+  expect(await told(tenant)).toEqual([
+    ['ada', 5],
+    ['bob', 5],
+  ])
+  const other = await achieved()
+  const { DB } = faulty(async (run) => {
+    await run()
+    throw lost()
+  })
+  await expect(step(other, DB)).rejects.toThrow('lost')
+  await moveTo(NOON + DAY)
+  expect(await told(other)).toEqual([['ada', 5]])
+})
+
+it('[N5] nothing is noted while nobody wants it, and nothing is told that nobody wants any more', async () => {
+  const tenant = await achieved()
+  expect(await left(tenant)).toBe(1)
+  const { body } = await tenant.admin('GET', '/webhooks')
+  await tenant.admin('PATCH', '/webhooks', [{ id: at(body, 0, 'id'), status: 'inactive' }])
+  await tenant.event('m', 'bob', 1)
+  expect(await left(tenant)).toBe(1)
+  await moveTo(NOON + DAY)
+  expect(await told(tenant)).toEqual([])
+  expect(await left(tenant)).toBe(0)
+})
+
+it('[A3, A4] events of a batch and of the api note it too, what is backdated does not', async () => {
+  const tenant = await achieved([])
+  await tenant.create('/achievements', { key: 'byApi', name: 'By API', trigger: 'api', status: 'active' })
+  const batch = [{ key: 'm', user: { id: 'ada' }, value: 1 }]
+  expect((await tenant.admin('POST', '/metrics/events', batch)).status).toBe(202)
+  expect((await tenant.app('POST', '/achievements/byApi/complete', { user: { id: 'bob' } })).status).toBe(201)
+  const { body } = await tenant.admin('GET', '/metrics')
+  const trigger = { trigger: 'metric', metricId: at(body, 0, 'id'), metricValue: 1, status: 'active' }
+  await moveTo(NOON + HOUR)
+  await tenant.create('/achievements', { key: 'late', name: 'Late', ...trigger })
+  await moveTo(NOON + DAY)
+  expect((await told(tenant)).sort()).toEqual([
+    ['ada', 5],
+    ['bob', 5],
+  ])
+})
+
+it('[N1] nobody in the control group is noted', async () => {
+  const tenant = await achieved([])
+  await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
+  await tenant.event('m', 'ada', 1)
+  expect(await left(tenant)).toBe(0)
+})
+
+it('with the configuration changed between read and write, it goes by the new one', async () => {
+  const tenant = await achieved()
+  const { DB } = faulty(async (run, write) => {
+    if (write === 0) {
+      const { body } = await tenant.admin('GET', '/webhooks')
+      await tenant.admin('DELETE', `/webhooks?ids=${at(body, 0, 'id')}`)
+    }
+    return run()
+  })
+  await step(tenant, DB)
+  expect(await left(tenant)).toBe(1)
+  await step(tenant, DB)
+  expect([await told(tenant), await left(tenant)]).toEqual([[], 0])
+})
+
+it('[U8] somebody who is gone, or is another one by now, is told nothing of before', async () => {
+  const tenant = await achieved([{ id: 'ada' }, { id: 'bob' }])
+  for (const id of ['ada', 'bob']) expect((await tenant.admin('DELETE', `/users/${id}`)).status).toBe(200)
+  expect(await left(tenant)).toBe(0)
+  await moveTo(NOON + 2 * HOUR)
+  await tenant.event('m', 'bob', 1)
+  await moveTo(NOON + DAY)
+  const messages = await toldOf(tenant, DUE)
+  expect(messages.map(({ user, body }) => [user, at(body, 'achievement', 'achievedAt')])).toEqual([
+    ['bob', new Date(NOON + 2 * HOUR).toISOString()],
+  ])
+})

@@ -1,0 +1,87 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { DeliveryQueueStore } from '../../src/delivery/queue.store'
+import { forgetTime, moveTo, NOON } from './boards'
+import { hand, log, message, withHook } from './delivery-queues'
+import { messageBuilderOf } from './messages'
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+const GONE = 'ada "the first" \\ é'
+const place = (userId: string, rank: number) => ({ userId, userName: null, rank, value: 10 - rank })
+const news = (type: string, rankings: unknown, rest: object = {}) =>
+  JSON.stringify({ type, ...rest, leaderboard: { id: 'l', name: 'é "x"', rankings, start: '2026-01-01' } })
+
+it('[U8] takes an erased user out of the rankings that letters tell of, and leaves the others as they are', async () => {
+  const { destination, deliveryQueue, webhookId, tenant } = await withHook({ status: 'inactive' })
+  const many = [place('bob', 1), place(GONE, 2), place('cleo', 3)]
+  const bodies: [string, string][] = [
+    ['leaderboard.changed', news('leaderboard.changed', many)],
+    ['leaderboard.finished', news('leaderboard.finished', [place(GONE, 1)])],
+    ['leaderboard.started', news('leaderboard.started', [place('ada', 1)])],
+    // Whose rankings are no list, or which is of no leaderboard, is somebody else's business.
+    ['leaderboard.rank_changed', news('leaderboard.rank_changed', null, { user: { userId: GONE } })],
+    ['streak.lost', news('streak.lost', many)],
+  ]
+  const messages = bodies.map(([event, body], n) => message(NOON + n, null, { event, body }))
+  await hand(destination, NOON, ...messages)
+  await runInDurableObject(deliveryQueue, (_, { storage }) => {
+    const store = new DeliveryQueueStore(storage)
+    const [first] = messages
+    if (first === undefined) throw new Error('no letter')
+    store.settle(first, { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }, 1)
+    const before = store.rowsWritten
+    store.erase({ iid: 'of nobody', userId: 'dan' })
+    expect(store.rowsWritten - before).toBe(0)
+  })
+  await tenant.metric('m')
+  expect((await tenant.event('m', { id: GONE }, 1)).status).toBe(201)
+  expect((await tenant.admin('DELETE', `/users/${encodeURIComponent(GONE)}`)).status).toBe(200)
+  await moveTo(NOON + 1)
+  const [changed, finished, ...others] = await messageBuilderOf(webhookId)
+  const parsed = (index: number) => JSON.parse(bodies[index]?.[1] ?? '')
+  expect(changed?.body).toEqual({
+    ...parsed(0),
+    leaderboard: { ...parsed(0).leaderboard, rankings: [place('bob', 1), place('cleo', 3)] },
+  })
+  expect(finished?.body).toEqual({ ...parsed(1), leaderboard: { ...parsed(1).leaderboard, rankings: [] } })
+  expect(others.map(({ body }) => body)).toEqual([parsed(2), parsed(3), parsed(4)])
+})
+
+it('[U8] keeps nothing of what is answered to an event of a leaderboard, which may name an erased user', async () => {
+  const setup = await withHook()
+  const { destination, deliveryQueue, hook } = setup
+  await hook.plan({ status: 500, body: 'unknown user Ada Lovelace', always: true })
+  const board = message(NOON, 'board:b', { event: 'leaderboard.changed' })
+  const rank = message(NOON, 'ada', { event: 'leaderboard.rank_changed' })
+  const own = message(NOON, 'bob')
+  await hand(destination, NOON, board, rank, own)
+  await moveTo(NOON)
+  const errors = async () =>
+    (await log(setup)).map(({ event, lastStatus, lastError }) => [event, lastStatus, lastError])
+  const quoted = ['streak.lost', 500, 'answered 500: unknown user Ada Lovelace']
+  expect((await errors()).toSorted()).toEqual([
+    ['leaderboard.changed', 500, 'answered 500'],
+    ['leaderboard.rank_changed', 500, 'answered 500'],
+    quoted,
+  ])
+  await hook.plan({ drop: true, always: true })
+  const cut = message(NOON + 1, 'board:c', { event: 'leaderboard.finished' })
+  await hand(destination, NOON + 1, cut)
+  await moveTo(NOON + 1)
+  expect(await errors()).toContainEqual(['leaderboard.finished', null, 'no answer'])
+  // What an earlier version has kept goes when somebody is erased, whoever that is.
+  await runInDurableObject(deliveryQueue, (_, { storage }) => {
+    storage.sql.exec(
+      `UPDATE messages SET last_error = CASE event WHEN 'leaderboard.finished' THEN 'no answer: Ada'
+         ELSE 'answered 500: unknown user Ada Lovelace: no' END WHERE event <> 'streak.lost'`,
+    )
+    new DeliveryQueueStore(storage).erase({ iid: 'x', userId: 'ada' })
+  })
+  const after = await errors()
+  expect(JSON.stringify(after.filter(([event]) => event !== 'streak.lost'))).not.toContain('Ada')
+  expect(after).toContainEqual(['leaderboard.finished', null, 'no answer'])
+  expect(after).toContainEqual(['leaderboard.changed', 500, 'answered 500'])
+  expect(after).toContainEqual(quoted)
+})

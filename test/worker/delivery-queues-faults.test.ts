@@ -1,0 +1,238 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DeliveryRunner, type RunLimits } from '../../src/delivery/delivery-runner.model'
+import type { Attempt, ChannelAdapter } from '../../src/delivery/queue.messages'
+import { DeliveryQueueStore } from '../../src/delivery/queue.store'
+import { instant } from '../../src/lib/clock'
+import { Courier } from '../../src/worker/objects'
+import { forgetTime, moveTo, NOON } from './boards'
+import { hand, log, logged, MINUTE, message, type WithHook, withHook } from './delivery-queues'
+import { lost } from './faulty'
+import { expectBetween } from './harness'
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+/** The alarm never comes by itself. */
+const silence = ({ deliveryQueue }: WithHook) =>
+  runInDurableObject(deliveryQueue, (_, { storage }) => storage.deleteAlarm())
+
+describe('a courier that is killed', () => {
+  it('between taking over and sending: its alarm goes on', async () => {
+    const setup = await withHook()
+    const messages = [0, 1, 2].map((n) => message(NOON - 10 + n, 'ada'))
+    await runInDurableObject(setup.deliveryQueue, async (instance, { storage }) => {
+      if (!(instance instanceof Courier)) throw new Error('no courier')
+      await instance.accept({ destination: setup.destination, messages, now: NOON })
+      // As though it were to come only after the end of this object.
+      await storage.setAlarm(Date.now() + 3_600_000)
+    })
+    await evictDurableObject(setup.deliveryQueue)
+    expect(await runDurableObjectAlarm(setup.deliveryQueue)).toBe(true)
+    expect(await setup.hook.ids(3)).toEqual(messages.map(({ id }) => id))
+  })
+
+  it('and its alarm was lost too: whoever hands over again, or the clock, sets it off', async () => {
+    const setup = await withHook()
+    const one = message(NOON)
+    await runInDurableObject(setup.deliveryQueue, async (instance, { storage }) => {
+      if (!(instance instanceof Courier)) throw new Error('no courier')
+      await instance.accept({ destination: setup.destination, messages: [one], now: NOON })
+      await storage.deleteAlarm()
+    })
+    await evictDurableObject(setup.deliveryQueue)
+    await moveTo(NOON + 1)
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+  })
+
+  it('[W4] between sending and marking: the letter goes again under the same id', async () => {
+    const setup = await withHook()
+    const one = message(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON)
+    await setup.hook.seen(1)
+    // What a crash before the mark leaves behind.
+    await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
+      storage.sql.exec("UPDATE messages SET status = 'pending', attempts = 0, tries = 0, next_at = at")
+    })
+    await evictDurableObject(setup.deliveryQueue)
+    await setup.deliveryQueue.runDue({ now: NOON, wait: true })
+    expect(await setup.hook.ids(2)).toEqual([one.id, one.id])
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 1 })
+  })
+
+  it('its alarm comes twice, and beside whoever moves the clock: each letter goes once', async () => {
+    const setup = await withHook()
+    const messages = Array.from({ length: 12 }, (_, n) => message(NOON - 100 + n, `user ${n % 3}`))
+    await hand(setup.destination, NOON, ...messages)
+    await Promise.all([
+      runDurableObjectAlarm(setup.deliveryQueue),
+      setup.deliveryQueue.runDue({ now: NOON, wait: true }),
+      setup.deliveryQueue.runDue({ now: NOON, wait: true }),
+      moveTo(NOON + 1),
+      runDurableObjectAlarm(setup.deliveryQueue),
+    ])
+    expect((await setup.hook.ids(12)).toSorted()).toEqual(messages.map(({ id }) => id).toSorted())
+    await silence(setup)
+    expect((await log(setup)).map(({ attempts }) => attempts)).toEqual(Array(12).fill(1))
+  })
+})
+
+/** Runs rounds on a courier's real storage, with a carrier of the test's. */
+function rounds(
+  setup: WithHook,
+  given: ChannelAdapter | ((store: DeliveryQueueStore) => ChannelAdapter),
+  messages: readonly ReturnType<typeof message>[],
+  more: Partial<RunLimits> = {},
+) {
+  return runInDurableObject(setup.deliveryQueue, async (_, { storage }) => {
+    const store = new DeliveryQueueStore(storage)
+    store.add(messages, instant(NOON))
+    const adapter = typeof given === 'function' ? given(store) : given
+    const limits: RunLimits = {
+      until: () => instant(NOON),
+      momentOf: (dueAt) => dueAt,
+      adapter: async () => adapter,
+      isOver: () => false,
+      givesUp: 10,
+      begins: 100,
+      ...more,
+    }
+    await new DeliveryRunner(() => store).run(limits)
+    return store.list(100, 0)
+  })
+}
+
+describe('[N2] what may not be sent twice', () => {
+  const counted = (mayRepeat: boolean, attempt: () => Promise<Attempt>) => {
+    const sent: string[] = []
+    const adapter: ChannelAdapter = {
+      mayRepeat,
+      attempt: (one) => {
+        sent.push(one.id)
+        return attempt()
+      },
+    }
+    return { sent, adapter }
+  }
+
+  it('is claimed before it is sent, and what was found claimed is dead', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const one = message(NOON - 2, 'ada')
+    const next = message(NOON - 1, 'ada')
+    let claimed: unknown
+    const first = (store: DeliveryQueueStore) =>
+      counted(false, async () => {
+        claimed = store.pending(one)?.claimed
+        return { kind: 'delivered', status: 200 }
+      }).adapter
+    await rounds(setup, first, [one])
+    expect(claimed).toBe(1)
+    // A crash between the provider's answer and the mark.
+    await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
+      storage.sql.exec(
+        "UPDATE messages SET status = 'pending', attempts = 0, tries = 0, next_at = at, claimed = 1",
+      )
+    })
+    const second = counted(false, async () => ({ kind: 'delivered', status: 200 }))
+    const rows = await rounds(setup, second.adapter, [next])
+    expect(second.sent).toEqual([next.id])
+    expect(rows).toMatchObject([
+      { id: next.id, status: 'delivered' },
+      { id: one.id, status: 'dead', attempts: 1, lastError: 'nobody knows whether it arrived' },
+    ])
+  })
+
+  it('is dead too where the attempt broke off; one that may be repeated is tried again', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const broken = () => Promise.reject(new Error('it broke'))
+    const once = await rounds(setup, counted(false, broken).adapter, [message(NOON - 2)])
+    expect(once).toMatchObject([{ status: 'dead', lastError: 'nobody knows whether it arrived' }])
+    const [again] = await rounds(setup, counted(true, broken).adapter, [message(NOON - 1)])
+    expect(again).toMatchObject({ status: 'pending', attempts: 1, nextAt: NOON - 1 + 1 + MINUTE })
+  })
+
+  it('that it is known not to have arrived is no reason to give it up; a wish to wait is met', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const failed = counted(false, async () => ({
+      kind: 'failed',
+      status: 429,
+      error: 'slow down',
+      retryAfter: 7 * MINUTE,
+    }))
+    const rows = await rounds(setup, failed.adapter, [message(NOON)])
+    expect(rows).toMatchObject([{ status: 'pending', nextAt: NOON + 7 * MINUTE, lastStatus: 429 }])
+    const now = instant(NOON + 7 * MINUTE)
+    const delivered = counted(false, async () => ({ kind: 'delivered', status: 200 }))
+    await rounds(setup, delivered.adapter, [], { until: () => now })
+    expect(delivered.sent).toHaveLength(1)
+  })
+
+  it('refused is dead at once, and without a provider the log says so', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const came: Attempt[] = [
+      { kind: 'refused', status: 400, error: 'no such address' },
+      { kind: 'unsent', error: 'unsent: no provider' },
+    ]
+    const { adapter } = counted(false, async () => came.shift() ?? { kind: 'delivered', status: null })
+    expect(await rounds(setup, adapter, [message(NOON - 1, 'ada'), message(NOON, 'ada')])).toMatchObject([
+      { status: 'unsent: no provider', attempts: 1, lastError: null },
+      { status: 'dead', attempts: 1, lastStatus: 400, lastError: 'no such address' },
+    ])
+  })
+})
+
+describe('D1 is away', () => {
+  it('while it is to send: nothing is lost, and it goes when D1 is back', async () => {
+    const setup = await withHook()
+    const one = message(NOON)
+    const away = new Proxy(env.DB, {
+      get: (target, name) =>
+        name === 'batch' ? () => Promise.reject(lost()) : Reflect.get(target, name, target).bind(target),
+    })
+    const inside = (work: (deliveryQueue: Courier) => Promise<void>) =>
+      runInDurableObject(setup.deliveryQueue, async (instance, { storage }) => {
+        if (!(instance instanceof Courier)) throw new Error('no courier')
+        await work(instance)
+        return storage.getAlarm()
+      })
+    const failed = Date.now()
+    // It has been used before: one that keeps nothing yet asks D1 first whether there is such a tenant.
+    await runInDurableObject(setup.deliveryQueue, (_, { storage }) => void new DeliveryQueueStore(storage))
+    const alarm = await inside(async (deliveryQueue) => {
+      Object.defineProperty(deliveryQueue, 'env', { value: { ...env, DB: away }, configurable: true })
+      // Whoever hands over is told, and hands over again.
+      const handed = deliveryQueue.accept({ destination: setup.destination, messages: [one], now: NOON })
+      await expect(handed).rejects.toThrow('Network connection lost')
+      await deliveryQueue.alarm()
+    })
+    // It is tried again in a minute.
+    expectBetween(failed + MINUTE, Number(alarm), Date.now() + MINUTE)
+    expect(await setup.hook.seen()).toEqual([])
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 0 })
+    await inside(async (deliveryQueue) => {
+      Object.defineProperty(deliveryQueue, 'env', { value: env })
+    })
+    await runDurableObjectAlarm(setup.deliveryQueue)
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+  })
+
+  it('what a run needs to know throws once what is on its way has ended, and is marked', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    let asked = 0
+    const adapter: ChannelAdapter = {
+      mayRepeat: true,
+      attempt: async () => ({ kind: 'delivered', status: 200 }),
+    }
+    const away = async () => {
+      asked += 1
+      if (asked === 1) return adapter
+      throw new Error('D1_ERROR: Network connection lost.')
+    }
+    const messages = [message(NOON - 2), message(NOON - 1)]
+    await expect(rounds(setup, adapter, messages, { adapter: away })).rejects.toThrow('D1_ERROR')
+    expect((await log(setup)).map(({ status }) => status)).toEqual(['pending', 'delivered'])
+    expect((await rounds(setup, adapter, [])).map(({ status }) => status)).toEqual(['delivered', 'delivered'])
+  })
+})

@@ -1,0 +1,92 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { presentState } from '../../src/config/configuration.service'
+import { handOver } from '../../src/delivery/dispatch.service'
+import { deliveryQueueOf } from '../../src/delivery/queue.service'
+import { DeliveryQueueStore } from '../../src/delivery/queue.store'
+import { type Instant, instant } from '../../src/lib/clock'
+import { namedId } from '../../src/lib/ids'
+import type { Message, OutboxEntry } from '../../src/outbox/outbox.messages'
+import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
+import { contextOf } from './contexts'
+import { hand, log, logged, message, withHook } from './delivery-queues'
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+/** The id of something about a user's day, whichever zone they are in. */
+const DAYS = namedId(instant(NOON - HOUR), 'ada, that day')
+const names = (storage: DurableObjectStorage) =>
+  storage.sql
+    .exec<{ id: string }>('SELECT id FROM named ORDER BY id')
+    .toArray()
+    .map(({ id }) => id)
+
+it('[W2, N2] what is about a day is told once, though its user moves to another zone in between', async () => {
+  const setup = await withHook()
+  const { tenant } = setup
+  const context = contextOf(tenant.id)
+  const { config } = await presentState(context)
+  if (config === null) throw new Error('no configuration')
+  const due: Message = { id: DAYS, type: 'emails.recap_due', body: { n: 1 } }
+  const mail = {
+    id: namedId(instant(NOON - HOUR), 'mail'),
+    type: 'notification.email',
+    body: { type: 'recap' },
+  } as const
+  const outboxEntry = (at: Instant, seq: number): OutboxEntry => ({
+    at,
+    seq,
+    id: DAYS,
+    userIid: 'ada',
+    messages: [due, mail],
+  })
+  await handOver(context, config, [outboxEntry(instant(NOON - HOUR), 3)], instant(NOON), new Map())
+  await handOver(context, config, [outboxEntry(instant(NOON), 4)], instant(NOON), new Map())
+  await moveTo(NOON + 1)
+  expect(await setup.hook.ids(1)).toEqual([DAYS])
+  expect(await log(setup)).toHaveLength(1)
+  const email = { deliveryQueue: deliveryQueueOf({ env }, { kind: 'email', tenantId: tenant.id }) }
+  expect((await log(email)).map(({ id }) => id)).toEqual([mail.id])
+})
+
+it('[W4] a letter is found and sent again by its id, whatever the time in that says', async () => {
+  const setup = await withHook()
+  const one = message(NOON, 'ada', { id: DAYS, isNamed: true })
+  await hand(setup.destination, NOON, one)
+  await setup.hook.seen(1)
+  const path = `/webhooks/${setup.webhookId}/deliveries/${DAYS}`
+  expect((await setup.tenant.admin('POST', `${path}/redeliver`)).status).toBe(200)
+  await moveTo(NOON + 1)
+  expect(await setup.hook.ids(2)).toEqual([DAYS, DAYS])
+  expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 2 })
+})
+
+it('[U8] a named letter is one row more when it comes and none when it comes again, and its name goes with it', async () => {
+  const setup = await withHook({ status: 'inactive' })
+  await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
+    const store = new DeliveryQueueStore(storage)
+    const start = store.rowsWritten
+    const [first, second, third, ada] = ['a', 'b', 'c', 'd'].map((id, n) =>
+      message(NOON + n, id === 'd' ? 'ada' : null, { id, isNamed: true }),
+    )
+    if (!first || !second || !third || !ada) throw new Error('no letters')
+    store.add([first], instant(NOON))
+    expect(store.rowsWritten - start).toBe(3)
+    store.add([{ ...first, at: NOON + HOUR, seq: 5 }], instant(NOON))
+    expect(store.rowsWritten - start).toBe(3)
+    store.add([second, third, ada], instant(NOON))
+    const outcome = { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }
+    for (const one of [first, second]) store.settle(one, outcome, 1)
+    expect(store.dropOldest(1)).toBe(1)
+    expect(names(storage)).toEqual(['b', 'c', 'd'])
+    expect(store.dropBefore(instant(NOON + DAY), 10)).toBe(1)
+    expect(names(storage)).toEqual(['c', 'd'])
+    store.erase({ iid: 'ada', userId: 'ada' })
+    expect(names(storage)).toEqual(['c'])
+    expect(store.list(10, 0).map(({ id }) => id)).toEqual(['c'])
+  })
+  expect((await setup.tenant.admin('DELETE', `/webhooks?ids=${setup.webhookId}`)).status).toBe(200)
+  await runInDurableObject(setup.deliveryQueue, (_, { storage }) => expect(names(storage)).toEqual([]))
+})

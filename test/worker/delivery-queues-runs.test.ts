@@ -1,0 +1,91 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { DeliveryRunner } from '../../src/delivery/delivery-runner.model'
+import { Pruning } from '../../src/delivery/prune.service'
+import { DeliveryQueueStore } from '../../src/delivery/queue.store'
+import { instant } from '../../src/lib/clock'
+import { Courier } from '../../src/worker/objects'
+import { DAY, forgetTime, moveTo, NOON } from './boards'
+import { hand, log, logged, message, withHook } from './delivery-queues'
+import { until } from './harness'
+
+beforeEach(() => moveTo(NOON))
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await forgetTime()
+})
+
+it('[W4] a run begins 500 attempts at most, and has its alarm go on with the rest', async () => {
+  const { deliveryQueue, destination } = await withHook()
+  const messages = Array.from({ length: 510 }, (_, n) => message(NOON - 1_000 + n))
+  const run = vi.spyOn(DeliveryRunner.prototype, 'run')
+  await runInDurableObject(deliveryQueue, async (instance, { storage }) => {
+    if (!(instance instanceof Courier)) throw new Error('no courier')
+    const store = new DeliveryQueueStore(storage)
+    store.remember(destination)
+    store.add(messages, instant(NOON))
+    await instance.alarm()
+    expect(store.settled()).toBe(500)
+    expect(await storage.getAlarm()).not.toBeNull()
+  })
+  expect(run).toHaveBeenCalledTimes(1)
+  await until(async () => (await log({ deliveryQueue }, 600)).every(({ status }) => status === 'delivered'))
+})
+
+it('one slow answer keeps no letters waiting that come after it', async () => {
+  const { hook, destination } = await withHook()
+  await hook.plan({ hold: true })
+  const [slow, next] = [message(NOON - 2), message(NOON - 1)]
+  await hand(destination, NOON, slow)
+  await hook.seen(1)
+  await hand(destination, NOON, next)
+  expect(await hook.ids(2)).toEqual([slow.id, next.id])
+  await hook.release()
+})
+
+it('[C1] a destination that rested in the future of a clock that was taken away is tried again', async () => {
+  const setup = await withHook()
+  await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
+    new DeliveryQueueStore(storage).health = {
+      failures: 20,
+      probeAt: instant(NOON + 30 * DAY),
+      restedUntil: instant(NOON + 29 * DAY),
+    }
+  })
+  await forgetTime()
+  const now = Date.now()
+  const one = message(now)
+  await hand(setup.destination, now, one)
+  await until(async () => (await logged(setup, one))?.status === 'delivered')
+})
+
+it('[W4, U8] what a leaderboard tells goes in its order, and no user’s erasure takes it along', async () => {
+  const { hook, destination, deliveryQueue, tenant } = await withHook()
+  await hook.plan({ hold: true })
+  const messages = [message(NOON - 2, 'board:b'), message(NOON - 1, 'board:b'), message(NOON, 'board:c')]
+  await hand(destination, NOON, ...messages)
+  const [first, second, other] = messages.map(({ id }) => id)
+  expect(await hook.ids(2)).toEqual([first, other])
+  await hook.release()
+  expect(await hook.ids(3)).toEqual([first, other, second])
+  await tenant.metric('m')
+  expect((await tenant.event('m', { id: 'board:b' }, 1)).status).toBe(201)
+  expect((await tenant.admin('DELETE', '/users/board:b')).status).toBe(200)
+  await moveTo(NOON + 1)
+  const kept = (await log({ deliveryQueue })).map(({ id }) => id)
+  expect(kept).toEqual(expect.arrayContaining([first, second, other]))
+})
+
+it('keeps the newest 20,000 settled letters of a destination', async () => {
+  const { deliveryQueue } = await withHook({ status: 'inactive' })
+  await runInDurableObject(deliveryQueue, (_, { storage }) => {
+    const store = new DeliveryQueueStore(storage)
+    const messages = Array.from({ length: 20_003 }, (_, n) => message(NOON + n))
+    store.add(messages, instant(NOON))
+    storage.sql.exec("UPDATE messages SET status = 'delivered', next_at = NULL")
+    new Pruning().run(store, instant(NOON + DAY), 0)
+    expect(store.settled()).toBe(20_000)
+    expect(store.find(messages[2]?.id ?? '')).toBeUndefined()
+    expect(store.find(messages[3]?.id ?? '')).toMatchObject({ at: NOON + 3 })
+  })
+})

@@ -1,0 +1,548 @@
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Pruning } from '../../src/delivery/prune.service'
+import { DeliveryQueueStore } from '../../src/delivery/queue.store'
+import { afterFailure } from '../../src/delivery/retries.rules'
+import { workOff } from '../../src/jobs/run.service'
+import { instant } from '../../src/lib/clock'
+import { JOBS } from '../../src/worker/jobs'
+import { Courier } from '../../src/worker/objects'
+import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
+import { contextOf } from './contexts'
+import { due, hand, log, logged, MINUTE, message, withHook } from './delivery-queues'
+import { newApp, until } from './harness'
+import { Hook } from './receiver'
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+const FAIL = { status: 500, always: true } as const
+
+describe('[W4] retries', () => {
+  it('[W4] 1 min, 5 min, 30 min, 2 h, 6 h, 12 h after the attempt before, under one id; then dead', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ status: 500, body: 'out of order', always: true })
+    const one = message(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON)
+    let next = NOON
+    for (const [index, pause] of [1, 5, 30, 120, 360, 720].entries()) {
+      next += pause * MINUTE
+      expect(await logged(setup, one)).toEqual({
+        id: one.id,
+        event: 'streak.lost',
+        status: 'pending',
+        attempts: index + 1,
+        lastStatus: 500,
+        lastError: 'answered 500: out of order',
+        created: NOON,
+        nextAttempt: next,
+      })
+      await moveTo(next - 1)
+      expect(await setup.hook.seen()).toHaveLength(index + 1)
+      await moveTo(next)
+      expect(await setup.hook.seen()).toHaveLength(index + 2)
+    }
+    expect(await logged(setup, one)).toMatchObject({ status: 'dead', attempts: 7, nextAttempt: null })
+    await moveTo(next + 30 * DAY)
+    expect(new Set(await setup.hook.ids(7))).toEqual(new Set([one.id]))
+    expect(await setup.hook.seen()).toHaveLength(7)
+    expect(await due(setup)).toEqual([])
+  })
+
+  it('[C1] one move of the clock over all retries makes each at its time', async () => {
+    const setup = await withHook()
+    await setup.hook.plan(
+      { drop: true },
+      { status: 302, headers: { location: new Hook().url } },
+      { status: 404 },
+    )
+    const one = message(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON + 3 * DAY)
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 4, lastStatus: 200 })
+    expect(await setup.hook.ids(4)).toEqual(Array(4).fill(one.id))
+    await setup.hook.plan({ ...FAIL })
+    await setup.deliveryQueue.redeliver({ id: one.id, now: NOON + 3 * DAY })
+    await moveTo(NOON + 4 * DAY)
+    expect(await logged(setup, one)).toMatchObject({ status: 'dead', attempts: 11 })
+  })
+
+  it('[C1] a clock that is taken away while it is moved lets the couriers end that were called to a later time', async () => {
+    const setup = await withHook()
+    await setup.hook.plan(FAIL)
+    await forgetTime()
+    const now = Date.now()
+    const [one, two] = [message(now - 30 * MINUTE, 'ada'), message(now - 29 * MINUTE, 'ada')]
+    await hand(setup.destination, now, one, two)
+    await setup.deliveryQueue.runDue({ now: now + 3 * HOUR, wait: true })
+    // The first at 0, 1, 6, 36 and 156 minutes, the second once that has held it up for an hour: at 30, 31, 36 and 66.
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 5 })
+    expect(await logged(setup, two)).toMatchObject({ status: 'pending', attempts: 4 })
+  })
+
+  it('[C1] what a run leaves that the clock was taken away from is due again', async () => {
+    const setup = await withHook()
+    const setStatus = (status: string) =>
+      env.DB.batch([
+        env.DB.prepare('UPDATE webhooks SET status = ?2 WHERE id = ?1').bind(setup.webhookId, status),
+        env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(
+          setup.tenant.id,
+        ),
+      ])
+    // Only who is told to carries.
+    const alarm = vi.spyOn(Courier.prototype, 'alarm').mockResolvedValue()
+    onTestFinished(() => alarm.mockRestore())
+    await setStatus('inactive')
+    const [one, two] = [message(NOON, 'ada'), message(NOON + 1, 'ada')]
+    await hand(setup.destination, NOON + 10, one, two)
+    await setStatus('active')
+    await setup.hook.plan({ hold: true })
+    const tended = setup.deliveryQueue.runDue({ now: NOON + 10, wait: true })
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+    await forgetTime()
+    // Has it read anew what it believes for a second.
+    await setup.deliveryQueue.refresh()
+    await setup.hook.release()
+    expect(await tended).toEqual({ dueAt: NOON + 10 + 5 * MINUTE })
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered' })
+    expect(await logged(setup, two)).toMatchObject({ status: 'pending', attempts: 0 })
+  })
+
+  it('in real time the object carries by its own alarm, and retries are due in D1', async () => {
+    await forgetTime()
+    const setup = await withHook()
+    await setup.hook.plan({ status: 503 })
+    const now = Date.now()
+    const one = message(now)
+    await hand(setup.destination, now, one)
+    await setup.hook.seen(1)
+    await until(async () => (await due(setup)).length > 0)
+    const [[name, at] = ['', 0]] = await due(setup)
+    expect(name).toBe(`webhook:${setup.webhookId}`)
+    expect(at).toBeGreaterThanOrEqual(now + MINUTE)
+    expect(at).toBeLessThanOrEqual(Date.now() + MINUTE)
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 1, nextAttempt: at })
+    // Too early: nothing goes.
+    await setup.deliveryQueue.runDue({ now, wait: false })
+    await runDurableObjectAlarm(setup.deliveryQueue)
+    expect(await setup.hook.seen()).toHaveLength(1)
+  })
+})
+
+describe('order', () => {
+  it('of one user by time, one at a time; of others and of nobody in parallel, five at most', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ hold: true, always: true })
+    const ada = [0, 1, 2].map((n) => message(NOON - 10 + n, 'ada'))
+    const rest = [3, 4, 5, 6, 7].map((n) => message(NOON - 10 + n, n === 7 ? 'bob' : null))
+    await hand(setup.destination, NOON, ...[...ada, ...rest].toReversed())
+    const first = await setup.hook.ids(5)
+    expect(first.toSorted()).toEqual([ada[0], ...rest.slice(0, 4)].map((one) => one?.id).toSorted())
+    await setup.hook.plan()
+    await setup.hook.release()
+    const ids = await setup.hook.ids(8)
+    expect(ids.filter((id) => ada.some((one) => one.id === id))).toEqual(ada.map(({ id }) => id))
+    expect(await setup.hook.mostOpen()).toBe(5)
+  })
+
+  it('[W4] what comes in while one waits for its answer does not wait with it', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ hold: true, always: true })
+    const messages = [1, 2, 3].map((n) => message(NOON - n, `user ${n}`))
+    for (const [index, one] of messages.entries()) {
+      await hand(setup.destination, NOON, one)
+      expect((await setup.hook.ids(index + 1)).at(-1)).toBe(one.id)
+    }
+    // One of the same user does.
+    const second = message(NOON, 'user 1')
+    const other = message(NOON, 'user 4')
+    await hand(setup.destination, NOON, second, other)
+    expect((await setup.hook.ids(4)).at(-1)).toBe(other.id)
+    await setup.hook.plan()
+    await setup.hook.release()
+    expect((await setup.hook.ids(5)).at(-1)).toBe(second.id)
+  })
+
+  it('a failed letter holds up the later ones of its user until it arrives, and nobody else', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ status: 500 })
+    const [first, second, third] = [0, 1, 2].map((n) => message(NOON + n, 'ada'))
+    if (!first || !second || !third) throw new Error('no letters')
+    await hand(setup.destination, NOON + 5, first)
+    await moveTo(NOON + 5)
+    expect(await setup.hook.ids(1)).toEqual([first.id])
+    const bob = message(NOON + 3, 'bob')
+    await hand(setup.destination, NOON + 5, second, third, bob)
+    await moveTo(NOON + 30_000)
+    expect(await setup.hook.ids(2)).toEqual([first.id, bob.id])
+    expect(await logged(setup, second)).toMatchObject({ status: 'pending', nextAttempt: NOON + HOUR })
+    await moveTo(NOON + 2 * MINUTE)
+    expect(await setup.hook.ids(5)).toEqual([first.id, bob.id, first.id, second.id, third.id])
+    expect((await log(setup)).every(({ status }) => status === 'delivered')).toBe(true)
+  })
+
+  it('after an hour it no longer holds them up', async () => {
+    const setup = await withHook()
+    const first = message(NOON, 'ada')
+    const second = message(NOON + 1, 'ada')
+    await setup.hook.plan({ ...FAIL })
+    await hand(setup.destination, NOON + 5, first, second)
+    await moveTo(NOON + HOUR - 1)
+    // At once, after 1, 6 and 36 minutes.
+    expect(await setup.hook.ids(4)).toEqual(Array(4).fill(first.id))
+    await setup.hook.plan()
+    await moveTo(NOON + HOUR)
+    expect((await setup.hook.ids(5))[4]).toBe(second.id)
+    expect(await logged(setup, first)).toMatchObject({ status: 'pending', attempts: 4 })
+  })
+
+  it('many of one user that wait for a slow one keep no others from going', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ hold: true })
+    const ada = Array.from({ length: 60 }, (_, n) => message(NOON - 100 + n, 'ada'))
+    const bob = message(NOON - 10, 'bob')
+    await hand(setup.destination, NOON, ...ada, bob)
+    expect(await setup.hook.ids(2)).toEqual([ada[0]?.id, bob.id])
+    await setup.hook.release()
+    const ids = await setup.hook.ids(61)
+    expect(ids.filter((id) => id !== bob.id)).toEqual(ada.map(({ id }) => id))
+  })
+
+  it('[C1] also those that have waited for a year of a set clock', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const ada = Array.from({ length: 60 }, (_, n) => message(NOON - 100 + n, 'ada'))
+    const bob = message(NOON - 10, 'bob')
+    await hand(setup.destination, NOON, ...ada, bob)
+    await moveTo(NOON + 365 * DAY)
+    await setup.hook.plan({ hold: true })
+    await setup.tenant.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
+    expect(await setup.hook.ids(2)).toEqual([ada[0]?.id, bob.id])
+    await setup.hook.release()
+    const ids = await setup.hook.ids(61)
+    expect(ids.filter((id) => id !== bob.id)).toEqual(ada.map(({ id }) => id))
+  })
+})
+
+describe('a destination that keeps failing rests', () => {
+  it('after 20 failures in a row one letter is tried every five minutes; the first success lets all go', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ ...FAIL })
+    const many = Array.from({ length: 30 }, (_, n) => message(NOON + n))
+    await hand(setup.destination, NOON + 50, ...many)
+    await moveTo(NOON + 4 * MINUTE)
+    // Those that were on their way when it was the twentieth have ended too.
+    const before = (await setup.hook.seen(20)).length
+    expect(before).toBeLessThan(25)
+    await moveTo(NOON + 24 * MINUTE)
+    expect(await setup.hook.seen()).toHaveLength(before + 4)
+    await setup.hook.plan()
+    await moveTo(NOON + 26 * MINUTE)
+    const statuses = (await log(setup)).map(({ status }) => status)
+    expect(statuses).toEqual(Array(30).fill('delivered'))
+  })
+
+  it('meanwhile letters die that are older than 24 hours, without an attempt', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ ...FAIL })
+    const many = Array.from({ length: 400 }, (_, n) => message(NOON + n))
+    await hand(setup.destination, NOON + 500, ...many)
+    await moveTo(NOON + DAY + 6 * MINUTE)
+    const all = [...(await log(setup, 500))]
+    expect(all).toHaveLength(400)
+    const untried = all.filter(({ attempts }) => attempts === 0)
+    expect(untried.length).toBeGreaterThan(50)
+    for (const { status, lastError } of untried)
+      expect([status, lastError]).toEqual(['dead', expect.stringContaining('24 hours')])
+    // One every five minutes, and what came before the rest.
+    expect((await setup.hook.seen()).length).toBeLessThan(25 + 24 * 12 + 2)
+  })
+
+  it('[W4] but one that somebody has made pending again has another day', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const one = message(NOON)
+    const now = NOON + 2 * DAY
+    await hand(setup.destination, NOON, one)
+    await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
+      const store = new DeliveryQueueStore(storage)
+      store.settle(one, { status: 'dead', nextAt: null, lastStatus: 500, lastError: 'x' }, 1)
+      store.health = { failures: 20, probeAt: instant(now), restedUntil: null }
+    })
+    await moveTo(now)
+    await setup.deliveryQueue.redeliver({ id: one.id, now })
+    await setup.tenant.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
+    await moveTo(now + 1)
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 2 })
+  })
+})
+
+describe('the object', () => {
+  it('takes each letter once, also from two at once', async () => {
+    const setup = await withHook()
+    const messages = [0, 1, 2].map((n) => message(NOON + n, 'ada'))
+    await Promise.all([1, 2, 3].map(() => hand(setup.destination, NOON + 5, ...messages)))
+    await moveTo(NOON + 10)
+    await hand(setup.destination, NOON + 10, ...messages)
+    await moveTo(NOON + MINUTE)
+    expect(await setup.hook.ids(3)).toEqual(messages.map(({ id }) => id))
+  })
+
+  it('writes three rows a delivery, and one more when it is dropped from the log', async () => {
+    const setup = await withHook()
+    await hand(setup.destination, NOON, message(NOON))
+    await until(async () => (await log(setup))[0]?.status === 'delivered')
+    await runInDurableObject(setup.deliveryQueue, async (_, { storage }) => {
+      const store = new DeliveryQueueStore(storage)
+      const start = store.rowsWritten
+      const spent = () => store.rowsWritten - start
+      const one = message(NOON + 1, 'ada')
+      store.add([one], instant(NOON + 1))
+      expect(spent()).toBe(2)
+      store.add([one], instant(NOON + 2))
+      expect(spent()).toBe(2)
+      const outcome = { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }
+      store.settle(one, outcome, 1)
+      store.release({ ...one, subject: 'ada' }, instant(NOON + 2))
+      // That it leaves the index is no row.
+      expect(spent()).toBe(3)
+      expect(store.dropOldest(2)).toBe(2)
+      expect(spent()).toBe(5)
+
+      // One that fails goes into the second index, and the destination's health is noted.
+      const failing = message(NOON + 2, 'ada')
+      store.add([failing], instant(NOON + 2))
+      const later = { status: 'pending', nextAt: instant(NOON + MINUTE), lastStatus: 500, lastError: 'x' }
+      store.settle(failing, later, 1)
+      expect(spent()).toBe(5 + 2 + 3)
+      store.settle(failing, { ...later, nextAt: instant(NOON + 2 * MINUTE) }, 1)
+      store.health = afterFailure(store.health, instant(NOON))
+      expect(spent()).toBe(5 + 2 + 3 + 3 + 1)
+    })
+  })
+
+  it('keeps what is settled for 30 days, and no more than there may be', async () => {
+    const setup = await withHook()
+    await hand(setup.destination, NOON, message(NOON))
+    await setup.hook.seen(1)
+    await moveTo(NOON + 29 * DAY)
+    await hand(setup.destination, NOON + 29 * DAY, message(NOON + 29 * DAY))
+    await moveTo(NOON + 29 * DAY)
+    expect(await log(setup)).toHaveLength(2)
+    await setup.hook.plan({ status: 500 })
+    await hand(setup.destination, NOON + 30 * DAY + 1, message(NOON + 30 * DAY + 1))
+    await moveTo(NOON + 30 * DAY + 1)
+    expect((await log(setup)).map(({ status }) => status)).toEqual(['pending', 'delivered'])
+
+    await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
+      const store = new DeliveryQueueStore(storage)
+      const now = instant(NOON + 31 * DAY)
+      const settled = Array.from({ length: 10 }, (_, n) => message(NOON + 30 * DAY + 10 + n))
+      store.add(settled, now)
+      for (const one of settled)
+        store.settle(one, { status: 'dead', nextAt: null, lastStatus: null, lastError: 'x' }, 1)
+      const pruning = new Pruning(4)
+      pruning.run(store, now, 0)
+      expect(store.list(100, 0).map(({ status }) => status)).toEqual([...Array(4).fill('dead'), 'pending'])
+      const more = [message(now), message(now)]
+      store.add(more, now)
+      for (const one of more)
+        store.settle(one, { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }, 1)
+      pruning.run(store, now, 2)
+      expect(store.list(100, 0).map(({ status }) => status)).toEqual([
+        'delivered',
+        'delivered',
+        'dead',
+        'dead',
+        'pending',
+      ])
+    })
+  })
+
+  it('sends nothing while the webhook is inactive, or the tenant is archived; it goes on when it is active', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const one = message(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON + 2 * DAY)
+    expect(await setup.hook.seen()).toEqual([])
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 0 })
+    await setup.tenant.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+
+    const other = await withHook()
+    await env.DB.prepare("UPDATE tenants SET status = 'archived' WHERE id = ?1").bind(other.tenant.id).run()
+    await hand(other.destination, NOON, message(NOON))
+    await runDurableObjectAlarm(other.deliveryQueue)
+    expect(await other.deliveryQueue.runDue({ now: NOON + DAY, wait: true })).toEqual({ dueAt: null })
+    expect(await other.hook.seen()).toEqual([])
+  })
+
+  it('goes on when it is activated though nobody tells it so: that is due in D1', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    const one = message(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON + 1)
+    const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
+      get: (target, name) =>
+        name === 'getByName'
+          ? () => ({ refresh: () => Promise.reject(new Error('Network connection lost.')) })
+          : Reflect.get(target, name, target),
+    })
+    const { newApp } = await import('./harness')
+    const lame = setup.tenant.through(newApp({ DELIVERY_QUEUE }))
+    expect((await lame.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])).status).toBe(
+      200,
+    )
+    await moveTo(NOON + 2)
+    expect(await setup.hook.ids(1)).toEqual([one.id])
+  })
+
+  it('forgets everything when the webhook is deleted, and takes nothing more', async () => {
+    const setup = await withHook({ status: 'inactive' })
+    await hand(setup.destination, NOON, message(NOON))
+    expect(await log(setup)).toHaveLength(1)
+    expect((await setup.tenant.admin('DELETE', `/webhooks?ids=${setup.webhookId}`)).status).toBe(200)
+    expect(await log(setup)).toEqual([])
+    await hand(setup.destination, NOON, message(NOON))
+    expect(await log(setup)).toEqual([])
+    await moveTo(NOON + DAY)
+    expect(await setup.hook.seen()).toEqual([])
+    expect(await due(setup)).toEqual([])
+  })
+
+  it('finds out by itself that the webhook is gone', async () => {
+    const setup = await withHook()
+    await setup.hook.plan({ status: 500 })
+    await hand(setup.destination, NOON, message(NOON))
+    await moveTo(NOON)
+    const sql = 'UPDATE webhooks SET deleted = 1 WHERE id = ?1'
+    await env.DB.prepare(sql).bind(setup.webhookId).run()
+    await env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1')
+      .bind(setup.tenant.id)
+      .run()
+    await moveTo(NOON + 2 * MINUTE)
+    expect(await setup.hook.seen()).toHaveLength(1)
+    expect(await log(setup)).toEqual([])
+  })
+})
+
+describe('[U8] an erased user', () => {
+  it('goes from every courier, pending letters too, and what is kept stands in the export', async () => {
+    const setup = await withHook()
+    const { tenant, deliveryQueue } = setup
+    await tenant.app('PUT', '/users/ada', { name: 'A', email: 'a@b.example' })
+    const { results } = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1')
+      .bind(tenant.id)
+      .all<{ iid: string }>()
+    const iid = results[0]?.iid ?? ''
+    const sent = message(NOON, iid, { body: '{"type":"streak.lost","length":3}' })
+    await hand(setup.destination, NOON, sent)
+    await moveTo(NOON)
+    await setup.hook.plan({ ...FAIL })
+    const waiting = message(NOON + 1, iid)
+    const others = message(NOON + 2, 'somebody else')
+    await hand(setup.destination, NOON + 2, waiting, others)
+    const email = { kind: 'email', tenantId: tenant.id } as const
+    const told = {
+      userId: 'ada',
+      iid,
+      type: 'recap',
+      channel: 'email',
+      to: 'x',
+      title: 'T',
+      body: 'B',
+      headers: {},
+    }
+    const mail = message(NOON, iid, { event: 'recap', body: JSON.stringify(told) })
+    await hand(email, NOON, mail)
+    await moveTo(NOON + 10)
+
+    const { body } = await tenant.admin('GET', '/users/ada/export')
+    expect(Object(body).deliveries).toMatchObject([
+      { webhookId: setup.webhookId, id: sent.id, status: 'delivered', payload: { length: 3 } },
+      { id: waiting.id, status: 'pending', attempts: 1, lastStatus: 500 },
+    ])
+    expect(Object(body).notifications).toMatchObject([
+      { channel: 'email', type: 'recap', id: mail.id, status: 'unsent: no provider', payload: { to: 'x' } },
+    ])
+
+    await env.DB.batch([
+      env.DB.prepare("INSERT INTO outbox VALUES (?1, 1, 1, 'a', ?2, '[]'), (?1, 1, 1, 'b', 'x', '[]')").bind(
+        tenant.id,
+        iid,
+      ),
+      env.DB.prepare(
+        "INSERT INTO pending_notifications VALUES (?1, 1, 'a', 'ada', ?2, 'x'), (?1, 1, 'b', 'b', 'x', 'x')",
+      ).bind(tenant.id, iid),
+      env.DB.prepare(
+        "INSERT INTO points_notifications VALUES (?2, 's', ?1, 'ada', 0, 0, 0, 0, NULL), ('x', 's', ?1, 'b', 0, 0, 0, 0, NULL)",
+      ).bind(tenant.id, iid),
+    ])
+    expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
+    for (const table of ['outbox', 'pending_notifications', 'points_notifications']) {
+      const rows = await env.DB.prepare(`SELECT user_iid FROM ${table} WHERE tenant_id = ?1`)
+        .bind(tenant.id)
+        .all()
+      expect([table, rows.results]).toEqual([table, [{ user_iid: 'x' }]])
+    }
+    expect((await log(setup)).map(({ id }) => id)).toEqual([others.id])
+    expect(await deliveryQueue.held({ iid, after: null })).toEqual({ messages: [], hasMore: false })
+    await env.DB.prepare('DELETE FROM outbox WHERE tenant_id = ?1').bind(tenant.id).run()
+  })
+
+  it('what was on its way when the user disappeared is found by the second visit', async () => {
+    await forgetTime()
+    const setup = await withHook({ status: 'inactive' })
+    const { tenant } = setup
+    await tenant.app('PUT', '/users/ada', { name: 'A' })
+    const row = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1')
+      .bind(tenant.id)
+      .first('iid')
+    const iid = String(row)
+    expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
+    const late = message(Date.now(), iid)
+    await hand(setup.destination, Date.now(), late)
+    expect(await logged(setup, late)).toBeDefined()
+    await env.DB.prepare("UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'erasure'")
+      .bind(tenant.id)
+      .run()
+    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 10)
+    expect(await log(setup)).toEqual([])
+  })
+})
+
+it('[C1] what is told in the end of a move has been carried when that has ended', async () => {
+  const setup = await withHook({ events: ['achievement.completed'] })
+  const { tenant, hook } = setup
+  await tenant.create('/achievements', { key: 'hello', name: 'Hello', trigger: 'api', status: 'active' })
+  // Without the queue, only whoever moves the clock tells of it.
+  const unheard = tenant.through(
+    newApp({ OUTBOX: new Proxy(env.OUTBOX, { get: () => () => Promise.resolve() }) }),
+  )
+  // It happens when no more work was found.
+  let hasLooked = false
+  let hasHappened = false
+  const DB = new Proxy(env.DB, {
+    get: (target, name) => {
+      if (name === 'prepare')
+        return (sql: string) => {
+          hasLooked ||= /SELECT kind, .* FROM due_work/.test(sql)
+          return target.prepare(sql)
+        }
+      return async (statements: D1PreparedStatement[]) => {
+        const results = await target.batch(statements)
+        if (!hasLooked || hasHappened) return results
+        hasHappened = true
+        const done = await unheard.app('POST', '/achievements/hello/complete', { user: { id: 'ada' } })
+        expect(done.status).toBe(201)
+        return results
+      }
+    },
+  })
+  const [from, to] = [instant(NOON - MINUTE), instant(NOON)]
+  const grace = { first: 0, finals: 0 }
+  await workOff(JOBS, contextOf(tenant.id, DB), { from, to, steps: 20, mustAll: true, grace })
+  expect(hasHappened).toBe(true)
+  expect(await due(setup)).toEqual([])
+  expect(await hook.ids()).toHaveLength(1)
+})

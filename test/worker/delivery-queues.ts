@@ -1,0 +1,77 @@
+import { env } from 'cloudflare:workers'
+import * as z from 'zod'
+import type { Delivery, Destination, QueuedMessage } from '../../src/delivery/queue.messages'
+import { deliveryQueueOf, enqueueMessages } from '../../src/delivery/queue.service'
+import { instant } from '../../src/lib/clock'
+import { newId } from '../../src/lib/new-id'
+import { at, newTenant, type TestTenant } from './harness'
+import { Hook } from './receiver'
+
+export const MINUTE = 60_000
+
+/** A tenant with a webhook whose requests are seen. */
+export async function withHook(more: object = {}) {
+  const tenant = await newTenant()
+  const hook = new Hook()
+  const { body } = await tenant.admin('POST', '/webhooks', [{ url: hook.url, events: ['*'], ...more }])
+  const webhookId = String(at(body, 'created', 0, 'id'))
+  const secret = String(at(body, 'created', 0, 'secret'))
+  const destination = { kind: 'webhook', tenantId: tenant.id, webhookId } as const
+  return {
+    tenant,
+    hook,
+    webhookId,
+    secret,
+    destination,
+    deliveryQueue: deliveryQueueOf({ env }, destination),
+  }
+}
+export type WithHook = Awaited<ReturnType<typeof withHook>>
+
+/** A letter of a moment, about somebody or nobody. */
+export function message(
+  ms: number,
+  subject: string | null = null,
+  more: Partial<QueuedMessage> = {},
+): QueuedMessage {
+  const time = { at: ms, id: newId(instant(ms)) }
+  return {
+    ...time,
+    seq: 0,
+    subject,
+    event: 'streak.lost',
+    body: JSON.stringify({ type: 'streak.lost' }),
+    isNamed: false,
+    ...more,
+  }
+}
+
+/** Hands letters over, as at a moment. */
+export const hand = (destination: Destination, now: number, ...messages: QueuedMessage[]) =>
+  enqueueMessages({ env }, destination, messages, instant(now))
+
+/** The log, newest first. */
+export async function log(
+  { deliveryQueue }: Pick<WithHook, 'deliveryQueue'>,
+  limit = 100,
+): Promise<Delivery[]> {
+  return z.custom<Delivery[]>().parse(await deliveryQueue.list({ limit, skip: 0 }))
+}
+
+/** What the log says of one letter. */
+export async function logged(
+  setup: Pick<WithHook, 'deliveryQueue'>,
+  { id }: QueuedMessage,
+): Promise<Delivery | undefined> {
+  return (await log(setup)).find((one) => one.id === id)
+}
+
+/** When couriers of a tenant are due, by name. */
+export async function due({ tenant }: { tenant: TestTenant }): Promise<[string, number][]> {
+  const { results } = await env.DB.prepare(
+    "SELECT subject, due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'delivery' ORDER BY subject",
+  )
+    .bind(tenant.id)
+    .all<{ subject: string; due_at: number }>()
+  return results.map(({ subject, due_at }) => [subject, due_at])
+}

@@ -1,0 +1,27 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { hasTables } from '../../src/db/object-migrations'
+import type { TestTenant } from './harness'
+import { Hook } from './receiver'
+
+/** What a courier has of a letter, as far as tests look at it. */
+export type HeldLetter = { id: string; at: number; subject: string | null; event: string; body: unknown }
+
+/** All that was handed to a webhook's courier, in its order: by time, and of one user by `seq`. */
+export async function messageBuilderOf(webhookId: string): Promise<HeldLetter[]> {
+  const deliveryQueue = env.DELIVERY_QUEUE.getByName(`webhook:${webhookId}`)
+  return runInDurableObject(deliveryQueue, (_, { storage }) => {
+    if (!hasTables(storage.sql)) return []
+    return storage.sql
+      .exec<{ id: string; at: number; subject: string | null; event: string; body: string }>(
+        'SELECT id, at, subject, event, body FROM messages ORDER BY at, seq, id',
+      )
+      .toArray()
+      .map((row) => ({ ...row, body: JSON.parse(row.body) }))
+  })
+}
+
+/** Creates a webhook at a receiver that takes everything, and returns its id. */
+export function subscribe(tenant: TestTenant, ...events: string[]): Promise<string> {
+  return tenant.create('/webhooks', { url: new Hook().url, events })
+}

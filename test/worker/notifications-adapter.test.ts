@@ -1,0 +1,477 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import * as z from 'zod'
+import { DeliveryRunner } from '../../src/delivery/delivery-runner.model'
+import type { Attempt } from '../../src/delivery/queue.messages'
+import { nameOf } from '../../src/delivery/queue.messages'
+import { enqueueMessages } from '../../src/delivery/queue.service'
+import { DeliveryQueueStore } from '../../src/delivery/queue.store'
+import {
+  type Notification,
+  notificationIn,
+} from '../../src/features/notifications/channels/notification.messages'
+import { notificationAdapter } from '../../src/features/notifications/channels/notifications.adapter'
+import { instant } from '../../src/lib/clock'
+import { newId } from '../../src/lib/new-id'
+import { systemNow } from '../../src/lib/system-clock'
+import { newContext } from '../../src/runtime/context'
+import type { Bindings } from '../../src/runtime/env'
+import { Instance } from '../../src/runtime/instance'
+import { removeDeviceTokens } from '../../src/store/devices.repository'
+import { parseUser, userStatement } from '../../src/store/users.repository'
+import { contextOf } from './contexts'
+import { at, newApp, newTenant, type TestTenant, untilHeld } from './harness'
+
+const EXPO = 'https://expo.example'
+const FCM = JSON.stringify({ client_email: 'a@b.example', private_key: 'none', project_id: 'p' })
+
+const APNS_TOKEN = 'ab'.repeat(32)
+
+let tenant: TestTenant
+let iid: string
+beforeEach(async () => {
+  tenant = await newTenant()
+  const deviceTokens = [...tokensOf('a', 'b', 'c', 'slow', 'big', 'gone'), APNS_TOKEN, 'fcm:x']
+  await tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens })
+  iid = (await userOf('ada')).iid
+})
+afterEach(() => vi.unstubAllGlobals())
+
+const tokensOf = (...names: string[]) => names.map((name) => `ExponentPushToken[${name}]`)
+const userOf = async (id: string) => {
+  const { db } = contextOf(tenant.id)
+  const result = await db.run(userStatement(db, id, systemNow()))
+  const user = parseUser(result)
+  if (user === null) throw new Error(`nobody is ${id}`)
+  return user
+}
+const devices = async () => at((await tenant.app('GET', '/users/ada')).body, 'deviceTokens')
+
+const common = () => ({
+  userId: 'ada',
+  iid,
+  type: 'recap' as const,
+  title: 'T',
+  body: '<p>B</p>',
+  headers: { a: 'b' },
+})
+const email = (): Notification => ({ ...common(), channel: 'email', to: 'ada@b.example' })
+const push = (tokens: string[], taken = 0): Notification => ({ ...common(), channel: 'push', tokens, taken })
+
+const carrierOf = (channel: 'email' | 'push', bindings: Partial<Bindings> = {}) => {
+  const context = newContext(new Instance(), { ...env, ...bindings }, () => undefined)
+  return notificationAdapter({ ...context, db: context.db.of(tenant.id) }, channel)
+}
+const letterId = newId(instant(0))
+const carried = (
+  notification: Notification,
+  bindings: Partial<Bindings> = {},
+  { moment = 0, now = 0 } = {},
+): Promise<Attempt> =>
+  carrierOf(notification.channel, bindings).attempt(
+    {
+      id: letterId,
+      at: moment,
+      seq: 0,
+      subject: iid,
+      event: notification.type,
+      body: JSON.stringify(notification),
+    },
+    instant(now),
+  )
+
+/** Expo, which answers each token by its name: `gone`, `slow`, `big`; all others are taken. */
+function expo(meanwhile: () => Promise<unknown> = async () => undefined) {
+  const asked: string[][] = []
+  vi.stubGlobal('fetch', async (_url: string, { body }: { body: string }) => {
+    const tokens: string[] = JSON.parse(body).map(({ to }: { to: string }) => to)
+    asked.push(tokens)
+    await meanwhile()
+    const error = (code: string) => ({ status: 'error', message: code, details: { error: code } })
+    const ticketOf = (token: string) =>
+      token.includes('gone')
+        ? error('DeviceNotRegistered')
+        : token.includes('slow')
+          ? error('MessageRateExceeded')
+          : token.includes('big')
+            ? error('MessageTooBig')
+            : { status: 'ok', id: token }
+    return Response.json({ data: tokens.map(ticketOf) })
+  })
+  return { asked, EXPO_URL: EXPO }
+}
+
+describe('[N4] without a provider', () => {
+  const UNSENT = { kind: 'unsent', error: 'unsent: no provider' }
+
+  it('[N4] nothing is sent, whatever the form of the token, and however little is configured', async () => {
+    vi.stubGlobal('fetch', () => {
+      throw new Error('sent')
+    })
+    const EMAIL: SendEmail = { send: () => Promise.reject(new Error('sent')) }
+    for (const bindings of [{}, { EMAIL }, { RESEND_API_KEY: 'x' }, { EMAIL_FROM: 'a@b.example' }]) {
+      expect(await carried(email(), bindings)).toEqual(UNSENT)
+    }
+    const apns = { APNS_KEY: 'x', APNS_KEY_ID: 'x', APNS_TEAM_ID: 'x' }
+    for (const token of [...tokensOf('a'), APNS_TOKEN, 'fcm:x']) {
+      expect(await carried(push([token]), apns)).toEqual(UNSENT)
+    }
+  })
+
+  it('[N4] what could not be rendered is refused with its fault, with a provider too', async () => {
+    const refused = { kind: 'refused', status: null, error: 'body: no' }
+    expect(await carried({ ...email(), fault: 'body: no' })).toEqual(refused)
+    expect(await carried({ ...push(['x']), fault: 'body: no' })).toEqual(refused)
+  })
+})
+
+describe('[N4] email', () => {
+  it('[N4] goes by Resend where there is a key, else by the binding; only Resend knows an email by its letter again', async () => {
+    const EMAIL_FROM = 'Laurel <hi@laurel.example>'
+    const sent: unknown[] = []
+    const EMAIL: SendEmail = { send: async (message: unknown) => ({ messageId: String(sent.push(message)) }) }
+    expect(await carried(email(), { EMAIL, EMAIL_FROM })).toEqual({ kind: 'delivered', status: null })
+    const parts = { to: 'ada@b.example', subject: 'T', html: '<p>B</p>', text: 'B', headers: { a: 'b' } }
+    expect(sent).toEqual([{ ...parts, from: { name: 'Laurel', email: 'hi@laurel.example' } }])
+    const posted = vi.fn(async () => Response.json({ id: '1' }))
+    vi.stubGlobal('fetch', posted)
+    expect(await carried(email(), { EMAIL, EMAIL_FROM, RESEND_API_KEY: 're_1' })).toMatchObject({
+      kind: 'delivered',
+    })
+    expect(posted).toHaveBeenCalledWith(
+      'https://api.resend.com/emails',
+      expect.objectContaining({ headers: expect.objectContaining({ 'idempotency-key': letterId }) }),
+    )
+    expect(sent).toHaveLength(1)
+    expect(carrierOf('email', { RESEND_API_KEY: 're_1', EMAIL_FROM }).mayRepeat).toBe(true)
+    expect(carrierOf('email', { EMAIL, EMAIL_FROM }).mayRepeat).toBe(false)
+    expect(carrierOf('email').mayRepeat).toBe(false)
+  })
+})
+
+describe('[N1, N2, U8] what has changed since a letter was written', () => {
+  const UNWANTED = { kind: 'refused', status: null, error: 'the user does not want this any more' }
+  const GONE = { kind: 'refused', status: null, error: 'the user is gone' }
+  const DELIVERED = { kind: 'delivered', status: null }
+
+  /** The binding for emails, which takes everything. */
+  function box() {
+    const sent: string[] = []
+    const EMAIL: SendEmail = {
+      send: async (message: unknown) => ({ messageId: String(sent.push(String(at(message, 'to')))) }),
+    }
+    return { sent, EMAIL, EMAIL_FROM: 'hi@laurel.example' }
+  }
+  const prefer = (recap: string[]) =>
+    tenant.app('PATCH', '/users/ada/preferences', { notifications: { recap } })
+
+  it('[N1] nobody gets an email who has unsubscribed, or wants that type otherwise', async () => {
+    const { sent, ...bindings } = box()
+    const { asked, ...expos } = expo()
+    expect((await prefer(['push'])).status).toBe(200)
+    expect(await carried(email(), bindings)).toEqual(UNWANTED)
+    expect(await carried({ ...email(), type: 'reactivation' }, bindings)).toEqual(DELIVERED)
+    await prefer(['email'])
+    expect(await carried(push(tokensOf('a')), expos)).toEqual(UNWANTED)
+    expect(await carried(email(), bindings)).toEqual(DELIVERED)
+    await tenant.app('PATCH', '/users/ada', { subscribeToEmails: false })
+    expect(await carried(email(), bindings)).toEqual(UNWANTED)
+    expect(sent).toHaveLength(2)
+    expect(asked).toEqual([])
+  })
+
+  it('[N1] an email goes to the present address, a push message to devices that are still the user’s', async () => {
+    const { sent, ...bindings } = box()
+    const { asked, ...expos } = expo()
+    await tenant.app('PATCH', '/users/ada', { email: 'new@b.example', deviceTokens: tokensOf('b', 'd') })
+    await carried(email(), bindings)
+    expect(sent).toEqual(['new@b.example'])
+    await carried(push(tokensOf('a', 'b')), expos)
+    expect(asked).toEqual([tokensOf('b')])
+    expect(await carried(push(tokensOf('a', 'c')), expos)).toEqual({
+      kind: 'refused',
+      status: null,
+      error: 'the user has none of these devices any more',
+    })
+    expect(asked).toHaveLength(1)
+  })
+
+  it('[U8] who was erased gets nothing, nor does one who has come back under the same id', async () => {
+    const { sent, ...bindings } = box()
+    const { asked, ...expos } = expo()
+    await tenant.admin('DELETE', '/users/ada')
+    expect(await carried(email(), bindings)).toEqual(GONE)
+    await tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens: tokensOf('a') })
+    expect(await carried(email(), bindings)).toEqual(GONE)
+    expect(await carried(push(tokensOf('a')), expos)).toEqual(GONE)
+    expect([...sent, ...asked]).toEqual([])
+  })
+
+  it('[N2] a reminder is sent on its day alone, by the user’s date; all else later too', async () => {
+    const { sent, ...bindings } = box()
+    await tenant.app('PATCH', '/users/ada', { tz: 'Asia/Kathmandu' })
+    const hours = (n: number) => n * 3_600_000
+    // 20:00 there, whose day ends four hours later.
+    const moment = hours(20_000 * 24 + 14.25)
+    const reminder: Notification = { ...email(), type: 'streak_reminder' }
+    expect(await carried(reminder, bindings, { moment, now: moment + hours(4) - 1 })).toEqual(DELIVERED)
+    const late = { moment, now: moment + hours(4) }
+    expect(await carried(reminder, bindings, late)).toEqual({
+      kind: 'refused',
+      status: null,
+      error: 'too late',
+    })
+    expect(await carried(email(), bindings, late)).toEqual(DELIVERED)
+    expect(sent).toHaveLength(2)
+  })
+
+  it('an email is tried again where nobody knows who is to get it', async () => {
+    const { sent, ...bindings } = box()
+    const DB = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name === 'batch') return () => Promise.reject(new Error('D1_ERROR: Network connection lost.'))
+        return Reflect.get(target, name, target)
+      },
+    })
+    const failed = { kind: 'failed', status: null, error: 'the user could not be read' }
+    expect(await carried(email(), { ...bindings, DB })).toEqual(failed)
+    expect(sent).toEqual([])
+  })
+})
+
+describe('[N4, N6] push', () => {
+  it('[N4] one device is enough; it is carried on to those alone that may be reached later', async () => {
+    const { asked, ...bindings } = expo()
+    expect(await carried(push(tokensOf('a', 'b')), bindings)).toEqual({ kind: 'delivered', status: 200 })
+    const attempt = await carried(push(tokensOf('a', 'slow', 'big')), bindings)
+    expect(attempt).toMatchObject({ kind: 'failed', status: 200, error: 'MessageRateExceeded' })
+    const body = attempt.kind === 'failed' ? (attempt.body ?? '') : ''
+    const rest = notificationIn({ body })
+    expect(rest).toEqual({ ...push(tokensOf('slow')), taken: 1 })
+    // Where that one is refused in the end, another one has it all the same.
+    expect(await carried(push(tokensOf('big'), 1), bindings)).toEqual({
+      kind: 'delivered',
+      status: null,
+    })
+    expect(await carried(push(tokensOf('big', 'gone')), bindings)).toMatchObject({
+      kind: 'refused',
+      error: 'MessageTooBig',
+    })
+    expect(asked).toHaveLength(4)
+  })
+
+  it('[N4] each token goes to its provider, and one that is not configured keeps no other from it', async () => {
+    const { asked, ...bindings } = expo()
+    const tokens = [...tokensOf('a'), APNS_TOKEN, 'fcm:x']
+    expect(await carried(push(tokens), bindings)).toEqual({ kind: 'delivered', status: 200 })
+    expect(asked).toEqual([tokensOf('a')])
+    expect(await carried(push(tokens), { ...bindings, FCM_SERVICE_ACCOUNT: FCM })).toMatchObject({
+      kind: 'failed',
+      error: 'the private_key in FCM_SERVICE_ACCOUNT is none',
+      body: expect.stringContaining('"tokens":["fcm:x"],"taken":1'),
+    })
+  })
+
+  it('[N6] a token that is gone is taken from the user, and no other', async () => {
+    await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('a', 'gone', 'b', 'gone') })
+    const before = await userOf('ada')
+    const attempt = await carried(push(tokensOf('a', 'gone')), expo())
+    expect(attempt).toEqual({ kind: 'delivered', status: 200 })
+    expect(await devices()).toEqual(tokensOf('a', 'b'))
+    const after = await userOf('ada')
+    expect([after.seq, after.updated >= before.updated]).toEqual([before.seq + 1, true])
+    const { db } = contextOf(tenant.id)
+    await removeDeviceTokens(db, { userId: 'ada', iid }, tokensOf('gone'))
+    expect((await userOf('ada')).seq).toBe(after.seq)
+    await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
+    expect(await carried(push(tokensOf('gone')), expo())).toMatchObject({
+      kind: 'refused',
+      error: 'DeviceNotRegistered',
+    })
+  })
+
+  it('[N6] nothing that happens to the user meanwhile is lost', async () => {
+    const meanwhile = async () => {
+      await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('new', 'gone'), name: 'Ada' })
+    }
+    await carried(push(tokensOf('a', 'gone')), expo(meanwhile))
+    expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
+      name: 'Ada',
+      deviceTokens: tokensOf('new'),
+    })
+  })
+
+  it('[N6] many at once, beside events and changes, all count', async () => {
+    await tenant.metric('words')
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf(...names, 'stays') })
+    const { db } = contextOf(tenant.id)
+    const responses = await Promise.all(
+      names.map(async (name, n) => {
+        const other = tenant.through(newApp())
+        const [event, change] = await Promise.all([
+          other.event('words', 'ada', 1),
+          other.app('PATCH', '/users/ada', { name: `Ada ${n}` }),
+          removeDeviceTokens(db, { userId: 'ada', iid }, tokensOf(name)),
+        ])
+        return [event.status, change.status]
+      }),
+    )
+    expect(responses).toEqual(names.map(() => [201, 200]))
+    expect(await devices()).toEqual(tokensOf('stays'))
+    expect(at((await tenant.app('GET', '/users/ada/metrics/words')).body, 'current')).toBe(6)
+  })
+
+  it('[N6, T3] another tenant, and one who has come back under the same id, keep theirs', async () => {
+    const other = await newTenant()
+    await other.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
+    await tenant.admin('DELETE', '/users/ada')
+    await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
+    await carried(push(tokensOf('gone')), expo())
+    expect(await devices()).toEqual(tokensOf('gone'))
+    expect(at((await other.app('GET', '/users/ada')).body, 'deviceTokens')).toEqual(tokensOf('gone'))
+  })
+})
+
+describe('[N4] the log', () => {
+  /** Hands notifications to the tenant's courier, each with its moment, and has it carry what is due. */
+  async function told(channel: 'email' | 'push', messages: { at: number; notification: Notification }[]) {
+    const destination = { kind: channel, tenantId: tenant.id }
+    const now = systemNow()
+    const list = messages.map(({ at: moment, notification }) => ({
+      id: newId(instant(moment)),
+      at: moment,
+      seq: 0,
+      subject: notification.iid,
+      event: notification.type,
+      body: JSON.stringify(notification),
+    }))
+    await enqueueMessages({ env }, destination, list, now)
+    await env.DELIVERY_QUEUE.getByName(nameOf(destination)).runDue({ now, wait: true })
+    return list.map(({ id }) => id)
+  }
+  const read = async (query = '') => {
+    const { status, body } = await tenant.admin('GET', `/notifications/log${query}`)
+    expect(status).toBe(200)
+    return z.array(z.record(z.string(), z.unknown())).parse(body)
+  }
+
+  it('[N4] keeps what would have been sent, to whom and by what, newest first', async () => {
+    const began = systemNow() - 10_000
+    const [id] = await told('email', [{ at: began, notification: email() }])
+    await told('push', [
+      { at: began + 2, notification: push(tokensOf('a')) },
+      { at: began + 1, notification: { ...push([]), fault: 'body: no' } },
+    ])
+    const unsent = 'unsent: no provider'
+    const log = await read()
+    expect(log).toMatchObject([
+      { channel: 'push', status: unsent },
+      { channel: 'push', status: 'failed', body: 'The template could not be rendered. body: no.' },
+      { channel: 'email', status: unsent },
+    ])
+    const { iid: _iid, ...shown } = common()
+    expect(log[2]).toEqual({
+      ...shown,
+      id,
+      channel: 'email',
+      status: unsent,
+      created: new Date(began).toISOString(),
+    })
+    await told('email', [{ at: began + 5, notification: email() }])
+    expect(await read('?limit=1')).toMatchObject([{ created: new Date(began + 5).toISOString() }])
+  })
+
+  it('[N4] tells what became of it', async () => {
+    const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
+      get: (target, name) =>
+        name === 'getByName'
+          ? (of: string) => ({ log: () => ({ messages: rows(of), hasMore: false }) })
+          : Reflect.get(target, name),
+    })
+    const rows = (of: string) =>
+      of === `push:${tenant.id}`
+        ? [row('dead', push(['x'], 1)), row('dead', push(['x'])), row('pending', push(['x'], 1))]
+        : [row('delivered', email()), row('pending', email())]
+    const row = (status: string, notification: Notification) => {
+      const place = { at: 0, seq: 0, id: letterId }
+      const times = { created: 0, nextAttempt: null, place }
+      const last = { attempts: 1, lastStatus: null, lastError: null }
+      return { id: letterId, event: 'recap', status, ...times, ...last, body: JSON.stringify(notification) }
+    }
+    const { body } = await tenant.through(newApp({ DELIVERY_QUEUE })).admin('GET', '/notifications/log')
+    const statuses = Array.isArray(body) ? body.map(({ status }) => status) : body
+    expect(statuses).toEqual(['sent', 'pending', 'sent', 'failed', 'pending'])
+  })
+
+  it('[N4] any page of it is that part of both channels, newest first', async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31)
+    let state = seed
+    const random = (below: number) => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+      return Math.floor((state / 2 ** 32) * below)
+    }
+    const began = systemNow() - 100_000
+    const some = (count: number, notification: Notification) =>
+      // No two of one moment, of which either may come first.
+      Array.from({ length: count }, (_, n) => ({
+        at: began + n * 100 + random(50) * 2 + (notification.channel === 'email' ? 0 : 1),
+        notification,
+      }))
+    for (const [emails, pushes] of [
+      [0, 3],
+      [40, 25],
+      [3, 60],
+    ] as const) {
+      tenant = await newTenant()
+      const messages = { email: some(emails, email()), push: some(pushes, push([])) }
+      await told('email', messages.email)
+      await told('push', messages.push)
+      const all = [...messages.email, ...messages.push].map(({ at: moment }) => moment).sort((a, b) => b - a)
+      for (let round = 0; round < 15; round += 1) {
+        const [limit, skip] = [1 + random(20), random(all.length + 3)]
+        const times = (await read(`?limit=${limit}&skip=${skip}`)).map(({ created }) =>
+          Date.parse(String(created)),
+        )
+        expect([seed, limit, skip, times]).toEqual([seed, limit, skip, all.slice(skip, skip + limit)])
+      }
+    }
+  })
+
+  it('[N4] what some devices have is carried on to the others alone', async () => {
+    const adapter = (attempt: Attempt) => ({ mayRepeat: true, attempt: async () => attempt })
+    const rest = JSON.stringify(push(tokensOf('slow'), 1))
+    const kept = await runInDurableObject(
+      env.DELIVERY_QUEUE.getByName(`push:${tenant.id}`),
+      async (_object, { storage }) => {
+        const store = new DeliveryQueueStore(storage)
+        const message = { id: letterId, at: 0, seq: 0, subject: iid, event: 'recap', body: '{}' }
+        store.add([{ ...message, isNamed: true }], instant(0))
+        await new DeliveryRunner(() => store).run({
+          until: () => instant(0),
+          momentOf: (dueAt) => dueAt,
+          adapter: async () => adapter({ kind: 'failed', status: 429, error: 'slow', body: rest }),
+          isOver: () => false,
+          givesUp: 1,
+          begins: 1,
+        })
+        return store.message(message)?.body
+      },
+    )
+    expect(kept).toBe(rest)
+  })
+
+  it('[U8] goes with an erased user', async () => {
+    await told('email', [{ at: systemNow(), notification: email() }])
+    expect(await read()).toHaveLength(1)
+    await tenant.admin('DELETE', '/users/ada')
+    await untilHeld(async () => expect(await read()).toEqual([]))
+  })
+
+  it('[N4] is empty where nobody was told anything, and a page has its limits', async () => {
+    expect(await read()).toEqual([])
+    expect(await read('?skip=5')).toEqual([])
+    expect((await tenant.admin('GET', '/notifications/log?limit=0&skip=100001')).status).toBe(422)
+  })
+})
