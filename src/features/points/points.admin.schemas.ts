@@ -171,7 +171,7 @@ const typedFields = {
 } satisfies Record<TriggerField | 'eventAttributes', z.ZodType>
 
 /** The same in an answer. */
-const typedFieldsAnswer = {
+const typedFieldsResponse = {
   metricId: UuidResponse.optional(),
   metricThreshold: z.int32().optional(),
   eventAttributes: FiltersResponse.optional(),
@@ -220,7 +220,7 @@ export const AdminPointsTrigger = z
     points: z.int32(),
     status: TriggerStatus,
     userAttributes: FiltersResponse,
-    ...typedFieldsAnswer,
+    ...typedFieldsResponse,
     blockIfOutOfPoints: z.boolean(),
   })
   .meta({ id: 'AdminPointsTrigger' })
