@@ -29,7 +29,5 @@ UPDATE `due_work` SET `kind` = 'distributions' WHERE `kind` = 'spreads';
 --> statement-breakpoint
 UPDATE `due_work` SET `progress` = replace(`progress`, '"pass":', '"sweep":') WHERE `kind` IN ('ticks', 'boosts', 'schedule');
 --> statement-breakpoint
-UPDATE `due_work` SET `progress` = replace(`progress`, '"couriers"', '"deliveryQueues"') WHERE `kind` IN ('erasure', 'purge');
---> statement-breakpoint
 -- They are built again when somebody asks.
 DELETE FROM `change_distributions`;
