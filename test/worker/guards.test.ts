@@ -28,7 +28,7 @@ import { newTenant, type TestTenant } from './harness'
 
 const AT = instant(1_000)
 const SOMEBODY = { iid: 'somebody', seq: 7 }
-const TICKS = JSON.stringify({ through: 1_000, pass: { to: 2_000 } })
+const TICKS = JSON.stringify({ through: 1_000, sweep: { to: 2_000 } })
 
 type Guard = (db: TenantDatabase) => D1PreparedStatement
 
