@@ -8,7 +8,7 @@ import { misfits } from '../conformance'
 import { HOUR, moveTo } from './boards'
 import { at, type TestTenant } from './harness'
 
-/** What leaderboards tell webhooks, as it reaches the couriers. */
+/** Webhook events of leaderboards, as they arrive at the delivery queues. */
 
 const Sent = z.object({
   id: z.string(),
@@ -20,12 +20,15 @@ const Sent = z.object({
 })
 export type Sent = z.output<typeof Sent> & { webhookId: string }
 
-/** All that the couriers of this file have been handed, oldest first. */
+/** All messages that the delivery queues of this file have received, oldest first. */
 export const sent: Sent[] = []
-/** How many of the next calls of couriers are lost: before they are handed anything, or after that. */
+/**
+ * The number of the next calls of delivery queues that get lost: before the queue receives the messages, or
+ * after.
+ */
 export const losing = { before: 0, after: 0 }
 
-/** Has couriers keep what they are handed, and carry nothing. */
+/** Makes delivery queues only record the messages that they receive. Nothing is sent. */
 export function recordDeliveryQueues(): void {
   vi.spyOn(Courier.prototype, 'accept').mockImplementation(async ({ destination, messages }) => {
     if (losing.before > 0) {
@@ -41,7 +44,10 @@ export function recordDeliveryQueues(): void {
   })
 }
 
-/** Has changes that happen at one moment be told together: no alarm comes in between, only whoever moves the clock. */
+/**
+ * Stops alarms of the Timekeeper, so that changes of the same moment give one set of events. Only a move of
+ * the clock runs due work.
+ */
 export function deafenTimekeeper(): void {
   const { wake } = Timekeeper.prototype
   vi.spyOn(Timekeeper.prototype, 'wake').mockImplementation(async function (
@@ -53,11 +59,11 @@ export function deafenTimekeeper(): void {
   })
 }
 
-/** Has a webhook listen to these types; answers its id. */
+/** Creates a webhook for these event types, and returns its id. */
 export const subscribe = (tenant: TestTenant, ...events: string[]): Promise<string> =>
   tenant.create('/webhooks', { url: 'https://example.com/hook', events })
 
-/** The types, with the leaderboard's prefix left out. */
+/** All event types of leaderboards. */
 export const ALL = ['started', 'changed', 'finished', 'rank_changed'].map((type) => `leaderboard.${type}`)
 
 const short = (one: unknown) => [at(one, 'userId'), at(one, 'rank'), at(one, 'value')].join(' ')
@@ -65,7 +71,7 @@ const short = (one: unknown) => [at(one, 'userId'), at(one, 'rank'), at(one, 'va
 const values = (group: unknown) =>
   Array.isArray(group) ? ` [${group.map((one) => `${at(one, 'key')}:${at(one, 'value')}`).join(', ')}]` : ''
 
-/** One letter in a line: when (minutes after `from`), what, which run and group, and whom it names. */
+/** One message as a line: minutes after `from`, type, run and group, and the users. */
 function line({ at: when, event, body }: Sent, from: number): string {
   const board = at(body, 'leaderboard')
   const rankings = at(board, 'rankings')
@@ -78,8 +84,8 @@ function line({ at: when, event, body }: Sent, from: number): string {
 }
 
 /**
- * What was sent to a webhook since this was last asked, in lines; every payload is held against the contract, each id is new, a UUID v7 of
- * the moment that it tells of.
+ * The messages to a webhook since the last call, as lines. Checks that each payload fits the contract, and
+ * that each id is new and a UUID v7 of the moment of its message.
  */
 export function news(webhookId: string, from: number): string[] {
   const messages = sent.filter((one) => one.webhookId === webhookId)
@@ -96,7 +102,7 @@ export function news(webhookId: string, from: number): string[] {
   return messages.map((message) => line(message, from))
 }
 
-/** Everything that a leaderboard's object keeps of what it tells, as JSON. */
+/** All rows that a leaderboard's object stores for its webhook events, as JSON. */
 export function kept(board: string): Promise<Record<'told' | 'outbox' | 'notes', string[]>> {
   return runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) => {
     const rows = (sql: string) =>
@@ -112,6 +118,6 @@ export function kept(board: string): Promise<Record<'told' | 'outbox' | 'notes',
   })
 }
 
-/** Moves the clock to so many minutes after a moment. */
+/** Moves the clock to a number of minutes after a moment. */
 export const minutes = (from: number, count: number): Promise<void> => moveTo(from + count * 60_000)
 export const hours = (from: number, count: number): Promise<void> => moveTo(from + count * HOUR)

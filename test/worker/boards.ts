@@ -6,7 +6,7 @@ import type { Repair } from '../../src/boards/board-updates.service'
 import { readable } from '../readable'
 import { ADMIN_KEY, type Answer, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
 
-/** Leaderboards whose messages get lost, and what a recount of the log makes of them. */
+/** Leaderboards that lose messages, and the recount of the log that their rankings are compared with. */
 
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
@@ -19,19 +19,19 @@ async function clock(method: string, body?: unknown): Promise<Answer> {
   return call(toApp, method, '/admin/v1/test-clock', { body, headers })
 }
 
-/** Moves the test clock to a moment, which does all that is due by then (C1). */
+/** Moves the test clock to a moment, which runs all work that is due by then (C1). */
 export async function moveTo(ms: number): Promise<void> {
   const { status, body } = await clock('PUT', { now: new Date(ms).toISOString() })
   expect([status, body]).toMatchObject([200, {}])
 }
 
-/** Returns to real time, and lets nothing of a test be due in the next one. */
+/** Returns to real time, and deletes due work, so that the next test does not run it. */
 export async function forgetTime(): Promise<void> {
   await env.DB.prepare('DELETE FROM due_work').run()
   expect((await clock('DELETE')).status).toBe(200)
 }
 
-/** 12:20 UTC on a day to come: every moment of a test may be ahead of it. */
+/** 12:20 UTC in three days: all moments of a test are in the future. */
 export const NOON = Math.floor(Date.now() / DAY) * DAY + 3 * DAY + 12 * HOUR + 20 * 60_000
 
 export const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
@@ -41,14 +41,14 @@ export const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 export type Message = z.input<typeof Delivery>
 export type Reply = z.input<typeof DeliveryReply>
 
-/** What becomes of a call of a leaderboard's object; `go` makes it. */
+/** A fault in a call of a leaderboard's object; `go` makes the call. */
 export type Fault = (go: () => Promise<Reply>, message: Message) => Promise<Reply>
 
-/** The leaderboards' binding with a fault before what tells them of changes. */
+/** The binding of the leaderboards, with a fault in calls of `deliver`. */
 export function boardsWith(fault: Fault): typeof env.LEADERBOARD {
   return new Proxy(env.LEADERBOARD, {
     get(target, name) {
-      if (name !== 'getByName') throw new Error(`leaderboards were asked for ${String(name)}`)
+      if (name !== 'getByName') throw new Error(`Unexpected use of the leaderboards: ${String(name)}`)
       return (id: string) => {
         const stub = target.getByName(id)
         return { deliver: (message: Message) => fault(async () => stub.deliver(message), message) }
@@ -57,11 +57,11 @@ export function boardsWith(fault: Fault): typeof env.LEADERBOARD {
   })
 }
 
-/** The queue, with what is sent kept from it. */
+/** The queue with another `send`, so that nothing arrives. */
 export function queueWith(send: (message: Repair) => Promise<void>): typeof env.REPAIRS {
   return new Proxy(env.REPAIRS, {
     get(_target, name) {
-      if (name !== 'send') throw new Error(`the queue was asked for ${String(name)}`)
+      if (name !== 'send') throw new Error(`Unexpected use of the queue: ${String(name)}`)
       return send
     },
   })
@@ -70,8 +70,8 @@ export function queueWith(send: (message: Repair) => Promise<void>): typeof env.
 export const lost = () => new Error('Network connection lost.')
 
 /**
- * A tenant through a Worker whose calls of leaderboards meet a fault; unless said otherwise they are lost. `calls` are those calls, and
- * `repairs` what was sent to the queue, which tells nobody.
+ * A tenant through a Worker whose calls of leaderboards meet a fault; by default, they are lost. `calls` are
+ * these calls. `repairs` are the messages to the queue, which are not delivered.
  */
 export function through(tenant: TestTenant, fault: Fault = () => Promise.reject(lost())) {
   const calls: Message[] = []
@@ -86,15 +86,15 @@ export function through(tenant: TestTenant, fault: Fault = () => Promise.reject(
   return { tenant: tenant.through(newApp({ LEADERBOARD, REPAIRS })), calls, repairs }
 }
 
-/** Tells a leaderboard what was kept from it. */
+/** Delivers lost messages to their leaderboards. */
 export async function arrive(...messages: (Message | undefined)[]): Promise<void> {
   for (const message of messages) {
-    if (message === undefined) throw new Error('no such message')
+    if (message === undefined) throw new Error('There is no such message.')
     await env.LEADERBOARD.getByName(message.definition.id).deliver(message)
   }
 }
 
-/** Something that the test opens when it likes. */
+/** A promise, `opened`, that `open` settles. */
 export function gate() {
   let open: () => void = () => undefined
   const opened = new Promise<void>((resolve) => {
@@ -103,7 +103,7 @@ export function gate() {
   return { open, opened }
 }
 
-/* What is configured */
+/* The configuration */
 
 export type Setup = {
   tenant: TestTenant
@@ -115,7 +115,10 @@ export type Setup = {
   board: string
 }
 
-/** A tenant with two metrics, points at 10 for 1, two attributes, and an active leaderboard by the first metric. */
+/**
+ * A tenant with two metrics, 10 points for each unit of the first one, two attributes, and an active
+ * leaderboard, by default of the first metric.
+ */
 export async function withBoard(more: Record<string, unknown> = {}): Promise<Setup> {
   const tenant = await newTenant()
   const metric = await tenant.metric('steps')
@@ -136,7 +139,7 @@ export async function withBoard(more: Record<string, unknown> = {}): Promise<Set
   return { tenant, metric, other, team, plan, system, board }
 }
 
-/** Changes the leaderboard, and holds that it could be done. */
+/** Changes the leaderboard. Expects no issues. */
 export async function patch({ tenant, board }: Setup, ...changes: Record<string, unknown>[]): Promise<void> {
   for (const change of changes) {
     const { status, body } = await tenant.admin('PATCH', '/leaderboards', [{ id: board, ...change }])
@@ -144,7 +147,10 @@ export async function patch({ tenant, board }: Setup, ...changes: Record<string,
   }
 }
 
-/** Records events that nobody refuses, one after another; answers what they tell of the leaderboard. */
+/**
+ * Records events one after another, and expects each to be a 201. Returns the field about the leaderboard of
+ * each response.
+ */
 export async function events(
   tenant: TestTenant,
   ...asked: [user: string, value: number, attributes?: Record<string, string> | undefined][]
@@ -159,14 +165,14 @@ export async function events(
   return told
 }
 
-/* What is served, and what the log says */
+/* The served ranking, and the recount of the log */
 
 const Ranked = z.array(
   z.object({ userId: z.string(), rank: z.number(), value: z.number() }).transform((one) => one),
 )
 export type Ranked = z.infer<typeof Ranked>
 
-/** The ranking as it is served. */
+/** The ranking that the API returns. */
 export async function ranking(
   { tenant }: Pick<Setup, 'tenant'>,
   query: Record<string, string> = {},
@@ -180,7 +186,10 @@ export async function ranking(
 export const statusOfBoard = async ({ tenant }: Pick<Setup, 'tenant'>) =>
   (await tenant.app('GET', '/leaderboards/board?limit=1')).status
 
-/** What of the log is counted: of a metric or points system, between local dates, of one group, of so many. */
+/**
+ * The part of the log that counts: a metric or points system, local dates, a group, and the number of
+ * participants.
+ */
 export type Counted = {
   metric?: string
   system?: string
@@ -199,7 +208,7 @@ const Logged = z.object({
   amount: z.number(),
 })
 
-/** A recount of the log by its own lights: what L3, L4 and L5 say, in as few words as they do. */
+/** Counts the log again, independently of `src`, by the text of L3, L4 and L5. */
 export async function recount(tenant: TestTenant, counted: Counted): Promise<Ranked> {
   const { metric, system, from = '0000-01-01', to = '9999-12-31', group = {}, max = 1_000 } = counted
   const [log, value, input] =
@@ -230,7 +239,7 @@ export async function recount(tenant: TestTenant, counted: Counted): Promise<Ran
     }))
 }
 
-/** L12: the ranking is what a recount of the log gives; answers who is on it. */
+/** Expects the served ranking to equal a recount of the log (L12). Returns the users and values on it. */
 export async function agrees(
   { tenant, metric, team, plan }: Setup,
   { query = {}, ...counted }: Counted & { query?: Record<string, string> } = {},

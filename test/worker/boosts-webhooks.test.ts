@@ -13,7 +13,7 @@ import { messageBuilderOf } from './messages'
 import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
 
-/** A midnight in UTC, some days ahead. */
+/** Midnight UTC, five days ahead. */
 const MIDNIGHT = Math.floor(Date.now() / DAY) * DAY + 5 * DAY
 
 beforeAll(keepTold)
@@ -41,7 +41,7 @@ const boost = (name: string, start: number, end: number | null, more = {}) => ({
   ...more,
 })
 
-/** What was told, in hours from the first midnight. */
+/** The events, with their times in hours after the first midnight. */
 const notified = async ({ tenant }: Setup) =>
   (await toldOf(tenant, 'points.boost_')).map(({ type, at: when, body }) => [
     at(body, 'boost', 'name'),
@@ -49,7 +49,7 @@ const notified = async ({ tenant }: Setup) =>
     (when - MIDNIGHT) / HOUR,
   ])
 
-it('[W6] a boost for all starts with its first day in the first zone, and finishes with its last in the last', async () => {
+it('[W6] a boost for all users starts with its first day in the first zone, and finishes with its last day in the last zone', async () => {
   const setup = await withSystem()
   const id = await setup.tenant.create(setup.path, boost('A', 2, 3))
   await moveTo(MIDNIGHT + 2 * DAY - 14 * HOUR - 1)
@@ -74,13 +74,13 @@ it('[W6] a boost for all starts with its first day in the first zone, and finish
     boost: { ...common, ...rest, status: 'active' },
   })
   expect(finished?.body).toMatchObject({ boost: { ...common, status: 'finished' } })
-  // Nothing is to come, so nothing is due.
+  // No event can follow, so no work is due.
   expect((await nextWork(contextOf(setup.tenant.id), JOBS)).filter(({ kind }) => kind === 'boosts')).toEqual(
     [],
   )
 })
 
-it('[W6] at once where it is past, both in order; nested in a new system too', async () => {
+it('[W6] sends past starts and ends at once and in order, also for boosts that are created with their system', async () => {
   const setup = await withSystem()
   await setup.tenant.create(setup.path, boost('past', -9, -5))
   await setup.tenant.create(setup.path, boost('begun', -1, null))
@@ -96,7 +96,7 @@ it('[W6] at once where it is past, both in order; nested in a new system too', a
   ])
 })
 
-it('[W6] a user’s own goes by that user’s midnights, also of a zone that the user has moved to', async () => {
+it("[W6] a boost of one user follows that user's midnights, also after a change of the zone", async () => {
   const setup = await withSystem()
   await setup.tenant.app('PUT', '/users/ada', { tz: 'Asia/Kathmandu' })
   await setup.tenant.app('PUT', '/users/bob', { tz: 'America/St_Johns' })
@@ -125,7 +125,7 @@ it('[W6] a user’s own goes by that user’s midnights, also of a zone that the
   )
 })
 
-it('[W6] nothing from before somebody listened; a boost that is changed tells what that makes of it', async () => {
+it('[W6] sends nothing from before the webhook existed; a changed boost sends the events of its new dates', async () => {
   const setup = await withSystem(false)
   const old = await setup.tenant.create(setup.path, boost('old', -9, -5))
   const running = await setup.tenant.create(setup.path, boost('running', -2, 3))
@@ -139,7 +139,7 @@ it('[W6] nothing from before somebody listened; a boost that is changed tells wh
   ])
   await setup.tenant.admin('DELETE', `${setup.path}?ids=${gone}`)
   await moveTo(MIDNIGHT + 4 * DAY)
-  // Its end is moved to the past.
+  // This moves its end to the past.
   await setup.tenant.admin('PATCH', setup.path, [{ id: running, end: day(0) }])
   await moveTo(MIDNIGHT + 20 * DAY)
   expect(await notified(setup)).toEqual([
@@ -150,7 +150,7 @@ it('[W6] nothing from before somebody listened; a boost that is changed tells wh
   ])
 })
 
-it('[W6] one whose end is moved to the future after it has finished finishes again; a start in the future starts again', async () => {
+it('[W6] a finished boost with a new end in the future finishes again; with a new start in the future it starts again', async () => {
   const setup = await withSystem()
   const id = await setup.tenant.create(setup.path, boost('A', 1, 1))
   await moveTo(MIDNIGHT + 4 * DAY)
@@ -166,7 +166,7 @@ it('[W6] one whose end is moved to the future after it has finished finishes aga
   ])
 })
 
-it('[C2] a step that fails, is repeated, or is done six times at once, tells once', async () => {
+it('[C2] notifies once if a step fails, repeats, or runs six times in parallel', async () => {
   const setup = await withSystem()
   await setup.tenant.app('PUT', '/users/ada', { tz: 'UTC' })
   await setup.tenant.create(setup.path, boost('all', 1, null))
@@ -193,7 +193,7 @@ it('[C2] a step that fails, is repeated, or is done six times at once, tells onc
   ])
 })
 
-it('[W6] what is past when it is made is handed over at once, without the clock being moved', async () => {
+it('[W6] hands over a past start at once, without a move of the clock', async () => {
   const setup = await withSystem()
   const [webhook] = z
     .array(z.object({ id: z.string() }))

@@ -20,7 +20,7 @@ afterEach(forgetTime)
 const HOOK = { url: new Hook().url, events: ['emails.achievement_due'] }
 const DUE = 'emails.achievement_due'
 
-/** A tenant with an achievement that users complete at once, and a webhook. */
+/** A tenant with a webhook, and an achievement that the given users complete at once. */
 async function achieved(users: Record<string, unknown>[] = [{ id: 'ada' }]): Promise<TestTenant> {
   const tenant = await newTenant()
   const metricId = await tenant.metric('m')
@@ -34,7 +34,7 @@ async function achieved(users: Record<string, unknown>[] = [{ id: 'ada' }]): Pro
 async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> {
   const context = contextOf(tenant.id, DB)
   const work = (await nextWork(context, JOBS)).find(({ kind }) => kind === 'completions')
-  if (work === undefined) throw new Error('no notices')
+  if (work === undefined) throw new Error('There is no such work.')
   await completionStep(context, work, instant(NOON + 30 * DAY))
 }
 
@@ -45,13 +45,13 @@ const left = (tenant: TestTenant) =>
     .bind(tenant.id)
     .first('n')
 
-it('[N2] at 17:00 of each one’s day, at once until 21:00, else the next day', async () => {
+it("[N2] sends at 17:00 of each user's day, at once if it is later but before 21:00, else the next day", async () => {
   const tenant = await achieved([
     { id: 'ada' },
     { id: 'bob', tz: 'Asia/Kathmandu' },
     { id: 'cleo', tz: 'Asia/Tokyo' },
   ])
-  // 17:45 in Kathmandu, 21:00 in Tokyo.
+  // It is 17:45 in Kathmandu and 21:00 in Tokyo.
   await moveTo(NOON + 5 * HOUR - 1)
   expect(await told(tenant)).toEqual([['bob', 0]])
   await moveTo(NOON + DAY)
@@ -72,7 +72,7 @@ it('[N2] at 17:00 of each one’s day, at once until 21:00, else the next day', 
   )
 })
 
-it('done again, six at once, failed and with its answer lost: each is told once', async () => {
+it('notifies each user once if the step fails, runs six times in parallel, or loses its response', async () => {
   const tenant = await achieved([{ id: 'ada' }, { id: 'bob' }])
   expect(await left(tenant)).toBe(2)
   await expect(step(tenant, faulty(() => Promise.reject(lost())).DB)).rejects.toThrow('lost')
@@ -92,7 +92,7 @@ it('done again, six at once, failed and with its answer lost: each is told once'
   expect(await told(other)).toEqual([['ada', 5]])
 })
 
-it('[N5] nothing is noted while nobody wants it, and nothing is told that nobody wants any more', async () => {
+it('[N5] stores no notification without an active webhook, and sends none after the webhook became inactive', async () => {
   const tenant = await achieved()
   expect(await left(tenant)).toBe(1)
   const { body } = await tenant.admin('GET', '/webhooks')
@@ -104,7 +104,7 @@ it('[N5] nothing is noted while nobody wants it, and nothing is told that nobody
   expect(await left(tenant)).toBe(0)
 })
 
-it('[A3, A4] events of a batch and of the api note it too, what is backdated does not', async () => {
+it('[A3, A4] notifies of completions by a batch and by the API, but not of backdated ones', async () => {
   const tenant = await achieved([])
   await tenant.create('/achievements', { key: 'byApi', name: 'By API', trigger: 'api', status: 'active' })
   const batch = [{ key: 'm', user: { id: 'ada' }, value: 1 }]
@@ -121,14 +121,14 @@ it('[A3, A4] events of a batch and of the api note it too, what is backdated doe
   ])
 })
 
-it('[N1] nobody in the control group is noted', async () => {
+it('[N1] stores no notification for users in the control group', async () => {
   const tenant = await achieved([])
   await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
   await tenant.event('m', 'ada', 1)
   expect(await left(tenant)).toBe(0)
 })
 
-it('with the configuration changed between read and write, it goes by the new one', async () => {
+it('uses the new configuration if it changes between read and write', async () => {
   const tenant = await achieved()
   const { DB } = faulty(async (run, write) => {
     if (write === 0) {
@@ -143,7 +143,7 @@ it('with the configuration changed between read and write, it goes by the new on
   expect([await told(tenant), await left(tenant)]).toEqual([[], 0])
 })
 
-it('[U8] somebody who is gone, or is another one by now, is told nothing of before', async () => {
+it('[U8] sends nothing about an erased user, also if a new user has the same id', async () => {
   const tenant = await achieved([{ id: 'ada' }, { id: 'bob' }])
   for (const id of ['ada', 'bob']) expect((await tenant.admin('DELETE', `/users/${id}`)).status).toBe(200)
   expect(await left(tenant)).toBe(0)

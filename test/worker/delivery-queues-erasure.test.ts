@@ -13,14 +13,14 @@ const place = (userId: string, rank: number) => ({ userId, userName: null, rank,
 const news = (type: string, rankings: unknown, rest: object = {}) =>
   JSON.stringify({ type, ...rest, leaderboard: { id: 'l', name: 'é "x"', rankings, start: '2026-01-01' } })
 
-it('[U8] takes an erased user out of the rankings that letters tell of, and leaves the others as they are', async () => {
+it('[U8] removes an erased user from the rankings in messages, and keeps the other users', async () => {
   const { destination, deliveryQueue, webhookId, tenant } = await withHook({ status: 'inactive' })
   const many = [place('bob', 1), place(GONE, 2), place('cleo', 3)]
   const bodies: [string, string][] = [
     ['leaderboard.changed', news('leaderboard.changed', many)],
     ['leaderboard.finished', news('leaderboard.finished', [place(GONE, 1)])],
     ['leaderboard.started', news('leaderboard.started', [place('ada', 1)])],
-    // Whose rankings are no list, or which is of no leaderboard, is somebody else's business.
+    // Erasure skips bodies whose rankings are no list, and events of no leaderboard.
     ['leaderboard.rank_changed', news('leaderboard.rank_changed', null, { user: { userId: GONE } })],
     ['streak.lost', news('streak.lost', many)],
   ]
@@ -29,7 +29,7 @@ it('[U8] takes an erased user out of the rankings that letters tell of, and leav
   await runInDurableObject(deliveryQueue, (_, { storage }) => {
     const store = new DeliveryQueueStore(storage)
     const [first] = messages
-    if (first === undefined) throw new Error('no letter')
+    if (first === undefined) throw new Error('There is no message.')
     store.settle(first, { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }, 1)
     const before = store.rowsWritten
     store.erase({ iid: 'of nobody', userId: 'dan' })
@@ -49,7 +49,7 @@ it('[U8] takes an erased user out of the rankings that letters tell of, and leav
   expect(others.map(({ body }) => body)).toEqual([parsed(2), parsed(3), parsed(4)])
 })
 
-it('[U8] keeps nothing of what is answered to an event of a leaderboard, which may name an erased user', async () => {
+it('[U8] stores no response bodies to leaderboard events, because they may name an erased user', async () => {
   const setup = await withHook()
   const { destination, deliveryQueue, hook } = setup
   await hook.plan({ status: 500, body: 'unknown user Ada Lovelace', always: true })
@@ -71,7 +71,7 @@ it('[U8] keeps nothing of what is answered to an event of a leaderboard, which m
   await hand(destination, NOON + 1, cut)
   await moveTo(NOON + 1)
   expect(await errors()).toContainEqual(['leaderboard.finished', null, 'no answer'])
-  // What an earlier version has kept goes when somebody is erased, whoever that is.
+  // An erasure of any user also removes the bodies that an earlier version stored.
   await runInDurableObject(deliveryQueue, (_, { storage }) => {
     storage.sql.exec(
       `UPDATE messages SET last_error = CASE event WHEN 'leaderboard.finished' THEN 'no answer: Ada'

@@ -14,18 +14,18 @@ import { expectBetween } from './harness'
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-/** The alarm never comes by itself. */
+/** Deletes the alarm, so that the delivery queue does not run by itself. */
 const silence = ({ deliveryQueue }: WithHook) =>
   runInDurableObject(deliveryQueue, (_, { storage }) => storage.deleteAlarm())
 
-describe('a courier that is killed', () => {
-  it('between taking over and sending: its alarm goes on', async () => {
+describe('a killed delivery queue', () => {
+  it('between receiving and sending: continues with its alarm', async () => {
     const setup = await withHook()
     const messages = [0, 1, 2].map((n) => message(NOON - 10 + n, 'ada'))
     await runInDurableObject(setup.deliveryQueue, async (instance, { storage }) => {
-      if (!(instance instanceof Courier)) throw new Error('no courier')
+      if (!(instance instanceof Courier)) throw new Error('This is no delivery queue.')
       await instance.accept({ destination: setup.destination, messages, now: NOON })
-      // As though it were to come only after the end of this object.
+      // The alarm comes only after this object was evicted.
       await storage.setAlarm(Date.now() + 3_600_000)
     })
     await evictDurableObject(setup.deliveryQueue)
@@ -33,11 +33,11 @@ describe('a courier that is killed', () => {
     expect(await setup.hook.ids(3)).toEqual(messages.map(({ id }) => id))
   })
 
-  it('and its alarm was lost too: whoever hands over again, or the clock, sets it off', async () => {
+  it('and its alarm is lost too: continues at a move of the clock', async () => {
     const setup = await withHook()
     const one = message(NOON)
     await runInDurableObject(setup.deliveryQueue, async (instance, { storage }) => {
-      if (!(instance instanceof Courier)) throw new Error('no courier')
+      if (!(instance instanceof Courier)) throw new Error('This is no delivery queue.')
       await instance.accept({ destination: setup.destination, messages: [one], now: NOON })
       await storage.deleteAlarm()
     })
@@ -46,13 +46,13 @@ describe('a courier that is killed', () => {
     expect(await setup.hook.ids(1)).toEqual([one.id])
   })
 
-  it('[W4] between sending and marking: the letter goes again under the same id', async () => {
+  it('[W4] between sending and storing the result: sends the message again with the same id', async () => {
     const setup = await withHook()
     const one = message(NOON)
     await hand(setup.destination, NOON, one)
     await moveTo(NOON)
     await setup.hook.seen(1)
-    // What a crash before the mark leaves behind.
+    // The state after a crash before the result is stored.
     await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
       storage.sql.exec("UPDATE messages SET status = 'pending', attempts = 0, tries = 0, next_at = at")
     })
@@ -62,7 +62,7 @@ describe('a courier that is killed', () => {
     expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 1 })
   })
 
-  it('its alarm comes twice, and beside whoever moves the clock: each letter goes once', async () => {
+  it('with two alarms and a move of the clock in parallel: sends each message once', async () => {
     const setup = await withHook()
     const messages = Array.from({ length: 12 }, (_, n) => message(NOON - 100 + n, `user ${n % 3}`))
     await hand(setup.destination, NOON, ...messages)
@@ -79,7 +79,7 @@ describe('a courier that is killed', () => {
   })
 })
 
-/** Runs rounds on a courier's real storage, with a carrier of the test's. */
+/** Runs a delivery queue's real storage with a channel adapter of the test. */
 function rounds(
   setup: WithHook,
   given: ChannelAdapter | ((store: DeliveryQueueStore) => ChannelAdapter),
@@ -104,7 +104,7 @@ function rounds(
   })
 }
 
-describe('[N2] what may not be sent twice', () => {
+describe('[N2] a message that must not be sent twice', () => {
   const counted = (mayRepeat: boolean, attempt: () => Promise<Attempt>) => {
     const sent: string[] = []
     const adapter: ChannelAdapter = {
@@ -117,7 +117,7 @@ describe('[N2] what may not be sent twice', () => {
     return { sent, adapter }
   }
 
-  it('is claimed before it is sent, and what was found claimed is dead', async () => {
+  it('is claimed before it is sent; if a run finds it claimed, it is dead', async () => {
     const setup = await withHook({ status: 'inactive' })
     const one = message(NOON - 2, 'ada')
     const next = message(NOON - 1, 'ada')
@@ -129,7 +129,7 @@ describe('[N2] what may not be sent twice', () => {
       }).adapter
     await rounds(setup, first, [one])
     expect(claimed).toBe(1)
-    // A crash between the provider's answer and the mark.
+    // A crash between the provider's response and the storing of the result.
     await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
       storage.sql.exec(
         "UPDATE messages SET status = 'pending', attempts = 0, tries = 0, next_at = at, claimed = 1",
@@ -144,7 +144,7 @@ describe('[N2] what may not be sent twice', () => {
     ])
   })
 
-  it('is dead too where the attempt broke off; one that may be repeated is tried again', async () => {
+  it('is also dead if the attempt throws; a message that may be repeated is tried again', async () => {
     const setup = await withHook({ status: 'inactive' })
     const broken = () => Promise.reject(new Error('it broke'))
     const once = await rounds(setup, counted(false, broken).adapter, [message(NOON - 2)])
@@ -153,7 +153,7 @@ describe('[N2] what may not be sent twice', () => {
     expect(again).toMatchObject({ status: 'pending', attempts: 1, nextAt: NOON - 1 + 1 + MINUTE })
   })
 
-  it('that it is known not to have arrived is no reason to give it up; a wish to wait is met', async () => {
+  it('is tried again if it certainly did not arrive, after the time that the provider asks for', async () => {
     const setup = await withHook({ status: 'inactive' })
     const failed = counted(false, async () => ({
       kind: 'failed',
@@ -169,7 +169,7 @@ describe('[N2] what may not be sent twice', () => {
     expect(delivered.sent).toHaveLength(1)
   })
 
-  it('refused is dead at once, and without a provider the log says so', async () => {
+  it('is dead at once if the provider refuses it; without a provider, the log says so', async () => {
     const setup = await withHook({ status: 'inactive' })
     const came: Attempt[] = [
       { kind: 'refused', status: 400, error: 'no such address' },
@@ -183,8 +183,8 @@ describe('[N2] what may not be sent twice', () => {
   })
 })
 
-describe('D1 is away', () => {
-  it('while it is to send: nothing is lost, and it goes when D1 is back', async () => {
+describe('D1 is unavailable', () => {
+  it('while the queue sends: no message is lost, and it is sent when D1 is available again', async () => {
     const setup = await withHook()
     const one = message(NOON)
     const away = new Proxy(env.DB, {
@@ -193,21 +193,21 @@ describe('D1 is away', () => {
     })
     const inside = (work: (deliveryQueue: Courier) => Promise<void>) =>
       runInDurableObject(setup.deliveryQueue, async (instance, { storage }) => {
-        if (!(instance instanceof Courier)) throw new Error('no courier')
+        if (!(instance instanceof Courier)) throw new Error('This is no delivery queue.')
         await work(instance)
         return storage.getAlarm()
       })
     const failed = Date.now()
-    // It has been used before: one that keeps nothing yet asks D1 first whether there is such a tenant.
+    // Opens the store first. A delivery queue without data asks D1 whether the tenant is active.
     await runInDurableObject(setup.deliveryQueue, (_, { storage }) => void new DeliveryQueueStore(storage))
     const alarm = await inside(async (deliveryQueue) => {
       Object.defineProperty(deliveryQueue, 'env', { value: { ...env, DB: away }, configurable: true })
-      // Whoever hands over is told, and hands over again.
+      // The caller gets the error, and hands the message over again.
       const handed = deliveryQueue.accept({ destination: setup.destination, messages: [one], now: NOON })
       await expect(handed).rejects.toThrow('Network connection lost')
       await deliveryQueue.alarm()
     })
-    // It is tried again in a minute.
+    // The next attempt is in one minute.
     expectBetween(failed + MINUTE, Number(alarm), Date.now() + MINUTE)
     expect(await setup.hook.seen()).toEqual([])
     expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 0 })
@@ -218,7 +218,7 @@ describe('D1 is away', () => {
     expect(await setup.hook.ids(1)).toEqual([one.id])
   })
 
-  it('what a run needs to know throws once what is on its way has ended, and is marked', async () => {
+  it('a run that cannot read D1 throws after the attempts in progress have ended and are stored', async () => {
     const setup = await withHook({ status: 'inactive' })
     let asked = 0
     const adapter: ChannelAdapter = {

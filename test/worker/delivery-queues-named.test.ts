@@ -15,7 +15,7 @@ import { hand, log, logged, message, withHook } from './delivery-queues'
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-/** The id of something about a user's day, whichever zone they are in. */
+/** The id of an event that is about a user's day, the same in all zones. */
 const DAYS = namedId(instant(NOON - HOUR), 'ada, that day')
 const names = (storage: DurableObjectStorage) =>
   storage.sql
@@ -23,7 +23,7 @@ const names = (storage: DurableObjectStorage) =>
     .toArray()
     .map(({ id }) => id)
 
-it('[W2, N2] what is about a day is told once, though its user moves to another zone in between', async () => {
+it('[W2, N2] sends an event about a day once, also if its user moves to another zone in between', async () => {
   const setup = await withHook()
   const { tenant } = setup
   const context = contextOf(tenant.id)
@@ -51,7 +51,7 @@ it('[W2, N2] what is about a day is told once, though its user moves to another 
   expect((await log(email)).map(({ id }) => id)).toEqual([mail.id])
 })
 
-it('[W4] a letter is found and sent again by its id, whatever the time in that says', async () => {
+it('[W4] finds and redelivers a message by its id, also if its time differs from the time in the id', async () => {
   const setup = await withHook()
   const one = message(NOON, 'ada', { id: DAYS, isNamed: true })
   await hand(setup.destination, NOON, one)
@@ -63,7 +63,7 @@ it('[W4] a letter is found and sent again by its id, whatever the time in that s
   expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 2 })
 })
 
-it('[U8] a named letter is one row more when it comes and none when it comes again, and its name goes with it', async () => {
+it('[U8] a named message writes one more row when it arrives and none when it repeats, and its name is deleted with it', async () => {
   const setup = await withHook({ status: 'inactive' })
   await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
     const store = new DeliveryQueueStore(storage)
@@ -71,7 +71,7 @@ it('[U8] a named letter is one row more when it comes and none when it comes aga
     const [first, second, third, ada] = ['a', 'b', 'c', 'd'].map((id, n) =>
       message(NOON + n, id === 'd' ? 'ada' : null, { id, isNamed: true }),
     )
-    if (!first || !second || !third || !ada) throw new Error('no letters')
+    if (!first || !second || !third || !ada) throw new Error('There are no messages.')
     store.add([first], instant(NOON))
     expect(store.rowsWritten - start).toBe(3)
     store.add([{ ...first, at: NOON + HOUR, seq: 5 }], instant(NOON))

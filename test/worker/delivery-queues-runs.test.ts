@@ -15,12 +15,12 @@ afterEach(async () => {
   await forgetTime()
 })
 
-it('[W4] a run begins 500 attempts at most, and has its alarm go on with the rest', async () => {
+it('[W4] a run begins at most 500 attempts, and its alarm continues with the rest', async () => {
   const { deliveryQueue, destination } = await withHook()
   const messages = Array.from({ length: 510 }, (_, n) => message(NOON - 1_000 + n))
   const run = vi.spyOn(DeliveryRunner.prototype, 'run')
   await runInDurableObject(deliveryQueue, async (instance, { storage }) => {
-    if (!(instance instanceof Courier)) throw new Error('no courier')
+    if (!(instance instanceof Courier)) throw new Error('This is no delivery queue.')
     const store = new DeliveryQueueStore(storage)
     store.remember(destination)
     store.add(messages, instant(NOON))
@@ -32,7 +32,7 @@ it('[W4] a run begins 500 attempts at most, and has its alarm go on with the res
   await until(async () => (await log({ deliveryQueue }, 600)).every(({ status }) => status === 'delivered'))
 })
 
-it('one slow answer keeps no letters waiting that come after it', async () => {
+it('one slow response does not delay the messages after it', async () => {
   const { hook, destination } = await withHook()
   await hook.plan({ hold: true })
   const [slow, next] = [message(NOON - 2), message(NOON - 1)]
@@ -43,7 +43,7 @@ it('one slow answer keeps no letters waiting that come after it', async () => {
   await hook.release()
 })
 
-it('[C1] a destination that rested in the future of a clock that was taken away is tried again', async () => {
+it('[C1] tries a destination again that rested in the future of a removed test clock', async () => {
   const setup = await withHook()
   await runInDurableObject(setup.deliveryQueue, (_, { storage }) => {
     new DeliveryQueueStore(storage).health = {
@@ -59,7 +59,7 @@ it('[C1] a destination that rested in the future of a clock that was taken away 
   await until(async () => (await logged(setup, one))?.status === 'delivered')
 })
 
-it('[W4, U8] what a leaderboard tells goes in its order, and no user’s erasure takes it along', async () => {
+it('[W4, U8] sends the events of a leaderboard in order, and keeps them if a user with the same name is erased', async () => {
   const { hook, destination, deliveryQueue, tenant } = await withHook()
   await hook.plan({ hold: true })
   const messages = [message(NOON - 2, 'board:b'), message(NOON - 1, 'board:b'), message(NOON, 'board:c')]
@@ -76,7 +76,7 @@ it('[W4, U8] what a leaderboard tells goes in its order, and no user’s erasure
   expect(kept).toEqual(expect.arrayContaining([first, second, other]))
 })
 
-it('keeps the newest 20,000 settled letters of a destination', async () => {
+it('keeps the newest 20,000 settled messages of a destination', async () => {
   const { deliveryQueue } = await withHook({ status: 'inactive' })
   await runInDurableObject(deliveryQueue, (_, { storage }) => {
     const store = new DeliveryQueueStore(storage)

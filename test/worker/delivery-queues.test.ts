@@ -20,7 +20,7 @@ afterEach(forgetTime)
 const FAIL = { status: 500, always: true } as const
 
 describe('[W4] retries', () => {
-  it('[W4] 1 min, 5 min, 30 min, 2 h, 6 h, 12 h after the attempt before, under one id; then dead', async () => {
+  it('[W4] come 1 min, 5 min, 30 min, 2 h, 6 h and 12 h after the attempt before, with one id; then it is dead', async () => {
     const setup = await withHook()
     await setup.hook.plan({ status: 500, body: 'out of order', always: true })
     const one = message(NOON)
@@ -51,7 +51,7 @@ describe('[W4] retries', () => {
     expect(await due(setup)).toEqual([])
   })
 
-  it('[C1] one move of the clock over all retries makes each at its time', async () => {
+  it('[C1] each come at their time in one move of the clock over all of them', async () => {
     const setup = await withHook()
     await setup.hook.plan(
       { drop: true },
@@ -69,7 +69,7 @@ describe('[W4] retries', () => {
     expect(await logged(setup, one)).toMatchObject({ status: 'dead', attempts: 11 })
   })
 
-  it('[C1] a clock that is taken away while it is moved lets the couriers end that were called to a later time', async () => {
+  it('[C1] a queue that is called with a later time runs up to it, also if the test clock was removed during the move', async () => {
     const setup = await withHook()
     await setup.hook.plan(FAIL)
     await forgetTime()
@@ -77,12 +77,13 @@ describe('[W4] retries', () => {
     const [one, two] = [message(now - 30 * MINUTE, 'ada'), message(now - 29 * MINUTE, 'ada')]
     await hand(setup.destination, now, one, two)
     await setup.deliveryQueue.runDue({ now: now + 3 * HOUR, wait: true })
-    // The first at 0, 1, 6, 36 and 156 minutes, the second once that has held it up for an hour: at 30, 31, 36 and 66.
+    // The first message is sent at 0, 1, 6, 36 and 156 minutes. It delays the second one for an hour, which
+    // is then sent at 30, 31, 36 and 66 minutes.
     expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 5 })
     expect(await logged(setup, two)).toMatchObject({ status: 'pending', attempts: 4 })
   })
 
-  it('[C1] what a run leaves that the clock was taken away from is due again', async () => {
+  it('[C1] messages that a run leaves because the test clock was removed are due again', async () => {
     const setup = await withHook()
     const setStatus = (status: string) =>
       env.DB.batch([
@@ -91,7 +92,7 @@ describe('[W4] retries', () => {
           setup.tenant.id,
         ),
       ])
-    // Only who is told to carries.
+    // Without its alarm, the delivery queue runs only if the test calls it.
     const alarm = vi.spyOn(Courier.prototype, 'alarm').mockResolvedValue()
     onTestFinished(() => alarm.mockRestore())
     await setStatus('inactive')
@@ -102,7 +103,7 @@ describe('[W4] retries', () => {
     const tended = setup.deliveryQueue.runDue({ now: NOON + 10, wait: true })
     expect(await setup.hook.ids(1)).toEqual([one.id])
     await forgetTime()
-    // Has it read anew what it believes for a second.
+    // Makes the queue read the clock again, which it caches for a second.
     await setup.deliveryQueue.refresh()
     await setup.hook.release()
     expect(await tended).toEqual({ dueAt: NOON + 10 + 5 * MINUTE })
@@ -110,7 +111,7 @@ describe('[W4] retries', () => {
     expect(await logged(setup, two)).toMatchObject({ status: 'pending', attempts: 0 })
   })
 
-  it('in real time the object carries by its own alarm, and retries are due in D1', async () => {
+  it('in real time the object sends by its own alarm, and D1 has the time of the retry', async () => {
     await forgetTime()
     const setup = await withHook()
     await setup.hook.plan({ status: 503 })
@@ -124,7 +125,7 @@ describe('[W4] retries', () => {
     expect(at).toBeGreaterThanOrEqual(now + MINUTE)
     expect(at).toBeLessThanOrEqual(Date.now() + MINUTE)
     expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 1, nextAttempt: at })
-    // Too early: nothing goes.
+    // It is too early, so nothing is sent.
     await setup.deliveryQueue.runDue({ now, wait: false })
     await runDurableObjectAlarm(setup.deliveryQueue)
     expect(await setup.hook.seen()).toHaveLength(1)
@@ -132,7 +133,7 @@ describe('[W4] retries', () => {
 })
 
 describe('order', () => {
-  it('of one user by time, one at a time; of others and of nobody in parallel, five at most', async () => {
+  it('sends the messages of one user one at a time, by time, and all others in parallel, at most five at once', async () => {
     const setup = await withHook()
     await setup.hook.plan({ hold: true, always: true })
     const ada = [0, 1, 2].map((n) => message(NOON - 10 + n, 'ada'))
@@ -147,7 +148,7 @@ describe('order', () => {
     expect(await setup.hook.mostOpen()).toBe(5)
   })
 
-  it('[W4] what comes in while one waits for its answer does not wait with it', async () => {
+  it('[W4] sends a new message while another one waits for its response', async () => {
     const setup = await withHook()
     await setup.hook.plan({ hold: true, always: true })
     const messages = [1, 2, 3].map((n) => message(NOON - n, `user ${n}`))
@@ -155,7 +156,7 @@ describe('order', () => {
       await hand(setup.destination, NOON, one)
       expect((await setup.hook.ids(index + 1)).at(-1)).toBe(one.id)
     }
-    // One of the same user does.
+    // A message of the same user waits.
     const second = message(NOON, 'user 1')
     const other = message(NOON, 'user 4')
     await hand(setup.destination, NOON, second, other)
@@ -165,11 +166,11 @@ describe('order', () => {
     expect((await setup.hook.ids(5)).at(-1)).toBe(second.id)
   })
 
-  it('a failed letter holds up the later ones of its user until it arrives, and nobody else', async () => {
+  it('a failed message delays later ones of its user until it arrives, and no others', async () => {
     const setup = await withHook()
     await setup.hook.plan({ status: 500 })
     const [first, second, third] = [0, 1, 2].map((n) => message(NOON + n, 'ada'))
-    if (!first || !second || !third) throw new Error('no letters')
+    if (!first || !second || !third) throw new Error('There are no messages.')
     await hand(setup.destination, NOON + 5, first)
     await moveTo(NOON + 5)
     expect(await setup.hook.ids(1)).toEqual([first.id])
@@ -183,14 +184,14 @@ describe('order', () => {
     expect((await log(setup)).every(({ status }) => status === 'delivered')).toBe(true)
   })
 
-  it('after an hour it no longer holds them up', async () => {
+  it('a failed message delays later ones of its user for at most one hour', async () => {
     const setup = await withHook()
     const first = message(NOON, 'ada')
     const second = message(NOON + 1, 'ada')
     await setup.hook.plan({ ...FAIL })
     await hand(setup.destination, NOON + 5, first, second)
     await moveTo(NOON + HOUR - 1)
-    // At once, after 1, 6 and 36 minutes.
+    // Attempts are at once, and after 1, 6 and 36 minutes.
     expect(await setup.hook.ids(4)).toEqual(Array(4).fill(first.id))
     await setup.hook.plan()
     await moveTo(NOON + HOUR)
@@ -198,7 +199,7 @@ describe('order', () => {
     expect(await logged(setup, first)).toMatchObject({ status: 'pending', attempts: 4 })
   })
 
-  it('many of one user that wait for a slow one keep no others from going', async () => {
+  it('many messages that wait for a slow one of their user do not delay other users', async () => {
     const setup = await withHook()
     await setup.hook.plan({ hold: true })
     const ada = Array.from({ length: 60 }, (_, n) => message(NOON - 100 + n, 'ada'))
@@ -210,7 +211,7 @@ describe('order', () => {
     expect(ids.filter((id) => id !== bob.id)).toEqual(ada.map(({ id }) => id))
   })
 
-  it('[C1] also those that have waited for a year of a set clock', async () => {
+  it('[C1] the same holds after messages wait for a year of the test clock', async () => {
     const setup = await withHook({ status: 'inactive' })
     const ada = Array.from({ length: 60 }, (_, n) => message(NOON - 100 + n, 'ada'))
     const bob = message(NOON - 10, 'bob')
@@ -225,14 +226,14 @@ describe('order', () => {
   })
 })
 
-describe('a destination that keeps failing rests', () => {
-  it('after 20 failures in a row one letter is tried every five minutes; the first success lets all go', async () => {
+describe('a destination that keeps failing', () => {
+  it('rests after 20 failures in a row: one attempt every five minutes, and the first success sends all', async () => {
     const setup = await withHook()
     await setup.hook.plan({ ...FAIL })
     const many = Array.from({ length: 30 }, (_, n) => message(NOON + n))
     await hand(setup.destination, NOON + 50, ...many)
     await moveTo(NOON + 4 * MINUTE)
-    // Those that were on their way when it was the twentieth have ended too.
+    // Other attempts were in progress at the twentieth failure.
     const before = (await setup.hook.seen(20)).length
     expect(before).toBeLessThan(25)
     await moveTo(NOON + 24 * MINUTE)
@@ -243,7 +244,7 @@ describe('a destination that keeps failing rests', () => {
     expect(statuses).toEqual(Array(30).fill('delivered'))
   })
 
-  it('meanwhile letters die that are older than 24 hours, without an attempt', async () => {
+  it('while it rests, messages older than 24 hours are dead without an attempt', async () => {
     const setup = await withHook()
     await setup.hook.plan({ ...FAIL })
     const many = Array.from({ length: 400 }, (_, n) => message(NOON + n))
@@ -255,11 +256,11 @@ describe('a destination that keeps failing rests', () => {
     expect(untried.length).toBeGreaterThan(50)
     for (const { status, lastError } of untried)
       expect([status, lastError]).toEqual(['dead', expect.stringContaining('24 hours')])
-    // One every five minutes, and what came before the rest.
+    // One attempt every five minutes, and the ones before the rest.
     expect((await setup.hook.seen()).length).toBeLessThan(25 + 24 * 12 + 2)
   })
 
-  it('[W4] but one that somebody has made pending again has another day', async () => {
+  it('[W4] a redelivered message has another 24 hours', async () => {
     const setup = await withHook({ status: 'inactive' })
     const one = message(NOON)
     const now = NOON + 2 * DAY
@@ -278,7 +279,7 @@ describe('a destination that keeps failing rests', () => {
 })
 
 describe('the object', () => {
-  it('takes each letter once, also from two at once', async () => {
+  it('receives each message once, also in parallel', async () => {
     const setup = await withHook()
     const messages = [0, 1, 2].map((n) => message(NOON + n, 'ada'))
     await Promise.all([1, 2, 3].map(() => hand(setup.destination, NOON + 5, ...messages)))
@@ -288,7 +289,7 @@ describe('the object', () => {
     expect(await setup.hook.ids(3)).toEqual(messages.map(({ id }) => id))
   })
 
-  it('writes three rows a delivery, and one more when it is dropped from the log', async () => {
+  it('writes three rows per delivery, and one more when the log drops it', async () => {
     const setup = await withHook()
     await hand(setup.destination, NOON, message(NOON))
     await until(async () => (await log(setup))[0]?.status === 'delivered')
@@ -304,12 +305,12 @@ describe('the object', () => {
       const outcome = { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }
       store.settle(one, outcome, 1)
       store.release({ ...one, subject: 'ada' }, instant(NOON + 2))
-      // That it leaves the index is no row.
+      // Removing it from the index counts no row.
       expect(spent()).toBe(3)
       expect(store.dropOldest(2)).toBe(2)
       expect(spent()).toBe(5)
 
-      // One that fails goes into the second index, and the destination's health is noted.
+      // A failed message is in the second index, and the health of the destination is stored.
       const failing = message(NOON + 2, 'ada')
       store.add([failing], instant(NOON + 2))
       const later = { status: 'pending', nextAt: instant(NOON + MINUTE), lastStatus: 500, lastError: 'x' }
@@ -321,7 +322,7 @@ describe('the object', () => {
     })
   })
 
-  it('keeps what is settled for 30 days, and no more than there may be', async () => {
+  it('keeps settled messages for 30 days, and at most the given number', async () => {
     const setup = await withHook()
     await hand(setup.destination, NOON, message(NOON))
     await setup.hook.seen(1)
@@ -359,7 +360,7 @@ describe('the object', () => {
     })
   })
 
-  it('sends nothing while the webhook is inactive, or the tenant is archived; it goes on when it is active', async () => {
+  it('sends nothing while the webhook is inactive or the tenant archived, and continues when the webhook is active', async () => {
     const setup = await withHook({ status: 'inactive' })
     const one = message(NOON)
     await hand(setup.destination, NOON, one)
@@ -377,7 +378,7 @@ describe('the object', () => {
     expect(await other.hook.seen()).toEqual([])
   })
 
-  it('goes on when it is activated though nobody tells it so: that is due in D1', async () => {
+  it('continues after the activation also if the call to it fails, because due work in D1 runs it', async () => {
     const setup = await withHook({ status: 'inactive' })
     const one = message(NOON)
     await hand(setup.destination, NOON, one)
@@ -397,7 +398,7 @@ describe('the object', () => {
     expect(await setup.hook.ids(1)).toEqual([one.id])
   })
 
-  it('forgets everything when the webhook is deleted, and takes nothing more', async () => {
+  it('deletes everything with the webhook, and accepts no messages later', async () => {
     const setup = await withHook({ status: 'inactive' })
     await hand(setup.destination, NOON, message(NOON))
     expect(await log(setup)).toHaveLength(1)
@@ -410,7 +411,7 @@ describe('the object', () => {
     expect(await due(setup)).toEqual([])
   })
 
-  it('finds out by itself that the webhook is gone', async () => {
+  it('finds a deleted webhook without a call', async () => {
     const setup = await withHook()
     await setup.hook.plan({ status: 500 })
     await hand(setup.destination, NOON, message(NOON))
@@ -427,7 +428,7 @@ describe('the object', () => {
 })
 
 describe('[U8] an erased user', () => {
-  it('goes from every courier, pending letters too, and what is kept stands in the export', async () => {
+  it('is removed from every delivery queue, also from pending messages; before that, the export shows the log', async () => {
     const setup = await withHook()
     const { tenant, deliveryQueue } = setup
     await tenant.app('PUT', '/users/ada', { name: 'A', email: 'a@b.example' })
@@ -490,7 +491,7 @@ describe('[U8] an erased user', () => {
     await env.DB.prepare('DELETE FROM outbox WHERE tenant_id = ?1').bind(tenant.id).run()
   })
 
-  it('what was on its way when the user disappeared is found by the second visit', async () => {
+  it('is also removed from messages that were in progress during the erasure, by a second run', async () => {
     await forgetTime()
     const setup = await withHook({ status: 'inactive' })
     const { tenant } = setup
@@ -511,15 +512,15 @@ describe('[U8] an erased user', () => {
   })
 })
 
-it('[C1] what is told in the end of a move has been carried when that has ended', async () => {
+it('[C1] a move of the clock sends the messages of events at its very end', async () => {
   const setup = await withHook({ events: ['achievement.completed'] })
   const { tenant, hook } = setup
   await tenant.create('/achievements', { key: 'hello', name: 'Hello', trigger: 'api', status: 'active' })
-  // Without the queue, only whoever moves the clock tells of it.
+  // Without the queue, only the move of the clock drains the outbox.
   const unheard = tenant.through(
     newApp({ OUTBOX: new Proxy(env.OUTBOX, { get: () => () => Promise.resolve() }) }),
   )
-  // It happens when no more work was found.
+  // The completion happens after the last search for due work.
   let hasLooked = false
   let hasHappened = false
   const DB = new Proxy(env.DB, {

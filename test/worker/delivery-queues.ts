@@ -9,7 +9,7 @@ import { Hook } from './receiver'
 
 export const MINUTE = 60_000
 
-/** A tenant with a webhook whose requests are seen. */
+/** A tenant with a webhook whose requests are recorded. */
 export async function withHook(more: object = {}) {
   const tenant = await newTenant()
   const hook = new Hook()
@@ -28,7 +28,7 @@ export async function withHook(more: object = {}) {
 }
 export type WithHook = Awaited<ReturnType<typeof withHook>>
 
-/** A letter of a moment, about somebody or nobody. */
+/** A message of a moment, about a user (`subject`) or about none. */
 export function message(
   ms: number,
   subject: string | null = null,
@@ -46,7 +46,7 @@ export function message(
   }
 }
 
-/** Hands letters over, as at a moment. */
+/** Hands messages over to a delivery queue, at the moment `now`. */
 export const hand = (destination: Destination, now: number, ...messages: QueuedMessage[]) =>
   enqueueMessages({ env }, destination, messages, instant(now))
 
@@ -58,7 +58,7 @@ export async function log(
   return z.custom<Delivery[]>().parse(await deliveryQueue.list({ limit, skip: 0 }))
 }
 
-/** What the log says of one letter. */
+/** The log entry of one message. */
 export async function logged(
   setup: Pick<WithHook, 'deliveryQueue'>,
   { id }: QueuedMessage,
@@ -66,7 +66,7 @@ export async function logged(
   return (await log(setup)).find((one) => one.id === id)
 }
 
-/** When couriers of a tenant are due, by name. */
+/** The due times of a tenant's delivery queues, with their names. */
 export async function due({ tenant }: { tenant: TestTenant }): Promise<[string, number][]> {
   const { results } = await env.DB.prepare(
     "SELECT subject, due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'delivery' ORDER BY subject",
