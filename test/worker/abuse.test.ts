@@ -40,7 +40,10 @@ beforeEach(() => {
 
 const headers = () => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id })
 
-/** A path of the operation of things that there are. */
+/**
+ * The path of an operation, with ids and keys that exist. The admin interface gets an unknown id, except for
+ * webhooks and templates.
+ */
 const pathOf = ({ surface, path }: OperationSpec) =>
   (surface === 'admin' ? '/admin/v1' : '/v1') +
   path
@@ -53,7 +56,7 @@ const pathOf = ({ surface, path }: OperationSpec) =>
 const ALL = [...applicationOperations, ...adminOperations]
 const WRITES = ALL.filter(({ body }) => body !== undefined)
 
-/** Sends it raw, and holds that it is refused with {error} and one of the statuses, and that nothing is stored. */
+/** Sends a raw body. Expects one of the statuses, and a body with only `error`. */
 async function refused(method: string, path: string, raw: BodyInit, statuses: number[], more = {}) {
   const answer = await call(toApp, method, path, { raw, headers: { ...headers(), ...more } })
   const what = `${method} ${path} ${typeof raw === 'string' ? raw.slice(0, 60) : ''}`
@@ -64,7 +67,7 @@ async function refused(method: string, path: string, raw: BodyInit, statuses: nu
 }
 
 describe('bodies', () => {
-  it('[G2] what is no JSON is 400 on every operation that takes a body', async () => {
+  it('[G2] every operation that takes a body answers 400 if it is not JSON', async () => {
     const before = await everything()
     for (const spec of WRITES) {
       const texts = ['', '{', '{"a":}', 'NaN', "{'a':1}", '[1,]', '\u0000', '['.repeat(20_000), 'a=b&c=d']
@@ -75,7 +78,7 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('[G2, U1] what is no UTF-8 is 400: two users whose ids an old client writes in Latin-1 do not become one', async () => {
+  it('[G2, U1] answers 400 if a body is not UTF-8, so that two ids that an old client sends in Latin-1 do not become one user', async () => {
     const latin1 = (text: string) => Uint8Array.from(text, (message) => message.charCodeAt(0))
     const before = await everything()
     for (const id of ['Zoë', 'Zoé']) {
@@ -90,7 +93,7 @@ describe('bodies', () => {
     expect([read.status, at(read.body, 'name')]).toEqual([200, 'Zoë\ufffd'])
   })
 
-  it('[G2] what is wrong is said of something, and truly', async () => {
+  it('[G2] names the wrong field and the problem', async () => {
     const event = '/v1/metrics/words/event'
     const cases: [path: string, raw: string, error: string][] = [
       [event, 'null', 'body: must be an object, not null.'],
@@ -107,7 +110,7 @@ describe('bodies', () => {
     expect(change.body).toEqual({ error: '0.id: must be a UUID, and is missing.' })
   })
 
-  it('[G2] over 1 MiB, of a batch 4 MiB, is 413, with or without its length; exactly that is read', async () => {
+  it('[G2] answers 413 to a body over 1 MiB (batches: 4 MiB), with or without its length, and reads one of exactly that size', async () => {
     const before = await everything()
     for (const spec of WRITES) {
       const method = spec.method.toUpperCase()
@@ -119,7 +122,7 @@ describe('bodies', () => {
       if (stream !== null) await refused(method, pathOf(spec), stream, [413])
       await refused(method, pathOf(spec), ' '.repeat(most), [400])
     }
-    // Bytes count, not characters.
+    // The limit counts bytes, not characters.
     await refused('PUT', '/v1/users/ada', JSON.stringify({ name: '😀'.repeat(MIB / 4) }), [413])
     expect(await everything()).toEqual(before)
     const body = JSON.stringify({ name: 'Ada', more: '' })
@@ -129,11 +132,11 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('[G2] a body that does not arrive in BODY_TIMEOUT seconds is 408, and nothing of it is stored', async () => {
+  it('[G2] answers 408 if a body does not arrive within BODY_TIMEOUT seconds, and stores nothing', async () => {
     const before = await everything()
     const send = newApp({ BODY_TIMEOUT: '1' })
     let ended = false
-    // A byte now and then, and never the last one.
+    // Sends one byte every 50 ms, and does not end.
     const trickle = () =>
       new ReadableStream<Uint8Array>({
         async pull(controller) {
@@ -159,7 +162,7 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('[G2] a body is read as JSON, whatever content type it names', async () => {
+  it('[G2] reads a body as JSON, whichever content type it has', async () => {
     const types = [
       'application/json',
       'application/json; charset=utf-8',
@@ -189,9 +192,9 @@ describe('bodies', () => {
     expect(outcomes).toEqual(types.map((type) => [type, 201, 422, 200, type]))
   })
 
-  it('[G3] JSON of a wrong shape is 422 on every operation, never a 5xx, and stores nothing', async () => {
+  it('[G3] every operation answers 422 to JSON of a wrong shape, never a 5xx, and stores nothing', async () => {
     const before = await everything()
-    // Of these, an object may be a change of nothing to a user or to settings.
+    // For these operations, an object without known fields is a valid change of nothing.
     const nothing = new Set([
       'users_identify',
       'users_update',
@@ -228,7 +231,7 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('[G3] every field of every write takes every wrong type without a 5xx', async () => {
+  it('[G3] every field of every write refuses each wrong type without a 5xx', async () => {
     const wrong: unknown[] = [null, -1, 1e308, '', '\ud800', 'x'.repeat(5_000), [], {}, { toString: 5 }]
     const items: [string, string, boolean, Record<string, unknown>][] = [
       [
@@ -332,7 +335,7 @@ describe('bodies', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('[G3] deep nesting, many keys and huge texts are refused or ignored, never a 5xx', async () => {
+  it('[G3] refuses or ignores deep nesting, many keys and huge texts, and never answers a 5xx', async () => {
     const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times)
     const nested = deep('[', ']', 200_000)
     const inner = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
@@ -363,7 +366,7 @@ describe('bodies', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('[G3] attributes far too many are refused shortly', async () => {
+  it('[G3] refuses 90,000 attributes with a short error', async () => {
     const attributes = `{${Array.from({ length: 90_000 }, (_, n) => `"${n}":1`).join(',')}}`
     for (const [path, body] of [
       ['/v1/metrics/words/event', `{"user":{"id":"ada"},"value":1,"attributes":${attributes}}`],
@@ -378,7 +381,7 @@ describe('bodies', () => {
     }
   })
 
-  it('[G7] a list far too long is refused shortly: 1 MiB of nothings does not come back as many', async () => {
+  it('[G7] refuses a list that is far too long with a short error, even if each of its items is wrong', async () => {
     for (const [path, method] of [
       ['/admin/v1/metrics', 'POST'],
       ['/admin/v1/points', 'PATCH'],
@@ -391,7 +394,7 @@ describe('bodies', () => {
 })
 
 describe('headers, queries and paths', () => {
-  it('[E4, K1] headers too long, odd or repeated are refused without a 5xx', async () => {
+  it('[E4, K1] refuses headers that are too long, odd or repeated, without a 5xx', async () => {
     const event = JSON.stringify({ user: { id: 'ada' }, value: 1 })
     const before = await everything()
     await refused('POST', '/v1/metrics/words/event', event, [422], { 'idempotency-key': 'k'.repeat(256) })
@@ -417,8 +420,8 @@ describe('headers, queries and paths', () => {
     }
   })
 
-  it('[G2] every reading takes odd, repeated and hostile query parameters without a 5xx', async () => {
-    // Who reads a wrapped for the first time has its percentiles built in the background (R2).
+  it('[G2] every read accepts odd, repeated and hostile query parameters without a 5xx', async () => {
+    // The first read of a user's wrapped starts a background job that counts its percentiles (R2).
     const kept = async () => ({ ...(await everything()), change_distributions: null, due_work: null })
     const before = await kept()
     const reads = ALL.filter(({ method }) => method === 'get' || method === 'delete')
@@ -447,7 +450,7 @@ describe('headers, queries and paths', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  it('[G2] odd segments in every path are a 4xx, never a 5xx', async () => {
+  it('[G2] odd segments in every path give a 4xx, never a 5xx', async () => {
     for (const spec of ALL.filter(({ path }) => path.includes('{'))) {
       const odds = [
         '%00',
@@ -468,7 +471,7 @@ describe('headers, queries and paths', () => {
           return { odd: odd.slice(0, 20), status: answer.status }
         }),
       )
-      // Erasing somebody who isn't there is done already (U8).
+      // Erasing a user who does not exist succeeds (U8).
       const least = spec.id === 'admin_users_delete' ? 200 : 400
       const wrong = responses.filter(({ status }) => status < least || status >= 500)
       expect([spec.id, wrong]).toEqual([spec.id, []])
@@ -488,7 +491,7 @@ describe('log lines', () => {
 
   const parsed = () => lines.map((line) => Object(JSON.parse(line)))
 
-  it('[G2] one JSON line a request: id, route, status, tenant, milliseconds, D1 round trips and rows', async () => {
+  it('[G2] writes one JSON line per request: id, route, status, tenant, milliseconds, D1 round trips and rows', async () => {
     expect(log).toBeDefined()
     const key = await tenant.key('ada')
     lines.length = 0
@@ -537,7 +540,7 @@ describe('log lines', () => {
     }
   })
 
-  it('issue 3: the figures are those of D1', async () => {
+  it('counts round trips and rows as D1 does', async () => {
     const key = await tenant.key('ada')
     await tenant.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 })
     lines.length = 0
@@ -549,7 +552,7 @@ describe('log lines', () => {
       { 'idempotency-key': 'logged' },
     )
     expect(parsed()[0].d1).toMatchObject({ roundTrips: 2 })
-    // The user, the event and its key.
+    // The rows are the user, the event and its idempotency key.
     expect(parsed()[0].d1.rowsWritten).toBe(3)
     expect(parsed()[0].d1.rowsRead).toBeGreaterThan(0)
     lines.length = 0
@@ -557,7 +560,7 @@ describe('log lines', () => {
     expect(parsed()[0].d1.rowsWritten).toBe(0)
   })
 
-  it('[G2] requests that are refused before anything else, or that no route takes, have their line too', async () => {
+  it('[G2] also logs requests that are refused at once or that match no route', async () => {
     for (const [path, status] of [
       ['/v1/users/ada', 401],
       ['/v1/nowhere', 404],
@@ -573,7 +576,7 @@ describe('log lines', () => {
     }
   })
 
-  it('issue 3: never a key, an email, a name, a user id or a body, whatever happens', async () => {
+  it('never logs a key, an email, a name, a user id or a body, also if D1 fails', async () => {
     const key = await tenant.key('secret-user')
     const [prefix = '', body = ''] = key.split('.')
     const fields = {

@@ -66,12 +66,12 @@ const remove = async (...ids: string[]) =>
   (await s.tenant.admin('DELETE', `${PATH}?ids=${ids.join(',')}`)).body
 const refused = (id: string) => ({ updated: [], issues: [{ id, severity: 'error', message: MESSAGE }] })
 
-/** How a user stands: whether each achievement is had, by key. */
+/** The keys of the achievements that a user has completed. */
 const had = async (user: string) =>
   pick((await s.tenant.app('GET', `/users/${user}/achievements`)).body, 'key')
 
 describe('creation', () => {
-  it('[A1] achievements carry their defaults, and all that was given', async () => {
+  it('[A1] creates achievements with default values and with all given values', async () => {
     const first = await create(api('first'))
     const { status, body } = await post(
       words('metric', { metricValue: 0.5, eventAttributes: filter(s.page), userAttributes: filter(s.plan) }),
@@ -111,7 +111,7 @@ describe('creation', () => {
     expect((await s.tenant.admin('GET', `${PATH}/${NOBODY}`)).status).toBe(404)
   })
 
-  it('[A1] the fields of other triggers are dropped, event filters of all but metric ones too', async () => {
+  it('[A1] drops the fields of other triggers, and event filters if the trigger is not metric', async () => {
     const more = {
       metricId: s.metric,
       metricValue: 5,
@@ -127,7 +127,7 @@ describe('creation', () => {
     }
   })
 
-  it('[G7] what is out of range or of another type is 422, and nothing is created', async () => {
+  it('[G7] answers 422 to values that are out of range or of another type, and creates nothing', async () => {
     const before = await everything()
     for (const wrong of [
       { key: 'with space' },
@@ -158,7 +158,7 @@ describe('creation', () => {
     expect((await post(words('most', { metricValue: 9_007_199_254 }))).status).toBe(201)
   })
 
-  it('[G7] an item that cannot be done is an issue, and the others go on', async () => {
+  it('[G7] answers with an issue for an item that cannot be created, and creates the others', async () => {
     await create(api('taken'))
     const { status, body } = await post(
       api('one'),
@@ -191,7 +191,7 @@ describe('creation', () => {
     expect([none.status, messages(none.body)]).toEqual([200, [expect.stringContaining('more than once')]])
   })
 
-  it('[G5] a key is free again once its achievement is deleted, and taken in one tenant only', async () => {
+  it('[G5] a key belongs to one tenant, and is free again after its achievement is deleted', async () => {
     const id = await create(api('same'))
     const other = await newTenant()
     expect((await other.admin('POST', PATH, [api('same')])).status).toBe(201)
@@ -200,7 +200,7 @@ describe('creation', () => {
     expect((await post(api('same'))).status).toBe(201)
   })
 
-  it('[G7] there are at most 1,000', async () => {
+  it('[G7] allows at most 1,000 achievements', async () => {
     for (let group = 0; group < 10; group += 1) {
       await post(...Array.from({ length: 100 }, (_, n) => api(`a${group}-${n}`)))
     }
@@ -208,14 +208,14 @@ describe('creation', () => {
     expect([status, messages(body)]).toEqual([200, [expect.stringContaining('1000')]])
     const { body: listed } = await s.tenant.admin('GET', `${PATH}?limit=1&skip=999`)
     expect(pick(listed, 'key')).toEqual(['a9-99'])
-    // One that is there already can still be changed.
+    // At the limit, an existing one can still be changed.
     const id = String(at(listed, 0, 'id'))
     expect(at(await patch({ id, name: 'Changed' }), 'updated', 0, 'name')).toBe('Changed')
   })
 })
 
 describe('changes', () => {
-  it('[G7] passed fields change, absent ones stay, null takes badge and filters away', async () => {
+  it('[G7] changes the given fields, keeps the others, and null removes badge and filters', async () => {
     const id = await create(words('w'))
     const base = shown('w', {
       id,
@@ -250,7 +250,7 @@ describe('changes', () => {
     expect(await patch({ id: NOBODY, name: 'X' })).toEqual(refused(NOBODY))
   })
 
-  it('[U3] a change that changes nothing writes nothing', async () => {
+  it('[U3] a change without an effect writes nothing', async () => {
     const id = await create(words('w', { status: 'active' }))
     const before = await everything()
     expect(at(await patch({ id, name: 'The w', status: 'active', metricValue: 10 }), 'updated')).toHaveLength(
@@ -259,7 +259,7 @@ describe('changes', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('[A1] the moves are inactive → active ↔ locked, and no others', async () => {
+  it('[A1] allows only the moves inactive → active ↔ locked', async () => {
     const id = await create(api('a'))
     for (const [status, isLegal] of [
       ['locked', false],
@@ -280,7 +280,7 @@ describe('changes', () => {
     }
   })
 
-  it('[A1] the trigger changes only while inactive, and needs its fields', async () => {
+  it('[A1] changes the trigger only while inactive, and requires the fields of the new one', async () => {
     const id = await create(words('w', { eventAttributes: filter(s.page) }))
     expect(await patch({ id, trigger: 'streak' })).toEqual(refused(id))
     expect(await patch({ id, trigger: 'streak', streakLength: 3 })).toEqual({
@@ -295,7 +295,7 @@ describe('changes', () => {
     expect(await patch({ id, trigger: 'streak', streakLength: 3 })).toEqual(refused(id))
   })
 
-  it('[A1] composites make no cycles, themselves included, and each item sees those before it', async () => {
+  it('[A1] composites make no cycles, not even with themselves, and each item sees the items before it', async () => {
     const [a, b, c] = [await create(api('a')), await create(api('b')), await create(api('c'))]
     const of = (id: string, ...achievementIds: string[]) => ({ id, trigger: 'achievement', achievementIds })
     expect(await patch(of(a, a))).toEqual(refused(a))
@@ -307,12 +307,13 @@ describe('changes', () => {
       issues: [{ id: c, severity: 'error', message: expect.stringContaining(a) }],
     })
     expect(await patch(of(c, b))).toEqual(refused(c))
-    // What is no cycle: two ways to one, and another order once the first way is gone.
+    // These are no cycles: two ways to one achievement, and the opposite order after the first way is
+    // removed.
     expect(at(await patch(of(a, b, c)), 'issues')).toEqual([])
     expect(at(await patch({ id: a, trigger: 'api' }, of(c, a)), 'issues')).toEqual([])
   })
 
-  it('[G9] one whose metric or attribute is gone can be renamed and locked, but not made active or refer to it anew', async () => {
+  it('[G9] if the metric or attribute is deleted, allows a new name and a lock, but no activation and no change that uses it', async () => {
     const active = await create(words('active', { status: 'active' }))
     const idle = await create(words('idle'))
     const filtered = await create(api('filtered', { userAttributes: filter(s.plan) }))
@@ -340,7 +341,7 @@ describe('changes', () => {
 })
 
 describe('backdating', () => {
-  it('[A4] whoever qualifies already has it once it is active, by creation, by a move, and back from locked', async () => {
+  it('[A4] completes it for qualified users when it becomes active: by creation, by a move, or after a lock', async () => {
     await s.tenant.event('words', 'ada', 10)
     await post(words('made', { status: 'active' }), words('not', { status: 'active', metricValue: 11 }))
     expect(await had('ada')).toEqual(['made'])
@@ -355,7 +356,7 @@ describe('backdating', () => {
     expect(await had('ben')).toEqual(['made', 'moved'])
   })
 
-  it('[A4] of those with very many events a few are counted at a time, which no statement takes too long for', async () => {
+  it('[A4] counts users with very many events in small groups, so that no statement takes too long', async () => {
     for (const [user, value] of [
       ['ada', 4],
       ['ben', 10],
@@ -378,7 +379,7 @@ describe('backdating', () => {
     expect(await sumsBy(4_000_000)).toEqual([counted, 3])
   })
 
-  it('[A4] an active one that asks for something else is completed for those who qualify by that', async () => {
+  it('[A4] if an active one changes its conditions, completes it for users who now qualify', async () => {
     await s.tenant.event('words', { id: 'ada', attributes: { plan: 'x' } }, 10, { attributes: { page: 'x' } })
     const pages = await s.tenant.metric('pages')
     const first = await create(api('first', { status: 'active' }))
@@ -406,7 +407,7 @@ describe('backdating', () => {
     expect((await had('ada')).toSorted()).toEqual(['all', 'event', 'first', 'metric', 'user', 'value'])
   })
 
-  it('[A2] another filter counts anew, and the same filter goes on', async () => {
+  it('[A2] counts again with another filter, and continues the count if the first filter returns', async () => {
     const id = await create(words('w', { status: 'active', eventAttributes: filter(s.page) }))
     const send = (page: string) => s.tenant.event('words', 'ada', 4, { attributes: { page } })
     await send('x')
@@ -421,7 +422,7 @@ describe('backdating', () => {
     expect(await had('ada')).toEqual(['w'])
   })
 
-  it('[A2] a filter that changes while locked counts the whole log too, once it is active again', async () => {
+  it('[A2] if the filter changes while locked, counts the whole log after the unlock', async () => {
     const id = await create(words('w', { status: 'active', eventAttributes: filter(s.page) }))
     const send = (page: string, value: number) =>
       s.tenant.event('words', 'ada', value, { attributes: { page } })
@@ -437,7 +438,7 @@ describe('backdating', () => {
 })
 
 describe('deletion', () => {
-  it('[G9] one that an active or locked composite, or an active trigger, uses is an issue that names it', async () => {
+  it('[G9] refuses to delete one that an active or locked composite or an active trigger uses, and names the resource that uses it', async () => {
     const first = await create(api('first'))
     const composite = await create(all('composite', [first]))
     const trigger = (status: string) => ({ type: 'achievement', points: 5, achievementId: first, status })
@@ -458,21 +459,21 @@ describe('deletion', () => {
       issues: [{ id: NOBODY, severity: 'error', message: MESSAGE }],
     })
     expect((await s.tenant.admin('GET', PATH)).body).toEqual([])
-    // The trigger that stayed has nothing to wait for any more.
+    // The remaining trigger cannot be activated, because its achievement is deleted.
     const { body } = await s.tenant.admin('PATCH', `/points/${s.system}/triggers`, [
       { id: triggerId, status: 'active' },
     ])
     expect(at(body, 'issues')).toHaveLength(1)
   })
 
-  it('[G9] an inactive composite keeps nothing from being deleted, and cannot be made active then', async () => {
+  it('[G9] allows deleting a member of an inactive composite, which then cannot be made active', async () => {
     const first = await create(api('first'))
     const composite = await create(all('composite', [first]))
     expect(at(await remove(first), 'deleted')).toEqual([{ id: first }])
     expect(await patch({ id: composite, status: 'active' })).toEqual(refused(composite))
   })
 
-  it('[G9] an attribute that an active or locked achievement uses cannot be deleted', async () => {
+  it('[G9] refuses to delete an attribute that an active or locked achievement uses', async () => {
     const user = await create(api('user', { userAttributes: filter(s.plan) }))
     const event = await create(words('event', { eventAttributes: filter(s.page) }))
     const removed = async () => {
@@ -495,7 +496,7 @@ describe('deletion', () => {
     expect(at((await s.tenant.admin('DELETE', `/attributes?ids=${s.page}`)).body, 'deleted')).toHaveLength(1)
   })
 
-  it('[T3] nothing of it is seen or changed from another tenant', async () => {
+  it('[T3] another tenant cannot see or change it', async () => {
     const id = await create(api('a', { status: 'active' }))
     const mine = s.tenant
     s = await setup()

@@ -6,13 +6,13 @@ const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-
 const list = (body: unknown): unknown[] => [body].flat()
 const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
 
-/** The clock is one for the whole database, so each test sets it and ends with real time. */
+/** The whole database has one test clock, so each test sets it and returns to real time at its end. */
 const clock = (method: string, body?: unknown) =>
   call(s.tenant.send, method, '/admin/v1/test-clock', {
     body,
     headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': s.tenant.id },
   })
-/** The tests begin at noon in UTC on 10 March of next year; `minute` counts from there. */
+/** A moment of the tests. They begin at 12:00 UTC on 10 March of next year; `minute` counts from there. */
 const moment = (minute: number) =>
   `${new Date().getUTCFullYear() + 1}-03-10T12:${String(minute).padStart(2, '0')}:00.000Z`
 const move = async (minute: number) => {
@@ -109,7 +109,7 @@ describe('GET /achievements', () => {
     ])
   })
 
-  it('[A6] with userAttributes, lists those whose user filters are all met', async () => {
+  it('[A6] with userAttributes, lists the ones with user filters that all match', async () => {
     const team = await s.tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })
     await create('everyone')
     await create('pro', { userAttributes: pro() })
@@ -136,7 +136,7 @@ describe('GET /achievements', () => {
     }
   })
 
-  it('[G9] one of a deleted metric is gone, but stays with those who have it', async () => {
+  it('[G9] hides one of a deleted metric, except from users who have it', async () => {
     await words('some', 1)
     await words('more', 2)
     await send('ada', 1)
@@ -163,7 +163,7 @@ describe('GET /achievements', () => {
 })
 
 describe('POST /achievements/{key}/complete', () => {
-  it('[A3] upserts the user and answers every award, with those of composites', async () => {
+  it('[A3] upserts the user and returns every award, with the awards of composites', async () => {
     const first = await create('first')
     const both = await all('both', [first])
     await trigger(first, 5)
@@ -195,7 +195,7 @@ describe('POST /achievements/{key}/complete', () => {
     expect(at((await s.tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(13)
   })
 
-  it('[A3] again answers the first completion without points, and changes nothing', async () => {
+  it('[A3] a second call returns the first completion without points, and changes nothing', async () => {
     await trigger(await create('first'), 5)
     const first = await complete('first')
     await move(1)
@@ -204,11 +204,11 @@ describe('POST /achievements/{key}/complete', () => {
     expect(again.status).toBe(201)
     expect(again.body).toEqual({ ...Object(first.body), points: {} })
     expect(await everything()).toEqual(before)
-    // What is sent along is still validated.
+    // The user in the body is still validated.
     expect((await complete('first', { id: 'ada', attributes: { nope: '1' } })).status).toBe(422)
   })
 
-  it('[A3] of parallel completions exactly one counts, through whichever Worker', async () => {
+  it('[A3] exactly one of 20 parallel completions counts, through two Workers', async () => {
     await trigger(await create('first'), 5)
     const other = s.tenant.through(newApp())
     const responses = await Promise.all(
@@ -221,7 +221,7 @@ describe('POST /achievements/{key}/complete', () => {
     expect(at((await s.tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(5)
   })
 
-  it('[A3] locked and not had, user filters not met, or another trigger is 422, and stores nothing', async () => {
+  it('[A3] answers 422 and stores nothing if it is locked and not completed, a user filter does not match, or the trigger is another one', async () => {
     await patch(await create('locked'), { status: 'locked' })
     await create('pro', { userAttributes: pro() })
     await words('some', 1)
@@ -236,7 +236,7 @@ describe('POST /achievements/{key}/complete', () => {
     expect((await complete('pro', { id: 'ada', attributes: { plan: 'pro' } })).status).toBe(201)
   })
 
-  it('[A1] who has it keeps it and can ask again when it is locked; nobody new gets it until it is active again', async () => {
+  it('[A1] users keep a locked achievement and can complete it again; other users cannot until it is active again', async () => {
     const id = await create('first')
     const first = await complete('first')
     await patch(id, { status: 'locked' })
@@ -251,7 +251,7 @@ describe('POST /achievements/{key}/complete', () => {
     expect((await complete('first')).status).toBe(404)
   })
 
-  it("[G2] another user's key is 403 before an unknown or inactive key is 404 before a bad body is 422", async () => {
+  it("[G2] answers 403 to another user's key, then 404 for an unknown or inactive key, then 422 for a wrong body", async () => {
     await create('idle', { status: 'inactive' })
     await create('first')
     const key = await s.tenant.key('ada')
@@ -273,7 +273,7 @@ describe('POST /achievements/{key}/complete', () => {
     }
   })
 
-  it('[K3] an application key lists the achievements, and reads and completes those of its own user only', async () => {
+  it("[K3] an application key lists all achievements, and reads and completes only its own user's", async () => {
     await create('first')
     const key = await s.tenant.key('ada')
     const as = (method: string, path: string, body?: unknown) => s.tenant.as(key, method, path, body)
@@ -286,7 +286,7 @@ describe('POST /achievements/{key}/complete', () => {
     expect((await as('GET', '/users/ben/metrics')).status).toBe(403)
   })
 
-  it('[T3] a key means the achievement of its own tenant', async () => {
+  it('[T3] a key names an achievement of its own tenant', async () => {
     await create('first')
     const other = await newTenant()
     expect((await complete('first', 'ada', other)).status).toBe(404)
@@ -300,7 +300,7 @@ describe('POST /achievements/{key}/complete', () => {
 })
 
 describe('events', () => {
-  it('[A2] a metric achievement is completed by the event that reaches its value, and once', async () => {
+  it('[A2] the event that reaches the value completes a metric achievement, once', async () => {
     const id = await words('ten', 10)
     await trigger(id, 5)
     expect(await send('ada', 9.999999)).toEqual([])
@@ -322,14 +322,14 @@ describe('events', () => {
     expect(await ofUser('ada')).toMatchObject([{ key: 'ten', achievedAt: moment(1) }])
   })
 
-  it('[A2] a streak achievement is completed by the event that extends the streak to its length', async () => {
+  it('[A2] the event that extends the streak to the length completes a streak achievement', async () => {
     await create('one', { trigger: 'streak', streakLength: 1 })
     await create('two', { trigger: 'streak', streakLength: 2 })
     expect(await send('ada', 1)).toEqual(['one'])
     expect(await send('ada', 1)).toEqual([])
   })
 
-  it('[E5] composites follow in the same change, one upon another, whatever their order of creation', async () => {
+  it('[E5] completes composites of composites in the same change, in any order of creation', async () => {
     const [some, api] = [await words('some', 1), await create('api')]
     const top = await create('top', { trigger: 'achievement', achievementIds: [some], status: 'inactive' })
     const middle = await all('middle', [some, api])
@@ -342,7 +342,7 @@ describe('events', () => {
     expect(at(body, 'points', 'xp', 'added')).toBe(3)
   })
 
-  it('[A1] a locked achievement is not completed by events, nor is one of the trigger api', async () => {
+  it('[A1] events do not complete a locked achievement or one with the trigger api', async () => {
     const some = await words('some', 1)
     await create('api')
     await patch(some, { status: 'locked' })
@@ -350,7 +350,7 @@ describe('events', () => {
     expect(await visible('ada')).toEqual(['api'])
   })
 
-  it('[A2] user filters count by the attributes after the upsert, and a change of attributes alone completes nothing', async () => {
+  it('[A2] matches user filters after the upsert; a change of attributes alone completes nothing', async () => {
     await words('some', 1, { userAttributes: pro() })
     expect(await send('ada', 1)).toEqual([])
     expect(await send({ id: 'ben', attributes: { plan: 'pro' } }, 1)).toEqual(['some'])
@@ -359,7 +359,7 @@ describe('events', () => {
     expect(await send('ada', 0)).toEqual(['some'])
   })
 
-  it('[A2] event filters count matching events only, from the first of a new user on', async () => {
+  it('[A2] with event filters, counts only matching events, also the first one of a new user', async () => {
     await words('some', 10, { eventAttributes: onPage('a') })
     expect(await send('ada', 9, 'a')).toEqual([])
     expect(await send('ada', 50, 'b')).toEqual([])
@@ -367,7 +367,7 @@ describe('events', () => {
     expect(await send('ada', 1, 'a')).toEqual(['some'])
   })
 
-  it('[P10] a trigger is shown by the new name of its achievement, and its old awards by the old one', async () => {
+  it('[P10] shows a trigger with the new name of its achievement, and old awards with the old name', async () => {
     const id = await create('first')
     await trigger(id, 5)
     await complete('first', 'ada')
@@ -384,8 +384,8 @@ describe('events', () => {
   })
 })
 
-describe('what a user sees', () => {
-  it('[A6] the completed ones by when that was, locked too; then, if asked for, the active ones whose user filters are met', async () => {
+describe('the achievements of a user', () => {
+  it('[A6] lists completed ones by time, also locked ones; then, if asked for, the active ones that match the user', async () => {
     await create('c')
     await create('never')
     await create('pro', { userAttributes: pro() })
@@ -414,7 +414,7 @@ describe('what a user sees', () => {
     expect((await s.tenant.app('GET', '/users/nobody/achievements?includeIncomplete=x')).status).toBe(404)
   })
 
-  it('[A6] a metric comes with those of its achievements that the user sees', async () => {
+  it('[A6] shows a metric with the achievements that the user sees', async () => {
     const pages = await s.tenant.metric('pages')
     await words('hundred', 100)
     const one = await words('one', 1)

@@ -1,4 +1,4 @@
-/** A 422 names every fault (G3): those of the shape, and those that only the configuration or what is stored shows. */
+/** A 422 names all validation errors (G3): of the shape, of the configuration, and of stored data. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { callsOf, operations, pathOf, settle, type World } from '../walk'
 import { ADMIN_KEY, at, call, everything, newTenant, type TestTenant } from './harness'
@@ -10,7 +10,7 @@ const ofEvents = (keys: string) =>
 const NO_ADDRESS = 'subscribeToEmails: this user has no email address to subscribe'
 
 let tenant: TestTenant
-/** Another one, with streaks that can't be personalised. */
+/** Another tenant, whose users may not personalise their streaks. */
 let other: TestTenant
 let webhook: string
 let stored: Awaited<ReturnType<typeof everything>>
@@ -44,7 +44,7 @@ beforeAll(async () => {
   stored = await everything()
 })
 
-/** Holds that a request is 422, and that the error says all of this and nothing of that. */
+/** Expects a 422 whose error contains all of `faults` and none of `without`. */
 async function refused(
   [method, path, body, headers = {}]: [string, string, unknown?, Record<string, string>?],
   faults: readonly string[],
@@ -61,7 +61,7 @@ async function refused(
   expect(error).not.toMatch(/\.\.|;\.|\.;/)
 }
 
-describe('[G3] a 422 names what the shape shows and what it does not', () => {
+describe('[G3] a 422 names the errors of the shape and all others', () => {
   const profile = { tz: '+02:00', subscribeToEmails: true, attributes: { pln: 'a', x: {}, plan: 'b' } }
 
   it.each([
@@ -79,7 +79,7 @@ describe('[G3] a 422 names what the shape shows and what it does not', () => {
     )
   })
 
-  it('[U4] of a user whose address is stored, who may subscribe', async () => {
+  it('[U4] of a user with a stored address, who may subscribe', async () => {
     await refused(['PUT', '/v1/users/ada', profile], ['tz: must be', ofUsers('pln, x')], [NO_ADDRESS])
   })
 
@@ -92,7 +92,7 @@ describe('[G3] a 422 names what the shape shows and what it does not', () => {
     { attributes: [] },
     { attributes: 'pln' },
     { email: '', attributes: null },
-  ])('of a user that can hardly be read: %j', async (user) => {
+  ])('of a user with an unreadable shape: %j', async (user) => {
     const event = { user, value: 'x', attributes: { pge: 1 } }
     const faults = ['value: must be a number', ofEvents('pge')]
     await refused(['POST', '/v1/metrics/words/event', event], faults, ['for users'])
@@ -112,7 +112,7 @@ describe('[G3] a 422 names what the shape shows and what it does not', () => {
       [ofUsers('pln, x')],
       [NO_ADDRESS],
     )
-    // Only keys at fault: the sentences alone, as ever.
+    // If only attribute keys are wrong, the error has only the sentences about them.
     const unknown = {
       user: { id: 'bob', attributes: { pln: 'a', x: 'b' } },
       value: 1,
@@ -122,7 +122,7 @@ describe('[G3] a 422 names what the shape shows and what it does not', () => {
     expect(at(body, 'error')).toBe(`${ofEvents('pge')} ${ofUsers('pln, x')}`)
   })
 
-  it('[G2] of an event of an unknown metric, nothing but that', async () => {
+  it('[G2] of an event of an unknown metric, only a 404', async () => {
     const { status, body } = await tenant.app('POST', '/metrics/none/event', { value: 'x', user: profile })
     expect([status, at(body, 'error')]).toEqual([404, expect.stringContaining('"none"')])
   })
@@ -134,7 +134,7 @@ describe('[G3] a 422 names what the shape shows and what it does not', () => {
     await refused(['POST', complete('profile'), { user }], faults)
     await refused(['POST', complete('streak'), { user }], [...faults, 'its trigger, which is "streak"'])
     await refused(['POST', complete('locked'), { user }], [...faults, 'This achievement is locked'])
-    // Whoever has it may complete it again.
+    // A user who has it may complete it again.
     await refused(['POST', complete('locked'), { user: { ...user, id: 'had' } }], faults, ['locked'])
     const known = { user: { id: 'bob', attributes: { pln: 'a' } } }
     await refused(['POST', complete('locked'), known], ['This achievement is locked', ofUsers('pln')])
@@ -159,7 +159,7 @@ describe('[G3] a 422 names what the shape shows and what it does not', () => {
     await refused(['POST', '/admin/v1/metrics/events', batch], faults, ['2.user', '5.user'])
   })
 
-  it('[U7, G2] of preferences, before 403 for what is not allowed', async () => {
+  it('[U7, G2] of preferences, before the 403 for a setting that users may not change', async () => {
     const streak = { evaluationMode: 'x', metrics: [{ key: 'pages', threshold: 0 }, 5, { key: 'none' }] }
     const body = { notifications: { recap: 'x' }, streak }
     const faults = [
@@ -216,24 +216,24 @@ describe('[G3] a 422 names what the shape shows and what it does not', () => {
     await refused(['GET', `${path}pln:x`], ['has no levels', ofUsers('pln')])
   })
 
-  it('[W1] of a sample for an inactive webhook', async () => {
+  it('[W1] of a test event for an inactive webhook', async () => {
     const faults = ['type: must be', 'The webhook is inactive']
     await refused(['POST', `/admin/v1/webhooks/${webhook}/test`, { type: 'x' }], faults)
   })
 
-  it('[N3] of a template without its title, whose body is empty', async () => {
+  it('[N3] of a template with an empty body and no title', async () => {
     const template = { type: 'recap', channel: 'email', body: ' ' }
     const faults = ['0.body: must not be empty', '0.subject: must be a string, and is missing']
     await refused(['POST', '/admin/v1/notifications/templates', [template]], faults)
   })
 
-  it('stores nothing of all that', async () => {
+  it('and stores nothing', async () => {
     expect(await everything()).toEqual(stored)
   })
 })
 
 describe('[G3] every operation with a body', () => {
-  /** The fields of a body, as paths: each that holds no object, and each object. */
+  /** The paths of all fields of a body that hold no object with fields. */
   function fieldsOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
     if (typeof value !== 'object' || value === null) return []
     return Object.entries(value).flatMap(([name, inner]) => {
@@ -243,7 +243,7 @@ describe('[G3] every operation with a body', () => {
     })
   }
 
-  /** The body with what no field takes in these places. */
+  /** The body with an object that no field accepts in each of these places. */
   function spoilt(value: unknown, fields: readonly (readonly string[])[]): unknown {
     if (fields.some((field) => field.length === 0)) return { spoilt: { spoilt: true } }
     if (fields.length === 0 || typeof value !== 'object' || value === null) return value
@@ -254,7 +254,7 @@ describe('[G3] every operation with a body', () => {
     return Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries)
   }
 
-  it('names what is wrong with any field, however many others are wrong too', async () => {
+  it('names each wrong field, also if all others are wrong too', async () => {
     const own = await newTenant()
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': own.id }
     const ask: World['ask'] = (method, path, more, body) =>

@@ -19,7 +19,7 @@ const archive = async (id: string) =>
 
 const named = (id: string) => `customer-${id}`
 
-/** A tenant with two users, archived. */
+/** Creates a tenant with two users, and archives it. */
 async function archived() {
   const setup = await withBoard()
   const { tenant } = setup
@@ -29,7 +29,7 @@ async function archived() {
 }
 
 describe('[U8, T2] the users of an archived tenant', () => {
-  it('are exported and erased, everywhere', async () => {
+  it('can be exported and erased, in D1 and in leaderboard objects', async () => {
     const { tenant, board } = await archived()
     const { status, body } = await tenant.admin('GET', '/users/ada/export')
     expect([status, at(body, 'user', 'name'), at(body, 'events')]).toMatchObject([
@@ -47,7 +47,7 @@ describe('[U8, T2] the users of an archived tenant', () => {
     expect(at((await tenant.admin('GET', '/users/bob/export')).body, 'user', 'id')).toBe('bob')
   })
 
-  it('are out of reach of all else', async () => {
+  it('cannot be reached by any other request', async () => {
     const { tenant } = await archived()
     expect((await tenant.admin('GET', '/users')).status).toBe(404)
     expect((await tenant.admin('GET', '/users/ada/export/')).status).toBe(404)
@@ -56,11 +56,11 @@ describe('[U8, T2] the users of an archived tenant', () => {
     expect((await tenant.admin('GET', '/metrics')).status).toBe(404)
   })
 
-  it('[T2] an active tenant goes before an archived one of the same name, also in an isolate that remembers it', async () => {
+  it('[T2] an active tenant hides an archived one of the same name, also in an isolate that has cached it', async () => {
     const send = newApp()
     const { tenant } = await withBoard()
     await tenant.event('steps', 'ada', 3)
-    // This isolate knows the name.
+    // This isolate caches the name.
     expect((await admin('GET', '/users', named(tenant.id), send)).status).toBe(200)
     await archive(tenant.id)
     expect((await admin('GET', '/users/ada/export', named(tenant.id), send)).status).toBe(200)
@@ -72,7 +72,7 @@ describe('[U8, T2] the users of an archived tenant', () => {
     expect((await admin('GET', '/users/ada/export', named(tenant.id), send)).status).toBe(404)
     expect((await admin('DELETE', '/users/ada', named(tenant.id), send)).status).toBe(200)
     expect((await admin('GET', '/users/ada/export', tenant.id, send)).status).toBe(200)
-    // Of two archived ones of the same name neither is meant.
+    // If two archived tenants have the same name, the name matches neither.
     await archive(again)
     expect((await admin('GET', '/users/ada/export', named(tenant.id), send)).status).toBe(404)
     expect((await admin('GET', '/users/ada/export', tenant.id, send)).status).toBe(200)

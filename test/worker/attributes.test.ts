@@ -18,8 +18,8 @@ beforeEach(async () => {
   key = await tenant.key('ada')
 })
 
-describe('[K7] who may set an attribute, in the admin interface', () => {
-  it('is `admin` unless said, can be changed, and is shown on user attributes only', async () => {
+describe('[K7] `writableBy` in the admin interface', () => {
+  it('is `admin` by default, can be changed, and exists only for user attributes', async () => {
     const { status, body } = await tenant.admin('POST', '/attributes', [
       { key: 'plan', name: 'Plan', type: 'user' },
       { key: 'team', name: 'Team', type: 'user', writableBy: 'user' },
@@ -50,7 +50,7 @@ describe('[K7] who may set an attribute, in the admin interface', () => {
     expect((await tenant.admin('GET', `/attributes/${id(0)}`)).body).toMatchObject({ writableBy: 'user' })
   })
 
-  it('is an issue on event attributes, and 422 if it is neither `admin` nor `user`', async () => {
+  it('is an issue for event attributes, and a 422 if it is neither `admin` nor `user`', async () => {
     const made = await tenant.admin('POST', '/attributes', [
       { key: 'page', name: 'Page', type: 'event', writableBy: 'user' },
       { key: 'kind', name: 'Kind', type: 'event' },
@@ -70,7 +70,7 @@ describe('[K7] who may set an attribute, in the admin interface', () => {
     ])
   })
 
-  it('is `user` for attributes from before there was a choice', async () => {
+  it('is `user` for attributes that are older than this field', async () => {
     await env.DB.prepare(
       `INSERT INTO attributes (id, tenant_id, created, updated, type, key, name)
        VALUES (${anotherUuid('?1', '1')}, ?1, 0, 0, 'user', 'old', 'Old')`,
@@ -89,7 +89,7 @@ describe("[K7] a user's own key", () => {
     ['POST', '/users', { id: 'ada' }],
     ['PATCH', '/users/ada', {}],
   ])(
-    '%s %s is 403 if it would change an attribute that only admins may set, and changes nothing',
+    '%s %s answers 403 and changes nothing if it would change an attribute that only admins may set',
     async (method, path, body) => {
       for (const one of ['plan', 'tier']) await attribute(one)
       await attribute('team', { writableBy: 'user' })
@@ -107,7 +107,7 @@ describe("[K7] a user's own key", () => {
       const found = await tenant.app('GET', '/users/ada')
       if (method === 'PATCH') expect(found.body).toMatchObject({ attributes: {}, name: null })
       else expect(found.status).toBe(404)
-      // Null is the value of an attribute that the user does not have.
+      // Null is the value of a missing attribute.
       expect((await set({ plan: null, team: 'red' })).body).toMatchObject({ attributes: { team: 'red' } })
       await tenant.app('PUT', '/users/ada', { attributes: { plan: 'premium' } })
       const all = { plan: 'premium', team: 'red' }
@@ -117,12 +117,12 @@ describe("[K7] a user's own key", () => {
       })
       for (const plan of ['free', '', null]) expect((await set({ plan })).status).toBe(403)
       expect(await attributesOf('ada')).toEqual(all)
-      // A wrong body is still 422, and so is an unknown attribute.
+      // An unknown attribute is still a 422.
       expect((await set({ nope: 'x' })).status).toBe(422)
     },
   )
 
-  it('an event leaves it out, counts all the same, and says so; a replay says the same', async () => {
+  it('an event drops such an attribute, counts, and has a warning; a replay has the same warning', async () => {
     const plan = await attribute('plan')
     await attribute('team', { writableBy: 'user' })
     const metricId = await tenant.metric('words')
@@ -144,7 +144,7 @@ describe("[K7] a user's own key", () => {
         idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
       )
     const warning = 'Left out, since only an admin key may set them: plan'
-    // The user is made by this event.
+    // This event creates the user.
     const first = await send({ plan: 'premium', team: 'red' }, 'k')
     expect([first.status, first.headers.get('x-laurel-warning')]).toEqual([201, warning])
     expect(first.body).toMatchObject({ total: 1, points: { xp: { added: 1 } } })
@@ -164,14 +164,14 @@ describe("[K7] a user's own key", () => {
     const removed = await send({ plan: null })
     expect([removed.status, removed.headers.get('x-laurel-warning')]).toEqual([201, warning])
     expect(await attributesOf('ada')).toEqual({ plan: 'premium', team: 'red' })
-    // An unknown attribute refuses the event as before.
+    // An unknown attribute still makes the event a 422.
     expect((await send({ plan: 'x', nope: 'y' })).status).toBe(422)
     const byAdmin = await tenant.event('words', { id: 'ada', attributes: { plan: null } }, 1)
     expect([byAdmin.status, byAdmin.headers.get('x-laurel-warning')]).toEqual([201, null])
     expect(await attributesOf('ada')).toEqual({ team: 'red' })
   })
 
-  it('a completion leaves it out as an event does, also the second time', async () => {
+  it('a completion drops such an attribute with a warning, also the second time', async () => {
     await attribute('plan')
     await attribute('team', { writableBy: 'user' })
     await tenant.create('/achievements', { key: 'done', name: 'Done', trigger: 'api', status: 'active' })
@@ -187,7 +187,7 @@ describe("[K7] a user's own key", () => {
     expect(await complete({ team: 'red' })).toEqual([201, null])
   })
 
-  it('the warning names 20 attributes, and how many more there are', async () => {
+  it('the warning names 20 attributes and the number of the others', async () => {
     const keys = Array.from({ length: 22 }, (_, n) => `a${n}`)
     for (const one of keys) await attribute(one)
     await tenant.metric('words')
@@ -201,7 +201,7 @@ describe("[K7] a user's own key", () => {
     expect(headers.get('access-control-expose-headers')).toContain('X-Laurel-Warning')
   })
 
-  it('parallel calls that make the user: whoever is first, the value is what an admin has set', async () => {
+  it("in parallel calls that create the user, only the admin's value is stored, whichever call is first", async () => {
     await attribute('plan')
     await tenant.metric('words')
     const other = tenant.through(newApp())
@@ -221,7 +221,7 @@ describe("[K7] a user's own key", () => {
     expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 11 })
   })
 
-  it('what is sent to another isolate says who asks; what does not say so comes from an admin', () => {
+  it('a message to another isolate says which kind of key sent it; without that, it is from an admin', () => {
     const user = { attributes: new Map([['plan', 'premium']]) }
     const waiting = { arrived: instant(1), prefix: 'app_x', tenantName: null, attempt: null }
     const commands = [

@@ -14,7 +14,7 @@ import {
   untilTheClockMoves,
 } from './harness'
 
-/** The clock is one for the whole database, so each test ends with real time. */
+/** The whole database has one test clock, so each test returns to real time at its end. */
 const headersOf = (tenant: TestTenant) => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id })
 const clock = (tenant: TestTenant, method: string, body?: unknown) =>
   call(tenant.send, method, '/admin/v1/test-clock', { body, headers: headersOf(tenant) })
@@ -30,12 +30,12 @@ afterEach(async () => {
 const list = (body: unknown): unknown[] => [body].flat()
 const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
 
-/** The year whose March is the next to come, so that every moment below is ahead. */
+/** The year of the next March to come, so that all moments below are in the future. */
 const Y = new Date().getUTCFullYear() + (new Date().getUTCMonth() < 2 ? 0 : 1)
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-/** D1, where something else happens after each batch, told the batch's first statement. */
+/** D1 that calls `after` after each batch, with the SQL of the batch's first statement. */
 function interposed(after: (sql: string) => Promise<void>): D1Database {
   const texts = new WeakMap<object, string>()
   return new Proxy(env.DB, {
@@ -87,7 +87,7 @@ const summary = async (
     .filter((row) => at(row, 'change') !== 0)
     .map((row) => [at(row, 'date'), at(row, 'change'), at(row, 'total')])
 
-/** Holds that what is answered is the moment at which it was asked for, by the machine's clock. */
+/** Expects a time in a response to be the time of the request, by the machine's clock. */
 async function expectRealTime(ask: () => Promise<unknown>): Promise<void> {
   const asked = Date.now()
   const answered = Date.parse(String(await ask()))
@@ -95,7 +95,7 @@ async function expectRealTime(ask: () => Promise<unknown>): Promise<void> {
 }
 
 describe('[C1] the test clock', () => {
-  it('[C1] a set clock stands still until it is moved, for every app, and DELETE returns to real time', async () => {
+  it('[C1] a set clock stays at its time for every app until it is moved, and DELETE returns to real time', async () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     await expectRealTime(async () => at((await clock(tenant, 'GET')).body, 'now'))
@@ -117,7 +117,7 @@ describe('[C1] the test clock', () => {
     await expectRealTime(async () => at((await clock(other, 'GET')).body, 'now'))
   })
 
-  it('[C1] backward, over 400 days ahead, or what is no ISO timestamp with an offset is 422, and moves nothing', async () => {
+  it('[C1] answers 422 to a move back, over 400 days ahead, or to no ISO timestamp with an offset, and moves nothing', async () => {
     const tenant = await newTenant()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const start = Date.UTC(Y, 2, 10, 12)
@@ -146,9 +146,9 @@ describe('[C1] the test clock', () => {
     await move(tenant, iso(start + 400 * 86_400_000))
   })
 
-  it('[C1] advances by an ISO 8601 duration, counted in UTC from the present time of the clock', async () => {
+  it('[C1] advances by an ISO 8601 duration, counted in UTC from the current time of the clock', async () => {
     const tenant = await newTenant()
-    // A leap year, and then a February of 28 days.
+    // The year before a leap year, so that its February has 28 days.
     const leap = Y + 4 - (Y % 4)
     await move(tenant, `${leap - 1}-01-31T12:00:00Z`)
     for (const [advance, now] of [
@@ -169,7 +169,7 @@ describe('[C1] the test clock', () => {
     }
   })
 
-  it('[C1] each of several parallel calls moves the clock by its own duration, the first from real time', async () => {
+  it('[C1] each of several parallel calls moves the clock by its own duration, the first one from real time', async () => {
     const tenant = await newTenant()
     const parallel = async (...bodies: object[]) => {
       const responses = await Promise.all(bodies.map((body) => clock(tenant, 'PUT', body)))
@@ -187,10 +187,10 @@ describe('[C1] the test clock', () => {
     expect((await clock(tenant, 'GET')).body).toEqual({ now: end })
   })
 
-  it('[C1] a move by a duration goes on from a clock that was moved or taken away meanwhile', async () => {
+  it('[C1] a duration counts from the new time if another call has moved or removed the clock', async () => {
     const tenant = await newTenant()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
-    // Each read of the clock is followed by what another call does, as often as is said.
+    // After each read of the clock, the statement of another call runs, at most `times` times.
     const meanwhile = (statement: string, times: number) => {
       let left = times
       const DB = interposed(async (sql) => {
@@ -213,7 +213,7 @@ describe('[C1] the test clock', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
   })
 
-  it('[C1] without a clock set, a duration counts from real time', async () => {
+  it('[C1] without a set clock, a duration counts from real time', async () => {
     const tenant = await newTenant()
     const before = Date.now()
     const { body } = await clock(tenant, 'PUT', { now: null, advance: 'P1D' })
@@ -222,7 +222,7 @@ describe('[C1] the test clock', () => {
     expect(moved).toBeLessThanOrEqual(Date.now())
   })
 
-  it('[C1] no duration, one that is negative or over 400 days, or both fields are 422, and move nothing', async () => {
+  it('[C1] answers 422 to no duration, one that is negative or over 400 days, or both fields, and moves nothing', async () => {
     const tenant = await newTenant()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const now = `${Y}-03-10T12:00:00.000Z`
@@ -261,7 +261,7 @@ describe('[C1] the test clock', () => {
     }
   })
 
-  it('[C1] with TEST_CLOCK off, its paths are 404, and a clock that was left set counts for nothing', async () => {
+  it('[C1] with TEST_CLOCK off, its paths are 404, and a clock that is still set has no effect', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const off = tenant.through(newApp({ TEST_CLOCK: 'off' }))
@@ -281,7 +281,7 @@ describe('[C1] the test clock', () => {
     })
   })
 
-  it('budget: a warm event is 2 D1 batches with the clock set too', async () => {
+  it('uses 2 D1 batches for a warm event, also with a set clock', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const key = await tenant.key('ada')
@@ -294,7 +294,7 @@ describe('[C1] the test clock', () => {
     expect(count.batches).toBe(2)
   })
 
-  it('[G7, P13] what is made while the clock stands still keeps the order of creation', async () => {
+  it('[G7, P13] keeps the order of creation while the clock does not move', async () => {
     const { tenant, path, words } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     const keys = Array.from({ length: 30 }, (_, n) => `k${n}`)
@@ -328,7 +328,7 @@ describe('[C1] the test clock', () => {
 })
 
 describe("[E8] an event's local date", () => {
-  it('[E8] is frozen: it does not move when the zone changes, for events and awards alike', async () => {
+  it("[E8] does not change when the user's zone changes, for events and awards", async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     await tenant.event('words', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
@@ -342,7 +342,7 @@ describe("[E8] an event's local date", () => {
       ['points/xp', 10],
     ] as const) {
       expect(await summary(tenant, 'ada', kind, `${Y}-03-08`, `${Y}-03-12`)).toEqual([
-        // 2 came at midnight of the 10th at −12, 1 at 02:00 of the 11th at +14.
+        // 2 has 00:00 on the 10th at UTC−12, 1 has 02:00 on the 11th at UTC+14.
         [`${Y}-03-10`, 14 * by, 14 * by],
         [`${Y}-03-11`, 1 * by, 15 * by],
       ])
@@ -355,7 +355,7 @@ describe("[E8] an event's local date", () => {
     ])
   })
 
-  it('[E8] around midnight in zones of odd offsets', async () => {
+  it('[E8] is correct around midnight in zones with odd offsets', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     // Minutes ahead of UTC on 21 April.
@@ -392,9 +392,10 @@ describe("[E8] an event's local date", () => {
     }
   })
 
-  it('[E8] takes the offset of that moment, on both sides of a change to summer time', async () => {
+  it('[E8] uses the offset of its moment, before and after a change to daylight saving time', async () => {
     const { tenant } = await setup()
-    // New York changes on the second Sunday of March: 23:30 local is 04:30 UTC before it, 03:30 after it.
+    // New York changes its clocks on the second Sunday of March. 23:30 local time is 04:30 UTC before it, and
+    // 03:30 UTC after it.
     const first = new Date(Date.UTC(Y, 2, 1)).getUTCDay()
     const sunday = 8 + ((7 - first) % 7)
     const cases = [
@@ -413,7 +414,7 @@ describe("[E8] an event's local date", () => {
 })
 
 describe('[P12] event summaries over time', () => {
-  it('[P12] whole buckets, empty ones too, weeks from Monday, months from the first, totals at their ends', async () => {
+  it('[P12] have all buckets, also empty ones; weeks begin on Monday, months on the first; totals are at their ends', async () => {
     const { tenant } = await setup()
     const day = (n: number) => new Date(Date.UTC(Y, 2, n))
     const monday = 10 - ((day(10).getUTCDay() + 6) % 7)
@@ -458,7 +459,7 @@ describe('[P12] event summaries over time', () => {
 })
 
 describe('[P5] the status of boosts', () => {
-  it('[P5] scheduled until the start has begun somewhere on Earth, finished once the end is over everywhere', async () => {
+  it('[P5] is scheduled until the start begins in the first zone, and finished when the end is over in the last zone', async () => {
     const { tenant, path } = await setup()
     const boost = { name: 'B', start: `${Y}-03-10`, end: `${Y}-03-11`, multiplier: 2 }
     const id = await tenant.create(`${path}/boosts`, boost)
@@ -482,7 +483,7 @@ describe('[P5] the status of boosts', () => {
     }
   })
 
-  it("[P5] a user's own boost goes by that user's midnights, and applies so", async () => {
+  it("[P5] a boost of one user follows that user's midnights, in its status and in awards", async () => {
     const { tenant, path } = await setup()
     await move(tenant, `${Y}-03-09T00:00:00Z`)
     await tenant.app('PUT', '/users/ada', { tz: 'Asia/Kathmandu' })
@@ -509,13 +510,13 @@ describe('[P5] the status of boosts', () => {
       expect(pick(listed, 'status').filter(Boolean)).toEqual(added === 20 ? ['active'] : [])
       expect(list((await tenant.app('GET', '/points/xp/boosts?includeFinished=true')).body)).toEqual([])
     }
-    // Someone east of there has had that day before.
+    // In a zone further west, it is that date again.
     await tenant.app('PUT', '/users/ada', { tz: 'Etc/GMT+12' })
     expect(at((await tenant.admin('GET', `${path}/boosts/${id}`)).body, 'status')).toBe('active')
     expect(at((await tenant.event('words', 'ada', 1)).body, 'points', 'xp', 'added')).toBe(20)
   })
 
-  it('[G9] an attribute used by a boost may go once the boost is finished', async () => {
+  it('[G9] allows deleting an attribute of a boost after the boost is finished', async () => {
     const { tenant, path } = await setup()
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await tenant.create(`${path}/boosts`, {
@@ -536,7 +537,7 @@ describe('[P5] the status of boosts', () => {
 })
 
 describe('users and the clock', () => {
-  it('[U3] updated is the time of the change by the clock, in answers and readings', async () => {
+  it('[U3] `updated` is the time of the change by the clock, in responses of writes and reads', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     await tenant.app('PUT', '/users/ada', { name: 'Ada' })
@@ -553,7 +554,7 @@ describe('users and the clock', () => {
     })
   })
 
-  it('[C1] once the clock is gone, what was done ahead of time harms nothing', async () => {
+  it('[C1] data from the future does no harm after the clock is removed', async () => {
     const { tenant } = await setup()
     await move(tenant, `${Y}-03-10T12:00:00Z`)
     await tenant.event('words', 'ada', 1)

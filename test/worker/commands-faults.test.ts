@@ -12,7 +12,7 @@ import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
-/* Completions and preferences on the event path: lost answers, conflicts, the lane. */
+/* Completions and preferences on the path of events: lost responses, conflicts, the lane. */
 
 let tenant: TestTenant
 beforeEach(async () => {
@@ -33,8 +33,8 @@ const complete = (through: TestTenant, user = 'ada') =>
 const completions = async () => at((await tenant.app('GET', '/achievements')).body, 0, 'completions')
 const points = async (user = 'ada') => at((await tenant.app('GET', `/users/${user}/points/xp`)).body, 'total')
 
-describe('[A3, E2] a completion whose write has no answer', () => {
-  it('[A3] that was stored: is told whole, with its points, and counts once', async () => {
+describe('[A3, E2] a completion with a lost response of its write', () => {
+  it('[A3] if it was stored: returns it with its points, and counts it once', async () => {
     const { DB, seen } = faulty(async (run, write) => {
       if (write > 0) return run()
       await run()
@@ -48,14 +48,14 @@ describe('[A3, E2] a completion whose write has no answer', () => {
     expect([await completions(), await points()]).toEqual([1, 7])
   })
 
-  it('[A3] that was not stored: is done anew, once', async () => {
+  it('[A3] if it was not stored: stores it in the next attempt, once', async () => {
     const { DB, seen } = faulty((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
     const { status, body } = await complete(tenant.through(newApp({ DB })))
     expect([status, at(body, 'points', 'xp', 'added'), seen.writes]).toEqual([201, 7, 2])
     expect([await completions(), await points()]).toEqual([1, 7])
   })
 
-  it('[A3, E3] ten at once, through five isolates: one is the first, all tell the same completion', async () => {
+  it('[A3, E3] ten at once through five isolates: one is the first, and all return the same completion', async () => {
     const apps = Array.from({ length: 5 }, () => tenant.through(newApp()))
     const responses = await Promise.all([...apps, ...apps].map((app) => complete(app)))
     expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(201))
@@ -66,7 +66,7 @@ describe('[A3, E2] a completion whose write has no answer', () => {
 })
 
 describe('[E3] the lane', () => {
-  /** An app whose every write comes after somebody else's, so that all goes through the lane. */
+  /** An app that finds another change before each of its writes, so that all requests go through the lane. */
   const contending = (lanes: string[]) => {
     const { DB } = faulty(async (run) => {
       await env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id).run()
@@ -84,7 +84,7 @@ describe('[E3] the lane', () => {
     return tenant.through(newApp({ DB, USER_LANE }))
   }
 
-  it('[A3, U7] takes completions and preferences along, whole', async () => {
+  it('[A3, U7] passes completions and preferences on with all their fields', async () => {
     await tenant.metric('steps')
     await tenant.admin('PATCH', '/streaks/settings', { personalisation: true })
     await tenant.app('PUT', '/users/ada', {})
@@ -101,7 +101,7 @@ describe('[E3] the lane', () => {
   })
 })
 
-describe('[E3] contention that does not end', () => {
+describe('[E3] endless contention', () => {
   const bump = () => env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id)
   const eventsOf = async () => {
     const log = `
@@ -109,7 +109,7 @@ describe('[E3] contention that does not end', () => {
     return env.DB.prepare(log).bind(tenant.id).first('n')
   }
 
-  it('ends with 429 and Retry-After: nothing is stored, and the request can be sent again', async () => {
+  it('ends with 429 and Retry-After: nothing is stored, and the client can send the request again', async () => {
     await tenant.metric('steps')
     await tenant.app('PUT', '/users/ada', {})
     const disturbed = faulty(async (run) => {
@@ -117,7 +117,7 @@ describe('[E3] contention that does not end', () => {
       return run()
     })
     const bindings = { DB: disturbed.DB }
-    // Real lanes, in their own objects, whose D1 is disturbed too.
+    // Real lanes in their own objects, with the same disturbed D1.
     const USER_LANE = new Proxy(env.USER_LANE, {
       get: (target, name) => {
         if (name !== 'getByName') return Reflect.get(target, name, target)
@@ -140,7 +140,7 @@ describe('[E3] contention that does not end', () => {
     ])
   })
 
-  it('but a write that arrived after its answer was lost counts, and is told as it was decided', async () => {
+  it('counts a late write whose response was lost, and returns its decision', async () => {
     const metricId = await tenant.metric('steps')
     await tenant.app('PUT', '/users/ada', {})
     let late: (() => Promise<unknown>) | undefined

@@ -9,7 +9,7 @@ const created = (body: unknown) => list(at(body, 'created'))
 const issues = (body: unknown) => list(at(body, 'issues'))
 const pick = (rows: unknown[], field: string) => rows.map((row) => at(row, field))
 
-/** The least that makes one of each kind that has a key. */
+/** Minimal items of each kind of resource that has a key. */
 const KINDS = [
   ['/metrics', (key: string) => ({ key, name: 'N' })],
   ['/points', (key: string) => ({ key, name: 'N' })],
@@ -17,7 +17,7 @@ const KINDS = [
 ] as const
 
 describe('attributes', () => {
-  it('[G7] are created, read, renamed and deleted', async () => {
+  it('[G7] can be created, read, renamed and deleted', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/attributes', [
       { name: 'Plan', key: 'plan', type: 'user' },
@@ -54,7 +54,7 @@ describe('attributes', () => {
     expect(again).toMatchObject({ status: 200, body: { deleted: [], issues: [{ id }] } })
   })
 
-  it('[G9] one that something active uses is an issue; one that nothing active uses goes', async () => {
+  it('[G9] refuses to delete one that an active resource uses, and deletes one that none uses', async () => {
     const tenant = await newTenant()
     const metric = await tenant.metric('words')
     const make = (key: string, type: string) => tenant.create('/attributes', { key, name: key, type })
@@ -93,20 +93,20 @@ describe('attributes', () => {
       })
     }
     for (const id of [finished, idle]) expect(await remove(id)).toEqual({ deleted: [{ id }], issues: [] })
-    // A trigger that uses an attribute which is gone can't be activated.
+    // A trigger with a deleted attribute can't be activated.
     const triggers = list((await tenant.admin('GET', `/points/${system}/triggers`)).body)
     const inactive = triggers.find((one) => at(one, 'status') === 'inactive')
     const activated = await tenant.admin('PATCH', `/points/${system}/triggers`, [
       { id: at(inactive, 'id'), status: 'active' },
     ])
     expect(activated.body).toMatchObject({ updated: [], issues: [{ id: at(inactive, 'id') }] })
-    // And once what used it is gone, the attribute may go.
+    // The attribute can be deleted after the resources that use it.
     await tenant.admin('DELETE', `/points?ids=${system}`)
     for (const id of [plan, page, boosted])
       expect(await remove(id)).toEqual({ deleted: [{ id }], issues: [] })
   })
 
-  it('[G5] one deleted and made anew under its key begins without values', async () => {
+  it('[G5] starts without values if it is deleted and created again with the same key', async () => {
     const tenant = await newTenant()
     const attribute = { key: 'plan', name: 'Plan', type: 'user' }
     const first = await tenant.create('/attributes', attribute)
@@ -124,7 +124,7 @@ describe('attributes', () => {
 })
 
 describe('metrics', () => {
-  it('[G10] are created with their defaults, read, changed and deleted', async () => {
+  it('[G10] are created with default values, and can be read, changed and deleted', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/metrics', [
       { key: 'words', name: 'Words' },
@@ -159,7 +159,7 @@ describe('metrics', () => {
     )
   })
 
-  it('[G9] a deleted metric stops at once, everywhere, with its triggers; its events stay', async () => {
+  it('[G9] a deleted metric stops at once in all isolates, with its triggers, and its events stay', async () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     const words = await tenant.metric('words')
@@ -187,7 +187,7 @@ describe('metrics', () => {
       total: 20,
       awards: [{ trigger: { metricName: 'Metric words' } }, { trigger: { metricName: 'Metric words' } }],
     })
-    // The key is free again, and history refers to the old id.
+    // The key is free again. Old events still have the old id.
     const anew = await tenant.metric('words')
     expect(anew).not.toBe(words)
     expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({
@@ -199,7 +199,7 @@ describe('metrics', () => {
 })
 
 describe('[T4] settings', () => {
-  it('[T4] begin at 0 and weekly, and change by the fields that are passed', async () => {
+  it('[T4] start at 0 and weekly, and change only the given fields', async () => {
     const tenant = await newTenant()
     const settings = async () => (await tenant.admin('GET', '/settings')).body
     expect(await settings()).toEqual({ controlRatio: 0, recapFrequency: 'weekly' })
@@ -238,7 +238,7 @@ describe('[T4] settings', () => {
 })
 
 describe('[G5] keys', () => {
-  it('[G5] a key that is taken is an issue, within one request too; a deleted one is free again', async () => {
+  it('[G5] a taken key is an issue, also within one request, and the key of a deleted one is free again', async () => {
     for (const [path, item] of KINDS) {
       const tenant = await newTenant()
       const { status, body } = await tenant.admin('POST', path, [item('a'), item('b'), item('a'), item('A')])
@@ -258,7 +258,7 @@ describe('[G5] keys', () => {
     }
   })
 
-  it('[G5] letters, digits, _ and -, 1 to 255 of them; all else is 422', async () => {
+  it('[G5] have 1 to 255 letters, digits, _ and -, and others are 422', async () => {
     for (const [path, item] of KINDS) {
       const tenant = await newTenant()
       for (const key of [
@@ -299,7 +299,7 @@ describe('[G5] keys', () => {
     }
   })
 
-  it('[G5] __proto__ and constructor are keys like any other, in every answer', async () => {
+  it('[G5] __proto__ and constructor are keys like any other, in every response', async () => {
     const tenant = await newTenant()
     for (const key of ['__proto__', 'constructor']) {
       const metric = await tenant.metric(key)
@@ -324,7 +324,7 @@ describe('[G5] keys', () => {
     }
     const attributes = JSON.parse('{"__proto__":"p","constructor":"c"}')
     for (const key of ['__proto__', 'constructor']) {
-      // The one with both attributes matches no filter of x; then x matches.
+      // The event with both attributes does not match the filters for x. The next event does.
       const path = `/metrics/${key}/event`
       const nothing = await tenant.app('POST', path, { user: { id: key, attributes }, value: 2, attributes })
       expect(nothing).toMatchObject({ status: 201, body: { total: 2 } })
@@ -370,7 +370,7 @@ describe('[G5] keys', () => {
 })
 
 describe('[G7] lists and admin writes', () => {
-  it('[G7] limit 1–100 (10) and skip (0), oldest first', async () => {
+  it('[G7] limit is 1–100 (default 10), skip starts at 0, and the oldest is first', async () => {
     for (const [path, item] of KINDS) {
       const tenant = await newTenant()
       const keys = Array.from({ length: 100 }, (_, n) => `k${n}`)
@@ -400,7 +400,7 @@ describe('[G7] lists and admin writes', () => {
     }
   })
 
-  it('[G7] ids may repeat, be separated by commas, or both; 1–100 of them', async () => {
+  it('[G7] accepts 1–100 ids, repeated, separated by commas, or both', async () => {
     for (const [path, item] of KINDS) {
       const tenant = await newTenant()
       const { body } = await tenant.admin('POST', path, ['a', 'b', 'c', 'd', 'e'].map(item))
@@ -434,7 +434,7 @@ describe('[G7] lists and admin writes', () => {
     }
   })
 
-  it('[G7, G3] a body of the wrong shape is 422, names every fault, and changes nothing', async () => {
+  it('[G7, G3] answers 422 to a body of the wrong shape, names every validation error, and changes nothing', async () => {
     const tenant = await newTenant()
     for (const [path, item] of KINDS) {
       const id = await tenant.create(path, item('first'))
@@ -477,7 +477,7 @@ describe('[G7] lists and admin writes', () => {
     }
   })
 
-  it('[G7] what is stored of odd names is what was answered', async () => {
+  it('[G7] stores odd names as the response shows them', async () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     for (const [path, item] of KINDS) {
@@ -485,14 +485,14 @@ describe('[G7] lists and admin writes', () => {
         const { status, body } = await tenant.admin('POST', path, [{ ...item(`odd${n}`), name }])
         if (status === 422) continue
         const id = at(body, 'created', 0, 'id')
-        // As JSON, since an unpaired surrogate would break the runner's own report.
+        // Compared as JSON, because an unpaired surrogate breaks the report of the test runner.
         const read = await other.admin('GET', `${path}/${id}`)
         expect(JSON.stringify(read.body)).toBe(JSON.stringify(at(body, 'created', 0)))
       }
     }
   })
 
-  it('[G7] parallel creates of one key make it once', async () => {
+  it('[G7] parallel creates with one key create it once', async () => {
     const tenant = await newTenant()
     const other = tenant.through(newApp())
     const responses = await Promise.all(
@@ -511,7 +511,7 @@ describe('[G7] lists and admin writes', () => {
     )
   })
 
-  it('[G9] what is configured counts in the next request of another memory', async () => {
+  it('[G9] a change of the configuration applies to the next request of another isolate', async () => {
     const tenant = await newTenant()
     const other: TestTenant = tenant.through(newApp())
     expect((await other.event('words', 'ada', 1)).status).toBe(404)

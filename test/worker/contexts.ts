@@ -3,7 +3,7 @@ import type { TenantContext } from '../../src/runtime/context'
 import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
 
-/** What work of a tenant is handed that no request has asked for, of an isolate that remembers nothing. */
+/** The context of a tenant's background work, in an isolate without cached data. */
 export function contextOf(tenantId: string, DB: D1Database = env.DB): TenantContext {
   const context = newContext(new Instance(), { ...env, DB }, () => undefined)
   return { ...context, db: context.db.of(tenantId) }

@@ -13,7 +13,7 @@ const value = (n: number) => context.db.statement('SELECT ?1 AS n', n)
 const several = (...numbers: number[]) => numbers.map(value)
 const numbers = (results: readonly D1Result[]) => results.flatMap((result) => result.results)
 
-test('a batch by names answers each result by its name, of a list the results in its order, in one round trip', async () => {
+test('a batch by names returns each result by its name and the results of a list in its order, in one round trip', async () => {
   const { db, cost } = context
   const before = cost.roundTrips
   const found = await db.batchOf({ first: value(1), none: [], some: several(2, 3), last: value(4) })
@@ -27,7 +27,7 @@ test('a batch by names answers each result by its name, of a list the results in
   expectTypeOf(found.some).toEqualTypeOf<D1Result[]>()
 })
 
-test('a batch by names runs in the order of the names, and all of it is undone by an error', async () => {
+test('a batch by names runs in the order of the names, and an error undoes all of it', async () => {
   const { db } = context
   const name = `batch-${db.tenantId}`
   const put = db.statement(
@@ -47,7 +47,7 @@ test('a batch by names runs in the order of the names, and all of it is undone b
   expect([before.results, after.results]).toEqual([[], [{ count: 1 }]])
 })
 
-test('inserts bind at most 100 parameters each, by the columns of the table that are given', async () => {
+test('inserts bind at most 100 parameters each, and only the given columns of the table', async () => {
   const { db } = context
   const row = () => ({ tenantId: db.tenantId, id: crypto.randomUUID(), created: 0, updated: 0 })
   const metric = () => {
@@ -55,18 +55,18 @@ test('inserts bind at most 100 parameters each, by the columns of the table that
     return { ...row(), key, name: key, unitType: 'number' as const, units: '' }
   }
   const inserts = (count: number) => db.inserts(metrics, Array.from({ length: count }, metric))
-  // 8 columns each: 12 rows take 96 parameters.
+  // Each row has 8 columns, so 12 rows take 96 parameters.
   expect([inserts(0), inserts(1), inserts(12), inserts(13)].map(({ length }) => length)).toEqual([0, 1, 1, 2])
   await db.batch(inserts(25))
   const stored = db.statement('SELECT count(*) AS n FROM metrics WHERE tenant_id = ?1', db.tenantId)
   expect(await db.rows(stored)).toEqual([{ n: 25 }])
 })
 
-test('inserts count the default that a column gets if it is left out', async () => {
+test('inserts also count the defaults of columns that are left out', async () => {
   const { db } = context
   const row = () => ({ id: crypto.randomUUID(), created: 0, updated: 0 })
   const tenant = () => ({ ...row(), customerId: crypto.randomUUID(), name: 'Many' })
-  // 5 columns are given, 4 have a default: 11 rows take 99 parameters.
+  // 5 columns are given and 4 have a default, so 11 rows take 99 parameters.
   const inserts = (count: number) => db.inserts(tenants, Array.from({ length: count }, tenant))
   expect([inserts(11), inserts(12)].map(({ length }) => length)).toEqual([1, 2])
   await db.batch(inserts(12))

@@ -26,7 +26,7 @@ const KeptRows = z.array(
   }),
 )
 
-/** What is kept of a user. */
+/** The stored sums of a user. */
 async function keptOf(iid: string) {
   const { results } = await env.DB.prepare(
     `SELECT log, through, days FROM ${readable.day_sums} WHERE user_iid = ?1 ORDER BY log`,
@@ -43,7 +43,7 @@ const iidOf = async (tenant: TestTenant, id = 'ada') =>
       .first('iid'),
   )
 
-/** A tenant with a metric and a points system, both without anything that acts on them. */
+/** A tenant with a metric and a points system, and no triggers. */
 async function scene() {
   const tenant = await newTenant()
   const metric = await tenant.metric('words')
@@ -51,7 +51,10 @@ async function scene() {
   return { tenant, metric, system }
 }
 
-/** Puts entries into a user's log and the total into the user's row, as one change each, as if they had come one by one. */
+/**
+ * Puts entries into a user's log and the total into the user's row. The result is the same as if each entry
+ * came with its own change.
+ */
 async function log(
   { tenant, metric, system }: Awaited<ReturnType<typeof scene>>,
   of: Subject['log'],
@@ -82,7 +85,7 @@ async function log(
   ])
 }
 
-describe('[P12] sums of closed days, against a plain sum over the log', () => {
+describe('[P12] sums of closed days equal a plain sum over the log', () => {
   const offset = fc.integer({ min: -48, max: 56 }).map((quarters) => 15 * quarters)
   const change = fc.integer({ min: -3, max: 5 })
   const step = fc.oneof(
@@ -129,7 +132,9 @@ describe('[P12] sums of closed days, against a plain sum over the log', () => {
     return { do: 'catch up', offset, change, share }
   }
   const read: Step = { do: 'read', days: 30 }
-  /** Sums are kept, then ticks are overdue while days end, and are granted after these days were read. */
+  /**
+   * Sums are stored. Then ticks are overdue while days end, and they are granted after these days were read.
+   */
   const late: World = {
     log: 'awards',
     atOnce: 1,
@@ -139,14 +144,17 @@ describe('[P12] sums of closed days, against a plain sum over the log', () => {
       ...[catchUp(840, -2, 1), read, pass(240), read],
     ],
   }
-  /** The same moments in the first and the last zone on Earth, read every few hours, in which days end in each zone. */
+  /**
+   * The same moments in the first and the last zone on Earth, with reads every few hours while days end in
+   * each zone.
+   */
   const ends: World = {
     log: 'events',
     atOnce: 1,
     steps: Array.from({ length: 24 }, () => [pass(11), happen(840, 1), happen(-720, 2), read]).flat(),
   }
 
-  it('whatever is logged in whatever zone, late or not, and whenever it is read', async () => {
+  it('with entries in any zone, in time or late, and reads at any time', async () => {
     const set = await scene()
     const { tenant, metric, system } = set
     const warn = vi.spyOn(console, 'warn')
@@ -170,7 +178,7 @@ describe('[P12] sums of closed days, against a plain sum over the log', () => {
           const total = entries.reduce((sum, one) => sum + one.change, 0)
           return log(set, of, user.iid, entries.slice(-1), total)
         }
-        /** From when on what falls due was not done yet. */
+        /** The time from which due work is not done; null if all is done. */
         let late: number | null = null
         const seen: Awaited<ReturnType<typeof keptOf>> = []
         for (const one of steps) {
@@ -209,12 +217,12 @@ describe('[P12] sums of closed days, against a plain sum over the log', () => {
           const from = <T>(sums: ReadonlyMap<number, T>) => [...sums].filter(([day]) => day >= first)
           const days = withoutZeros(new Map(found.days.map(({ day, change }) => [day, change])))
           expect(from(days)).toEqual(from(plainSums(entries)))
-          // What is kept is right, and need not be read anew.
+          // The stored sums are correct, so the log is not read again.
           expect(warn.mock.calls).toEqual([])
           expect(found.total).toBe(entries.reduce((sum, { change }) => sum + change, 0))
           seen.push(...(await keptOf(user.iid)))
         }
-        // A day that was ever taken for closed has got nothing since.
+        // A stored day never gets another entry.
         const all = plainSums(entries)
         for (const { through, days } of seen) {
           expect([...withoutZeros(new Map(days))]).toEqual([...all].filter(([day]) => day <= through))
@@ -225,7 +233,7 @@ describe('[P12] sums of closed days, against a plain sum over the log', () => {
   })
 })
 
-/** D1 whose rows are counted. */
+/** D1 with counters of its rows. */
 function counting() {
   const seen = { read: 0, written: 0, statements: 0 }
   const DB = new Proxy(env.DB, {
@@ -255,7 +263,7 @@ const date = (day: number) => civilDateOfDay(day)
 const summaryPath = (of: 'metrics/words' | 'points/xp', from: number, to: number) =>
   `/users/ada/${of}/event-summary?aggregation=daily&startDate=${date(from)}&endDate=${date(to)}`
 
-/** An event summary as it would be made of all entries at once. */
+/** The expected event summary, from all entries. */
 function plainSummary(entries: readonly Entry[], from: number, to: number) {
   const sums = plainSums(entries)
   return Array.from({ length: to - from + 1 }, (_, n) => {
@@ -265,7 +273,10 @@ function plainSummary(entries: readonly Entry[], from: number, to: number) {
   })
 }
 
-/** A user with so many events, or awards, a day each of the last days up to the day before yesterday, and one of now. */
+/**
+ * A user with `perDay` events or awards on each of `days` days up to the day before yesterday, and one of
+ * now.
+ */
 async function busy(of: Subject['log'], perDay: number, days: number) {
   const set = await scene()
   await set.tenant.app('PUT', '/users/ada', {})
@@ -290,7 +301,7 @@ async function busy(of: Subject['log'], perDay: number, days: number) {
 
 describe('[P12] an event summary of a long log', () => {
   it.each(['events', 'awards'] as const)(
-    'of %s: the first call keeps sums of closed days in one row, the second reads only what came later',
+    'of %s: the first call stores sums of closed days in one row, the second reads only later entries',
     async (of) => {
       const { tenant, iid, entries, path } = await busy(of, 60, 400)
       const { DB, cost } = counting()
@@ -302,7 +313,7 @@ describe('[P12] an event summary of a long log', () => {
       const first = await cost(() => read(TODAY - 399, TODAY))
       expect(first.written).toBe(1)
       expect(first.read).toBeGreaterThan(24_000)
-      // 5,000 rows of the log a statement, which are counted again as they are sorted.
+      // A statement reads at most 5,000 rows of the log. D1 counts them again when it sorts them.
       expect(first.statements).toBeLessThan(2 * 5_000 + 1_000)
       const second = await cost(() => read(TODAY - 399, TODAY))
       expect(second.written).toBe(0)
@@ -319,7 +330,7 @@ describe('[P12] an event summary of a long log', () => {
     },
   )
 
-  it('a short log, and the last days of a long one, are read as they are, and nothing is written', async () => {
+  it('reads a short log, and the last days of a long one, without sums, and writes nothing', async () => {
     const { tenant, iid, entries, path } = await busy('events', 20, 49)
     const { DB, cost } = counting()
     const own = tenant.through(newApp({ DB }))
@@ -330,7 +341,7 @@ describe('[P12] an event summary of a long log', () => {
     expect(await keptOf(iid)).toEqual([])
   })
 
-  it('an event costs what it did, also of a user whose sums are kept', async () => {
+  it('does not change the cost of an event of a user with stored sums', async () => {
     const { tenant } = await busy('events', 60, 20)
     const { DB, cost } = counting()
     const own = tenant.through(newApp({ DB }))
@@ -342,7 +353,7 @@ describe('[P12] an event summary of a long log', () => {
     expect([after.read, after.written]).toEqual([before.read, before.written])
   })
 
-  it('requests that ask for it at the same time share the reading', async () => {
+  it('shares the read between requests at the same time', async () => {
     const { tenant, entries } = await busy('events', 60, 100)
     const { DB, cost } = counting()
     const own = tenant.through(newApp({ DB }))
@@ -355,12 +366,12 @@ describe('[P12] an event summary of a long log', () => {
     )
     for (const [n, { body }] of result.entries())
       expect(body).toEqual(plainSummary(entries, TODAY - 100 - n, TODAY))
-    // One reading for who came first, one at most for all others, which finds what is kept.
+    // The first request reads the log. The others share at most one more read, which finds the stored sums.
     expect(written).toBe(1)
     expect(read).toBeLessThan(60_000)
   })
 
-  it('what is kept and does not come to the total is thrown away, and the log is read anew', async () => {
+  it('deletes stored sums that do not add up to the total, and reads the log again', async () => {
     const { tenant, iid, entries, path } = await busy('awards', 60, 30)
     const read = async () => (await tenant.app('GET', summaryPath(path, TODAY - 40, TODAY))).body
     await read()
@@ -374,7 +385,7 @@ describe('[P12] an event summary of a long log', () => {
     expect(await keptOf(iid)).toEqual(right)
   })
 
-  it('[U8] nothing is kept of a user who is erased, also while the log is being read', async () => {
+  it('[U8] stores nothing of an erased user, also if the erasure comes during the read', async () => {
     const { tenant, iid, path } = await busy('events', 60, 30)
     await tenant.app('GET', summaryPath(path, TODAY - 40, TODAY))
     expect(await keptOf(iid)).toHaveLength(1)
@@ -418,7 +429,7 @@ describe('[P12] an event summary of a long log', () => {
 })
 
 describe('[P12] an event summary under a test clock', () => {
-  it('ticks that come late, in zones at both ends of the Earth, and a return to real time', async () => {
+  it('is correct with late ticks, in zones at both ends of the Earth, and after a return to real time', async () => {
     const tenant = await newTenant()
     const start = (TODAY + 3) * DAY
     const move = (to: number) => tenant.admin('PUT', '/test-clock', { now: new Date(to).toISOString() })
@@ -438,7 +449,7 @@ describe('[P12] an event summary under a test clock', () => {
       const { body } = await tenant.app('GET', summaryPath('points/xp', from, today + 1))
       expect(body).toEqual(plainSummary(results, from, today + 1))
       seen.push(...(await keptOf(await iidOf(tenant))))
-      // A day that was ever taken for closed has got nothing since.
+      // A stored day never gets another entry.
       for (const { through, days } of seen)
         expect([...withoutZeros(new Map(days))]).toEqual(
           [...plainSums(results)].filter(([day]) => day <= through),
@@ -446,7 +457,7 @@ describe('[P12] an event summary under a test clock', () => {
       return results.length
     }
     await move(start + 45 * DAY)
-    // Time passes, and nobody grants what falls due; then it is granted, with the dates of before.
+    // Time passes without a run of due work. Then the ticks are granted, with their earlier dates.
     await tenant.app('PUT', '/users/ada', { tz: 'Etc/GMT+12' })
     const late = start + 51 * DAY
     await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(late).run()
@@ -455,7 +466,7 @@ describe('[P12] an event summary under a test clock', () => {
     expect(await holds(late + HOUR)).toBe(51 * 24 + 1)
     const kept = async () => (await keptOf(await iidOf(tenant))).length
     expect(await kept()).toBe(1)
-    // In real time these days are still to come.
+    // In real time, these days are in the future.
     await tenant.admin('DELETE', '/test-clock')
     expect(await kept()).toBe(0)
   })

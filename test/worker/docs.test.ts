@@ -4,12 +4,12 @@ import { at, newApp, toApp } from './harness'
 
 const get = (path: string, method = 'GET') => toApp(new Request(`http://laurel.test${path}`, { method }))
 
-/** The addresses that the page loads, in their order. */
+/** The addresses that the page loads, in order. */
 const partsOf = (page: string) =>
   [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address)
 
 describe('the reference page', () => {
-  it('[G1] is there without a key, and says what a browser may load', async () => {
+  it('[G1] needs no key, and its policy limits the sources that a browser may load', async () => {
     const response = await get('/docs')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -23,7 +23,7 @@ describe('the reference page', () => {
     expect([slashed.status, slashed.headers.get('location')]).toEqual([301, '/docs'])
   })
 
-  it('[G1] consists of parts of this server alone, each of which it has', async () => {
+  it('[G1] loads only files of this server, and the server has all of them', async () => {
     const page = await (await get('/docs')).text()
     expect(page).not.toMatch(/\/\//)
     const parts = partsOf(page).filter((address) => address !== 'data:,')
@@ -37,7 +37,7 @@ describe('the reference page', () => {
     }
   })
 
-  it('hands out no other file of the viewer, and answers GET alone', async () => {
+  it('the server has no other files of the viewer, and accepts only GET', async () => {
     const page = await (await get('/docs')).text()
     const bundle = partsOf(page).find((address) => address.endsWith('swagger-ui-bundle.js')) ?? ''
     const folder = bundle.slice(0, bundle.lastIndexOf('/'))
@@ -60,7 +60,7 @@ describe('the reference page', () => {
     for (const method of ['POST', 'PUT', 'DELETE']) expect((await get('/docs', method)).status).toBe(404)
   })
 
-  it('[G1] shows on the admin host the admin document alone, since /v1 is the admin interface there', async () => {
+  it('[G1] shows only the admin document on the admin host, because /v1 is the admin interface there', async () => {
     const start = async (host: string) => {
       const app = newApp({ ADMIN_HOST: 'Admin.laurel.test' })
       return (await app(new Request(`http://${host}/docs/start.js`))).text()
@@ -69,7 +69,8 @@ describe('the reference page', () => {
     const onAdminHost = await start('admin.laurel.test')
     expect(onAdminHost).toContain('"/admin/v1/openapi.json"')
     expect(onAdminHost).not.toContain('"/v1/openapi.json"')
-    // The page for browsers without JavaScript is the same on every host: its links lead to the documents that they name.
+    // The page for browsers without JavaScript is the same on all hosts. Its links lead to the documents that
+    // they name.
     const app = newApp({ ADMIN_HOST: 'laurel.test' })
     const links = [...(await (await get('/docs')).text()).matchAll(/<a href="([^"]+)">(\w+)</g)]
     expect(links).toHaveLength(2)
@@ -79,7 +80,7 @@ describe('the reference page', () => {
     }
   })
 
-  it('an asset that is missing is an error that nobody keeps', async () => {
+  it('a missing asset is an error that no cache stores', async () => {
     const ASSETS: Fetcher = { ...env.ASSETS, fetch: async () => new Response(null, { status: 404 }) }
     const page = await (await get('/docs')).text()
     const bundle = partsOf(page).find((address) => address.endsWith('swagger-ui-bundle.js')) ?? ''

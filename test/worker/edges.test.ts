@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { anotherUuid } from '../readable'
 import { at, newApp, newTenant } from './harness'
 
-/** A D1 that holds back its n-th batch that writes until it is let go. */
+/** A D1 that holds its first batch with a statement for which `isHeld` is true, until `release` is called. */
 function holding(isHeld: (sql: string) => boolean) {
   const held = Promise.withResolvers<void>()
   const reached = Promise.withResolvers<void>()
@@ -41,7 +41,7 @@ function holding(isHeld: (sql: string) => boolean) {
 }
 
 describe('time zones', () => {
-  it('[U1] a name that the run time knows and that is no IANA zone is 422, on users and on events', async () => {
+  it('[U1] answers 422 to a name that the runtime knows but that is no IANA zone, in users and events', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     for (const tz of ['PST', 'IST', 'ACT']) {
@@ -53,7 +53,7 @@ describe('time zones', () => {
 })
 
 describe('a trigger with filters', () => {
-  it('[P1] counts from 0 when it is changed to count something else', async () => {
+  it('[P1] counts from 0 after a change of the events that it counts', async () => {
     const tenant = await newTenant()
     const [words, pages] = [await tenant.metric('words'), await tenant.metric('pages')]
     const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
@@ -76,7 +76,7 @@ describe('a trigger with filters', () => {
 })
 
 describe("users' own boosts", () => {
-  it('[G3, P5] of two changes at once neither is lost, and a deleted one is not updated', async () => {
+  it('[G3, P5] keeps both of two parallel changes, and does not update a deleted one', async () => {
     const patch = holding((sql) => sql.startsWith('update "points_boosts"'))
     const tenant = await newTenant()
     const slow = tenant.through(newApp({ DB: patch.DB }))
@@ -102,7 +102,7 @@ describe("users' own boosts", () => {
     expect((await second).body).toMatchObject({ updated: [], issues: [{ id: boost, boostId: boost }] })
   })
 
-  it('are 100 at most that are not over; one more is an issue', async () => {
+  it('can be at most 100 that are not over, and one more is an issue', async () => {
     const tenant = await newTenant()
     await tenant.app('POST', '/users', { id: 'ada' })
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
@@ -120,7 +120,7 @@ describe("users' own boosts", () => {
 })
 
 describe('summaries of many users', () => {
-  it('[P11] above 10,000 users one is kept for a minute, also where the filters match nobody', async () => {
+  it('[P11] caches a summary of more than 10,000 users for a minute, also if the filters match no user', async () => {
     const tenant = await newTenant()
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const system = await tenant.create('/points', {
@@ -149,7 +149,7 @@ describe('summaries of many users', () => {
 })
 
 describe('a change of the configuration', () => {
-  it("[G3] is answered as done where it was stored and D1's answer was lost", async () => {
+  it("[G3] succeeds if it was stored and D1's response was lost", async () => {
     let lost = 0
     const DB = new Proxy(env.DB, {
       get(target, name) {
@@ -173,7 +173,7 @@ describe('a change of the configuration', () => {
 })
 
 describe('wrong variables', () => {
-  it('[G2] are an opaque 500 with X-Request-Id, not an exception', async () => {
+  it('[G2] give an opaque 500 with X-Request-Id, not an exception', async () => {
     const response = await newApp({ MULTI_TENANCY: 'yes' })(new Request('http://laurel.test/health'))
     expect(response.status).toBe(500)
     expect(await response.text()).toContain(response.headers.get('x-request-id'))
@@ -194,7 +194,7 @@ describe('the demo', () => {
     return Number(after) - Number(before)
   }
 
-  it('is not loaded with MULTI_TENANCY=on, nor with DEMO=off; once loaded, not again; its keys begin with demo-', async () => {
+  it('is loaded once, not with MULTI_TENANCY=on or DEMO=off, and its keys begin with demo-', async () => {
     expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'on' })).toBe(0)
     expect(await demo({ DEMO: 'off', MULTI_TENANCY: 'off' })).toBe(0)
     expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(3)
@@ -221,8 +221,8 @@ describe('the demo', () => {
   })
 })
 
-describe('the tables', () => {
-  it('that are keyed by user and thing have no rowid, which would cost a second row a write', async () => {
+describe('tables', () => {
+  it('have no rowid if the user is in their key, because a rowid costs a second row per write', async () => {
     const tables = await env.DB.prepare(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%WITHOUT ROWID%' ORDER BY name",
     ).all()

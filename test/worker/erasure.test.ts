@@ -35,13 +35,13 @@ import { ADMIN_KEY, at, everything, newApp, newTenant, type TestTenant } from '.
 
 afterEach(forgetTime)
 
-/** The run of the first day becomes final at this moment (L8). */
+/** The moment at which the run of the first day becomes final (L8). */
 const FINAL = NOON - (NOON % DAY) + DAY + 12 * HOUR
 const [FIRST, SECOND] = [dateAt(NOON), dateAt(NOON + DAY)]
 
-/* Who is erased, and what is left */
+/* Erased users and the data that is left */
 
-/** An id that needs care in JSON and in paths; `mark` stands in it and nowhere else. */
+/** A user's id with characters that need escapes in JSON and in paths. `mark` is a unique part of it. */
 function newUser(): { id: string; mark: string; path: string } {
   const mark = crypto.randomUUID()
   const id = `ada "ü\\/%_${mark}`
@@ -56,7 +56,7 @@ async function iidOf(tenant: TestTenant, id: string): Promise<string | null> {
 
 const BOARD_TABLES = ['scores', 'finals', 'standings', 'history', 'sent_lists', 'outbox', 'notes']
 
-/** Everything that a leaderboard's object keeps, as JSON. */
+/** All rows of a leaderboard's object, as JSON. */
 function boardRows(board: string): Promise<string> {
   return runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) =>
     JSON.stringify(
@@ -67,7 +67,7 @@ function boardRows(board: string): Promise<string> {
   )
 }
 
-/** Where these texts still stand: tables of D1, leaderboards, KV. */
+/** The places that still contain one of these texts: tables of D1, leaderboards, KV. */
 async function traces(boards: readonly string[], ...texts: (string | null)[]): Promise<string[]> {
   const places = Object.entries(await everything()).map(([name, rows]) => [name, rows.join('\n')])
   for (const board of boards) places.push([`board ${board}`, await boardRows(board)])
@@ -76,22 +76,22 @@ async function traces(boards: readonly string[], ...texts: (string | null)[]): P
   return places.filter(([, rows = '']) => isIn(rows)).map(([name = '']) => name)
 }
 
-/** Erases a user, and holds that the answer says so. */
+/** Erases a user, and expects the response to confirm it. */
 async function erase(tenant: TestTenant, { id, path }: { id: string; path: string }): Promise<void> {
   expect(await tenant.admin('DELETE', path)).toMatchObject({ status: 200, body: { id } })
 }
 
-/** A Timekeeper that nobody reaches. */
+/** A Timekeeper that cannot be reached. */
 const unreached = new Proxy(env.TIMEKEEPER, {
   get: () => () => ({ wake: () => Promise.reject(lost()) }),
 })
 
-/** A leaderboard's binding whose `erase` fails so many times. */
+/** The binding of the leaderboards; the first `times` calls of `erase` fail. */
 function failing(times: number): typeof env.LEADERBOARD {
   let left = times
   return new Proxy(env.LEADERBOARD, {
     get(target, name) {
-      if (name !== 'getByName') throw new Error(`leaderboards were asked for ${String(name)}`)
+      if (name !== 'getByName') throw new Error(`Unexpected use of the leaderboards: ${String(name)}`)
       return (id: string) => ({
         erase: async (request: Parameters<ReturnType<typeof target.getByName>['erase']>[0]) => {
           left -= 1
@@ -103,9 +103,9 @@ function failing(times: number): typeof env.LEADERBOARD {
   })
 }
 
-/* What there is to erase */
+/* Data to erase */
 
-/** A tenant with everything that can hold a user. */
+/** A tenant with all resources that can hold data of a user. */
 async function withEverything(): Promise<Setup & { points: string; achievement: string; boards: string[] }> {
   const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
   const { tenant, metric, system, board } = setup
@@ -138,7 +138,7 @@ async function withEverything(): Promise<Setup & { points: string; achievement: 
   return { ...setup, points, achievement, boards: [board, points, never] }
 }
 
-/** Gives a user something of everything. */
+/** Gives a user data of every kind. */
 async function furnish({ tenant, system }: Setup, id: string): Promise<void> {
   const done = [
     await tenant.event('steps', { id, name: id, tz: 'Europe/Paris' }, 3, { idempotencyKey: 'once' }),
@@ -161,7 +161,7 @@ async function furnish({ tenant, system }: Setup, id: string): Promise<void> {
 describe('[U8] erasing a user', () => {
   beforeEach(() => moveTo(NOON))
 
-  it('leaves nothing anywhere, and others where they were', async () => {
+  it('leaves no data of the user, and does not move other users', async () => {
     const setup = await withEverything()
     const { tenant, boards, achievement } = setup
     const ada = newUser()
@@ -182,11 +182,11 @@ describe('[U8] erasing a user', () => {
     await other.metric('steps')
     await other.event('steps', ada.id, 7)
 
-    // The key is known to this isolate and to another one.
+    // Two isolates have cached the key.
     const [key, kept] = [await tenant.key(ada.id), await tenant.key('bob')]
     const elsewhere = tenant.through(newApp())
     for (const one of [tenant, elsewhere]) expect((await one.as(key, 'GET', ada.path)).status).toBe(200)
-    // Nobody calls the Timekeeper, so that these events wait.
+    // Nothing calls the Timekeeper, so these events wait.
     const batch = await tenant.through(newApp({ TIMEKEEPER: unreached })).admin('POST', '/metrics/events', [
       { key: 'steps', user: { id: 'bob' }, value: 1 },
       { key: 'steps', user: { id: ada.id, name: ada.id }, value: 1 },
@@ -229,7 +229,7 @@ describe('[U8] erasing a user', () => {
     await erase(tenant, ada)
     for (const one of [elsewhere, tenant]) expect((await one.as(key, 'GET', ada.path)).status).toBe(401)
     expect((await tenant.as(kept, 'GET', '/users/bob')).status).toBe(200)
-    // In the other tenant somebody has the same id.
+    // A user of the other tenant has the same id.
     const theirs = await traces(boards, ada.mark)
     expect(theirs).toEqual(['users'])
     expect((await other.app('GET', `${ada.path}/metrics/steps`)).body).toMatchObject({ current: 7 })
@@ -242,7 +242,8 @@ describe('[U8] erasing a user', () => {
     ])
     const second = await ranking(setup, { run: SECOND })
     expect(second.map(({ userId }) => userId).toSorted()).toEqual(['bob', 'cai'])
-    // The batch went on without them. All have 1, of the same moment, so that the ids decide.
+    // The batch continued without the erased user's events. All three users have 1 at the same moment, so the
+    // ids decide the order.
     const today = await ranking(setup)
     expect(today.map(({ userId, rank }) => [userId.slice(0, 3), rank])).toEqual([
       ['bob', 1],
@@ -271,13 +272,13 @@ describe('[U8] erasing a user', () => {
 
     const again = await tenant.event('steps', ada.id, 1, { idempotencyKey: 'once' })
     expect(again).toMatchObject({ status: 201, body: { idempotentReplayed: false, total: 1 } })
-    // 5 for coming, 10 for the step; no boost is left of before.
+    // 5 for the creation, 10 for the step. The old boost is gone.
     expect(at(again.body, 'points', 'xp', 'total')).toBe(15)
     expect(at(again.body, 'currentStreak', 'length')).toBe(1)
     expect(await iidOf(tenant, ada.id)).not.toBe(iid)
   })
 
-  it('takes keys and waiting events of somebody who was never seen', async () => {
+  it('deletes keys and waiting events of a user who was never created', async () => {
     const { tenant } = await withBoard()
     const ada = newUser()
     const key = await tenant.key(ada.id)
@@ -289,7 +290,7 @@ describe('[U8] erasing a user', () => {
     expect(await traces([], ada.mark)).toEqual([])
   })
 
-  it('[U1] refuses what is no id, and an application key', async () => {
+  it('[U1] refuses an invalid id, and an application key', async () => {
     const tenant = await newTenant()
     expect((await tenant.admin('DELETE', `/users/${'a'.repeat(256)}`)).status).toBe(422)
     expect((await tenant.admin('DELETE', '/users/%01')).status).toBe(422)
@@ -303,7 +304,7 @@ describe('[U8] erasing a user', () => {
     expect(status).toBe(403)
   })
 
-  it('takes rows in parts, however many there are', async () => {
+  it('deletes rows in parts, in any number', async () => {
     const setup = await withBoard()
     const { tenant, metric, board } = setup
     const ada = newUser()
@@ -321,7 +322,7 @@ describe('[U8] erasing a user', () => {
   })
 })
 
-describe('what was decided before the erasure is not stored after it', () => {
+describe('a decision from before an erasure is not stored after it', () => {
   beforeEach(() => moveTo(NOON))
 
   const calls: [
@@ -393,7 +394,7 @@ describe('what was decided before the erasure is not stored after it', () => {
     expect(events).toBe(expected === 201 ? 1 : 0)
   })
 
-  it.each(['ticks', 'streaks', 'backdate', 'recount', 'inbox'])('[U8] what falls due: %s', async (kind) => {
+  it.each(['ticks', 'streaks', 'backdate', 'recount', 'inbox'])('[U8] due work: %s', async (kind) => {
     const setup = await withEverything()
     const { tenant, system, metric, boards } = setup
     const ada = newUser()
@@ -411,7 +412,8 @@ describe('what was decided before the erasure is not stored after it', () => {
     const to = instant(NOON + 9 * DAY + HOUR / 2)
     await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
 
-    // Its first write finds that somebody whom it has read was erased, and came back since; it must leave that one alone.
+    // Before the first write, the user that the work has read is erased and created again. The work must not
+    // change the new user.
     const iid = await iidOf(tenant, ada.id)
     const { DB, seen } = faulty(async (run, write) => {
       if (write === 0) {
@@ -436,7 +438,7 @@ describe('what was decided before the erasure is not stored after it', () => {
 })
 
 describe('messages of an erased user to leaderboards', () => {
-  it('[U8] one that comes after the first visit goes with the second, a minute later; one that is later still counts nothing', async () => {
+  it('[U8] the second run, a minute later, removes one that arrived after the first run; an even later one counts nothing', async () => {
     const setup = await withBoard()
     const ada = newUser()
     const { tenant, calls } = through(setup.tenant)
@@ -457,7 +459,7 @@ describe('messages of an erased user to leaderboards', () => {
     expect(await ranking(setup)).toEqual([])
   })
 
-  it('[L12] a late one of somebody who is there counts', async () => {
+  it('[L12] a late one of an existing user counts', async () => {
     const setup = await withBoard()
     const { tenant, calls } = through(setup.tenant)
     await tenant.event('steps', 'ada', 4)
@@ -466,10 +468,10 @@ describe('messages of an erased user to leaderboards', () => {
   })
 })
 
-describe('an erasure that breaks off', () => {
+describe('an interrupted erasure', () => {
   beforeEach(() => moveTo(NOON))
 
-  /** A user with something of everything, in a tenant of their own. */
+  /** A user with data of every kind, in an own tenant. */
   async function someone() {
     const setup = await withEverything()
     const ada = newUser()
@@ -480,7 +482,7 @@ describe('an erasure that breaks off', () => {
     return { ...setup, ada, left, lame: (more: Partial<Bindings>) => setup.tenant.through(newApp(more)) }
   }
 
-  /** Has the cron trigger come, and the alarm that it sets. */
+  /** Runs the cron trigger and the alarm that it sets. */
   async function cron({ id }: TestTenant): Promise<void> {
     const ctx = createExecutionContext()
     await worker.scheduled(createScheduledController(), env, ctx)
@@ -489,7 +491,7 @@ describe('an erasure that breaks off', () => {
     await env.TIMEKEEPER.getByName(id).wake(id, 0)
   }
 
-  it('[U8] before anything was stored: nothing has happened, and it can be asked for again', async () => {
+  it('[U8] before anything is stored: changes nothing, and can be repeated', async () => {
     const { ada, left, lame, tenant } = await someone()
     const { DB, seen } = faulty(() => Promise.reject(lost()))
     const before = await everything()
@@ -503,8 +505,8 @@ describe('an erasure that breaks off', () => {
   })
 
   it.each([
-    ['D1’s answer is lost', true],
-    ['D1 is out of reach for a moment', false],
+    ['D1’s response is lost', true],
+    ['D1 is unavailable for a moment', false],
   ])('[U8] %s', async (_what, isStored) => {
     const { ada, left, lame } = await someone()
     const { DB } = faulty(async (run, write) => {
@@ -516,7 +518,7 @@ describe('an erasure that breaks off', () => {
     expect(await left()).toEqual([])
   })
 
-  it('[U8, C2] after the user has disappeared: the cron trigger sees to the rest', async () => {
+  it('[U8, C2] after the user is deleted: the cron trigger does the rest', async () => {
     const { ada, left, lame, tenant } = await someone()
     await erase(lame({ TIMEKEEPER: unreached }), ada)
     expect((await tenant.app('GET', ada.path)).status).toBe(404)
@@ -525,7 +527,7 @@ describe('an erasure that breaks off', () => {
     expect(await left()).toEqual([])
   })
 
-  it('[U8] at each of the writes of its steps, before and after', async () => {
+  it('[U8] at each write of its steps, before and after the write', async () => {
     const { tenant, lame, ada, left, ...setup } = await someone()
     const done = { to: instant(NOON), steps: 50, mustAll: true, grace: { first: 0, finals: 0 } }
     let writes = 0
@@ -547,7 +549,7 @@ describe('an erasure that breaks off', () => {
     expect(writes).toBeGreaterThan(5)
   })
 
-  it('[U8] a leaderboard out of reach holds up nothing else, and is visited until it was reached', async () => {
+  it('[U8] an unavailable leaderboard does not delay the rest, and is called until it responds', async () => {
     const { ada, left, lame, tenant, board } = await someone()
     await erase(lame({ TIMEKEEPER: unreached }), ada)
     const work = { to: instant(NOON), steps: 50, grace: { first: 0, finals: 0 } }
@@ -567,7 +569,7 @@ describe('an erasure that breaks off', () => {
     expect(await left()).toEqual([])
   })
 
-  it('[E3, U8] events that come together with erasures: the user is gone, or somebody new of whom all is right', async () => {
+  it('[E3, U8] parallel events and erasures: the user is gone, or is a new one with correct data', async () => {
     const setup = await withBoard()
     const { tenant } = setup
     const ada = newUser()

@@ -11,7 +11,7 @@ const DAY_ONE = {
 }
 const dayOne = (extended: boolean) => expect.objectContaining({ ...DAY_ONE, extended })
 
-/** Words and pages; a point for each word. */
+/** A tenant with two metrics, words and pages, and one point for each word. */
 async function setup(tenant?: TestTenant) {
   const own = tenant ?? (await newTenant())
   const words = await own.metric('words')
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 
 describe('[E1] the value of an event', () => {
-  it('[E1] is rounded to six decimals, half away from zero; 0 and -0 are legal', async () => {
+  it('[E1] is rounded to six decimals, half away from zero, and 0 and -0 are valid', async () => {
     const cases: [number, number][] = [
       [0, 0],
       [-0, 0],
@@ -75,7 +75,7 @@ describe('[E1] the value of an event', () => {
     expect(await total(shared, 'back', 'pages')).toBe(0)
   })
 
-  it('[E1] |value| ≤ 1e9 and finite, else 422, and nothing is stored', async () => {
+  it('[E1] must be finite and |value| ≤ 1e9; else the response is 422, and nothing is stored', async () => {
     const before = await everything()
     for (const raw of [
       '1000000001',
@@ -102,7 +102,7 @@ describe('[E1] the value of an event', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('[E1] a total stays within ±9,007,199,254; an event that would leave that is 422 and changes nothing', async () => {
+  it('[E1] a total is within ±9,007,199,254; an event that would exceed it is a 422 and changes nothing', async () => {
     for (const sign of [1, -1]) {
       const id = `far${sign}`
       for (let n = 1; n <= 9; n += 1) await shared.event('pages', id, sign * 1e9)
@@ -122,7 +122,7 @@ describe('[E1] the value of an event', () => {
     }
   })
 
-  it('[E1, P1] a counter of matching events may go further than the total without ever making a 5xx', async () => {
+  it('[E1, P1] a counter of matching events may be further from 0 than the total, without a 5xx', async () => {
     const { tenant, words, system } = await setup()
     const page = await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
     await tenant.create(`/points/${system}/triggers`, {
@@ -140,8 +140,8 @@ describe('[E1] the value of an event', () => {
   })
 })
 
-describe('[E2] the answer of an event', () => {
-  it('[E2] shows exactly what it changed', async () => {
+describe('[E2] the response of an event', () => {
+  it('[E2] shows exactly the changes of the event', async () => {
     const { tenant, words, system } = await setup()
     const plain = await tenant.event('words', 'ada', 2)
     const body = Object(plain.body)
@@ -188,7 +188,7 @@ describe('[E2] the answer of an event', () => {
     expect([alias.status, at(alias.body, 'total')]).toEqual([201, 3])
   })
 
-  it('[E2, P7] an event that is refused stores nothing at all, neither user, event, key nor other awards', async () => {
+  it('[E2, P7] a refused event stores nothing: no user, event, key or other award', async () => {
     const { tenant, words, system } = await setup()
     await tenant.create(`/points/${system}/triggers`, { type: 'user_creation', points: 3, status: 'active' })
     await tenant.create('/points', {
@@ -215,12 +215,12 @@ describe('[E2] the answer of an event', () => {
     }
     expect(await everything()).toEqual(before)
     expect((await tenant.app('GET', '/users/newcomer')).status).toBe(404)
-    // The key was not used up: with less value it is the first.
+    // The key is still free. With a smaller value, this is its first event.
     const after = await tenant.event('words', 'ada', 1, { idempotencyKey: 'k' })
     expect(after).toMatchObject({ status: 201, body: { total: 6, idempotentReplayed: false } })
   })
 
-  it('[E2] of a group of parallel events, those that are refused take nothing from the others', async () => {
+  it('[E2] refused events of a group of parallel events do not affect the others', async () => {
     const { tenant } = await setup()
     const responses = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -235,7 +235,7 @@ describe('[E2] the answer of an event', () => {
     expect((await tenant.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 30 })
   })
 
-  it('[E2] a write that fails leaves nothing behind, and the answer is an opaque 500 with the request id', async () => {
+  it('[E2] a failed write stores nothing, and the response is an opaque 500 with the request id', async () => {
     const { tenant } = await setup()
     await tenant.event('words', 'ada', 1)
     const before = await everything()
@@ -248,7 +248,7 @@ describe('[E2] the answer of an event', () => {
             return target.prepare(sql)
           }
         }
-        // The last statement of the write batch fails, when all the others have gone through.
+        // The last statement of the write batch fails, after all others.
         return (statements: D1PreparedStatement[]) =>
           target.batch(writes ? [...statements, target.prepare('SELECT secret FROM nowhere')] : statements)
       },
@@ -275,7 +275,7 @@ describe('[E2] the answer of an event', () => {
 })
 
 describe('[E4] idempotency keys', () => {
-  it('[E4] a replay is 202 with the first event, the present total, and nothing else; it changes nothing', async () => {
+  it('[E4] a replay is a 202 with only the first event and the current total, and changes nothing', async () => {
     const { tenant, words } = await setup()
     const first = await tenant.event('words', { id: 'ada', name: 'Ada' }, 5, { idempotencyKey: 'key-1' })
     expect(first).toMatchObject({
@@ -309,7 +309,7 @@ describe('[E4] idempotency keys', () => {
     expect(at((await tenant.event('words', 'ada', 1)).body, 'idempotentReplayed')).toBeUndefined()
   })
 
-  it('[E4] a replay with an invalid body is 422, and with another user a first', async () => {
+  it('[E4] a replay with an invalid body is a 422, and with another user a first event', async () => {
     const tenant = shared
     const key = { idempotencyKey: 'validated' }
     await tenant.event('words', 'ada', 1, key)
@@ -332,7 +332,7 @@ describe('[E4] idempotency keys', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('[E4] keys are their own for each user and metric, and tell upper from lower case', async () => {
+  it('[E4] keys belong to one user and one metric, and are case-sensitive', async () => {
     const { tenant } = await setup()
     for (const [metric, user] of [
       ['words', 'ada'],
@@ -348,7 +348,7 @@ describe('[E4] idempotency keys', () => {
     expect((await tenant.event('words', 'ada', 1, { idempotencyKey: 'SAME' })).status).toBe(201)
   })
 
-  it('[E4] 1–255 characters', async () => {
+  it('[E4] have 1–255 characters', async () => {
     const odd = ['k'.repeat(255), 'a b', "'; --", '__proto__', '"', '%00', '{}', '0']
     for (const idempotencyKey of odd) {
       const one = await shared.event('pages', 'keys', 1, { idempotencyKey })
@@ -365,7 +365,7 @@ describe('[E4] idempotency keys', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('[E4] of parallel repeats of several keys exactly one each is 201, through two apps', async () => {
+  it('[E4] exactly one of the parallel events with each key is a 201, through two apps', async () => {
     const { tenant } = await setup()
     const other = tenant.through(newApp())
     const responses = await Promise.all(
@@ -386,8 +386,8 @@ describe('[E4] idempotency keys', () => {
   })
 })
 
-describe('the rest of an event', () => {
-  it('[E6] event attributes must be configured as such', async () => {
+describe('other rules of an event', () => {
+  it('[E6] event attributes must be configured for events', async () => {
     const before = await everything()
     for (const attributes of [{ pge: 'x', page: 'y', plan: 'z' }]) {
       const { status, body } = await shared.event('words', 'ada', 1, { attributes })
@@ -424,7 +424,7 @@ describe('the rest of an event', () => {
     }
   })
 
-  it('[U1, E6] numbers and booleans are the text of an event attribute', async () => {
+  it('[U1, E6] stores numbers and booleans in event attributes as text', async () => {
     for (const page of [5, true, 'x'])
       await shared.app('POST', '/metrics/words/event', {
         user: { id: 'plain' },
@@ -436,7 +436,7 @@ describe('the rest of an event', () => {
     expect([0, 1, 2].map((n) => at(events, n, 'attributes', 0, 'value')).sort()).toEqual(['5', 'true', 'x'])
   })
 
-  it('[U1, E6] a number is the text that JSON parsing gives, and a string keeps its spelling', async () => {
+  it('[U1, E6] a number becomes the text of the parsed JSON number, and a string stays the same', async () => {
     for (const page of ['12.50', '12345678901234567890', '1e2', '"12.50"']) {
       const { status } = await call(shared.send, 'POST', '/v1/metrics/words/event', {
         raw: `{"user": {"id": "spelt"}, "value": 1, "attributes": {"page": ${page}}}`,
@@ -450,7 +450,7 @@ describe('the rest of an event', () => {
     )
   })
 
-  it('[E7] an unknown metric is 404, also by a key that is only odd', async () => {
+  it('[E7] an unknown metric is a 404, also with an odd key', async () => {
     const before = await everything()
     for (const key of [
       'none',
@@ -471,7 +471,7 @@ describe('the rest of an event', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('[E5] the user comes first, so that a trigger sees the attributes that the event itself brings', async () => {
+  it('[E5] updates the user first, so a trigger sees the attributes in the event itself', async () => {
     const { tenant, words, system } = await setup()
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await tenant.create(`/points/${system}/triggers`, {
@@ -494,8 +494,8 @@ describe('the rest of an event', () => {
   })
 })
 
-describe('what an event costs', () => {
-  it('budget: a warm event is 2 D1 batches and nothing beside them, also with 50 triggers and an idempotency key', async () => {
+describe('the cost of an event', () => {
+  it('a warm event is exactly 2 D1 batches, also with 50 triggers and an idempotency key', async () => {
     const { tenant, words, system } = await setup()
     const key = await tenant.key('ada')
     const { DB, count } = countedD1()
@@ -529,7 +529,7 @@ describe('what an event costs', () => {
     await cost('words')
     expect(await cost('words')).toEqual([2, 1])
     expect(await cost('words', { 'idempotency-key': 'k2' })).toEqual([2, 1])
-    // A replay writes nothing, so it needs no second batch.
+    // A replay writes nothing, so it has no second batch.
     Object.assign(count, { batches: 0 })
     const replay = await where.as(
       key,
@@ -539,7 +539,7 @@ describe('what an event costs', () => {
       { 'idempotency-key': 'k2' },
     )
     expect([replay.status, count.batches]).toEqual([202, 1])
-    // With multi-tenancy off, with the admin key, as in a small deployment.
+    // Multi-tenancy off and the admin key, as in a small deployment.
     const off = newApp({ DB, MULTI_TENANCY: 'off' })
     const headers = { 'x-api-key': ADMIN_KEY }
     const metrics = [{ key: 'budget', name: 'B' }]
@@ -552,7 +552,7 @@ describe('what an event costs', () => {
     expect(count.batches).toBe(2)
   })
 
-  it('budget: 200 parallel events of one user are at most 20 write batches', async () => {
+  it('200 parallel events of one user are at most 20 write batches', async () => {
     const { tenant } = await setup()
     const key = await tenant.key('ada')
     const { DB, count } = countedD1()

@@ -14,7 +14,7 @@ async function withXp(tenant: Awaited<ReturnType<typeof newTenant>>) {
 }
 
 describe('an event', () => {
-  it('[P1, E2] its answer shows the total and the award that it caused', async () => {
+  it('[P1, E2] returns the total and its award', async () => {
     const tenant = await newTenant()
     const { metric } = await withXp(tenant)
     const first = await tenant.event('words', 'ada', 25)
@@ -22,7 +22,7 @@ describe('an event', () => {
     expect(first.body).toMatchObject({ metricId: metric, total: 25, points: { xp: { total: 6, added: 6 } } })
   })
 
-  it('[E3] 200 parallel events of one user over two metrics are exact in totals, awards and answers', async () => {
+  it('[E3] 200 parallel events of one user in two metrics have exact totals, awards and responses', async () => {
     const tenant = await newTenant()
     await withXp(tenant)
     const responses = await Promise.all(
@@ -41,7 +41,7 @@ describe('an event', () => {
     expect(points.body).toMatchObject({ total: 30 })
   })
 
-  it('[E3] two apps without a common memory: conflicts occur, the lane is used, and all is exact', async () => {
+  it('[E3] two apps without shared memory have conflicts, use the lane, and are exact', async () => {
     const lanes: string[] = []
     const USER_LANE = new Proxy(env.USER_LANE, {
       get(target, name) {
@@ -80,7 +80,7 @@ describe('an event', () => {
     expect(totals.sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
     expect(conflicts).toBeGreaterThan(0)
     expect(lanes.length).toBeGreaterThan(0)
-    // Every tenth word is worth 3 points, and each award stands in the answer of the event that caused it.
+    // Every tenth word gives 3 points. Each award is in the response of its event.
     const awards = responses.filter(({ body }) => Number(at(body, 'points', 'xp', 'added')) > 0)
     expect(awards.map(({ body }) => Number(at(body, 'total')) % 10)).toEqual(Array(20).fill(0))
     const points = awards.map(({ body }) => Number(at(body, 'points', 'xp', 'total')))
@@ -88,7 +88,7 @@ describe('an event', () => {
     expect((await one.app('GET', '/users/ada/points/xp')).body).toMatchObject({ total: 60 })
   })
 
-  it('[E4] of 30 parallel requests with one idempotency key exactly one is 201', async () => {
+  it('[E4] exactly one of 30 parallel requests with one idempotency key is a 201', async () => {
     const tenant = await newTenant()
     await withXp(tenant)
     const responses = await Promise.all(

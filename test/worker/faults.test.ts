@@ -7,21 +7,24 @@ import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
 
 /* The binding, with faults */
 
-/** A batch on its way to D1. */
+/** A batch that the service sends to D1. */
 type Batch = {
-  /** Whether it stores something of a user. */
+  /** Whether it stores data of a user. */
   writes: boolean
   /** Whether it reads a user's state. */
   reads: boolean
-  /** All texts and parameters. */
+  /** All SQL texts and parameters. */
   text: string
   run: () => Promise<D1Result[]>
 }
 
-/** What becomes of a batch. */
+/** Decides the outcome of a batch. */
 type Fault = (batch: Batch) => Promise<D1Result[]>
 
-/** The real D1 with a fault before it: what the service prepares is real, and `fault` decides what comes of a batch. */
+/**
+ * The real D1 with a fault before it: the service prepares real statements, and `fault` decides the outcome
+ * of each batch.
+ */
 function d1With(fault: Fault): D1Database {
   const texts = new WeakMap<D1PreparedStatement, string>()
   const batch = (statements: D1PreparedStatement[]) => {
@@ -49,7 +52,7 @@ function d1With(fault: Fault): D1Database {
   })
 }
 
-/** Counts the batches that write, and lets a fault decide by their number, from 0. */
+/** Counts the batches that write. A fault decides the outcome by their number, from 0. */
 function onWrites(fault: (batch: Batch, number: number) => Promise<D1Result[]>) {
   const count = { writes: 0 }
   const decide: Fault = (batch) => {
@@ -62,13 +65,13 @@ function onWrites(fault: (batch: Batch, number: number) => Promise<D1Result[]>) 
 
 const lost = () => new Error('D1_ERROR: Network connection lost: secret-host-17.')
 
-/** What is done, but whose answer is lost. */
+/** Runs a batch, and loses the response. */
 async function answerLost({ run }: Batch): Promise<never> {
   await run()
   throw lost()
 }
 
-/** Something that the test opens when it likes. */
+/** A promise, `opened`, that `open` settles. */
 function gate() {
   let open: () => void = () => undefined
   const opened = new Promise<void>((resolve) => {
@@ -77,9 +80,12 @@ function gate() {
   return { open, opened }
 }
 
-/* What is asked, and what is stored */
+/* Requests and stored data */
 
-/** A tenant with a metric, and a points system with a trigger of 2 points for each 1 of it. */
+/**
+ * A tenant with a metric, and a points system with 2 points for each 1 of the metric, and 100 points for the
+ * creation of the user.
+ */
 async function withPoints() {
   const tenant = await newTenant()
   const metric = await tenant.metric('words')
@@ -99,7 +105,7 @@ type Setup = Awaited<ReturnType<typeof withPoints>>
 type Sent = { status: number; body: unknown; requestId: string | null }
 type Asked = { user?: string; value?: number; key?: string; kind?: string; apiKey?: string }
 
-/** Sends an event; unlike the harness, without complaint about a 500. */
+/** Sends an event. Unlike `call` of the harness, it accepts a 500. */
 async function send(tenant: TestTenant, asked: Asked = {}): Promise<Sent> {
   const { user = 'ada', value = 1, key, kind, apiKey = ADMIN_KEY } = asked
   const response = await tenant.send(
@@ -145,7 +151,7 @@ const Stored = z.object({
   keys: z.array(z.object({ key: z.string(), event_id: z.string() })),
 })
 
-/** All that D1 holds of a tenant's users. */
+/** All rows of a tenant's users in D1. */
 async function stored({ tenant, metric, system }: Setup): Promise<z.infer<typeof Stored>> {
   const [users, events, awards, keys] = await env.DB.batch([
     env.DB.prepare('SELECT * FROM users WHERE tenant_id = ?1').bind(tenant.id),
@@ -163,7 +169,10 @@ async function stored({ tenant, metric, system }: Setup): Promise<z.infer<typeof
   })
 }
 
-/** Holds that a user's log is exactly these answers' events, once each, and that all totals follow from it. */
+/**
+ * Expects a user's log to be exactly the events of these responses, once each, and all totals to match the
+ * log.
+ */
 async function holdsExactly(setup: Setup, responses: readonly Sent[], user = 'ada'): Promise<void> {
   const { users, events, awards } = await stored(setup)
   const row = users.find(({ id }) => id === user)
@@ -182,7 +191,7 @@ async function holdsExactly(setup: Setup, responses: readonly Sent[], user = 'ad
 
 const Award = z.object({ id: z.string() })
 
-/** G2: opaque, and it names the request. */
+/** Expects an opaque 500 that names the request (G2). */
 function isOpaque({ status, body, requestId }: Sent): void {
   expect(status).toBe(500)
   expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
@@ -192,8 +201,8 @@ function isOpaque({ status, body, requestId }: Sent): void {
   expect(Object.keys(Object(body))).toEqual(['error'])
 }
 
-describe('[E2] a write that fails', () => {
-  it('for good: an opaque 500 after a try with others and three alone, and nothing is left behind', async () => {
+describe('[E2] a failed write', () => {
+  it('every time: an opaque 500 after one attempt in a group and three alone, and nothing is stored', async () => {
     const setup = await withPoints()
     const { DB, count } = onWrites(() => Promise.reject(lost()))
     isOpaque(await send(setup.tenant.through(newApp({ DB })), { key: 'once' }))
@@ -204,14 +213,14 @@ describe('[E2] a write that fails', () => {
     await holdsExactly(setup, [later])
   })
 
-  it('for good, with ten at once: ten opaque 500s, and nothing is left behind', async () => {
+  it('every time, with ten at once: ten opaque 500s, and nothing is stored', async () => {
     const setup = await withPoints()
     const { DB } = onWrites(() => Promise.reject(lost()))
     for (const answer of await sendSeveral(setup.tenant.through(newApp({ DB })), 10)) isOpaque(answer)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
   })
 
-  it('once: nobody notices, and the event counts once', async () => {
+  it('once: the request succeeds, and the event counts once', async () => {
     const setup = await withPoints()
     const { DB, count } = onWrites((batch, n) => (n === 0 ? Promise.reject(lost()) : batch.run()))
     const answer = await send(setup.tenant.through(newApp({ DB })))
@@ -221,9 +230,9 @@ describe('[E2] a write that fails', () => {
   })
 })
 
-describe('[E2, E3] a write whose answer is lost', () => {
+describe('[E2, E3] a write with a lost response', () => {
   it.each([1, Number.POSITIVE_INFINITY])(
-    'counts once, and the answer is its own (%d answers lost)',
+    'counts once, and returns its own result (%d responses lost)',
     async (lostAnswers) => {
       const setup = await withPoints()
       const { DB, count } = onWrites((batch, n) => (n < lostAnswers ? answerLost(batch) : batch.run()))
@@ -241,7 +250,7 @@ describe('[E2, E3] a write whose answer is lost', () => {
     },
   )
 
-  it('in a group of ten: each counts once and is told its own total', async () => {
+  it('in a group of ten: each counts once and returns its own total', async () => {
     const setup = await withPoints()
     const { DB, count } = onWrites(answerLost)
     const responses = await sendSeveral(setup.tenant.through(newApp({ DB })), 10)
@@ -251,7 +260,7 @@ describe('[E2, E3] a write whose answer is lost', () => {
     await holdsExactly(setup, responses)
   })
 
-  it('and which arrives late, after it was tried again: it counts once, and the answer is what is stored', async () => {
+  it('that arrives during the next attempt: counts once, and returns the stored result', async () => {
     const setup = await withPoints()
     let late: Batch | undefined
     const { DB } = onWrites(async (batch, n) => {
@@ -268,7 +277,7 @@ describe('[E2, E3] a write whose answer is lost', () => {
     await holdsExactly(setup, responses)
   })
 
-  it('and which arrives late, after another try has succeeded: it is refused, and changes nothing', async () => {
+  it('that arrives after another attempt succeeded: is refused, and changes nothing', async () => {
     const setup = await withPoints()
     let late: Batch | undefined
     const { DB } = onWrites((batch, n) => {
@@ -282,7 +291,7 @@ describe('[E2, E3] a write whose answer is lost', () => {
     await holdsExactly(setup, [answer])
   })
 
-  it('a change of a user is answered as it was made', async () => {
+  it("of a user's change returns the change", async () => {
     const setup = await withPoints()
     const { DB } = onWrites(answerLost)
     const tenant = setup.tenant.through(newApp({ DB }))
@@ -294,8 +303,8 @@ describe('[E2, E3] a write whose answer is lost', () => {
   })
 })
 
-describe('[E2] a read that fails', () => {
-  it('for good: an opaque 500 after a try with others and three alone, and nothing is left behind', async () => {
+describe('[E2] a failed read', () => {
+  it('every time: an opaque 500 after one attempt in a group and three alone, and nothing is stored', async () => {
     const setup = await withPoints()
     let reads = 0
     const DB = d1With((batch) => {
@@ -308,7 +317,7 @@ describe('[E2] a read that fails', () => {
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
   })
 
-  it('once: nobody notices', async () => {
+  it('once: the request succeeds', async () => {
     const setup = await withPoints()
     let reads = 0
     const DB = d1With((batch) => {
@@ -322,11 +331,11 @@ describe('[E2] a read that fails', () => {
   })
 })
 
-describe.concurrent('[E3] a leader that never comes back', () => {
+describe.concurrent('[E3] a leader that hangs', () => {
   it.each([
-    ['before it wrote', false],
-    ['after it had written', true],
-  ])('%s: the others are settled within the lease, and each event counts once', async (_when, commits) => {
+    ['before its write', false],
+    ['after its write', true],
+  ])('%s: the others are done within the lease, and each event counts once', async (_when, commits) => {
     const setup = await withPoints()
     const hung = gate()
     const { DB } = onWrites(async (batch, n) => {
@@ -347,7 +356,7 @@ describe.concurrent('[E3] a leader that never comes back', () => {
     await holdsExactly(setup, [first, ...others])
   })
 
-  it('because the lane is slow: what the lane does late is not done again', async () => {
+  it('because the lane is slow: events that the lane commits late are stored once', async () => {
     const setup = await withPoints()
     const slow = gate()
     const called = gate()
@@ -372,15 +381,19 @@ describe.concurrent('[E3] a leader that never comes back', () => {
   })
 })
 
-describe('[E3] one poisonous event among others', () => {
+describe('[E3] one bad event in a group', () => {
   it.each([
-    ['which D1 refuses: it alone is a 500', 500, 'D1_ERROR: CHECK constraint failed: SQLITE_CONSTRAINT'],
     [
-      'whose user is longer than D1 holds: it alone is a 422',
+      'that D1 refuses: only this event is a 500',
+      500,
+      'D1_ERROR: CHECK constraint failed: SQLITE_CONSTRAINT',
+    ],
+    [
+      'with a user too big for D1: only this event is a 422',
       422,
       'D1_ERROR: string or blob too big: SQLITE_TOOBIG',
     ],
-  ])('%s, and its neighbours count once each', async (_what, status, message) => {
+  ])('%s, and the others count once each', async (_what, status, message) => {
     const setup = await withPoints()
     const { DB } = onWrites((batch) =>
       batch.text.includes('poison') ? Promise.reject(new Error(message)) : batch.run(),
@@ -393,7 +406,7 @@ describe('[E3] one poisonous event among others', () => {
     await holdsExactly(setup, responses)
   })
 
-  it('which cannot be decided: it alone is a 500, and its neighbours count once each, in one batch', async () => {
+  it('that the engine cannot decide: only this event is a 500, and the others count once each, in one batch', async () => {
     const setup = await withPoints()
     const other = await setup.tenant.create('/points', { key: 'other', name: 'Other' })
     const trigger = await setup.tenant.create(`/points/${other}/triggers`, {
@@ -410,7 +423,7 @@ describe('[E3] one poisonous event among others', () => {
       start: '2000-01-01',
       multiplier: 2,
     })
-    // More points than there are numbers, which no boost can multiply.
+    // The points of this trigger are larger than any number, so the boost cannot multiply them.
     await env.DB.batch([
       env.DB.prepare(
         'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
@@ -428,7 +441,7 @@ describe('[E3] one poisonous event among others', () => {
     await holdsExactly(setup, [made, ...responses])
   })
 
-  it('a user whose row is spoilt harms nobody else', async () => {
+  it('a user with a broken row does not affect other users', async () => {
     const setup = await withPoints()
     await send(setup.tenant, { user: 'spoilt' })
     await env.DB.prepare("UPDATE users SET points = 'no JSON' WHERE tenant_id = ?1 AND id = 'spoilt'")
@@ -443,12 +456,12 @@ describe('[E3] one poisonous event among others', () => {
   })
 })
 
-describe('[E4] a key that is repeated inside one group', () => {
-  it('stands for the first of them; the group needs one write, and the others none', async () => {
+describe('[E4] a repeated key inside one group', () => {
+  it('counts for the first event only, and the group needs one write', async () => {
     const setup = await withPoints()
     const { DB, count } = onWrites((batch) => batch.run())
     const tenant = setup.tenant.through(newApp({ DB }))
-    // The first goes alone; the others wait for it and go together.
+    // The first event is committed alone. The others wait for it, and are then committed together.
     const responses = await sendSeveral(tenant, 11, (n) => (n === 0 ? {} : { key: 'once' }))
     expect(statuses(responses)).toEqual([201, 201, ...Array(9).fill(202)])
     expect(new Set(responses.slice(1).map(({ body }) => at(body, 'eventId'))).size).toBe(1)
@@ -457,7 +470,7 @@ describe('[E4] a key that is repeated inside one group', () => {
   })
 })
 
-/** Does something else first, when a write comes for the first time. */
+/** Runs `act` before the first write. */
 function beforeFirstWrite(act: () => Promise<unknown>) {
   return onWrites(async (batch, n) => {
     if (n === 0) await act()
@@ -465,8 +478,8 @@ function beforeFirstWrite(act: () => Promise<unknown>) {
   })
 }
 
-describe('[E2] what changes between the read and the write', () => {
-  it('the configuration: the event is decided anew, under the new one', async () => {
+describe('[E2] a change between the read and the write', () => {
+  it('of the configuration: the event is decided again with the new one', async () => {
     const setup = await withPoints()
     const { DB, count } = beforeFirstWrite(() =>
       setup.tenant.create(`/points/${setup.system}/triggers`, {
@@ -483,7 +496,7 @@ describe('[E2] what changes between the read and the write', () => {
     expect((await stored(setup)).events).toHaveLength(1)
   })
 
-  it('the metric is deleted: 404, and nothing of the event has happened', async () => {
+  it('that deletes the metric: a 404, and nothing of the event is stored', async () => {
     const setup = await withPoints()
     const { DB } = beforeFirstWrite(() => setup.tenant.admin('DELETE', `/metrics?ids=${setup.metric}`))
     const answer = await send(setup.tenant.through(newApp({ DB })), { key: 'once' })
@@ -491,7 +504,7 @@ describe('[E2] what changes between the read and the write', () => {
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
   })
 
-  it('the key is deleted: the next request is refused, this one was there before', async () => {
+  it('that deletes the API key: this request succeeds, and the next one is a 401', async () => {
     const setup = await withPoints()
     const { apiKey, id } = await applicationKey(setup.tenant, 'ada')
     const { DB } = beforeFirstWrite(() => setup.tenant.admin('DELETE', `/application-api-keys?ids=${id}`))
@@ -503,7 +516,7 @@ describe('[E2] what changes between the read and the write', () => {
   const erase = (tenant: TestTenant) =>
     env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(tenant.id)
 
-  it('[U8] the user is erased: the event makes a new one', async () => {
+  it('[U8] that erases the user: the event creates a new one', async () => {
     const setup = await withPoints()
     await send(setup.tenant, { value: 50 })
     const old = (await stored(setup)).users[0]?.iid
@@ -514,7 +527,7 @@ describe('[E2] what changes between the read and the write', () => {
     await holdsExactly(setup, [answer])
   })
 
-  it('[U8] the user is erased and has come back at the same seq: the event is the new one’s', async () => {
+  it('[U8] that erases the user, who is created again with the same seq: the event belongs to the new one', async () => {
     const setup = await withPoints()
     await send(setup.tenant, { value: 50 })
     const before = await stored(setup)
@@ -531,13 +544,13 @@ describe('[E2] what changes between the read and the write', () => {
   })
 })
 
-/** A write that another isolate's change comes before. */
+/** Runs a batch after a change by another isolate. */
 async function disturbed({ tenant }: Setup, batch: Batch): Promise<D1Result[]> {
   await env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id).run()
   return batch.run()
 }
 
-/** The lane's binding with a fault: `commit` calls the real object. */
+/** The binding of the lanes with a fault; `commit` calls the real object. */
 function laneWith(fault: (commit: () => Promise<string>, name: string) => Promise<string>) {
   return new Proxy(env.USER_LANE, {
     get(target, name) {
@@ -552,14 +565,14 @@ function laneWith(fault: (commit: () => Promise<string>, name: string) => Promis
   })
 }
 
-/** An app whose every write conflicts, so that all goes through the lane; and that lane. */
+/** An app whose writes all conflict, so that all requests go through the lane, which has a fault. */
 function contending(setup: Setup, lane: Parameters<typeof laneWith>[0]): TestTenant {
   const { DB } = onWrites((batch) => disturbed(setup, batch))
   return setup.tenant.through(newApp({ DB, USER_LANE: laneWith(lane) }))
 }
 
 describe('[E3, E4] the lane', () => {
-  it('commits what conflicts too often, and forgets nothing when it is evicted in between', async () => {
+  it('commits events that conflict too often, and loses nothing if it is evicted in between', async () => {
     const setup = await withPoints()
     const first = await send(setup.tenant)
     const lanes: string[] = []
@@ -577,7 +590,7 @@ describe('[E3, E4] the lane', () => {
     await holdsExactly(setup, [first, before, after])
   })
 
-  it('fails before it has done anything: an honest 500, and a retry with the key counts once', async () => {
+  it('fails before the commit: an opaque 500, and a retry with the key counts once', async () => {
     const setup = await withPoints()
     await send(setup.tenant)
     const tenant = contending(setup, () => Promise.reject(new Error('The object was evicted.')))
@@ -588,7 +601,7 @@ describe('[E3, E4] the lane', () => {
     expect((await stored(setup)).events).toHaveLength(2)
   })
 
-  it('fails after it has done it: at most once without a key, exactly once with one', async () => {
+  it('fails after the commit: counts at most once without a key, exactly once with one', async () => {
     const setup = await withPoints()
     await send(setup.tenant)
     const tenant = contending(setup, async (commit) => {
@@ -601,7 +614,7 @@ describe('[E3, E4] the lane', () => {
     expect((await stored(setup)).events.map(({ value }) => value / 1e6)).toEqual([1, 2])
   })
 
-  it('fails after it has done it for a group: each event at most once', async () => {
+  it('fails after the commit of a group: each event counts at most once', async () => {
     const setup = await withPoints()
     await send(setup.tenant)
     const tenant = contending(setup, async (commit) => {
@@ -614,7 +627,7 @@ describe('[E3, E4] the lane', () => {
     for (const answer of responses) if (answer.status !== 201) isOpaque(answer)
   })
 
-  it('is asked after a write that arrived late: that write counts, and nothing twice', async () => {
+  it('runs after a late write arrived: that write counts, and the event counts once', async () => {
     const setup = await withPoints()
     const made = await send(setup.tenant)
     let late: Batch | undefined
@@ -632,7 +645,7 @@ describe('[E3, E4] the lane', () => {
     await holdsExactly(setup, [made, answer])
   })
 
-  it('answers less than it was asked: nobody waits for ever', async () => {
+  it('returns too few results: no request waits forever', async () => {
     const setup = await withPoints()
     await send(setup.tenant)
     const tenant = contending(setup, async () =>
@@ -642,7 +655,7 @@ describe('[E3, E4] the lane', () => {
       sendSeveral(tenant, 3),
       scheduler.wait(3_000).then(() => 'still waiting' as const),
     ])
-    if (responses === 'still waiting') expect.fail('a request was still waiting')
+    if (responses === 'still waiting') expect.fail('a request is still waiting')
     for (const answer of responses) isOpaque(answer)
   })
 })
@@ -655,7 +668,7 @@ async function applicationKey(tenant: TestTenant, userId: string) {
   return { id: created[0]?.id ?? '', apiKey: created[0]?.key ?? '' }
 }
 
-/** KV that does not do what it should. */
+/** KV with another operation in place of get, put and delete. */
 function kvWith(operation: () => Promise<unknown>): KVNamespace {
   return new Proxy(env.KEYS, {
     get(target, name) {
@@ -666,10 +679,10 @@ function kvWith(operation: () => Promise<unknown>): KVNamespace {
 
 describe('[K2] KV', () => {
   it.each([
-    ['is away', () => Promise.reject(new Error('KV GET failed: 500 Internal Server Error'))],
-    ['has forgotten everything', () => Promise.resolve(null)],
-    ['holds what it should not', () => Promise.resolve({ hash: 1, kind: 'queen' })],
-  ])('%s: keys work, and deleted ones do not', async (_what, operation) => {
+    ['is unavailable', () => Promise.reject(new Error('KV GET failed: 500 Internal Server Error'))],
+    ['has lost everything', () => Promise.resolve(null)],
+    ['has an invalid value', () => Promise.resolve({ hash: 1, kind: 'queen' })],
+  ])('%s: keys work, and deleted keys do not', async (_what, operation) => {
     const setup = await withPoints()
     const { id, apiKey } = await applicationKey(setup.tenant, 'ada')
     const app = newApp({ KEYS: kvWith(operation) })

@@ -1,9 +1,12 @@
 import { env } from 'cloudflare:workers'
 
-/** What D1 throws when nobody knows what became of a batch. */
+/** The error of D1 if the outcome of a batch is unknown. */
 export const lost = () => new Error('D1_ERROR: Network connection lost.')
 
-/** D1 whose n-th write batch (from 0) goes through `fault`; counts the rows of all of them. */
+/**
+ * D1 with a fault: `fault` gets each write batch with its number, from 0. `seen` counts write batches, and
+ * the rows of all batches.
+ */
 export function faulty(fault: (run: () => Promise<D1Result[]>, write: number) => Promise<D1Result[]>) {
   const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
   const texts = new WeakMap<D1PreparedStatement, string>()

@@ -1,18 +1,16 @@
 /**
- * A few hundred requests of the fuzzer's, straight to the app; `npm run fuzz` sends thousands to a server.
+ * Sends a few hundred requests of the fuzzer directly to the app. `npm run fuzz` sends thousands to a server.
  */
 import { expect, it, vi } from 'vitest'
 import { fuzz, type Send, told } from '../fuzz/fuzz'
 import { PATIENCE } from '../patience'
 import { ADMIN_KEY, toApp } from './harness'
 
-/** How long an answer may take, in milliseconds. */
-
 function requestOf({ method, path, headers, body }: Parameters<Send>[0]): Request | null {
   try {
     return new Request(`http://laurel.test${path}`, { method, headers, ...(body && { body }) })
   } catch {
-    // Not every header that a socket carries is one of `fetch`'s.
+    // `fetch` does not allow all headers that a socket can send.
     return null
   }
 }
@@ -25,7 +23,7 @@ const send: Send = async (shot) => {
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-it('[G2, G3] requests made from our own documents, and spoilt, get answers that are documented', async () => {
+it('[G2, G3] requests made from the OpenAPI documents, also spoiled ones, get documented responses', async () => {
   const errors = vi.spyOn(console, 'error').mockReturnValue()
   const report = await fuzz({
     send,
@@ -41,7 +39,7 @@ it('[G2, G3] requests made from our own documents, and spoilt, get answers that 
     told(report, 20_261),
   ).toEqual([])
   expect(errors.mock.calls).toEqual([])
-  // Most requests can be sent here, and many are well.
+  // Most requests can be sent in this way, and many of them succeed.
   expect(report.sent).toBeGreaterThan(550)
   const done = [...report.responses.values()]
     .flatMap((counts) => [...counts])

@@ -15,14 +15,17 @@ import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
 
-/* Events of different users that arrive together in one isolate share batches of D1, and nothing else. */
+/*
+ * Events of different users that arrive at the same time in one isolate share batches of D1, and nothing
+ * else.
+ */
 
 afterEach(forgetTime)
 
 const USERS = 12
 const names = Array.from({ length: USERS }, (_, n) => `user ${n}`)
 
-/** A tenant with points, an achievement, a leaderboard and streaks, so that an event stores a row of each kind. */
+/** A tenant with points, an achievement, a leaderboard and streaks. An event stores a row of each kind. */
 async function withAll() {
   const tenant = await newTenant()
   const metricId = await tenant.metric('words')
@@ -48,7 +51,7 @@ async function withAll() {
 
 type Sent = { status: number; body: unknown }
 
-/** Sends an event with a key; unlike the harness, without complaint about a 500. */
+/** Sends an event with a key. Unlike `call` of the harness, it accepts a 500. */
 async function send(tenant: TestTenant, user: string, key: string, value: unknown = 1): Promise<Sent> {
   const response = await tenant.send(
     new Request('http://laurel.test/v1/metrics/words/event', {
@@ -62,7 +65,7 @@ async function send(tenant: TestTenant, user: string, key: string, value: unknow
 
 const sendAll = (tenant: TestTenant, key: string) => Promise.all(names.map((name) => send(tenant, name, key)))
 
-/** What is stored of each user: the number of changes, the total, the points, and how many rows of each kind there are. */
+/** The stored state of each user: number of changes, total, points, and number of rows of each kind. */
 async function stored(tenant: TestTenant) {
   const { results } = await env.DB.prepare(
     `SELECT id, seq, metrics ->> '$[0][1]' AS total, points,
@@ -91,7 +94,7 @@ async function stored(tenant: TestTenant) {
   }))
 }
 
-/** What is stored of a user after so many events of 1. */
+/** The stored state of a user after a number of events of value 1. */
 const storedOf = (id: string, events: number) => ({
   id,
   seq: events,
@@ -117,13 +120,13 @@ const allAfter = (events: number) => sorted.map((name) => storedOf(name, events)
 const statuses = (responses: readonly Sent[]) => responses.map(({ status }) => status)
 
 describe('events of different users at once', () => {
-  it('share write batches, and each is stored whole and once, those of new users too', async () => {
+  it('share write batches, and each event is stored completely and once, also of new users', async () => {
     const tenant = await withAll()
     const { DB, seen } = faulty((run) => run())
     const app = tenant.through(newApp({ DB }))
     const first = await sendAll(app, 'one')
     expect(statuses(first)).toEqual(names.map(() => 201))
-    // Two go by themselves at once, all others together; each number is one batch.
+    // The first two are committed alone, all others together. Each commit is one batch.
     expect(seen.writes).toBeLessThanOrEqual(4)
     expect(await stored(tenant)).toEqual(allAfter(1))
     expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
@@ -141,20 +144,20 @@ describe('events of different users at once', () => {
     expect(await stored(tenant)).toEqual(allAfter(2))
   })
 
-  it('a user who changes meanwhile takes nobody along, and is counted all the same', async () => {
+  it('a user who changes in between does not affect the others, and still counts', async () => {
     const tenant = await withAll()
     await sendAll(tenant, 'before')
     const other = tenant.through(newApp())
     let batches = 0
     const { DB } = faulty(async (run) => {
       batches += 1
-      // The third is the one of the many: another isolate is faster with two of them.
+      // The third batch has the events of ten users. Another isolate commits events of two of them first.
       if (batches === 3) await Promise.all(['user 4', 'user 7'].map((name) => send(other, name, 'other')))
       return run()
     })
     const responses = await sendAll(tenant.through(newApp({ DB })), 'one')
     expect(statuses(responses)).toEqual(names.map(() => 201))
-    // Nothing but those two goes again.
+    // Only these two users are committed again.
     expect(batches).toBe(5)
     expect(await stored(tenant)).toEqual(
       sorted.map((name) => storedOf(name, name === 'user 4' || name === 'user 7' ? 3 : 2)),
@@ -162,7 +165,7 @@ describe('events of different users at once', () => {
     expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
   })
 
-  it('a conflict of the only one who changes is no matter of those whose keys were used before', async () => {
+  it('a conflict of the only new event does not affect the replays in its group', async () => {
     const tenant = await withAll()
     await sendAll(tenant, 'one')
     const other = tenant.through(newApp())
@@ -184,7 +187,7 @@ describe('events of different users at once', () => {
     expect(await stored(tenant)).toEqual(sorted.map((name) => storedOf(name, name === 'user 4' ? 3 : 1)))
   })
 
-  it('one who appears or is erased meanwhile is stored as a new user, and nobody twice', async () => {
+  it('a user who is created or erased in between is stored as a new user, and no event is stored twice', async () => {
     const tenant = await withAll()
     await send(tenant, 'user 5', 'before')
     const other = tenant.through(newApp())
@@ -202,7 +205,7 @@ describe('events of different users at once', () => {
     expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
   })
 
-  it('one that is refused or unreadable leaves its neighbours alone', async () => {
+  it('a refused event or an unreadable user does not affect the others', async () => {
     const tenant = await withAll()
     await send(tenant, 'user 3', 'before')
     await env.DB.prepare("UPDATE users SET points = 'spoilt' WHERE tenant_id = ?1 AND id = 'user 3'")
@@ -216,7 +219,7 @@ describe('events of different users at once', () => {
     expect(statuses(responses)).toEqual([...names.map((name) => (name === 'user 3' ? 500 : 201)), 422])
   })
 
-  it('of a configuration that moves meanwhile each is counted by the new one', async () => {
+  it('if the configuration changes in between, all events count by the new one', async () => {
     const tenant = await withAll()
     await sendAll(tenant, 'before')
     let batches = 0
@@ -232,11 +235,11 @@ describe('events of different users at once', () => {
     const responses = await sendAll(tenant.through(newApp({ DB })), 'one')
     expect(statuses(responses)).toEqual(names.map(() => 201))
     expect(await stored(tenant)).toEqual(allAfter(2))
-    // Two batches for the first two, one that stores nothing, and one each for the ten others.
+    // One batch each for the first two, one that stores nothing, and one each for the ten others.
     expect(batches).toBe(3 + USERS - 2)
   })
 
-  it('of a clock that moves meanwhile each happens at the new time', async () => {
+  it('if the clock moves in between, all events are at the new time', async () => {
     await moveTo(NOON)
     const tenant = await withAll()
     await sendAll(tenant, 'before')
@@ -256,8 +259,8 @@ describe('events of different users at once', () => {
   })
 })
 
-describe('what a group writes', () => {
-  it('leaves out whoever has moved, in each kind of row', async () => {
+describe('the writes of a group', () => {
+  it('skip users who have changed, in each kind of row', async () => {
     const tenant = await withAll()
     for (const name of ['still', 'moved']) await send(tenant, name, 'before')
     const { db } = contextOf(tenant.id)
@@ -308,7 +311,7 @@ describe('what a group writes', () => {
 
 describe('a group that fails', () => {
   for (const write of [0, 1, 2]) {
-    it(`before batch ${write} is stored: each goes alone, and counts once`, async () => {
+    it(`before batch ${write} is stored: each event is committed alone, and counts once`, async () => {
       const tenant = await withAll()
       const { DB } = faulty((run, n) => (n === write ? Promise.reject(lost()) : run()))
       expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
@@ -316,7 +319,7 @@ describe('a group that fails', () => {
       expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
     })
 
-    it(`after batch ${write} was stored: each finds its own, and counts once`, async () => {
+    it(`after batch ${write} is stored: each event finds its result, and counts once`, async () => {
       const tenant = await withAll()
       const { DB } = faulty(async (run, n) => {
         const results = await run()

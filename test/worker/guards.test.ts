@@ -32,7 +32,9 @@ const TICKS = JSON.stringify({ through: 1_000, sweep: { to: 2_000 } })
 
 type Guard = (db: TenantDatabase) => D1PreparedStatement
 
-/** Of a tenant with one user, ada, and ticks under way: each guard as it raises, and as it holds. */
+/**
+ * Each guard of a tenant with the user ada and ticks in progress: a call that raises, and a call that holds.
+ */
 const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
   tenantActive: {
     raises: (db) => tenantActive(contextOf(`${db.tenantId}0`).db),
@@ -107,7 +109,7 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
   },
 }
 
-/** A tenant with one user, ada, a configuration of version 1, and two pieces of work that are due. */
+/** A tenant with one user, ada, configuration version 1, and two items of due work. */
 async function withAda(): Promise<{ tenant: TestTenant; db: TenantDatabase }> {
   const tenant = await newTenant()
   await tenant.metric('m')
@@ -127,10 +129,10 @@ const rename = (db: TenantDatabase, name: string) =>
 const nameOf = ({ id }: TestTenant) =>
   env.DB.prepare('SELECT name FROM tenants WHERE id = ?1').bind(id).first('name')
 
-/** What a batch throws; fails if it throws nothing. */
+/** The error that a batch throws. Fails if it throws none. */
 const errorOf = (work: Promise<unknown>) =>
   work.then(
-    () => expect.fail('nothing was thrown'),
+    () => expect.fail('Expected an error, but nothing was thrown.'),
     (error: unknown) => error,
   )
 
@@ -151,7 +153,7 @@ describe('[E2, E3] a guard', () => {
   it('of the statement that stores a user raises a conflict that undoes the batch', async () => {
     const { tenant, db } = await withAda()
     const ada = parseUser(await db.run(userStatement(db, 'ada', AT)))
-    if (ada === null) throw new Error('there is no ada')
+    if (ada === null) throw new Error('There is no user ada.')
     const next = { ...ada, seq: ada.seq + 1 }
     const before = await nameOf(tenant)
     const late = storeUser(db, next, { version: 1, clock: null, was: { ...ada, seq: ada.seq - 1 } })
@@ -161,17 +163,17 @@ describe('[E2, E3] a guard', () => {
     expect(await nameOf(tenant)).toBe('kept')
   })
 
-  it('of the end of an erasure raises a conflict while anything is left', async () => {
+  it('of the end of an erasure raises a conflict while data is left', async () => {
     const { db } = await withAda()
     expect(isConflict(await errorOf(removeTenant(db)))).toBe(true)
   })
 })
 
-describe('[E2, E3] an error of its own is no conflict', () => {
+describe('[E2, E3] another error is no conflict', () => {
   it.each([
     ['malformed JSON', "SELECT json('laurel-conflict')"],
-    ['malformed JSON that is stored', "UPDATE tenants SET name = json('{laurel-conflict') WHERE id = ?1"],
-    ['a path of JSON that is none', "SELECT json_extract('{}', 'laurel')"],
+    ['malformed JSON in an UPDATE', "UPDATE tenants SET name = json('{laurel-conflict') WHERE id = ?1"],
+    ['an invalid JSON path', "SELECT json_extract('{}', 'laurel')"],
     ['a column that does not exist', 'SELECT "laurel-conflict" . x FROM tenants WHERE id = ?1'],
     ['a constraint', 'INSERT INTO tenants (id) VALUES (?1)'],
   ])('%s', async (_, sql) => {
@@ -182,7 +184,7 @@ describe('[E2, E3] an error of its own is no conflict', () => {
     expect(isConflict(error)).toBe(false)
   })
 
-  it('what JavaScript says of data that names the signal', async () => {
+  it('a JavaScript error about data that contains the signal', async () => {
     const text = "bad JSON path: 'laurel-conflict'"
     const error = await errorOf(Promise.resolve(text).then((data): unknown => JSON.parse(data)))
     expect(isConflict(error)).toBe(false)

@@ -11,19 +11,19 @@ import { readableTable } from '../readable'
 /** The admin key of the tests, as vitest.config.ts sets it. */
 export const ADMIN_KEY = env.ADMIN_API_KEY ?? ''
 
-/** An answer, with its body read as JSON. */
+/** A response, with its body parsed as JSON. */
 export type Answer = { status: number; headers: Headers; body: unknown }
 
 /**
- * How a request reaches a Worker; it throws where the answer is not one that the contract documents. The opaque 500 passes
- * here, for the tests that provoke it, but not in `call`.
+ * Sends a request to a Worker. Throws if the contract does not document the response. The opaque 500 is
+ * allowed here, for the tests that cause it on purpose, but not in `call`.
  */
 export type Send = (request: Request) => Promise<Response>
 
 /**
- * To an app with a memory of its own: another isolate, as it were. Bindings and variables may be others. The requests run in
- * the test's own context, since in this runner a promise can't be settled from one request's context for another's; what
- * crosses requests is seen over HTTP, in test/server.
+ * Sends to a new app with its own memory, as if in another isolate. `overrides` replace bindings and
+ * variables. The requests run in the test's own context: in this runner, one request's context cannot settle
+ * a promise of another one. test/server tests the effects between requests over HTTP.
  */
 export function newApp(overrides: Partial<Bindings> = {}, instance = new Instance()): Send {
   const app = createApp(instance)
@@ -36,17 +36,17 @@ export function newApp(overrides: Partial<Bindings> = {}, instance = new Instanc
   }
 }
 
-/** To the app that the tests share. */
+/** Sends to the app that the tests share. */
 export const toApp: Send = newApp()
 
 type Options = {
   body?: unknown
-  /** A body that is sent as it is. */
+  /** A body to send unchanged. */
   raw?: BodyInit
   headers?: Record<string, string>
 }
 
-/** Sends one request, whose answer must be one that the contract documents and no 500. */
+/** Sends one request. Throws if the contract does not document the response, or if it is a 500. */
 export async function call(
   send: Send,
   method: string,
@@ -60,7 +60,7 @@ export async function call(
   })
   const response = await send(request)
   const text = await response.text()
-  // Whoever breaks things on purpose sends the request by itself.
+  // A test that causes faults on purpose uses `send` itself.
   if (response.status === 500) throw new Error(`${method} ${path} failed: ${text}`)
   return {
     status: response.status,
@@ -69,7 +69,7 @@ export async function call(
   }
 }
 
-/** A tenant of its own for a test: nothing that another test does is seen in it. */
+/** A new tenant for one test, so that the test sees no data of other tests. */
 export class TestTenant {
   readonly id = crypto.randomUUID()
   readonly send: Send
@@ -112,7 +112,10 @@ export class TestTenant {
     )
   }
 
-  /** Calls the application interface with this key and nothing else, as a browser does; `path` begins after its base. */
+  /**
+   * Calls the application interface as a browser does, with this key and no tenant; `path` begins after its
+   * base.
+   */
   as(
     key: string,
     method: string,
@@ -129,11 +132,11 @@ export class TestTenant {
     return String(at(body, 'created', 0, 'key'))
   }
 
-  /** Creates one resource, and returns its id; throws where it became an issue. */
+  /** Creates one resource, and returns its id. Throws if the response has an issue instead. */
   async create(path: string, item: unknown): Promise<string> {
     const { body } = await this.admin('POST', path, [item])
     const id = at(body, 'created', 0, 'id')
-    if (typeof id !== 'string') throw new Error(`not created: ${JSON.stringify(body)}`)
+    if (typeof id !== 'string') throw new Error(`The resource was not created: ${JSON.stringify(body)}`)
     return id
   }
 
@@ -143,7 +146,7 @@ export class TestTenant {
   }
 }
 
-/** A fresh tenant, in the shared app or in the one that is given. */
+/** Creates a tenant, in the shared app unless another one is given. */
 export async function newTenant(send: Send = toApp): Promise<TestTenant> {
   const tenant = new TestTenant(send)
   await env.DB.prepare(
@@ -154,7 +157,7 @@ export async function newTenant(send: Send = toApp): Promise<TestTenant> {
   return tenant
 }
 
-/** D1 with what it is asked counted: batches, and statements prepared for them. */
+/** D1 with counters of its batches and of the statements that are prepared for them. */
 export function countedD1(): {
   DB: D1Database
   count: { batches: number; prepared: number; batched: number }
@@ -175,13 +178,13 @@ export function countedD1(): {
           return target.batch(statements)
         }
       }
-      throw new Error(`D1 was asked for ${String(name)}`)
+      throw new Error(`Unexpected use of D1: ${String(name)}`)
     },
   })
   return { DB, count }
 }
 
-/** Every row of every table of ours, as JSON. */
+/** All rows of all tables of Laurel, as JSON. */
 export async function everything(): Promise<Record<string, string[]>> {
   const tables = await env.DB.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
@@ -194,12 +197,12 @@ export async function everything(): Promise<Record<string, string[]>> {
   return all
 }
 
-/** Waits until something is so, which comes about by itself. */
+/** Waits until a condition becomes true by itself. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   await vi.waitUntil(isSo, { timeout: PATIENCE, interval: 20 })
 }
 
-/** Waits until assertions hold, which come about by themselves. */
+/** Waits until assertions hold. */
 export async function untilHeld(assertions: () => void | Promise<void>): Promise<void> {
   await vi.waitFor(assertions, { timeout: PATIENCE, interval: 20 })
 }
@@ -210,13 +213,13 @@ export async function untilTheClockMoves(): Promise<void> {
   await until(() => Date.now() > before)
 }
 
-/** Holds that a moment is not before the first of two others, nor after the last. In milliseconds. */
+/** Expects a moment to be between two others, or equal to one of them. In milliseconds. */
 export function expectBetween(first: number, moment: number, last: number): void {
   expect(moment).toBeGreaterThanOrEqual(first)
   expect(moment).toBeLessThanOrEqual(last)
 }
 
-/** What stands at a path inside JSON; undefined where the path leads nowhere. */
+/** The value at a path inside JSON; undefined if there is none. */
 export function at(json: unknown, ...path: (string | number)[]): unknown {
   let value = json
   for (const step of path) {
