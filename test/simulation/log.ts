@@ -101,7 +101,7 @@ const COUNTED = {
   'streaks of nobody': `streak_runs ${OF_NOBODY}`,
   'pauses of nobody': `streak_pauses ${OF_NOBODY}`,
   'boosts of nobody': `points_boosts ${OF_NOBODY}`,
-  'notices of nobody': `notices ${OF_NOBODY}`,
+  'pending notifications of nobody': `pending_notifications ${OF_NOBODY}`,
   'told points of nobody': `points_notifications ${OF_NOBODY}`,
 } as const
 

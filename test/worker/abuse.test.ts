@@ -79,7 +79,7 @@ describe('bodies', () => {
   })
 
   it('[G2, U1] answers 400 if a body is not UTF-8, so that two ids that an old client sends in Latin-1 do not become one user', async () => {
-    const latin1 = (text: string) => Uint8Array.from(text, (message) => message.charCodeAt(0))
+    const latin1 = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0))
     const before = await everything()
     for (const id of ['Zoë', 'Zoé']) {
       const event = latin1(JSON.stringify({ user: { id }, value: 1 }))
