@@ -7,20 +7,23 @@ import { count, NEW_COUNTER } from './metrics.rules'
 import type { Completion, Counter, LocalTime, UserState } from './state.types'
 import { termsOf } from './streaks/streaks.rules'
 
-/** What happened that may complete achievements. */
+/** The input that may complete achievements. */
 export type AchievementInput = {
   local: LocalTime
   /** Makes the id of the n-th completion. */
   newId: (n: number) => string
-  /** Which achievements are looked at first; composites follow from what these come to (E5). */
+  /** The achievements to check first. Composites follow from the achievements that these complete (E5). */
   isTried: (achievement: Achievement) => boolean
 }
 
-/** Whether an achievement counts matching events on its own (A2). */
+/** Whether an achievement counts matching events by its own counter (A2). */
 export const countsItself = ({ trigger, eventAttributes }: Achievement): boolean =>
   trigger === 'metric' && eventAttributes.length > 0
 
-/** Why a call can't complete an achievement, for anybody or for this user; `state` is null if there is no such user (A3). */
+/**
+ * The reasons why a call can't complete an achievement, for all users or for this one. `state` is null if the
+ * user does not exist (A3).
+ */
 export function completionErrors(
   { id, trigger, status }: Achievement,
   state: UserState | null,
@@ -28,19 +31,21 @@ export function completionErrors(
   const sentence = (message: string) => [{ path: '', message }]
   if (trigger !== 'api') {
     return sentence(
-      `This achievement is completed by its trigger, which is "${trigger}", not by this call. Send what triggers it`,
+      `This achievement has the trigger "${trigger}" and completes by itself. Call this only for the trigger "api"`,
     )
   }
   if (status !== 'locked' || state?.achievements.has(id)) return []
-  return sentence('This achievement is locked, so nobody new gets it. Activate it first')
+  return sentence('This achievement is locked, so no other user can get it. Activate it first')
 }
 
-/** An event as achievements see it. */
+/** The data of an event that achievements use. */
 type Counted = { metricId: string; value: Counter['total']; attributes: ReadonlyMap<string, string> }
 
 /**
- * A user's counters after an event, of the achievements that count matching events on their own. Until all users' counters have taken
- * in the log (A4), one that isn't there is left alone, but for users who are new and so have no log.
+ * The user with the counters after an event. Only achievements that count matching events by their own
+ * counter have one.
+ * Until the job that reads the log has filled the counters of all users (A4), a missing counter stays
+ * missing. New users have no log, so their counters begin at once.
  */
 export function countForAchievements(
   config: Configuration,
@@ -63,12 +68,12 @@ export function countForAchievements(
   return counters === null ? user : { ...user, counters }
 }
 
-/** The triggers in the order in which they complete (E5); composites come after all others. */
+/** The triggers, in the order in which achievements complete (E5). Composites come after all others. */
 const FIRST = ACHIEVEMENT_TRIGGERS.filter((trigger) => trigger !== 'achievement')
 
 /**
- * Completes what a user qualifies for: metric, streak and api achievements, then composites until none is added (E5, A2). Answers the
- * ids of what was completed, in that order.
+ * Completes the achievements that a user qualifies for: first the triggers metric, streak and api, then
+ * composites until no more is added (E5, A2). Returns the ids of the completed achievements, in that order.
  */
 export function complete(
   config: Configuration,
@@ -107,7 +112,10 @@ export function complete(
 const hasAll = ({ achievementIds }: Achievement, had: ReadonlyMap<string, Completion>): boolean =>
   achievementIds.length > 0 && achievementIds.every((id) => had.has(id))
 
-/** Whether a user's totals and streak are enough for an achievement; for an api one it is the call that counts (A2). */
+/**
+ * Whether a user's totals and streak are enough for an achievement. With the trigger `api`, the call itself
+ * is enough (A2).
+ */
 export function qualifies(config: Configuration, user: UserState, achievement: Achievement): boolean {
   const { trigger, metricId, metricValue, streakLength } = achievement
   switch (trigger) {
@@ -128,7 +136,7 @@ export function qualifies(config: Configuration, user: UserState, achievement: A
   }
 }
 
-/** What an achievement counts of a user; undefined where that is not known yet (A4). */
+/** The counter that an achievement compares, or undefined if it is not known yet (A4). */
 function totalOf(user: UserState, achievement: Achievement): Counter | undefined {
   if (!countsItself(achievement)) return user.metrics.get(achievement.metricId ?? '') ?? NEW_COUNTER
   const known = user.counters.get(achievement.counterId)

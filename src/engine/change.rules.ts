@@ -7,32 +7,32 @@ import { awardPoints, type TriggerInput } from './points/points.rules'
 import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state.types'
 import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
 
-/** What a command, or what falls due, does to a user: all of it or nothing (E2). */
+/** The effect of a command or of due work on one user. All of it is stored, or nothing (E2). */
 export type Change = StreakChange & {
   before: UserState | null
   after: UserState
   event: EventRecord | null
   awards: readonly AwardRecord[]
-  /** The ids of the achievements that it completed. */
+  /** Ids of the achievements that the change completed. */
   completed: readonly string[]
 }
 
-/** Places among the ids that come of one change: its awards are counted from 0, completions from here (see childId). */
+/** The ids of a change's awards are numbered from 0, those of its completions from here (see childId). */
 const FIRST_COMPLETION = 2_500
 
-/** Something that happens to a user, whose profile and metric total have it already. */
+/** The input of a change. The profile and the metric total of `user` have the change already. */
 export type ChangeInput = {
   before: UserState | null
   user: UserState
   at: Instant
-  /** The id of which those of awards and completions are made. */
+  /** The ids of awards and completions derive from this id. */
   id: string
   event: TriggerInput['event']
-  /** The achievements that are looked at. */
+  /** Whether an achievement is checked. */
   isTried: (achievement: Achievement) => boolean
 }
 
-/** What comes of something that happens to a user, in E5's order: streak, achievements, points. */
+/** Applies the consequences for a user in E5's order: streak, achievements, points. */
 export function applyChange(
   config: Configuration,
   { before, user, at, id, event, isTried }: ChangeInput,
@@ -71,7 +71,7 @@ export function applyChange(
   return { ...change, after: touch(config, trimmed(config, after), change) }
 }
 
-/** The user without the counters of what no longer counts. */
+/** The user without counters that no trigger or achievement uses any more. */
 function trimmed(config: Configuration, user: UserState): UserState {
   const { counters } = user
   if (counters.size === 0) return user
@@ -86,7 +86,10 @@ function trimmed(config: Configuration, user: UserState): UserState {
   return kept === counters ? user : { ...user, counters: kept }
 }
 
-/** The user with a note of which totals this change was about, so that whoever follows them sees a gap. */
+/**
+ * Notes in `lastSeqByInput` the totals that this change is about, so that readers who follow a total notice a
+ * gap.
+ */
 export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
   config: Configuration,
   user: U,
@@ -98,7 +101,7 @@ export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
   },
 ): U {
   const { event, awards, growth, isExtended = false } = change
-  // One that was lost and begun anew by this very event may have the length of before, which was reached anew.
+  // If this event started a new streak, the length may equal the old one, and still it is a new value.
   const hasStreak = growth !== 0 || isExtended
   if (event === null && awards.length === 0 && !hasStreak) return user
   const lastSeqByInput = new Map(user.lastSeqByInput)
@@ -112,13 +115,14 @@ export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
 }
 
 /**
- * Changes of many users at once, made by what falls due or by an admin, none of which is an event. Each statement leaves those users
- * alone whose `seq` is no longer what was read; the last ones move it, so that all of them mean the same users.
+ * A change of one user among many at once, by due work or an admin. It has no event.
+ * Each statement skips users whose `seq` has changed since the read. The last statements raise `seq`, so all
+ * statements affect the same users.
  */
 export type BulkChange = Change & {
   before: NonNullable<Change['before']>
-  /** Whether nothing but the streak is another one, so that nothing else need be known or written. */
+  /** Whether only the streak changed. Then no other column is read or written. */
   onlyStreak?: boolean
-  /** Whether the streaks that ended are all that there ever were (S9). */
+  /** Whether `ended` replaces all stored past streaks of the user (S9). */
   replacesRuns?: boolean
 }

@@ -27,28 +27,28 @@ import {
 } from './profile.rules'
 import type { Completion, UserState } from './state.types'
 
-/** Asks to record an event of a user (E). */
+/** A command to record an event of a user (E). */
 export type EventCommand = {
   kind: 'event'
-  /** The event's id, should it be recorded. */
+  /** The id that the event gets if it is recorded. */
   eventId: string
   metricKey: string
   userId: string
   user: ProfileChange
   by: Actor
   value: Micros
-  /** By key. */
+  /** Values by attribute key. */
   attributes: ReadonlyMap<string, string>
   idempotencyKey: string | null
 }
 
-/** Asks to create or update a user (U2): `update` refuses where there is none. */
+/** A command to create or update a user (U2). `update` throws 404 if the user does not exist. */
 export type UserCommand = { kind: 'upsert' | 'update'; user: ProfileChange; by: Actor }
 
-/** Asks to complete an achievement of the trigger `api` (A3). */
+/** A command to complete an achievement with the trigger `api` (A3). */
 export type CompletionCommand = {
   kind: 'completion'
-  /** The completion's id, should it be one. */
+  /** The id that the completion gets if the achievement is completed. */
   completionId: string
   achievementKey: string
   userId: string
@@ -56,40 +56,45 @@ export type CompletionCommand = {
   by: Actor
 }
 
-/** Asks to change what a user has set (U7); refuses where there is no such user. */
+/** A command to change a user's preferences (U7). It throws 404 if the user does not exist. */
 export type PreferencesCommand = { kind: 'preferences'; preferences: PreferencesChange }
 
-/** What one request asks to do to one user, in the engine's terms: amounts in whole millionths, nothing of HTTP. */
+/** One request about one user, in the engine's terms: amounts in whole millionths, nothing of HTTP. */
 export type Command = EventCommand | UserCommand | CompletionCommand | PreferencesCommand
 
-/** What the rules make of one command on one state of a user. */
+/** The engine's result for one command and one state of a user. */
 export type Decision =
-  /** It was refused, and nothing of it happens. */
+  /** The command failed and changes nothing. */
   | { kind: 'refused'; apiError: ApiError }
-  /** The idempotency key was used before: this is the event that it stands for (E4). */
+  /** The idempotency key was used before. `eventId` is the event that it stands for (E4). */
   | { kind: 'replayed'; eventId: string; metric: Metric; state: UserState; at: Instant }
   | { kind: 'changed'; change: Change; metric: Metric | null }
-  /** The achievement was completed before, which is this (A3). */
+  /** The achievement was completed before. `completion` is that completion (A3). */
   | { kind: 'completed'; achievement: Achievement; completion: Completion; state: UserState }
-  /** Nothing of the user would change. */
+  /** The command would change nothing. */
   | { kind: 'unchanged'; state: UserState }
 
-/** What `evaluate` may know and ask for besides the state: the moment, new ids, and the idempotency keys in use. */
+/** The input of `evaluate` in addition to the state: the moment, new ids, and the idempotency keys in use. */
 export type EvaluationContext = {
   userId: string
   /** When the command arrived. */
   now: Instant
   newId: (at: Instant) => string
-  /** The event that a key of this user stands for on a metric, if it was used. */
+  /** Returns the event id of a key that this user has used on a metric, or undefined. */
   usedKey: (metricId: string, key: string) => string | undefined
 }
 
-/** A pause between two isolates' clocks that counts as one moment: changes of a user never go back by less. */
+/**
+ * The largest difference between the clocks of two isolates that is ignored. Changes of a user never go back
+ * in time by less.
+ */
 const SKEW = MINUTE
 
 /**
- * Decides what a command does to a user: pure, from the configuration, the user's state (null where there is none) and
- * the moment. The order is E5's: user, metric total, streak, achievements, points in order of the triggers' creation.
+ * Decides the effect of a command on a user. Pure: it uses only the configuration, the user's state (null if
+ * the user does not exist) and the moment.
+ * The order is E5's: user, metric total, streak, achievements, then points in the order in which the triggers
+ * were created.
  */
 export function evaluate(
   config: Configuration,
@@ -212,7 +217,10 @@ function evaluatePreferences(
   return { kind: 'changed', change: applyChange(config, input), metric: null }
 }
 
-/** What of the user an event or a completion may change: the rest is left out, and the answer says so (K7). */
+/**
+ * The fields of the user that an event or a completion may change. The others are left out, and the response
+ * says so (K7).
+ */
 const permitted = (
   config: Configuration,
   state: UserState | null,
@@ -220,8 +228,9 @@ const permitted = (
 ): ProfileChange => withoutForbidden(config, state, user, by)
 
 /**
- * The moment of a change: when its command arrived, but not before the user's last change, where another isolate's
- * clock is a little ahead or its change was faster, so that the log's order by time is the order of `seq`.
+ * The moment of a change: the arrival of its command, but not before the user's last change.
+ * Another isolate's clock may be a little ahead, or its change may have been faster. This way the log has the
+ * same order by time and by `seq`.
  */
 function momentOf(state: UserState | null, { now }: EvaluationContext): Instant {
   return state !== null && state.changed > now && state.changed - now < SKEW ? state.changed : now

@@ -4,22 +4,26 @@ import { errors } from '../lib/errors'
 import type { Counter, UserState } from './state.types'
 
 const ZERO = micros(0)
-/** A metric's total stays within this, on both sides (E1). */
+/** The limit of a metric's total in millionths, above and below zero (E1). */
 const MOST = 9_007_199_254_000_000
 
-/** A counter that has never counted. */
+/** The counter before the first event. */
 export const NEW_COUNTER: Counter = { total: ZERO, highest: ZERO }
 
 /**
- * A counter after a value was added to it. It stays within E1's bounds: a metric's total is refused before it leaves them, and a
- * trigger's own counter, which can get there although the metric's total doesn't, stands still.
+ * The counter plus a value. It stays within E1's bounds.
+ * A metric's total never gets there, because `addToMetric` throws before. A trigger's own counter can get
+ * there although the metric's total does not, and then it stays at the bound.
  */
 export function count(counter: Counter, value: Micros): Counter {
   const total = micros(Math.max(-MOST, Math.min(counter.total + value, MOST)))
   return { total, highest: micros(Math.max(total, counter.highest)) }
 }
 
-/** The user's counter of a metric before and after an event of so many millionths. Throws 422 past E1's bounds. */
+/**
+ * The user's counter of a metric before and after an event. `value` is in millionths. Throws 422 if the total
+ * would leave E1's bounds.
+ */
 export function addToMetric(
   user: UserState,
   metric: Metric,

@@ -4,7 +4,10 @@ import type { Micros } from '../lib/decimal'
 import { ApiError, type FieldError, throwIfInvalid } from '../lib/errors'
 import type { UserState } from './state.types'
 
-/** What a call sets: absent fields stay, each notification type and each field of the streak on its own (U7). */
+/**
+ * The preferences that a call sets. Absent fields stay. Each notification type and each field of the streak
+ * is set separately (U7).
+ */
 export type PreferencesChange = {
   notifications?: Preferences['notifications'] | undefined
   streak?:
@@ -17,8 +20,9 @@ export type PreferencesChange = {
 }
 
 /**
- * The user after a call has set preferences; the very same object where nothing changes (U7). Throws 403 for what only personalisation
- * allows while it is off, 422 for metrics that don't count.
+ * The user with the changed preferences, or the same object if nothing changes (U7).
+ * Throws 403 for fields that need personalisation while it is off, and 422 for metrics that do not count for
+ * streaks.
  */
 export function withPreferences(
   config: Configuration,
@@ -57,7 +61,10 @@ function streakChange(config: Configuration, change: StreakChange): Partial<Pref
   }
 }
 
-/** The faults of metrics, given by their keys, that streaks don't count (U7). Undefined stands for a key that can't be read, and is skipped. */
+/**
+ * The field errors of metrics that do not count for streaks (U7). Metrics are given by key. An undefined key
+ * could not be read and is skipped.
+ */
 export function streakErrors(config: Configuration, metrics: readonly (string | undefined)[]): FieldError[] {
   const counting = new Set(config.streaks.metrics.map(({ metricId }) => metricId))
   const isAny = !config.metrics.some(({ id }) => counting.has(id))

@@ -5,22 +5,25 @@ import type { FieldError } from '../lib/errors'
 import type { Profile, UserState } from './state.types'
 import { NO_STREAK } from './streaks/streak-state.types'
 
-/** The fields that a call passes of a user: undefined ones stay, null clears (U2). */
+/** The fields of a user that a call passes. Undefined fields stay, null clears (U2). */
 export type ProfileChange = {
   email?: string | undefined
   name?: string | undefined
   tz?: string | null | undefined
   subscribeToEmails?: boolean | undefined
   deviceTokens?: readonly string[] | null | undefined
-  /** By key; null removes one. */
+  /** Values by attribute key. Null removes the value. */
   attributes?: ReadonlyMap<string, string | null> | undefined
 }
 
-/** What of a user's fields may be wrong although their shapes are right; the values of attributes don't matter. */
+/**
+ * The fields of a user that may be invalid although their shapes are right. The values of attributes do not
+ * matter.
+ */
 export type ProfileCheck = Pick<ProfileChange, 'email' | 'subscribeToEmails'> & {
   attributes?: ReadonlyMap<string, unknown> | undefined
 }
-/** Who asks for a change of a user: an admin key, or the user's own key (K7). */
+/** The author of a change of a user: an admin key, or the user's own key (K7). */
 export type Actor = 'admin' | 'user'
 
 const NOBODY: Profile = {
@@ -32,7 +35,7 @@ const NOBODY: Profile = {
   attributes: new Map(),
 }
 
-/** The values of configured attributes by attribute id, from values by key. */
+/** Changes a map by attribute key into a map by attribute id. Skips keys that are not configured. */
 export function resolveAttributes<V>(
   config: Configuration,
   type: Attribute['type'],
@@ -46,7 +49,9 @@ export function resolveAttributes<V>(
   return resolved
 }
 
-/** The keys among these that are no configured attribute of that type, as one fault (U4, E6). */
+/**
+ * One field error that lists the keys without a configured attribute of that type (U4, E6), or an empty list.
+ */
 export function unknownAttributes(
   config: Configuration,
   type: Attribute['type'],
@@ -58,15 +63,18 @@ export function unknownAttributes(
   return [{ path: '', message }]
 }
 
-/** A subscription of a user of whom no email address is known, as a fault; `at` is where the profile is in the body, such as `user.` (U4). */
+/**
+ * The field error for a subscription of a user without an email address (U4). `at` is the path of the profile
+ * in the body, such as `user.`.
+ */
 export const subscriptionError = (at: string): FieldError => ({
   path: `${at}subscribeToEmails`,
   message: 'this user has no email address to subscribe. Pass email too, or leave this out',
 })
 
 /**
- * What is wrong with the fields that a call passes of a user, besides their shapes: unknown attributes, and a subscription without an address
- * (U4). `state` is null if there is no such user.
+ * The field errors of a passed user that are not about shapes: unknown attributes, and a subscription without
+ * an email address (U4). `state` is null if the user does not exist.
  */
 export function profileErrors(
   config: Configuration,
@@ -82,8 +90,9 @@ export function profileErrors(
 }
 
 /**
- * The keys of the passed user attributes that the actor may not change (K7): those that only admins may set, and that the call would
- * give another value than the stored one. Null is the value of an attribute that the user does not have.
+ * The keys of the passed user attributes that the actor may not change (K7). These are attributes that only
+ * admins may set, with a value other than the stored one. Null is the value of an attribute that the user
+ * does not have.
  */
 export function forbiddenAttributes(
   config: Configuration,
@@ -100,7 +109,7 @@ export function forbiddenAttributes(
   })
 }
 
-/** What a call passes of a user, without what the actor may not change (K7). */
+/** The passed user without the attributes that the actor may not change (K7). */
 export function withoutForbidden(
   config: Configuration,
   state: UserState | null,
@@ -114,8 +123,8 @@ export function withoutForbidden(
 }
 
 /**
- * The user after a call has passed these fields, which are without faults: a new one where there was none (U6), the very same object where
- * nothing would change (U3).
+ * The user with the passed fields, which must be valid. Creates the user if `state` is null (U6). Returns the
+ * same object if nothing changes (U3).
  */
 export function applyProfile(
   config: Configuration,
@@ -197,8 +206,9 @@ function sameList(a: readonly string[] | null, b: readonly string[] | null): boo
 }
 
 /**
- * Whether a user belongs to the control group (U5): a stable hash of tenant and user, as a share of 100, below the
- * ratio. FNV-1a with a final mix, so that ids that differ little are spread evenly.
+ * Whether a user belongs to the control group (U5): a stable hash of tenant and user, as a percentage, is
+ * below the ratio.
+ * The hash is FNV-1a with a final mix, so that similar ids get very different values.
  */
 export function isInControlGroup(tenantId: string, userId: string, ratio: number): boolean {
   let hash = 0x811c9dc5

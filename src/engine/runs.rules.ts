@@ -6,20 +6,23 @@ import { LAST_DAY } from '../lib/periods'
 import { DAY, FIRST_OFFSET, HOUR, LAST_OFFSET, MINUTE, SECOND } from '../lib/units'
 import { dayBegins, localDay, timeOfDay } from '../lib/zone'
 
-/** The months of the years that can be written. */
+/** The number of months up to the year 9999. */
 const MOST_MONTHS = 120_000
-/** One instance of a leaderboard: first and last local date, as days since 1970-01-01; null where it has no end. */
+/**
+ * One run of a leaderboard: its first and last local date, in days since 1970-01-01. `end` is null if it has
+ * no end.
+ */
 export type Run = { start: number; end: number | null }
 
-/** What of a leaderboard says when it runs. */
+/** The fields of a leaderboard that say when it runs. */
 export type Schedule = Pick<Leaderboard, 'start' | 'end' | 'runUnit' | 'runInterval'>
 
-/** The last local day of a leaderboard; null where it has no end. */
+/** The last local day of a leaderboard, in days since 1970-01-01, or null if it has no end. */
 export const lastDayOf = ({ end }: Pick<Schedule, 'end'>) => (end === null ? null : dayOf(end))
-/** The first local day of a leaderboard. */
+/** The first local day of a leaderboard, in days since 1970-01-01. */
 export const firstDayOf = ({ start }: Pick<Schedule, 'start'>) => dayOf(start)
 
-/** The run that holds a local day; null before the first and after the last (L2). */
+/** The run that contains a local day, or null before the first run and after the last (L2). */
 export function runHolding(schedule: Schedule, day: number): Run | null {
   const first = firstDayOf(schedule)
   const last = lastDayOf(schedule)
@@ -32,18 +35,21 @@ export function runHolding(schedule: Schedule, day: number): Run | null {
   return { start: runStart(schedule, first, k), end: Math.min(next - 1, last ?? LAST_DAY) }
 }
 
-/** How many intervals lie between two days by their months alone: the run's number, or one too many. */
+/**
+ * How many intervals there are between two days, by their months alone: the number of the run, or one too
+ * many.
+ */
 function wholeMonths(first: number, day: number, { runUnit, runInterval }: Schedule): number {
   const [from, to] = [plain(first), plain(day)]
   const months = (to.year - from.year) * 12 + to.month - from.month
   return Math.floor(months / ((runInterval ?? 1) * (runUnit === 'year' ? 12 : 1)))
 }
 
-/** The first day of run k, counted from the anchor, with the day clamped to the month (L2). */
+/** The first day of run k, counted from the anchor. The day is clamped to the length of the month (L2). */
 function runStart({ runUnit, runInterval }: Schedule, first: number, k: number): number {
   const count = k * (runInterval ?? 1)
   if (runUnit === 'day') return first + count
-  // Beyond what can be written anyway, and beyond what the calendar can compute.
+  // Later days can't be written, and the calendar can't compute them.
   if (count > MOST_MONTHS) return LAST_DAY + 1
   const start = plain(first).add(runUnit === 'year' ? { years: count } : { months: count })
   return plain(0).until(start, { largestUnit: 'days' }).days
@@ -51,19 +57,25 @@ function runStart({ runUnit, runInterval }: Schedule, first: number, k: number):
 
 const plain = (day: number) => Temporal.PlainDate.from('1970-01-01').add({ days: day })
 
-/** The run that holds a day, the first one before it, the last one after it (L2). */
+/**
+ * The run that contains a day. Before the first run it is the first one, after the last run the last one
+ * (L2).
+ */
 export function nearestRun(schedule: Schedule, day: number): Run {
   const last = Math.min(lastDayOf(schedule) ?? LAST_DAY, LAST_DAY)
   const nearest = Math.max(firstDayOf(schedule), Math.min(day, last))
   const run = runHolding(schedule, nearest)
-  if (run === null) throw new Error('a leaderboard that ends before it starts')
+  if (run === null) throw new Error('The leaderboard ends before it starts')
   return run
 }
 
-/** Runs that are named at once: of a leaderboard that has run for long, the latest ones. */
+/** The most runs that `latestRuns` returns. A leaderboard that has run for long has more. */
 const MOST_RUNS = 100
 
-/** The runs that start up to a day and after another one, in order: the latest of them where they are very many. */
+/**
+ * The runs that start up to the day `until` and after the day `after`, in order. Only the latest ones if
+ * there are very many.
+ */
 export function latestRuns(schedule: Schedule, until: number, after: number): Run[] {
   const runs: Run[] = []
   let run = runHolding(schedule, Math.min(until, lastDayOf(schedule) ?? LAST_DAY))
@@ -74,14 +86,14 @@ export function latestRuns(schedule: Schedule, until: number, after: number): Ru
   return runs
 }
 
-/** When the first user on Earth enters a run: its first midnight in UTC+14 (L8). */
+/** When the first user on Earth enters a run: at its first midnight in UTC+14 (L8). */
 export const beginsAt = ({ start }: Pick<Run, 'start'>): Instant => dayBegins(start, FIRST_OFFSET)
 
-/** When a run is final: 12 hours after its end in UTC (L8); null where it has no end. */
+/** When a run is final: 12 hours after its end in UTC (L8). Null if it has no end. */
 export const finalAt = ({ end }: Run): Instant | null =>
   end === null ? null : dayBegins(end + 1, LAST_OFFSET)
 
-/** The last day of the last run that is final by now; null where none can be yet (L8). */
+/** The last day of the last run that is final by now, or null if there is none yet (L8). */
 export function finalUntil(schedule: Schedule, now: Instant): number | null {
   const over = localDay(now, LAST_OFFSET) - 1
   const last = lastDayOf(schedule)
@@ -92,7 +104,7 @@ export function finalUntil(schedule: Schedule, now: Instant): number | null {
   return start > firstDayOf(schedule) ? start - 1 : null
 }
 
-/** The status that a leaderboard has by now, by itself or by the last move (L7). */
+/** The status of a leaderboard by now: by the calendar, or as an admin set it (L7). */
 export function statusOf(board: Schedule & Pick<Leaderboard, 'status'>, now: Instant): Leaderboard['status'] {
   if (board.status === 'inactive' || board.status === 'finished') return board.status
   if (now < beginsAt({ start: firstDayOf(board) }))
@@ -108,10 +120,13 @@ function secondsOf(time: string): number {
   return (hours * HOUR + minutes * MINUTE) / SECOND + seconds
 }
 
-/** The daily window of a leaderboard in seconds since local midnight; `to` is not in it. One that crosses midnight ends before it starts. */
+/**
+ * The daily window of a leaderboard, in seconds since local midnight. `to` is exclusive. If the window
+ * crosses midnight, `to` is less than `from`.
+ */
 type Window = { from: number; to: number }
 
-/** The daily window, or null where the whole day counts (L1). */
+/** The daily window, or null if the whole day counts (L1). */
 export function windowOf({ startTime, endTime }: Pick<Leaderboard, 'startTime' | 'endTime'>): Window | null {
   if (startTime === null && endTime === null) return null
   return {
@@ -120,7 +135,7 @@ export function windowOf({ startTime, endTime }: Pick<Leaderboard, 'startTime' |
   }
 }
 
-/** Whether the local time of a moment lies inside the daily window (L1). */
+/** Whether the local time of a moment is inside the daily window (L1). `utcOffset` is in minutes. */
 export function isInside(window: Window | null, at: number, utcOffset: number): boolean {
   if (window === null) return true
   const ms = timeOfDay(at, utcOffset)

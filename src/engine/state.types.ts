@@ -5,60 +5,63 @@ import type { Instant } from '../lib/clock'
 import type { Micros, Rounding } from '../lib/decimal'
 import type { StreakState } from './streaks/streak-state.types'
 
-/** Under which name the last change of a streak's length is noted among those of totals. */
+/** The key in `lastSeqByInput` for the length of the streak. */
 export const STREAK = 'streak'
 
-/** A running total and the highest that it ever was (P1). */
+/** A running total, and the highest value that it ever had (P1). */
 export type Counter = { total: Micros; highest: Micros }
 
-/** Who a user is: the fields that identify and its like set. */
+/** The fields of a user that identify and update calls set. */
 export type Profile = {
   email: string | null
   name: string | null
   tz: string | null
   subscribeToEmails: boolean
   deviceTokens: readonly string[] | null
-  /** By attribute id, so that an attribute made anew under an old key begins without values. */
+  /** By attribute id, so that a new attribute with an old key begins without values. */
   attributes: ReadonlyMap<string, string>
 }
 
-/** Everything of a user that decides what an event does. It is never changed in place. */
+/** All data of a user that decides the effect of an event. It is never changed in place. */
 export type UserState = {
-  /** The caller's own identifier. */
+  /** The identifier that the caller chose. */
   id: string
-  /** Ours, new at each creation. */
+  /** The internal id, new at each creation. */
   iid: string
-  /** Counts the changes to the user. */
+  /** The number of changes of the user. */
   seq: number
-  /** When the last of them happened. */
+  /** The moment of the last change. */
   changed: Instant
   profile: Profile
   control: boolean
   created: Instant
   updated: Instant
-  /** By metric id. */
+  /** Counters by metric id. */
   metrics: ReadonlyMap<string, Counter>
   /** Totals by points system id. */
   points: ReadonlyMap<string, number>
   /** By counter id, for triggers that count on their own (P1). */
   counters: ReadonlyMap<string, Counter>
-  /** By metric or points system id: `seq` of the last change of the user's total in it; by `streak`, of the streak's length. */
+  /**
+   * The `seq` of the last change of a total, by metric id or points system id. The key `streak` is for the
+   * length of the streak.
+   */
   lastSeqByInput: ReadonlyMap<string, number>
-  /** The streak as of the last change that settled it; as of now, `settled` tells it (S3). */
+  /** The streak as of the last change that settled it. `streakAsOf` returns the streak as of now (S3). */
   streak: StreakState
-  /** Completed achievements, by id. */
+  /** Completions by achievement id. */
   achievements: ReadonlyMap<string, Completion>
   preferences: Preferences
-  /** The local date of the last event, in days since 1970-01-01; null where there was none (N2). */
+  /** The local date of the last event, in days since 1970-01-01, or null if there was no event (N2). */
   activeDay: number | null
   /** The user's own boosts that are not over. */
   boosts: readonly Boost[]
 }
 
-/** That an achievement was completed: an id of its own, and when (A3, E8). */
+/** The completion of an achievement: its own id, and when it happened (A3, E8). */
 export type Completion = LocalTime & { id: string }
 
-/** The moment of a change as the user's zone has it, computed once (E8). */
+/** The moment of a change, with the offset of the user's zone in minutes. Computed once (E8). */
 export type LocalTime = { at: Instant; utcOffset: number }
 
 /** An event for the log. */
@@ -67,26 +70,26 @@ export type EventRecord = LocalTime & {
   metricId: string
   seq: number
   value: Micros
-  /** By attribute id. */
+  /** Values by attribute id. */
   attributes: ReadonlyMap<string, string>
 }
 
-/** An award for the ledger: what was really applied (P6). */
+/** An award for the ledger. `awarded` is the difference that was really applied (P6). */
 export type AwardRecord = LocalTime & {
   id: string
   systemId: string
   seq: number
   position: number
   awarded: number
-  /** The user's total in the system after it. */
+  /** The user's total in the system after the award. */
   total: number
   triggerId: string
   triggerVersion: number
-  /** The boosts that applied, as they were. */
+  /** The boosts that applied, as they were then. */
   boosts: readonly AppliedBoost[]
 }
 
-/** A boost as an award remembers it; `end` is null where there is none. */
+/** A boost as an award stores it. `end` is null if it has none. */
 export type AppliedBoost = {
   id: string
   name: string

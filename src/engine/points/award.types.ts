@@ -1,7 +1,7 @@
 import type { Instant } from '../../lib/clock'
 import type { AwardRecord } from '../state.types'
 
-/** An award as the ledger has it. */
+/** An award as the ledger stores it. */
 export type StoredAward = {
   id: string
   at: Instant

@@ -6,13 +6,13 @@ import { FIRST_OFFSET, LAST_OFFSET } from '../../lib/units'
 import { civilDateAt, dayBegins, startOfDay } from '../../lib/zone'
 import type { AppliedBoost, LocalTime, Profile, UserState } from '../state.types'
 
-/** The `end` of a boost that has none, as stored. */
+/** The stored `end` of a boost that has none. */
 export const OPEN_END = '9999-12-31'
 
-/** Points after boosts, and the boosts that made them. */
+/** Points after boosts, and the boosts that applied. */
 export type Boosted = { points: number; boosts: readonly AppliedBoost[] }
 
-/** What of a user decides which boosts apply. */
+/** The data of a user that decides which boosts apply. */
 export type Boostable = Pick<UserState, 'boosts'> & { profile: Pick<Profile, 'attributes'> }
 
 /** Whether a boost applies on a local date (P5). */
@@ -20,14 +20,20 @@ function covers(boost: Boost, date: CivilDate): boolean {
   return boost.start <= date && date <= boost.end
 }
 
-/** The boosts of a system that apply to a user on a local date: everyone's, matching ones, the user's own (P5). */
+/**
+ * The boosts of a system that apply to a user on a local date: boosts for all users that match, and the
+ * user's own (P5).
+ */
 export function boostsFor(system: System, user: Boostable, date: CivilDate): Boost[] {
   const forAll = system.boosts.filter((boost) => meets(boost.userAttributes, user.profile.attributes))
   const own = user.boosts.filter((boost) => boost.systemId === system.id)
   return [...forAll, ...own].filter((boost) => covers(boost, date))
 }
 
-/** A positive award after all boosts that apply, multiplied together and rounded once (P5). */
+/**
+ * A positive award after all boosts that apply. The multipliers are multiplied together, and the result is
+ * rounded once (P5).
+ */
 export function boost(
   system: System,
   user: Boostable,
@@ -44,7 +50,7 @@ export function boost(
   }
 }
 
-/** Down, unless all boosts that apply agree on another rounding (P5). */
+/** The rounding of all boosts that apply if they agree, else down (P5). */
 function agreedRounding(boosts: readonly Boost[]): Rounding {
   const [first, ...others] = boosts.map(({ rounding }) => rounding)
   return first !== undefined && others.every((rounding) => rounding === first) ? first : 'down'
@@ -57,8 +63,9 @@ export function shown(boost: Boost): Omit<AppliedBoost, 'status'> {
 }
 
 /**
- * A boost's status (P5): scheduled until its first day has begun somewhere on Earth, finished once its last is over
- * everywhere; a user's own boost goes by the user's midnights.
+ * A boost's status (P5). It is scheduled until its first day begins somewhere on Earth, and finished when its
+ * last day is over everywhere. For a user's own boost, the user's midnights count. `zone` is null for a boost
+ * for all users.
  */
 export function boostStatus(boost: Boost, now: Instant, zone: string | null): AppliedBoost['status'] {
   const { begins, ends } = boostSpan(boost, zone)
@@ -66,7 +73,10 @@ export function boostStatus(boost: Boost, now: Instant, zone: string | null): Ap
   return ends !== null && now >= ends ? 'finished' : 'active'
 }
 
-/** When a boost begins and ends, as moments (P5); a zone is given for a user's own boost. */
+/**
+ * The moments at which a boost begins and ends (P5). `zone` is the user's zone for a user's own boost, else
+ * null.
+ */
 export function boostSpan(boost: Boost, zone: string | null): { begins: Instant; ends: Instant | null } {
   const start = civilDate(boost.start)
   const after = boost.end === OPEN_END ? null : addDays(civilDate(boost.end), 1)

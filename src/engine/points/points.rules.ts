@@ -14,29 +14,29 @@ import { count, NEW_COUNTER } from '../metrics.rules'
 import type { AwardRecord, Counter, LocalTime, UserState } from '../state.types'
 import { type Boosted, boost } from './boosts.rules'
 
-/** What happened that triggers may fire on. */
+/** The input on which triggers may fire. */
 export type TriggerInput = {
   local: LocalTime
-  /** The id of the change, of which its awards' ids are made. */
+  /** The id of the change. The ids of its awards derive from it. */
   id: string
-  /** Whether this change made the user (U6). */
+  /** Whether this change created the user (U6). */
   created: boolean
   event: {
     metricId: string
     value: Micros
-    /** By attribute id. */
+    /** Values by attribute id. */
     attributes: ReadonlyMap<string, string>
-    /** The user's counter of the metric before and after. */
+    /** The user's counter of the metric before and after the event. */
     before: Counter
     after: Counter
   } | null
-  /** The length to which this change extended the streak; null where it did not (P2). */
+  /** The length to which this change extended the streak, or null if it did not extend it (P2). */
   extendedTo: number | null
-  /** The ids of the achievements that it completed (P2). */
+  /** Ids of the achievements that this change completed (P2). */
   completed: readonly string[]
 }
 
-/** A user's running totals while the triggers of one change fire, one after another. */
+/** A user's running totals while the triggers of one change fire, one after the other. */
 type Ledger = {
   points: Map<string, number>
   counters: Map<string, Counter>
@@ -44,8 +44,8 @@ type Ledger = {
 }
 
 /**
- * Fires the triggers that a change sets off, in order of creation (E5), and books their awards. Throws 422 where a
- * trigger blocks the event (P7).
+ * Fires the triggers of a change in the order in which they were created (E5), and books their awards. Throws
+ * 422 if a trigger blocks the event (P7).
  */
 export function awardPoints(
   config: Configuration,
@@ -83,14 +83,17 @@ function countFirings(trigger: Trigger, input: TriggerInput, ledger: Ledger): nu
     case 'metric':
       return event === null ? 0 : countCrossings(trigger, event, ledger)
     case 'time':
-      // Its ticks have awards of their own (P4).
+      // Ticks make their own awards (P4).
       return 0
     default:
       return unreachable(trigger.type)
   }
 }
 
-/** How often an event fires a metric trigger (P1); it counts on its own if it has filters on event attributes. */
+/**
+ * How often an event fires a metric trigger (P1). A trigger with filters on event attributes uses its own
+ * counter.
+ */
 function countCrossings(trigger: Trigger, event: NonNullable<TriggerInput['event']>, ledger: Ledger): number {
   if (trigger.metricId !== event.metricId) return 0
   const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
@@ -102,26 +105,29 @@ function countCrossings(trigger: Trigger, event: NonNullable<TriggerInput['event
   return crossings(before, after, threshold)
 }
 
-/** How many multiples of the threshold the highest total has passed (P1). */
+/** How many multiples of the threshold the highest total passed (P1). */
 function crossings(before: Counter, after: Counter, threshold: number): number {
   return Math.floor(after.highest / threshold) - Math.floor(before.highest / threshold)
 }
 
-/** What an award is made from, besides its points; what costs something is asked for only where it is needed. */
+/**
+ * The input of an award in addition to its points. Costly values are functions, called only if they are
+ * needed.
+ */
 export type AwardInput = {
-  /** When and where it counts. */
+  /** The moment at which it counts, and the user's offset. */
   local: LocalTime
-  /** The user's `seq` with the change that it is part of. */
+  /** The user's `seq` after the change. */
   seq: number
-  /** Its id, by its place in that change. */
+  /** Returns the award's id from its position in the change. */
   id: (position: number) => string
-  /** Its points after the boosts that apply, where they are positive (P5). */
+  /** Returns the points after the boosts that apply. Only for positive points (P5). */
   boosted: () => Boosted
 }
 
 /**
- * Books one award: boosts and rounding, cap, floor (P6); nothing where it comes to 0. Throws 422 where the trigger blocks the
- * event (P7).
+ * Books one award: boosts and rounding, cap, floor (P6). Books nothing if the total does not change. Throws
+ * 422 if the trigger blocks the event (P7).
  */
 export function award(
   system: System,
@@ -155,12 +161,12 @@ export function award(
   })
 }
 
-/** Whether points have nowhere to go: up at the cap, or down at 0 (P6). */
+/** Whether points can't change a total: up at the cap, or down at 0 (P6). */
 export function isExhausted(system: System, total: number, points: number): boolean {
   return bound(system, total, total + points) === total
 }
 
-/** A new total within the cap and the floor; a cap that was lowered takes nothing away (P6, G11). */
+/** The new total within the cap and the floor. A lowered cap takes no points away (P6, G11). */
 function bound(system: System, total: number, next: number): number {
   const cap = Math.min(system.maxPoints ?? INT32_MAX, INT32_MAX)
   return next > total ? Math.max(total, Math.min(next, cap)) : Math.max(0, next)
@@ -171,7 +177,7 @@ export function ladder(system: System): Level[] {
   return system.levels.toSorted((a, b) => a.points - b.points)
 }
 
-/** The level of a total: the highest that it reaches, null where it reaches none (P9). */
+/** The highest level that a total reaches, or null if it reaches none (P9). */
 export function levelOf(system: System, total: number): Level | null {
   let reached: Level | null = null
   for (const level of system.levels) {

@@ -14,22 +14,25 @@ import type { AwardRecord, LocalTime, Profile, UserState } from '../state.types'
 import { type Boosted, boost } from './boosts.rules'
 import { award, isExhausted } from './points.rules'
 
-/** The last moment that a timestamp can name; what would be due later is never due. */
+/** The last moment that a timestamp can name, in milliseconds. Later ticks are never due. */
 const END_OF_TIME = 8.64e15
 
-/** The most ticks of one pass over the users, so that what one user gets stays small. */
+/** The most ticks of one sweep over the users. It bounds the awards that one user gets in a sweep. */
 const MOST_TICKS = 2_000
 
-/** A time trigger that is due (P4). */
+/** A tick: one firing of a time trigger, with its due time (P4). */
 export type Tick = { due: Instant; system: System; trigger: Trigger }
 
-/** What of a user decides what ticks grant, and what they change. */
+/** The data of a user that decides the awards of ticks, or that ticks change. */
 export type TickUser = Pick<
   UserState,
   'id' | 'iid' | 'seq' | 'changed' | 'created' | 'points' | 'lastSeqByInput' | 'boosts'
 > & { profile: Pick<Profile, 'tz' | 'attributes'> }
 
-/** What ticks come to for one user: one change, however many ticks; of the fields of a `Change` those that ticks know. */
+/**
+ * The effect of ticks on one user. It is one change, however many ticks there are. It has the fields of
+ * `Change` that ticks use.
+ */
 export type TickChange = {
   before: TickUser
   after: TickUser
@@ -38,7 +41,10 @@ export type TickChange = {
   growth: number
 }
 
-/** When a trigger is due next after a moment, in milliseconds: at anchor + k × interval, k from 1 (P4). Null for never. */
+/**
+ * The next due time of a trigger after a moment, in milliseconds: anchor + k × interval, with k from 1 (P4).
+ * Null for never.
+ */
 export function nextTick(trigger: Trigger, after: number): Instant | null {
   if (!isTicking(trigger) || trigger.anchor === null || trigger.timeInterval === null) return null
   const interval = trigger.timeInterval * (trigger.timeUnit === 'hours' ? HOUR : DAY)
@@ -47,7 +53,7 @@ export function nextTick(trigger: Trigger, after: number): Instant | null {
   return due > END_OF_TIME ? null : instant(due)
 }
 
-/** When the first of all time triggers is due after a moment; null for never (P4). */
+/** The next due time of all time triggers after a moment, or null for never (P4). */
 export function nextDue(config: Pick<Configuration, 'systems'>, after: number): Instant | null {
   return earliest(
     config.systems.flatMap(({ triggers }) => triggers),
@@ -55,7 +61,7 @@ export function nextDue(config: Pick<Configuration, 'systems'>, after: number): 
   )
 }
 
-/** When the first of these triggers is due after a moment; null for never (P4). */
+/** The next due time of these triggers after a moment, or null for never (P4). */
 export function earliest(triggers: readonly Trigger[], after: number): Instant | null {
   let first: Instant | null = null
   for (const trigger of triggers) {
@@ -65,7 +71,10 @@ export function earliest(triggers: readonly Trigger[], after: number): Instant |
   return first
 }
 
-/** All ticks due after a moment and up to another: in order of due time, then of the triggers' creation (P4). */
+/**
+ * All ticks after `after` and up to `to`, by due time, then in the order in which the triggers were created
+ * (P4).
+ */
 export function ticksBetween(config: Pick<Configuration, 'systems'>, after: Instant, to: Instant): Tick[] {
   const ticks: Tick[] = []
   for (const system of config.systems) {
@@ -81,8 +90,9 @@ export function ticksBetween(config: Pick<Configuration, 'systems'>, after: Inst
 }
 
 /**
- * Up to when the next pass over the users goes, null where nothing is due: never beyond a UTC midnight, since leaderboards keep the
- * state at a day's end, and not over too many ticks at once.
+ * The last moment of the next sweep over the users, or null if no tick is due.
+ * A sweep never crosses a UTC midnight, since leaderboards store the state at the end of a day. It also has a
+ * limited number of ticks.
  */
 export function endOfSweep(
   config: Pick<Configuration, 'systems'>,
@@ -98,9 +108,10 @@ export function endOfSweep(
 }
 
 /**
- * Makes what grants ticks, in their order, to one user after another (P4): boosts by the due time's local date, attributes, points
- * and cap as they are, nobody who came after the due time. Answers null where nothing of the user changes. `newId` makes an id of
- * a moment.
+ * Returns a function that applies ticks, in their order, to one user after the other (P4). It uses the boosts
+ * on the local date of the due time, and the user's present attributes, points and cap. It skips ticks before
+ * the user's creation.
+ * The function returns null if nothing changes. `newId` makes an id from a moment.
  */
 export function granting(
   config: Configuration,
@@ -134,7 +145,10 @@ export function granting(
   }
 }
 
-/** Ids of one user's awards, of their due times; random only once, since randomness is most of what a tick would cost. */
+/**
+ * Makes the ids of one user's awards from their due times. Only the first id is random, because randomness is
+ * most of the cost of a tick.
+ */
 function idsOf(newId: (at: Instant) => string): (due: Instant, position: number) => string {
   let first: string | undefined
   return (due, position) => {
@@ -143,7 +157,7 @@ function idsOf(newId: (at: Instant) => string): (due: Instant, position: number)
   }
 }
 
-/** Local times, each converted once for all users of a zone. */
+/** Converts moments to local times, each once for all users of a zone. */
 function localTimes(): (zone: string, at: Instant) => LocalTime {
   const zones = new Map<string, Map<Instant, LocalTime>>()
   return (zone, at) => {
@@ -161,7 +175,10 @@ function localTimes(): (zone: string, at: Instant) => LocalTime {
   }
 }
 
-/** A trigger's points after a user's boosts (P5), worked out once a local day, since ticks come in order. */
+/**
+ * Computes a trigger's points after a user's boosts (P5). Ticks come in order, so one computation per local
+ * day is enough.
+ */
 function boosting(user: TickUser): (system: System, trigger: Trigger, local: LocalTime) => Boosted {
   const last = new Map<Trigger, { day: number; boosted: Boosted }>()
   return (system, trigger, local) => {
@@ -174,7 +191,7 @@ function boosting(user: TickUser): (system: System, trigger: Trigger, local: Loc
   }
 }
 
-/** Whether a trigger has ticks: it is a time trigger, and active (P4). */
+/** Whether a trigger has ticks: it is an active time trigger (P4). */
 export function isTicking(trigger: Pick<Trigger, 'type' | 'status'>): boolean {
   return trigger.type === 'time' && trigger.status === 'active'
 }

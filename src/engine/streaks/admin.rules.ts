@@ -7,10 +7,13 @@ import { marked, restoredBeforeLast } from './period-history.rules'
 import type { LiveRun, Pause, StreakRun, StreakState } from './streak-state.types'
 import type { Terms } from './streaks.rules'
 
-/** The days in which the longest streak is looked for, today included, where it is daily (S8). */
+/** The number of days, today included, in which the longest length of a daily streak is searched (S8). */
 const RESTORED_DAYS = 90
 
-/** A settled streak with one freeze more, also if a journey is undone; null where its user has as many as there may be (S7, S11). */
+/**
+ * A settled streak with one freeze more. Journeys get it too, so that it stays if a journey is undone (S11).
+ * Null if the user has the most freezes already (S7).
+ */
 export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freezes'>): StreakState | null {
   if (freezes === null || streak.freezes >= freezes.max) return null
   const { max } = freezes
@@ -25,7 +28,10 @@ export function withPause(streak: StreakState, pause: Pause): StreakState {
   return { ...streak, pauses: [...streak.pauses, pause] }
 }
 
-/** A settled streak without a pause after the last day that is over: what is over by then does not change, even if its user comes back to it (S7, S11). */
+/**
+ * A settled streak without the days of a pause after `last`, the last day that is over. Earlier days keep the
+ * pause, so periods that are over do not change, even if the user comes back to them (S7, S11).
+ */
 export function withoutPause(streak: StreakState, id: string, last: number): StreakState {
   const pauses = streak.pauses.flatMap((pause) => {
     if (pause.id !== id) return [pause]
@@ -35,11 +41,14 @@ export function withoutPause(streak: StreakState, id: string, last: number): Str
   return { ...streak, pauses }
 }
 
-/** Up to which day a pause counts that is deleted today: the last one of the periods that are over (S7). */
+/**
+ * The last day on which a pause still counts that is deleted today: the last day of the periods that are over
+ * (S7).
+ */
 export const lastDayOver = (today: number, { frequency }: Pick<Terms, 'frequency'>): number =>
   periodStart(today, frequency) - 1
 
-/** The first day of the time in which the longest streak is looked for (S8). */
+/** The first day of the time in which the longest length is searched (S8). */
 export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequency'>): number {
   if (frequency === 'daily') return today - RESTORED_DAYS + 1
   const year = Number(civilDateOfDay(today).slice(0, 4)) - (frequency === 'monthly' ? 1 : 0)
@@ -48,8 +57,9 @@ export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequ
 }
 
 /**
- * A settled streak restored, at a moment, to the longest length of late; null where that is not greater than the present one (S8). What the periods
- * before were stays as it was; where the streak was lost, the previous one counts as satisfied.
+ * A settled streak, restored at a moment to the longest recent length, or null if that is not more than the
+ * present one (S8).
+ * The marks of earlier periods stay. If the streak was lost, the previous period counts as satisfied.
  */
 export function restored(
   streak: StreakState,
@@ -62,13 +72,13 @@ export function restored(
   const longest = longestSince(runs, restorableSince(today, terms), frequency)
   const gained = longest - (streak.run?.length ?? 0)
   if (gained <= 0) return null
-  // What is satisfied of periods to come stays so (S11).
+  // Later periods that are satisfied already stay satisfied (S11).
   const { known: run, ahead } =
     streak.run === null ? { known: null, ahead: [] } : untilOpen(streak.run, frequency)
   const current = periodStart(today, frequency)
   const started = periodsBefore(run?.started ?? current, gained, frequency)
   const previous = periodsBefore(current, 1, frequency)
-  // The length is another one from the current period on, which the streak may know already.
+  // The new length begins in the current period, which the history may contain already.
   const history =
     run === null
       ? restoredBeforeLast('1e', gained - 1)
@@ -85,7 +95,8 @@ export function restored(
     restored: at,
   }
   const joining = { open: current, extended: alive.extended, frequency }
-  // What was before a journey is not to come back in its place. One that was lost begins on this day, whatever had ended before.
+  // After a restore, a journey that is undone must not bring back an old streak. A streak that was lost
+  // begins on this day, even if the day had ended before.
   return {
     ...streak,
     ...{ frequency, epoch: terms.epoch, missed: null, journeys: [] },
@@ -94,7 +105,7 @@ export function restored(
   }
 }
 
-/** How many periods there are from one to another, both included. */
+/** The number of periods from `first` to `last`, both included. */
 function periodsFrom(first: number, last: number, frequency: Aggregation): number {
   let count = 1
   for (let start = first; start < last; start = nextPeriod(start, frequency)) count += 1

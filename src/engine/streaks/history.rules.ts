@@ -3,10 +3,10 @@ import { nextPeriod, periodEnd, periodStart, periodsBefore } from '../../lib/per
 import { type PeriodKind, parseHistory } from './period-history.rules'
 import type { StreakRun, StreakState } from './streak-state.types'
 
-/** One period of a streak: first and last day (since 1970-01-01), what it was, and the length at its end. */
+/** One period of a streak: its first and last day (since 1970-01-01), its mark, and the length at its end. */
 export type Period = { start: number; end: number; mark: PeriodKind; length: number }
 
-/** The periods that a streak holds, oldest first. */
+/** The periods of a streak, oldest first. */
 export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: Aggregation): Period[] {
   const periods: Period[] = []
   let start = run.first
@@ -29,8 +29,8 @@ export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: 
 export type HistoryPeriod = { start: number; end: number; length: number; mark: PeriodKind | null }
 
 /**
- * The last so many periods up to the one that holds a day, oldest first, with the length at that time (S6): what is over, and the
- * present streak, which still has its length in the current period.
+ * The last `count` periods up to the one that contains today, oldest first, each with the length at its end
+ * (S6). `runs` are past streaks and the present one. The current period has the present length.
  */
 export function historyOf(
   runs: readonly StreakRun[],
@@ -52,7 +52,7 @@ export function historyOf(
   return history
 }
 
-/** The longest length that any period had which ended on a day or later; 0 where there is none. */
+/** The longest length at the end of any period that ended on a day or later, or 0 if there is none. */
 export function longestSince(runs: readonly StreakRun[], day: number, frequency: Aggregation): number {
   const lengths = runs
     .flatMap((run) => periodsOf(run, frequency))
@@ -61,13 +61,16 @@ export function longestSince(runs: readonly StreakRun[], day: number, frequency:
   return lengths.reduce((most, length) => Math.max(most, length), 0)
 }
 
-/** The length that a user's streak had on a day, from the present one and the newest that is over and began by then. */
+/**
+ * The length of a user's streak on a day. It needs the present streak, and the newest past streak that began
+ * by that day.
+ */
 export function lengthOn({ frequency, run }: StreakState, past: StreakRun | null, day: number): number {
   if (frequency === null || frequency === 'unknown') return 0
   if (run !== null && run.last <= day) return run.length
   const held = run !== null && run.first <= day ? run : past
   if (held === null) return 0
-  // It was lost with the end of the period after its last one.
+  // The streak was lost at the end of the period after its last one.
   const lost = nextPeriod(nextPeriod(held.last, frequency), frequency)
   const period = periodsOf(held, frequency).findLast(({ start }) => start <= day)
   return day < lost ? (period?.length ?? 0) : 0

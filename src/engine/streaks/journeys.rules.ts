@@ -7,29 +7,39 @@ import { periodsOf } from './history.rules'
 import { marked, parseHistory } from './period-history.rules'
 import type { Journey, Jump, LiveRun, StreakState } from './streak-state.types'
 
-/** The most changes of date by a change of zone that are remembered. */
+/** The most changes of zone that are kept of a user. Only changes that move the local date count. */
 const MOST_JUMPS = 100
-/** In so many days in a row travel spares at most one (S11). */
+/** Of this many local dates in a row, travel spares at most one (S11). */
 const SPARED_ONCE_IN = 7
 
-/** How many days before the local date somebody may come back to by a change of zone: zones are at most 26 hours apart. */
+/** The most days by which a change of zone can move the local date back. Zones are at most 26 hours apart. */
 export const DAYS_BACK = 2
 
-/** Whether every zone has left a day behind at a moment. */
+/** Whether a day has ended in every zone at a moment. */
 const isOverEverywhere = (day: number, at: number): boolean => localDay(at, LAST_OFFSET) > day
 
-/** When the end of a day was skipped by a change of zone to a later date; null if it was not, or if the user has come back to it. */
+/**
+ * The moment at which a change of zone to a later date skipped the end of a day. Null if no change did, or if
+ * the user has come back to the day.
+ */
 export function skippedAt(jumps: readonly Jump[], day: number): number | null {
   const last = jumps.findLast(([, from, to]) => (from < to ? from <= day && day < to : to <= day))
   return last === undefined || last[2] < last[1] ? null : last[0]
 }
 
-/** Whether travel may spare a day that was skipped: a day of a daily streak, if none of the six before was spared (S4, S11). */
+/**
+ * Whether travel may spare a skipped day. It spares only days of daily streaks, and only if none of the six
+ * days before was spared (S4, S11).
+ */
 export const maySpare = (day: number, spared: number | null, frequency: Aggregation): boolean =>
-  // No journey skips every date of a week or month: two in a row can't be skipped without a moment in between.
+  // No journey skips every date of a week or a month, because two skipped dates in a row have a moment
+  // between them.
   frequency === 'daily' && (spared === null || day - spared >= SPARED_ONCE_IN)
 
-/** A streak up to its first open period, null if there is nothing before that, and the satisfied periods after it, by first day. */
+/**
+ * Splits a streak at its first open period. `known` is the part before it, null if there is none. `ahead` has
+ * the first days of the satisfied periods after it.
+ */
 export function untilOpen(
   run: LiveRun,
   frequency: Aggregation,
@@ -52,8 +62,8 @@ export function untilOpen(
 }
 
 /**
- * A streak with later periods that are satisfied, by first day in order; those between are open. Where there is none before, they are
- * open from `open` on.
+ * A streak with later satisfied periods, given by their first days in order. The periods between are open. If
+ * `run` is null, the open periods begin at `open`.
  */
 export function joined(
   run: LiveRun | null,
@@ -73,10 +83,12 @@ export function joined(
 }
 
 /**
- * A settled streak after its user has come by a change of zone, at a moment, from one date to another: to be settled in the new zone.
- * What a journey to a later date skips is over (S4). If the user comes back to such a date, all is as it was before the journey, but for
- * what the user did meanwhile. A date that had ended for the user before is not skipped, and stays over (S11). `activeDay`: the day of
- * the last event, or null.
+ * A settled streak after a change of zone moved its user from one date to another. The result must be settled
+ * again in the new zone.
+ * A journey to a later date skips dates, and these are over (S4). If the user comes back to such a date, the
+ * streak is as before the journey, plus the user's events meanwhile. A date that had ended for the user
+ * before is not skipped, and stays over (S11).
+ * `activeDay` is the day of the last event, or null.
  */
 export function travelled(
   streak: StreakState,
@@ -98,7 +110,7 @@ export function travelled(
   const earlier = journeys.slice(0, journeys.indexOf(journey))
   const before = back(streak, journey, to, frequency)
   if (to > journey.from) return { ...before, jumps, journeys: [...earlier, { ...journey, until: to - 1 }] }
-  // Nobody need know of a journey that was undone and on which nothing was done.
+  // A journey that was undone and that had no events leaves no trace.
   const isIdle = activeDay === null || activeDay <= journey.from
   return {
     ...before,
@@ -114,7 +126,7 @@ function withoutJourney(
   { since, from }: Journey,
   [at, to]: [number, number],
 ): Jump[] {
-  // There may be others of the same moment.
+  // Other changes of zone may have the same moment.
   const index = jumps.findLastIndex((jump) => jump[0] === since && jump[1] <= from && from < jump[2])
   const before = jumps.slice(0, Math.max(0, index))
   const home = jumps[index]?.[1] ?? from
@@ -126,7 +138,10 @@ function begun(streak: StreakState, [at, from, to]: Jump): Journey {
   return { since: instant(at), from, until: to - 1, run, missed, spared, freezes, earned, notified: null }
 }
 
-/** A run that has nothing but later periods, open from a day on to which its user has come back. */
+/**
+ * If a streak has only satisfied periods ahead, makes the periods before them open again from the day to
+ * which its user has come back.
+ */
 function opened(
   { run, missed }: Pick<StreakState, 'run' | 'missed'>,
   day: number,
@@ -140,7 +155,7 @@ function opened(
   return joined(null, ahead, { open: first, extended: run.extended, frequency })
 }
 
-/** The streak of before a journey, with the periods that were satisfied meanwhile. */
+/** The streak before a journey, with the periods that were satisfied during the journey. */
 function back(streak: StreakState, journey: Journey, to: number, frequency: Aggregation): StreakState {
   const { run: before, missed, spared, freezes, earned } = journey
   const periods = streak.run === null ? [] : periodsOf(streak.run, frequency)
@@ -161,6 +176,6 @@ function back(streak: StreakState, journey: Journey, to: number, frequency: Aggr
   }
 }
 
-/** The later one of two days; null for none. */
+/** The later one of two days. Null is no day. */
 export const latest = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : Math.max(one, other)

@@ -1,14 +1,16 @@
 /**
- * What each period of a streak was, run-length encoded, such as `5e1f2e`: extended (e), kept by a freeze (f), kept by a pause (p),
- * skipped (s), when travel spared it or streaks were off, or open (o): it is not over, although a later one is satisfied, since its
- * user has come back to an earlier date (S11). `r` takes no period: by so many the length was restored before the period that
- * follows (S8).
+ * The kinds of periods of a streak. The history is run-length encoded, such as `5e1f2e`.
+ * - `e`: extended. `f`: kept by a freeze. `p`: kept by a pause.
+ * - `s`: skipped, because travel spared it or streaks were off.
+ * - `o`: open. It is not over although a later period is satisfied, since the user has come back to an
+ *   earlier date (S11).
+ * - `r`: not a period. Its count is by how much a restore raised the length before the next period (S8).
  */
 export type PeriodKind = 'e' | 'f' | 'p' | 's' | 'o' | 'r'
 
 const PART = /(\d+)([efpsor])/g
 
-/** The marks as pairs of a count and what it counts. */
+/** The history as pairs of a count and a kind. */
 export function parseHistory(history: string): [number, PeriodKind][] {
   const parts: [number, PeriodKind][] = []
   for (const [, count = '0', mark = ''] of history.matchAll(PART)) {
@@ -19,14 +21,14 @@ export function parseHistory(history: string): [number, PeriodKind][] {
 
 const isPeriodKind = (text: string): text is PeriodKind => text.length === 1 && 'efpsor'.includes(text)
 
-/** The marks with so many more at their end. */
+/** The history with `count` periods of a kind added at its end. */
 export function marked(history: string, mark: PeriodKind, count = 1): string {
   const [, number = '', last = ''] = /(\d+)([efpsor])$/.exec(history) ?? []
   if (last !== mark) return `${history}${count}${mark}`
   return `${history.slice(0, -number.length - 1)}${Number(number) + count}${mark}`
 }
 
-/** The marks with so many restored before their last periods. */
+/** The history with a restore of `count` added before its last `periods` periods. */
 export function restoredBeforeLast(history: string, count: number, periods = 1): string {
   if (count === 0) return history
   const parts = parseHistory(history)

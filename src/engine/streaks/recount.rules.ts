@@ -5,17 +5,20 @@ import { travelled } from './journeys.rules'
 import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
 import { type Activity, extended, scheduled, streakAsOf, termsOf } from './streaks.rules'
 
-/** A streak that is counted anew, event by event. */
+/** Counts a streak again, event by event. */
 export class Recount {
   readonly #config: Configuration
   readonly #user: UserState
-  /** Those that ended, by first day: one that a journey seemed to end may have gone on (S11). */
+  /**
+   * The streaks that ended, by first day. A streak that ended on a journey may continue if the journey is
+   * undone (S11).
+   */
   readonly #runs = new Map<number, StreakRun>()
   #streak: StreakState
-  /** Those that are still to come. */
+  /** The changes of zone that are not applied yet. */
   readonly #jumps: Jump[]
 
-  /** `pauses` are all that there ever were, as far as they count. */
+  /** `pauses` are all pauses that the user ever had, without deleted days. */
   constructor(config: Configuration, user: UserState, pauses: readonly Pause[]) {
     this.#config = config
     this.#user = user
@@ -24,19 +27,19 @@ export class Recount {
   }
 
   get #terms() {
-    // Freezes don't count (S9).
+    // Freezes do not count (S9).
     return { ...termsOf(this.#config, this.#user.preferences), freezes: null }
   }
 
-  /** Counts an event; they come in order of time. */
+  /** Counts an event. Events must come in order of time. */
   add({ at, day, metricId, value }: Activity): void {
-    // The event comes first if it is on the day from which a change of zone at the same moment went away.
+    // At the moment of a change of zone, the event comes first if it is on the date before the change.
     this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== day))
     this.#settle(day)
     this.#streak = extended(this.#streak, this.#terms, { at, day, metricId, value }).streak
   }
 
-  /** Takes in the next changes of zone, as long as they were before. */
+  /** Applies the next changes of zone while the condition holds. */
   #travel(wasBefore: (jump: Jump) => boolean): void {
     for (let jump = this.#jumps[0]; jump !== undefined && wasBefore(jump); jump = this.#jumps[0]) {
       this.#jumps.shift()
@@ -52,7 +55,7 @@ export class Recount {
     for (const run of ended) this.#runs.set(run.first, run)
   }
 
-  /** The streak as of a moment, with the freezes in hand, and all that ended before it. */
+  /** The streak as of a moment, with the user's present freezes, and all streaks that ended before it. */
   end(at: number): { streak: StreakState; runs: readonly StreakRun[] } {
     const today = dayIn(this.#user.profile.tz, at)
     this.#travel(() => true)

@@ -7,15 +7,15 @@ import { NO_STREAK_EVENTS, type StreakEvent } from './streak-events.types'
 import { NO_STREAK, type StreakRun } from './streak-state.types'
 import { anchored, extended, isStale, lengthOf, scheduled, streakAsOf, termsOf } from './streaks.rules'
 
-/** What a change did to a user's streak. */
+/** The effect of a change on a user's streak. */
 export type StreakChange = {
-  /** Whether the event of this change extended it (S2). */
+  /** Whether the event of this change extended the streak (S2). */
   isExtended: boolean
-  /** By how much its length is another one, which is 0 while its user has switched it off. */
+  /** The difference of its length, which is 0 while the user has switched the streak off. */
   growth: number
-  /** Streaks that were lost on the way. */
+  /** The streaks that were lost meanwhile. */
   ended: readonly StreakRun[]
-  /** What is to be told of it, in order (W6). */
+  /** The webhook events that result, in order (W6). */
   streakEvents: readonly StreakEvent[]
 }
 
@@ -28,8 +28,9 @@ const STREAK_AS_IT_WAS: StreakChange = {
 }
 
 /**
- * The streak's share of a change (E5): what was due by then is judged, a change of zone is taken in (S4, S11), and the event, if it is
- * one, may extend it; in silence while streaks are off (S10). A new user gets the initial freezes (U6).
+ * The streak's part of a change (E5): ends the periods that are due, applies a change of zone (S4, S11), and
+ * then extends the streak if there is an event. While streaks are off, it does this without webhook events
+ * (S10). A new user gets the initial freezes (U6).
  */
 export function changeStreak(
   config: Configuration,

@@ -1,10 +1,10 @@
-/** What happened to a streak that webhooks are told of (W6), in the order in which it happened. */
+/** A webhook event about a streak (W6). Lists of them are in the order in which they happened. */
 export type StreakEvent =
   | { kind: 'started' | 'extended' }
   | { kind: 'lost'; length: number }
-  /** One for each period that it saved; `freezes` are those in hand afterwards. */
+  /** There is one for each period that a freeze saved. `freezes` is the number of freezes afterwards. */
   | { kind: 'freeze_consumed'; freezes: number }
   | { kind: 'freeze_earned'; earned: number; freezes: number }
 
-/** Nothing that anybody is told of. */
+/** No webhook events. */
 export const NO_STREAK_EVENTS: readonly StreakEvent[] = []

@@ -7,7 +7,7 @@ import type { StreakEvent } from './streak-events.types'
 import type { StreakRun, StreakState } from './streak-state.types'
 import { lengthOf } from './streaks.rules'
 
-/** A change of nothing but a user's streak, at a moment: by what falls due, by a recount, or by an admin. */
+/** A change of only a user's streak at a moment, by due work, a recount or an admin. */
 export function streakOnly(
   config: Configuration,
   before: UserState,

@@ -1,80 +1,119 @@
 import type { StreakFrequency } from '../../config/enumerations.types'
 import type { Instant } from '../../lib/clock'
 
-/** A streak from its first period to the last that is settled. Days are days since 1970-01-01 in the user's zone of then. */
+/**
+ * A streak from its first period to the last settled one. Days are days since 1970-01-01, in the user's zone
+ * at that time.
+ */
 export type StreakRun = {
-  /** First day of the period in which it began, as shown: a restored one begins before what is known of it (S8). */
+  /**
+   * First day of the period in which the streak began, as shown. A restored streak begins before its first
+   * known period (S8).
+   */
   started: number
-  /** First days of the first and the last period that `marks` speak of. */
+  /** First days of the first and the last period in `history`. */
   first: number
   last: number
-  /** What these periods were (see marks.ts). */
+  /** The kinds of these periods (see period-history.rules.ts). */
   history: string
-  /** Its length, which never falls while it lives: the greatest that it had, also where it was restored and lost without a period more. */
+  /**
+   * The greatest length that the streak had. It never falls while the streak lives. It includes a restored
+   * length, even if the streak was lost without another period.
+   */
   length: number
 }
 
-/** The streak that a user has: its length is above 0. */
+/** The streak that a user has now. Its length is above 0. */
 export type LiveRun = StreakRun & {
-  /** When it was last extended; null where it was restored and not extended since. */
+  /** When it was last extended. Null if it was restored and not extended since. */
   extended: Instant | null
-  /** When it was last restored; absent where it never was. */
+  /** When it was last restored. Absent if it never was. */
   restored?: Instant | undefined
 }
 
-/** Days from `start` to `end`, both included, on which the streak is paused. */
+/** A pause of the streak, from the day `start` to the day `end`, both included. */
 export type Pause = { id: string; start: number; end: number }
 
-/** What of a user's row concerns the streak. It is never changed in place. */
+/** The part of a user's row that is about the streak. It is never changed in place. */
 export type StreakState = {
-  /** The frequency of which its periods are; null while it has none. Another one than the tenant's means that the log is to be asked (S9). */
+  /**
+   * The frequency of its periods, or null if it has none. If it differs from the tenant's, the streak must be
+   * counted again from the log (S9).
+   */
   frequency: StreakFrequency | 'unknown' | null
-  /** The epoch of the settings of which they are. */
+  /** The epoch of the settings by which it was counted. */
   epoch: number
-  /** Null where the length is 0. */
+  /** Null if the length is 0. */
   run: LiveRun | null
-  /** Freezes in hand. */
+  /** The number of freezes that the user has. */
   freezes: number
-  /** The local day on which the user was created, from which earnings are counted (S7); null of users of before. */
+  /**
+   * The local day of the user's creation, from which earned freezes are counted (S7). Null for users of older
+   * versions.
+   */
   born: number | null
-  /** The local day from which the next earning is counted, in the zone of then, and `since` of the settings by which it is; null where none was. */
+  /**
+   * The local day from which the next earned freeze is counted, in the user's zone then, and `since` of the
+   * settings that applied. Null if none was earned.
+   */
   earned: readonly [number, number] | null
-  /** The first day of the last period that was missed: nothing up to it counts any more, should the user come back to it (S4). */
+  /**
+   * The first day of the last missed period. Periods up to it stay closed, even if the user comes back to
+   * them (S4).
+   */
   missed: number | null
-  /** The last day that travel spared (S11); null for none. */
+  /** The last day that travel spared, or null (S11). */
   spared: number | null
-  /** A day that is open again after it was spared, if the streak was extended beyond it: it was spared if it is missed after all (S11). */
+  /**
+   * A spared day that is open again while the streak was extended beyond it. If the day is missed after all,
+   * it counts as spared (S11).
+   */
   lent: number | null
-  /** Sums of metrics' changes, in millionths by metric id, in periods that are not satisfied; by first day, the newest last. */
+  /**
+   * Sums of the changes of metrics in periods that are not satisfied, in millionths by metric id. By first
+   * day, the newest last.
+   */
   sums: readonly PeriodSums[]
-  /** Those that were not over two days before the streak was last settled: a traveller may come back to such a day (S11). */
+  /**
+   * The pauses that were not over two days before the streak was last settled. A traveller may come back to
+   * such a day (S11).
+   */
   pauses: readonly Pause[]
-  /** Changes of zone that took the user to another date, the newest last: when, and the days before and after (S4, S9, S11). */
+  /** Changes of zone that moved the user to another date, the newest last (S4, S9, S11). */
   jumps: readonly Jump[]
-  /** Journeys from which the user may still come back to a date that they skipped, the oldest first. */
+  /** Journeys that skipped dates to which the user may still come back, the oldest first. */
   journeys: readonly Journey[]
   /**
-   * All days before this one have ended for the user, also if a change of zone led back to one of them. Null if no change of zone has
-   * led back since a streak began (S4, S11).
+   * All days before this one have ended for the user, even if a change of zone led back to one of them. Null
+   * if no change of zone has led back since a streak began (S4, S11).
    */
   reached: number | null
-  /** The first day of the last period of which a journey that was undone has told that it took a freeze or the streak; null for none. */
+  /**
+   * The first day of the last period for which a journey, undone since, caused an event about a freeze or a
+   * loss. Null for none.
+   */
   notified: number | null
   /**
-   * When the length that is shown last changed other than by an event or a midnight: switched off or on, or a journey undone. Null for
-   * never.
+   * When the shown length last changed without an event or a midnight: the user switched the streak off or
+   * on, or a journey was undone. Null for never.
    */
   altered: Instant | null
-  /** When something happens by itself next; null for never. */
+  /** When the streak next changes by itself. Null for never. */
   due: Instant | null
 }
-/** When a change of zone took a user to another date, in milliseconds, and the local days before and after. */
+/**
+ * A change of zone that moved a user to another date: its moment in milliseconds, and the local days before
+ * and after.
+ */
 export type Jump = readonly [at: number, from: number, to: number]
-/** A change of zone to a later date, and what it may change of the streak, as that was before: it is so again if the user comes back in time (S11). */
+/**
+ * A change of zone to a later date, with the fields of the streak that it may change, as they were before. If
+ * the user comes back in time, they are so again (S11).
+ */
 export type Journey = {
-  /** When it began. */
+  /** The moment of the change of zone. */
   since: Instant
-  /** The first and the last day of which it skipped the end. */
+  /** The first and the last day with a skipped end. */
   from: number
   until: number
   run: LiveRun | null
@@ -82,12 +121,15 @@ export type Journey = {
   spared: number | null
   freezes: number
   earned: readonly [number, number] | null
-  /** The first day of the last period of which was told, since then, that it took a freeze or the streak; null for none. */
+  /**
+   * The first day of the last period for which an event about a freeze or a loss was sent since then. Null
+   * for none.
+   */
   notified: number | null
 }
 export type PeriodSums = readonly [number, readonly (readonly [string, number])[]]
 
-/** The streak of someone of whom nothing is known that concerns it. */
+/** The streak of a user without any data about it. */
 export const NO_STREAK: StreakState = {
   frequency: null,
   epoch: 0,

@@ -11,21 +11,24 @@ import { marked } from './period-history.rules'
 import { NO_STREAK_EVENTS, type StreakEvent } from './streak-events.types'
 import type { LiveRun, Pause, PeriodSums, StreakRun, StreakState } from './streak-state.types'
 
-/** What of a user decides on the streak. */
+/** The data of a user that decides about the streak. */
 export type Streaker = Pick<UserState, 'created' | 'streak' | 'preferences'> & {
   profile: { tz: string | null }
 }
 
-/** A streak after something happened, the runs that ended on the way, oldest first, and what is to be told of it. */
+/** A settled streak, the streaks that ended meanwhile (oldest first), and the webhook events that result. */
 export type StreakResult = {
   streak: StreakState
   ended: readonly StreakRun[]
   streakEvents: readonly StreakEvent[]
 }
 
-/** How a user's streak is counted: the tenant's settings, with what the user may set differently (S1, U7). */
+/** The settings by which a user's streak is counted: the tenant's, with the user's own choices (S1, U7). */
 export type Terms = {
-  /** Whether the user's streak is shown and told of: it is on for the tenant and for the user. It is counted in any case (S10). */
+  /**
+   * Whether the user's streak is shown and causes webhook events: it is on for the tenant and for the user.
+   * It is counted in any case (S10).
+   */
   isOn: boolean
   /** Whether the tenant's streaks are on, so that periods may be missed. */
   isJudged: boolean
@@ -37,7 +40,7 @@ export type Terms = {
   off: StreakSettings['off']
 }
 
-/** The terms of a user. Deleted metrics have no share (G9). */
+/** The terms of a user. Deleted metrics do not count (G9). */
 export function termsOf(
   { streaks, metrics }: Pick<Configuration, 'streaks' | 'metrics'>,
   { streak: own }: UserState['preferences'],
@@ -61,33 +64,43 @@ export function termsOf(
   }
 }
 
-/** Whether a streak is of another frequency than the tenant's, or of before a switch, so that only the log can tell it (S9). */
+/**
+ * Whether a streak has another frequency than the tenant's or an older epoch. Then it must be counted again
+ * from the log (S9).
+ */
 export const isStale = (
   { frequency, epoch }: StreakState,
   terms: Pick<Terms, 'frequency' | 'epoch'>,
 ): boolean => frequency !== null && (frequency !== terms.frequency || epoch !== terms.epoch)
 
-/** The first day of the first period that a run doesn't know of. */
+/** The first day of the period after a streak's last known one. */
 const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => nextPeriod(run.last, frequency)
 
-/** Whether a pause covers a day from `start` up to (not including) `end`. */
+/** Whether a pause includes a day from `start` up to `end`, exclusive. */
 const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
   pauses.some((pause) => pause.start < end && pause.end >= start)
 
-/** Whether streaks were off when the period before a day ended: by itself, or skipped by a change of zone at a moment (S1). */
+/**
+ * Whether streaks were off when the period before the day `end` ended: at its midnight, or at the moment
+ * `skipped`, when a change of zone skipped it (S1).
+ */
 function wasOff({ profile: { tz } }: Streaker, end: number, skipped: number | null, { off }: Terms): boolean {
   if (skipped !== null) return off.some(({ from, to }) => from <= skipped && (to === null || skipped < to))
   return off.some(({ from, to }) => end > dayIn(tz, from) && (to === null || end <= dayIn(tz, to)))
 }
 
-/** The length of a streak as its user has it: 0 while that is switched off (U7). The tenant's switch is not asked. */
+/**
+ * The length of a streak as its user sees it: 0 while the user has switched it off (U7). Ignores the tenant's
+ * switch.
+ */
 export const lengthOf = ({ streak, preferences }: Pick<UserState, 'streak' | 'preferences'>): number =>
   preferences.streak.enabled === false ? 0 : (streak.run?.length ?? 0)
 
 /**
- * A user's streak as it is on a local day: freezes earned, and each period that ended unsatisfied before that day judged in order
- * (S3, S7). While the tenant's streaks are off nothing is missed, and freezes are earned all the same. Answers the very same streak
- * where nothing came of it.
+ * A user's streak as of a local day. It is then called settled: freezes are earned, and the periods that
+ * ended before that day without being satisfied are judged in order (S3, S7).
+ * While the tenant's streaks are off, no period is missed, but freezes are earned. Returns the same streak
+ * object if nothing changes.
  */
 export function streakAsOf(user: Streaker, terms: Terms, today: number): StreakResult {
   const { streak } = user
@@ -99,12 +112,15 @@ export function streakAsOf(user: Streaker, terms: Terms, today: number): StreakR
   return {
     streak: isAsJudged ? judged : { ...judged, freezes, earned },
     ended: hand.ended,
-    // Whoever has switched streaks off hears nothing of them (U7).
+    // Users who have switched streaks off cause no events about them (U7).
     streakEvents: terms.isOn && hand.streakEvents.length > 0 ? hand.streakEvents : NO_STREAK_EVENTS,
   }
 }
 
-/** A streak with each period judged that was over before a day; those that a later satisfied one left open come in their order (S11). */
+/**
+ * A streak with each period judged that ended before a day. Open periods before a later satisfied one are
+ * judged in their order (S11).
+ */
 function judgedUntil(user: Streaker, terms: Terms, today: number, hand: Hand): StreakState {
   const { streak } = user
   const { frequency } = terms
@@ -150,7 +166,10 @@ function judgedUntil(user: Streaker, terms: Terms, today: number, hand: Hand): S
   return unchanged(streak, { ...streak, run, missed, spared, ...remaining(streak, terms, today, hand) })
 }
 
-/** What is still needed of pauses and journeys, since the user may come back to a date, and what was told on journeys. */
+/**
+ * The pauses and journeys that are still needed, since the user may come back to a date. Notes in each
+ * journey the last period with an event.
+ */
 function remaining(
   { pauses, journeys, notified }: StreakState,
   { frequency, isOn }: Terms,
@@ -170,7 +189,7 @@ function remaining(
   }
 }
 
-/** The streak of before, if nothing of it is another one. */
+/** The old streak object if nothing of it changed. */
 function unchanged(before: StreakState, after: StreakState): StreakState {
   const isSame =
     after.run === before.run &&
@@ -187,20 +206,20 @@ const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
   history: marked(run.history, mark),
 })
 
-/** Freezes in hand while midnights pass, and what comes of these. */
+/** The user's freezes while midnights pass, and the results of these midnights. */
 class Hand {
   freezes: number
   earned: StreakState['earned']
-  /** What is to be told of these midnights. */
+  /** The webhook events of these midnights. */
   readonly streakEvents: StreakEvent[] = []
   /** The streaks that ended, oldest first. */
   readonly ended: StreakRun[] = []
-  /** The last period that took a freeze or the streak. */
+  /** The last period that took a freeze or ended the streak. */
   notified: number | null = null
-  /** The last period of which that was told before: a journey has brought its user back to it (S11). */
+  /** The last period for which an event was sent before. A journey has brought the user back to it (S11). */
   readonly #toldBefore: number | null
   readonly #settings: FreezeSettings | null
-  /** The day of the last earning, or the one from which the next is counted. */
+  /** The day on which freezes were last earned, or from which the first earning is counted. */
   #anchor = 0
 
   get anchor(): number {
@@ -218,13 +237,14 @@ class Hand {
       return
     }
     const since = dayIn(profile.tz, settings.since)
-    // Counted from the creation (S7); what would have been earned before freezes were earned so is not had.
+    // Freezes are counted from the creation (S7). Intervals that ended before the setting was on earn
+    // nothing.
     const first = streak.born ?? dayIn(profile.tz, created)
     const passed = Math.floor((Math.max(since, first) - first) / settings.autoEarnInterval)
     this.#anchor = first + passed * settings.autoEarnInterval
   }
 
-  /** Earns what is due up to the midnight with which a day begins (S7). */
+  /** Earns the freezes that are due up to the midnight at which a day begins (S7). */
   earnUntil(day: number): void {
     if (this.#settings === null || this.#settings.autoEarnInterval === null) return
     const { autoEarnInterval: interval, autoEarnAmount: amount, max } = this.#settings
@@ -238,7 +258,7 @@ class Hand {
     if (gained > 0) this.streakEvents.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
   }
 
-  /** The day with whose midnight the next freeze is earned; null where none will be. */
+  /** The day at whose first midnight the next freeze is earned. Null if none will be. */
   nextEarning(today: number): number | null {
     if (this.#settings === null || this.#settings.autoEarnInterval === null) return null
     const { autoEarnInterval: interval, max } = this.#settings
@@ -246,7 +266,7 @@ class Hand {
     return this.#anchor + Math.max(1, Math.floor((today - this.#anchor) / interval) + 1) * interval
   }
 
-  /** Takes a freeze for a period; false where there is none, or freezes are off. */
+  /** Uses a freeze for a period. Returns false if there is none, or if freezes are off. */
   consume(period: number): boolean {
     if (this.#settings === null || this.freezes === 0) return false
     this.freezes -= 1
@@ -254,27 +274,33 @@ class Hand {
     return true
   }
 
-  /** A streak ends with a period that is missed. */
+  /** Ends a streak because of a missed period. */
   lose({ started, first, last, history, length }: StreakRun, period: number): void {
     this.ended.push({ started, first, last, history, length })
     this.#tell(period, { kind: 'lost', length })
   }
 
-  /** Each period is told of once (W6). */
+  /** There is one event for each period (W6). */
   #tell(period: number, streakEvent: StreakEvent): void {
     this.notified = period
     if (this.#toldBefore === null || period > this.#toldBefore) this.streakEvents.push(streakEvent)
   }
 }
 
-/** A settled streak that remembers from which day of the present zone freezes are earned: for when its user leaves that zone (S7). */
+/**
+ * A settled streak with the day of the present zone from which freezes are earned. Used when the user leaves
+ * that zone (S7).
+ */
 export function anchored(user: Streaker, terms: Terms): StreakState {
   const { streak } = user
   if (terms.freezes === null || terms.freezes.autoEarnInterval === null) return streak
   return { ...streak, earned: [new Hand(user, terms).anchor, terms.freezes.since] }
 }
 
-/** The first day of the period at whose end the streak is lost or kept: the first that is not satisfied, nor covered by a pause (S5). */
+/**
+ * The first day of the period at whose end the streak may be lost: the first one that is neither satisfied
+ * nor paused (S5).
+ */
 export function endangered({ run, pauses }: StreakState, terms: Terms, today: number): number {
   const { frequency } = terms
   const current = periodStart(today, frequency)
@@ -288,7 +314,10 @@ export function endangered({ run, pauses }: StreakState, terms: Terms, today: nu
   return start
 }
 
-/** A settled streak with the moment at which something will happen to it by itself: a period's end, or a freeze that is earned. */
+/**
+ * A settled streak with `due`, the moment at which it next changes by itself: the end of a period, or an
+ * earned freeze.
+ */
 export function scheduled(user: Streaker, streak: StreakState, terms: Terms, today: number): StreakState {
   const due = dueOf({ ...user, streak }, terms, today)
   return due === streak.due ? streak : { ...streak, due }
@@ -303,10 +332,13 @@ function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
   return day > LAST_DAY ? null : startOfDay(civilDateOfDay(day), profile.tz ?? 'UTC')
 }
 
-/** An event that may extend a streak, with its local day in days since 1970-01-01. */
+/** An event that may extend a streak. `day` is its local day in days since 1970-01-01. */
 export type Activity = { at: Instant; day: number; metricId: string; value: Micros }
 
-/** A settled streak after an event: extended if the event satisfies a period that wasn't (S2), whether streaks are on or off (S10). */
+/**
+ * A settled streak after an event. It is extended if the event satisfies a period that was not satisfied
+ * (S2), whether streaks are on or off (S10).
+ */
 export function extended(
   streak: StreakState,
   terms: Terms,
@@ -331,12 +363,15 @@ export function extended(
   }
   const ahead = [period, ...(parts?.ahead ?? [])].sort((a, b) => a - b)
   const grown = joined(parts?.known ?? null, ahead, { open: parts?.open ?? period, extended: at, frequency })
-  // The days after this one are lived through, also if they had ended before a change of zone led back to it.
+  // The following days count as open, even if they ended before a change of zone led back to this day.
   const known = { ...streak, frequency, epoch, reached: null }
   return { streak: { ...known, run: grown, sums: others }, isExtended: true }
 }
 
-/** The sums of a period after an event, and those of others, from a day on: a traveller may come back to them. */
+/**
+ * The sums of a period after an event, and the sums of other periods from the day `since`, because a
+ * traveller may come back to them.
+ */
 function summed(
   sums: StreakState['sums'],
   period: number,
@@ -347,7 +382,7 @@ function summed(
   return { own: [...own], others: sums.filter(([start]) => start !== period && start >= since) }
 }
 
-/** Whether a period's sums are enough, after an event of so many millionths (S1, S2). */
+/** Whether the sums of a period are enough. `value` is the event's value in millionths (S1, S2). */
 function isSatisfied({ metrics, mode }: Terms, sums: ReadonlyMap<string, number>, value: number): boolean {
   if (metrics.length === 0) return value > 0
   const isMet = ({ metricId, threshold }: { metricId: string; threshold: number }) =>
