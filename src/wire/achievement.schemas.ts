@@ -6,18 +6,18 @@ import { AttributeFilterResponse } from './attribute.schemas'
 import { MetricEventPointsResponse } from './points.schemas'
 import { UpsertedUser } from './user.schemas'
 
-/** Whose achievements to list: only those whose user filters these attributes meet (A6). */
+/** Selects the achievements to list: only those with user filters that match these attributes (A6). */
 export const AchievementsQuery = z.object({ userAttributes: UserAttributesQuery.optional() })
 
-/** Whether to list those too that the user has yet to complete (A6). */
+/** Whether to list achievements that the user has not completed (A6). */
 export const UserAchievementsQuery = z.object({ includeIncomplete: z.enum(['true']).optional() })
 
-/** Who completes an achievement; the user is made if unknown (A3). */
+/** The user who completes an achievement. An unknown user is created (A3). */
 export const AchievementCompletionRequest = z
   .object({ user: UpsertedUser })
   .meta({ id: 'AchievementCompletionRequest' })
 
-/** An achievement as configured (A1); the singular `eventAttribute` carries the first of the plural (G10). */
+/** An achievement as configured (A1). The singular `eventAttribute` is the first of the plural (G10). */
 export const AchievementResponse = z
   .object({
     id: z.string(),
@@ -42,13 +42,13 @@ export const UserAchievementResponse = AchievementResponse.extend({
   achievedAt: Timestamp.nullable(),
 }).meta({ id: 'UserAchievementResponse' })
 
-/** An achievement with how many users have completed it, and how many of a hundred that is (A5). */
+/** An achievement with the number of users who have completed it, and their percentage (A5). */
 export const AchievementWithStatsResponse = AchievementResponse.extend({
   completions: z.int32(),
   rarity: z.number(),
 }).meta({ id: 'AchievementWithStatsResponse' })
 
-/** An achievement of a user, and how many others have it (A5, A6). */
+/** An achievement of a user, with the number and the percentage of users who have completed it (A5, A6). */
 export const UserAchievementWithStatsResponse = AchievementWithStatsResponse.extend({
   achievedAt: Timestamp.nullable(),
 }).meta({ id: 'UserAchievementWithStatsResponse' })
@@ -56,7 +56,7 @@ export const UserAchievementWithStatsResponse = AchievementWithStatsResponse.ext
 export const AchievementsResponse = z.array(AchievementWithStatsResponse)
 export const UserAchievementsResponse = z.array(UserAchievementWithStatsResponse)
 
-/** What completing an achievement came to: the points are by key of the points system (A3). */
+/** The result of completing an achievement. The keys of `points` are the keys of points systems (A3). */
 export const AchievementCompletionResponse = z
   .object({
     completionId: z.string(),

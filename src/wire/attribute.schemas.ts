@@ -62,7 +62,7 @@ export const DeleteAttributesResponse = deleteResponse('DeleteAttributesResponse
 
 const FILTERS_MAX = 20
 
-/** Attribute filters to configure, all of which must match (P2); null is the same as none. */
+/** Attribute filters to configure. All of them must match (P2). Null is the same as an empty list. */
 export const Filters = z
   .array(z.object({ attributeId: Uuid, attributeValue: AttributeValue }))
   .max(FILTERS_MAX)

@@ -6,10 +6,10 @@ import { MetricEventPointsResponse } from './points.schemas'
 import { MetricEventStreakResponse } from './streak.schemas'
 import { ReadableUser, UpsertedUser } from './user.schemas'
 
-/** The largest size of an event's value (E1). */
+/** The limit of an event's value, above and below zero (E1). */
 const VALUE_MAX = 1_000_000_000
 
-/** An event of a metric, with the user who caused it (E1, E6). */
+/** An event of a metric, with its user (E1, E6). */
 export const EventRequest = z
   .object({
     user: UpsertedUser,
@@ -18,23 +18,26 @@ export const EventRequest = z
   })
   .meta({ id: 'EventRequest' })
 
-/** An event of the wrong shape, as far as it can be read (G3). */
+/** An event with the wrong shape, with all fields that can be read (G3). */
 export const ReadableEvent = readable({ user: ReadableUser, attributes: ReadableAttributes })
 
-/** The key that makes an event count once (E4). Bytes that are not UTF-8 arrive as U+FFFD, so different keys would become the same one. */
+/**
+ * The key that makes an event count once (E4). Bytes that are not UTF-8 arrive as U+FFFD, so different keys
+ * would become equal.
+ */
 export const IdempotencyKey = z
   .string()
   .min(1)
   .max(255)
   .refine(
     (key) => !key.includes('\uFFFD'),
-    'must not hold U+FFFD, which replaces bytes that are not UTF-8. Send the key in UTF-8',
+    'must not contain U+FFFD, which replaces bytes that are not UTF-8. Send the key in UTF-8',
   )
 
 /** The headers of an event. */
 export const EventHeaders = z.object({ 'idempotency-key': IdempotencyKey.optional() })
 
-/** Everything that an event changed; the maps are by key of the points system or leaderboard (E2, E4). */
+/** All changes of an event. The maps are by key of the points system or leaderboard (E2, E4). */
 export const EventResponse = z
   .object({
     eventId: z.string(),

@@ -6,20 +6,20 @@ import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries
 import { INT32_MAX } from '../lib/decimal'
 import { AttributeFilterResponse } from './attribute.schemas'
 
-/** By what a leaderboard ranks (L3). */
+/** The values by which a leaderboard ranks users (L3). */
 export const RankBy = z.enum(RANK_BY)
-/** In what the length of a run is counted (L2). */
+/** The units of the length of a run (L2). */
 export const RunUnit = z.enum(RUN_UNITS)
 /** A time of day, `HH:MM` or `HH:MM:SS` (L1). */
 export const TimeOfDay = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$/, {
   error: 'must be a time of day written HH:MM or HH:MM:SS',
 })
-/** The statuses in which the application interface shows a leaderboard: an inactive one is hidden from it (L7). */
+/** The statuses that the application interface shows. It hides inactive leaderboards (L7). */
 const ShownStatus = z.enum(LEADERBOARD_STATUSES).exclude(['inactive'])
 
 /**
- * A leaderboard as configured (seed 2.11), and its present status (L7); the singular `breakdownAttribute` carries the first of the plural
- * (G10).
+ * A leaderboard as configured (seed 2.11), with its present status (L7). The singular `breakdownAttribute` is
+ * the first of the plural (G10).
  */
 export const LeaderboardResponse = z
   .object({
@@ -62,7 +62,7 @@ export const LeaderboardResponseWithRankings = LeaderboardResponse.extend({
   rankings: z.array(LeaderboardRanking),
 }).meta({ id: 'LeaderboardResponseWithRankings' })
 
-/** A date on which a user's rank or value became another one (L10). */
+/** A date on which a user's rank or value changed (L10). */
 export const LeaderboardEvent = z
   .object({
     date: DateResponse,
@@ -74,21 +74,24 @@ export const LeaderboardEvent = z
   })
   .meta({ id: 'LeaderboardEvent' })
 
-/** A leaderboard with a user's place on it; null where the user has none (L10). */
+/** A leaderboard with a user's place on it. Rank and value are null if the user has no place (L10). */
 export const UserLeaderboardResponse = LeaderboardResponse.extend({
   rank: z.int32().nullable(),
   value: z.int32().nullable(),
 }).meta({ id: 'UserLeaderboardResponse' })
 
-/** A user's place, and how it came about, oldest first (L10). */
+/** A user's place, and its history, oldest first (L10). */
 export const UserLeaderboardResponseWithHistory = UserLeaderboardResponse.extend({
   history: z.array(LeaderboardEvent),
 }).meta({ id: 'UserLeaderboardResponseWithHistory' })
 
-/** Which leaderboards are listed. */
+/** Whether to list finished leaderboards too. */
 export const LeaderboardsQuery = z.object({ includeFinished: booleanQuery(false) })
 
-/** The run, the group and the page of rankings (L2, L6, L9); what `limit` is without, and at most, depends on the leaderboard. */
+/**
+ * The run, the group and the page of rankings (L2, L6, L9). The default and the maximum of `limit` depend on
+ * the leaderboard.
+ */
 export const LeaderboardQuery = z
   .object({
     offset: integerQuery({ min: -INT32_MAX, max: INT32_MAX, fallback: 0 }),
@@ -102,13 +105,16 @@ export const LeaderboardQuery = z
     rule('offset', 'must not be negative without userId. Pass userId too, or count from rank 1'),
   )
 
-/** A query of the wrong shape, as far as it can be read; the attributes are null if they can't (G3). */
+/**
+ * A query with the wrong shape, with all fields that can be read. The attributes are null if they can't be
+ * read (G3).
+ */
 export const ReadableLeaderboardQuery = z.object({
   limit: LeaderboardQuery.shape.limit.catch(undefined),
   userAttributes: LeaderboardQuery.shape.userAttributes.nullable().catch(null),
 })
 
-/** Where a page of groups ended: how many users the last one has, and its values as JSON. */
+/** The last group of a page: its number of users, and its values as JSON. */
 export const GroupCursor = z.tuple([z.int().min(0), z.string()])
 
 /** The run, and the page of its groups (L2). */
@@ -128,13 +134,13 @@ export const LeaderboardGroup = z
 
 export const LeaderboardGroupsResponse = z.array(LeaderboardGroup)
 
-/** The run, and how much of the user's history (L2, L10). */
+/** The run, and the number of entries of the user's history (L2, L10). */
 export const UserLeaderboardQuery = z.object({
   run: DateField.optional(),
   numEvents: integerQuery({ min: 0, max: 100, fallback: 10 }),
 })
 
-/** Which leaderboards are asked for a user's place, and how much of the history (L9, L10). */
+/** The leaderboards for a user's place, and the number of entries of the history (L9, L10). */
 export const UserLeaderboardsQuery = z.object({
   includeFinished: booleanQuery(false),
   numEvents: integerQuery({ min: 0, max: 100, fallback: 10 }),
@@ -142,7 +148,7 @@ export const UserLeaderboardsQuery = z.object({
 
 export const UserLeaderboardsResponse = z.array(UserLeaderboardResponseWithHistory)
 
-/** What an event did to the user's place on a leaderboard; `start` and `end` are those of the run (L2, L5, L11). */
+/** The user's place on a leaderboard after an event. `start` and `end` are the run's (L2, L5, L11). */
 export const MetricEventLeaderboardResponse = LeaderboardResponse.extend({
   rank: z.int32().nullable(),
   previousRank: z.int32().nullable(),

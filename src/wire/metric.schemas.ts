@@ -29,12 +29,12 @@ export const CreateMetricRequestItem = z
   })
   .meta({ id: 'CreateMetricRequestItem' })
 
-/** A change to a metric; its key is fixed. */
+/** A change to a metric. Its key is fixed. */
 export const UpdateMetricRequestItem = z
   .object({ id: Uuid, name: optional(Name), unitType: optional(UnitType), units: optional(Units) })
   .meta({ id: 'UpdateMetricRequestItem' })
 
-/** A metric as the admin interface serves it; without units, they are empty (G10). */
+/** A metric as the admin interface serves it. Without units, `units` is empty (G10). */
 export const CreatedMetric = z
   .object({ id: UuidResponse, name: z.string(), key: z.string(), unitType: UnitType, units: z.string() })
   .meta({ id: 'CreatedMetric' })
@@ -46,13 +46,13 @@ export const CreateMetricsResponse = createResponse('CreateMetricsResponse', Cre
 export const UpdateMetricsResponse = updateResponse('UpdateMetricsResponse', CreatedMetric)
 export const DeleteMetricsResponse = deleteResponse('DeleteMetricsResponse')
 
-/** A user's total in a metric, 0 when unused, with the achievements it can complete (A6). */
+/** A user's total in a metric (0 without events), with the achievements that the metric can complete (A6). */
 export const MetricResponse = z
   .object({
     id: z.string(),
     key: z.string(),
     name: z.string(),
-    /** Not in the contract any more, but client libraries of before demand it. */
+    /** The contract no longer has this field, but older client libraries require it. */
     status: z.literal('active'),
     current: z.number(),
     achievements: z.array(UserAchievementResponse),
@@ -61,7 +61,10 @@ export const MetricResponse = z
 
 export const MetricsResponse = z.array(MetricResponse)
 
-/** The buckets of an event summary, of a metric or of points: the change in each, and the running total at its end (P12). */
+/**
+ * The parts of an event summary, of a metric or of points: the change in each, and the running total at its
+ * end (P12).
+ */
 export const EventSummaryResponse = z
   .array(z.object({ date: DateResponse, total: z.number(), change: z.number() }))
   .meta({ id: 'EventSummaryResponse' })

@@ -11,19 +11,21 @@ import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries
 import { ROUNDINGS } from '../lib/decimal'
 import { AttributeFilterResponse } from './attribute.schemas'
 
-/** How many of the newest awards to answer (seed 4.9). */
+/** How many of the newest awards to return (seed 4.9). */
 export const AwardsQuery = z.object({ awards: integerQuery({ min: 1, max: 100, fallback: 10 }) })
 
-/** Whether boosts that are over are listed too (P5). */
+/** Whether to list finished boosts too (P5). */
 export const BoostsQuery = z.object({ includeFinished: booleanQuery(false) })
 
-/** Which users a points summary counts: those who have all these attribute values (P11). */
+/** The users that a points summary counts: users with all these attribute values (P11). */
 export const PointsSummaryQuery = z.object({ userAttributes: UserAttributesQuery.optional() })
 
-/** The units of a time trigger's interval as the application interface calls them (G10). */
+/** The names of a time trigger's units in the application interface (G10). */
 export const TIME_UNIT_SHOWN = { hours: 'hour', days: 'day' } as const satisfies Record<TimeUnit, string>
 
-/** The fields of a trigger that are there only if its type has them, and the names of what they refer to (G10). */
+/**
+ * The fields that only some types of triggers have, with the names of the resources that they refer to (G10).
+ */
 const typedFields = {
   achievementId: z.string().optional(),
   metricId: z.string().optional(),
@@ -38,7 +40,7 @@ const typedFields = {
   z.ZodType
 >
 
-/** A trigger; which of the optional fields are there depends on its type (seed 2.5, G10). */
+/** A trigger. Its type decides which optional fields it has (seed 2.5, G10). */
 export const PointsTrigger = z
   .object({
     id: z.string(),
@@ -79,7 +81,7 @@ export const PointsAward = z
   })
   .meta({ id: 'PointsAward' })
 
-/** A level; its description is never null, but may be empty (G10). */
+/** A level. Its description may be empty, but is never null (G10). */
 export const PointsLevel = z
   .object({
     id: z.string(),
@@ -100,14 +102,14 @@ export const PointsResponse = z.object({
   maxPoints: z.int32().nullable(),
 })
 
-/** A user's points in one system; `level` is null when the total reaches none (P9). */
+/** A user's points in one system. `level` is null if the total reaches no level (P9). */
 export const GetUserPointsResponse = PointsResponse.extend({
   total: z.int32(),
   level: PointsLevel.nullable(),
   awards: z.array(PointsAward),
 }).meta({ id: 'GetUserPointsResponse' })
 
-/** What an event did to a user's points in one system; `level` is there only when it changed (P9). */
+/** The change of a user's points in one system by an event. `level` is present only if it changed (P9). */
 export const MetricEventPointsResponse = PointsResponse.extend({
   total: z.int32(),
   level: PointsLevel.nullable().optional(),
@@ -127,7 +129,7 @@ export const PointsSystemResponse = z
   })
   .meta({ id: 'PointsSystemResponse' })
 
-/** A points system in the list of all, with the key by which it is asked for (P13). */
+/** A points system in the list of all, with its key (P13). */
 export const ListedPointsSystemResponse = PointsSystemResponse.extend({
   key: z.string(),
 }).meta({ id: 'ListedPointsSystemResponse' })

@@ -10,14 +10,14 @@ import { micros, toMicros } from '../lib/decimal'
 
 /** The largest threshold of a metric. */
 const THRESHOLD_MAX = 1_000_000_000
-/** The most metrics that streaks may count. */
+/** The most metrics in a list of metrics for streaks. */
 const METRICS_MAX = 100
 
 const NotificationChannel = z.enum(NOTIFICATION_CHANNELS).meta({ id: 'NotificationChannel' })
 
 const Channels = z.array(NotificationChannel).transform((channels) => [...new Set(channels)])
 
-/** Channels by type; an empty list disables a type (U7). A type that there isn't is a fault. */
+/** Channels by type. An empty list disables a type (U7). An unknown type is a validation error. */
 const NotificationPreferences = z
   .strictObject(
     {
@@ -31,9 +31,9 @@ const NotificationPreferences = z
   .transform((given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
 
 const unknownTypes = (keys: readonly string[]) =>
-  `must hold only ${NOTIFICATION_TYPES.join(', ')}, and holds ${keys.join(', ')}`
+  `must contain only ${NOTIFICATION_TYPES.join(', ')}, but contains ${keys.join(', ')}`
 
-/** A threshold, as millionths (E1). */
+/** A threshold, in millionths (E1). */
 const Threshold = z
   .number()
   .gt(0)
@@ -47,23 +47,26 @@ const Threshold = z
 
 const Keyed = z.object({ key: z.string() })
 
-/** The key of a metric in a list that may be of the wrong shape; undefined if it has none. */
+/** The key of a metric in a list that may have the wrong shape. Undefined if there is none. */
 function keyIn(item: unknown): string | undefined {
   const { success, data } = Keyed.safeParse(item)
   return success ? data.key : undefined
 }
 
-/** Metrics that count for streaks, each once, with what a period needs of them. */
+/** The metrics that count for streaks, each once, with the threshold for a period. */
 export const StreakMetrics = z
   .array(z.object({ key: z.string(), threshold: Threshold }))
   .max(METRICS_MAX)
   .refine((list) => new Set(list.map(keyIn)).size === list.length, {
     error: 'must name each metric once',
-    // Also if one of them has another fault (G3).
+    // Checked even if a metric has another field error (G3).
     when: ({ value }) => Array.isArray(value) && value.every((item) => keyIn(item) !== undefined),
   })
 
-/** The keys of a list of metrics of the wrong shape, at their places, as far as they can be read; undefined if there is no list (G3). */
+/**
+ * The keys of a list of metrics with the wrong shape, each at its place, undefined if it can't be read.
+ * Undefined if there is no list (G3).
+ */
 export const ReadableMetrics = z
   .unknown()
   .optional()
@@ -79,19 +82,19 @@ const StreakPreferences = z.object({
   metrics: optional(StreakMetrics),
 })
 
-/** What a user wants to change: absent fields stay (U7). */
+/** A change of a user's preferences. Absent fields stay (U7). */
 export const UpdateUserPreferencesRequest = z
   .object({ notifications: optional(NotificationPreferences), streak: optional(StreakPreferences) })
   .meta({ id: 'UpdateUserPreferencesRequest' })
 
-/** A change of the wrong shape, as far as it can be read (G3). */
+/** A change with the wrong shape, with all fields that can be read (G3). */
 export const ReadablePreferences = readable({
   streak: readable({ metrics: ReadableMetrics }),
 })
 
 const ChannelsResponse = z.array(NotificationChannel).optional()
 
-/** What a user has set; a type without an entry was never set (seed 2.8). */
+/** A user's preferences. A type without an entry was never set (seed 2.8). */
 export const UserPreferencesResponse = z
   .object({
     notifications: z.object({
@@ -110,7 +113,7 @@ export const UserPreferencesResponse = z
   })
   .meta({ id: 'UserPreferencesResponse' })
 
-/** A change as one isolate tells it another. */
+/** A change as isolates send it to each other. */
 export const PreferencesChangeMessage = z.object({
   notifications: Preferences.shape.notifications.optional(),
   streak: Preferences.shape.streak

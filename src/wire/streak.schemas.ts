@@ -5,7 +5,10 @@ import { integerQuery } from '../http/queries'
 
 export const StreakFrequency = z.enum(STREAK_FREQUENCIES).meta({ id: 'StreakFrequency' })
 
-/** A streak: the dates are null where its length is 0, and the freeze fields only there when freezes are on (S5). */
+/**
+ * A streak. The dates are null if the length is 0. The freeze fields are present only while freezes are on
+ * (S5).
+ */
 export const BaseStreakResponse = z
   .object({
     length: z.int32(),
@@ -21,12 +24,15 @@ export const BaseStreakResponse = z
   })
   .meta({ id: 'BaseStreakResponse' })
 
-/** The streak in an event's answer; `extended` says whether this event extended it (S2). */
+/** The streak in an event's response. `extended` is whether this event extended it (S2). */
 export const MetricEventStreakResponse = BaseStreakResponse.extend({ extended: z.boolean() }).meta({
   id: 'MetricEventStreakResponse',
 })
 
-/** A user's streak: when it was last extended, its last periods, oldest first, and its pauses (S5, S6). */
+/**
+ * A user's streak with the time of its last extension, its last periods (oldest first), and its pauses (S5,
+ * S6).
+ */
 export const StreakResponse = BaseStreakResponse.extend({
   extended: Timestamp.nullable(),
   streakHistory: z.array(
@@ -46,12 +52,15 @@ export const BulkStreakResponse = z
   .array(z.object({ userId: z.string(), streakLength: z.int32(), extended: z.string().nullable() }))
   .meta({ id: 'BulkStreakResponse' })
 
-/** Periods of history that may be asked for (S6). */
+/** The number of periods of history (S6). */
 export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, max: 366, fallback: 7 }) })
 
 const MOST_USERS = 100
 
-/** The users whose streaks are asked for: repeated, and never split at commas, since ids may hold some (S6). */
+/**
+ * The users with the requested streaks. The parameter is repeated and never split at commas, since ids may
+ * contain commas (S6).
+ */
 export const StreaksQuery = z.object({
   userIds: z
     .custom<string | string[]>((given) => given !== undefined, 'must be user ids, and is missing')
@@ -63,7 +72,7 @@ export const StreaksQuery = z.object({
 /** The most users of a ranking of streaks. */
 export const MOST_RANKED = 100
 
-/** Which streaks are ranked: those that users have, or the longest that they ever had. */
+/** Which streaks are ranked: the present ones, or each user's longest one ever. */
 export const StreakRankingsQuery = z.object({
   limit: integerQuery({ min: 1, max: MOST_RANKED, fallback: 10 }),
   type: z

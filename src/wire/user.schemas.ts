@@ -15,8 +15,8 @@ const DEVICE_TOKENS_MAX = 25
 const DEVICE_TOKEN_LENGTH_MAX = 2_048
 
 /**
- * What identify and update pass of a user: absent fields stay, and null clears `tz` and `deviceTokens` (U2). Forms that were left empty send
- * `""` for `email` and `tz`, which counts as absent (U1).
+ * The fields of a user that identify and update pass. Absent fields stay, and null clears `tz` and
+ * `deviceTokens` (U2). Empty form fields send `""` for `email` and `tz`, which counts as absent (U1).
  */
 export const UpdatedUser = z
   .object({
@@ -29,7 +29,7 @@ export const UpdatedUser = z
   })
   .meta({ id: 'UpdatedUser' })
 
-/** What an event or a create passes of a user, who is made if unknown (U2). */
+/** The user of an event or of a create. An unknown user is created (U2). */
 export const UpsertedUser = UpdatedUser.extend({ id: UserId }).meta({ id: 'UpsertedUser' })
 
 /** A user as served (seed 2.1). */
@@ -48,7 +48,7 @@ export const User = z
   })
   .meta({ id: 'User' })
 
-/** A user of the wrong shape, as far as it can be read (G3). */
+/** A user with the wrong shape, with all fields that can be read (G3). */
 export const ReadableUser = readable({
   id: UserId.optional().catch(undefined),
   email: z

@@ -31,7 +31,7 @@ export function achievementResponse(
   }
 }
 
-/** An achievement as it stands for a user; not completed where there is no completion. */
+/** An achievement with the user's completion. `achievedAt` is null without one. */
 export function userAchievementResponse(
   config: Configuration,
   achievement: Achievement,
@@ -43,7 +43,7 @@ export function userAchievementResponse(
   }
 }
 
-/** Achievements that a change has completed, in that order. */
+/** The achievements that a change has completed, in that order. */
 export function completedResponses(
   config: Configuration,
   {

@@ -8,8 +8,8 @@ import { dateOfDay } from '../../lib/zone'
 import type { LeaderboardResponse, MetricEventLeaderboardResponse } from '../leaderboard.schemas'
 
 /**
- * The fields of a leaderboard that every answer about it carries (G10). One that was active when something happened on it says so, though
- * it has become inactive since.
+ * The fields of a leaderboard that every response about it has (G10). Users never see an inactive
+ * leaderboard. So if it became inactive after the event, the status is still `active`.
  */
 export function leaderboardFields(
   config: Configuration,
@@ -44,7 +44,7 @@ export function leaderboardFields(
   }
 }
 
-/** What an event did to its user's places, by the key of each leaderboard whose score it changed (L11). */
+/** The user's places after an event, by the key of each leaderboard with a changed score (L11). */
 export function leaderboardChanges(
   config: Configuration,
   placements: Placements,

@@ -26,12 +26,12 @@ export function levelResponse(level: Level): z.infer<typeof PointsLevel> {
   return { id, key, name, description, badgeUrl, points }
 }
 
-/** The fields of a points system that every answer about it carries (G10). */
+/** The fields of a points system that every response about it has (G10). */
 export function systemFields({ id, key, name, description, badgeUrl, maxPoints }: System) {
   return { id, key, name, description: description === '' ? null : description, badgeUrl, maxPoints }
 }
 
-/** A trigger as the application interface shows it, and as awards remember it (seed 2.5, G10). */
+/** A trigger as the application interface shows it, and as awards store it (seed 2.5, G10). */
 export function triggerResponse(config: Configuration, trigger: Trigger): z.infer<typeof PointsTrigger> {
   const { streakLength, timeUnit, ...fields } = presentFields(trigger)
   const metric = config.metrics.find(({ id }) => id === fields.metricId)
@@ -55,7 +55,7 @@ export function triggerResponse(config: Configuration, trigger: Trigger): z.infe
   }
 }
 
-/** What a change did to a user's points, by the key of each system that it affected (seed 2.3). */
+/** The changes of a user's points, by the key of each system that changed (seed 2.3). */
 export function pointsChanges(
   config: Configuration,
   { before, after, awards }: Change,
@@ -83,13 +83,13 @@ export function pointsChanges(
   )
 }
 
-/** An award of the ledger, with its trigger as it was (P10); `forms` is what `triggerForms` has found. */
+/** An award of the ledger, with its trigger as it was then (P10). `forms` is the result of `triggerForms`. */
 export function storedAwardResponse(
   { id, at, awarded, total, triggerId, triggerVersion, boosts }: StoredAward,
   forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>,
 ): z.infer<typeof PointsAward> {
   const trigger = forms.get(`${triggerId} ${triggerVersion}`)
-  if (trigger === undefined) throw new Error('an award whose trigger was never shown')
+  if (trigger === undefined) throw new Error('The ledger has an award with a trigger version that is not stored')
   return { id, awarded, date: iso(at), total, trigger, boosts: [...(boosts ?? [])] }
 }
 
@@ -99,7 +99,7 @@ function awardResponse(
   award: AwardRecord,
 ): z.infer<typeof PointsAward> {
   const trigger = system.triggers.find(({ id }) => id === award.triggerId)
-  if (trigger === undefined) throw new Error('an award without its trigger')
+  if (trigger === undefined) throw new Error('A change has an award with a trigger that is not configured')
   return {
     id: award.id,
     awarded: award.awarded,

@@ -4,7 +4,10 @@ import type { Preferences } from '../../config/preferences.types'
 import { fromMicros, micros } from '../../lib/decimal'
 import type { UserPreferencesResponse } from '../preferences.schemas'
 
-/** What a user has set, as served: of the streak, what only personalisation allows is left out while that is off (seed 2.8, U7). */
+/**
+ * A user's preferences as served. While personalisation is off, the streak fields that need it are left out
+ * (seed 2.8, U7).
+ */
 export function preferencesResponse(
   config: Configuration,
   { notifications, streak }: Preferences,

@@ -9,7 +9,7 @@ import { periodEnd, periodStart } from '../../lib/periods'
 import { dateOfDay, dayIn } from '../../lib/zone'
 import type { BaseStreakResponse, StreakResponse } from '../streak.schemas'
 
-/** A user's streak as it is by the rules at a moment, not as stored (S3). */
+/** A user's streak at a moment, by the rules and not as stored (S3). */
 export function streakResponse(
   config: Configuration,
   user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
@@ -44,7 +44,10 @@ export function streakResponse(
   }
 }
 
-/** The first day of so many periods up to the one that holds a moment: what ended before it is of no interest to `wholeStreakAnswer`. */
+/**
+ * The first day of the history that `wholeStreakResponse` returns: `historyPeriods` periods, up to the one
+ * that contains the moment.
+ */
 export function historyBegins(
   config: Configuration,
   user: Pick<UserState, 'preferences'> & { profile: Pick<UserState['profile'], 'tz'> },
@@ -57,8 +60,9 @@ export function historyBegins(
 }
 
 /**
- * A user's streak, of the tenant's frequency, as it is by the rules at a moment, with its last so many periods and the pauses that touch them
- * or are to come (S5, S6); `past` are the streaks that are over, `pauses` those that are not deleted.
+ * A user's streak of the tenant's frequency at a moment, by the rules. With the last `historyPeriods`
+ * periods, and the pauses that touch them or are still to come (S5, S6).
+ * `past` are the past streaks, `pauses` the pauses that are not deleted.
  */
 export function wholeStreakResponse(
   config: Configuration,
