@@ -19,14 +19,16 @@ import { streakStarted } from './events/streak/streak-started.event'
 import { listens, type OutboxEntry } from './outbox.messages'
 import { splitIntoEntries } from './split.rules'
 
-/** What of a change messages are made from. */
+/** The parts of a change from which messages are made. */
 type Told = Pick<Change, 'completed' | 'streakEvents'> & {
   before: Pick<UserState, 'points'> | null
   after: UserState
   awards: readonly { systemId: string }[]
 }
 
-/** Makes the user that messages of a change tell of, when the first of them needs it: all of them share the one object. */
+/**
+ * Returns the user of a change's messages. Makes it for the first message, and all messages share the object.
+ */
 type UserMaker = () => UserPayload
 
 function userMaker(config: Configuration, after: UserState): UserMaker {
@@ -37,7 +39,10 @@ function userMaker(config: Configuration, after: UserState): UserMaker {
   }
 }
 
-/** What a change has to tell to those who listen, in E5's order; `points.changed` is made at a flush (W5). */
+/**
+ * The outbox entries of a change, in E5's order, for event types with a listening webhook. `points.changed`
+ * is not among them: a flush makes it later (W5).
+ */
 export function outboxEntriesOfChange(config: Configuration, change: Told): OutboxEntry[] {
   const user = userMaker(config, change.after)
   const drafts = [
@@ -48,7 +53,7 @@ export function outboxEntriesOfChange(config: Configuration, change: Told): Outb
   return packedUp(change.after, drafts)
 }
 
-/** What is to be told of a user's streak alone (W6). */
+/** The outbox entries of streak events alone (W6). */
 export function streakEntriesOf(
   config: Configuration,
   after: UserState,
@@ -57,7 +62,7 @@ export function streakEntriesOf(
   return packedUp(after, streakDrafts(config, after, streakEvents, userMaker(config, after)))
 }
 
-/** What is to be told of a user's levels alone, after points were awarded (W6). */
+/** The outbox entries of changed levels alone, after an award of points (W6). */
 export function levelEntriesOf(config: Configuration, change: Omit<Told, 'completed' | 'streakEvents'>) {
   return packedUp(change.after, levelDrafts(config, change, userMaker(config, change.after)))
 }
@@ -69,7 +74,7 @@ function packedUp(
   if (drafts.length === 0) return []
   const id = newId(changed)
   const messages = drafts.map((draft, index) => ({ id: childId(id, index), ...draft }))
-  // In the order of their ids they are handed over; most changes come to one.
+  // Entries are delivered in the order of their ids. Most changes make only one entry.
   const more = messages.length === 1 ? [] : messages.slice(1).map(() => newId(changed))
   const ids = [id, ...more].sort()
   return splitIntoEntries({ at: changed, seq, userIid: iid }, messages, (n) => ids[n] ?? id)
@@ -115,7 +120,7 @@ function achievementDrafts(config: Configuration, change: Told, user: UserMaker)
   )
 }
 
-/** The systems in which a change took a user to another level. */
+/** The systems in which a change moved a user to another level. Empty if no webhook listens. */
 export function levelsMoved(
   config: Configuration,
   { before, after, awards }: Pick<Told, 'awards' | 'before'> & { after: Pick<UserState, 'points'> },

@@ -7,12 +7,13 @@ import { outboxEntriesOfChange } from './change-messages.builder'
 import { insertOutboxEntries } from './outbox.repository'
 import { notePoints } from './points-notifications.repository'
 
-/** Bytes that one batch puts into the outbox, unless a single change has more to tell. */
+/** The bytes that one batch writes to the outbox at most, unless a single change has more. */
 const MOST_IN_A_BATCH = 2 * MOST_AT_ONCE
 
 /**
- * What puts into the outbox what changes have to tell, of one user or of many; part of the batch that stores them all or none (W2). Nothing
- * where nobody listens. `isMuch` says that it is more than one batch should hold, so that fewer changes are to be stored at once.
+ * The statements that write the messages of changes, of one user or of many, to the outbox. They are part of
+ * the batch that stores the changes (W2). There are none without an active webhook.
+ * `isMuch` is true if one batch should not hold so many bytes. The caller then stores fewer changes at once.
  */
 export function outboxInserts(
   db: TenantDatabase,

@@ -10,7 +10,7 @@ import { listens } from './outbox.messages'
 /** Users without a zone are in UTC (U1). */
 export const UTC = 'UTC'
 
-/** The events by which webhooks hear of what is due (N5). */
+/** The webhook event for each type of notification that is due (N5). */
 export const DUE_EVENTS = {
   achievement_completed: 'emails.achievement_due',
   recap: 'emails.recap_due',
@@ -18,7 +18,7 @@ export const DUE_EVENTS = {
   streak_reminder: 'emails.streak_reminder_due',
 } as const satisfies Record<Template['type'], EventType>
 
-/** Whether a template is active or a webhook listens, so that a type is wanted at all (N5). */
+/** Whether a type of notification is wanted: a template is active, or a webhook listens (N5). */
 export function isWanted(config: Configuration, type: Template['type']): boolean {
   return (
     listens(config, DUE_EVENTS[type]) ||
@@ -26,10 +26,13 @@ export function isWanted(config: Configuration, type: Template['type']): boolean
   )
 }
 
-/** Moments by `zone|day|hour`. */
+/** Cache of moments, by `zone|day|hour`. */
 const moments = new BoundedMap<string, Instant>(10_000)
 
-/** The moment at which clocks of a zone show a full hour on a local day; where that hour is skipped, as much later. */
+/**
+ * The moment of a full hour on a local day of a zone. If a change of clocks skips that hour, the moment is
+ * later by the skipped time.
+ */
 export function momentOf(zone: string, day: number, hour: number): Instant {
   const key = `${zone}|${day}|${hour}`
   const known = moments.get(key)
@@ -44,7 +47,10 @@ export function momentOf(zone: string, day: number, hour: number): Instant {
 const NOTICE = 17
 const NIGHT = 21
 
-/** When a user is told of an achievement completed at a moment: at 17:00 if that is still to come, at once until 21:00, else at 17:00 of the next day (N2). */
+/**
+ * When a user is notified of an achievement that was completed at a moment: at 17:00 if the time is earlier,
+ * at once until 21:00, else at 17:00 of the next day (N2).
+ */
 export function completionMoment(at: Instant, zone: string): Instant {
   const day = dayIn(zone, at)
   const afternoon = momentOf(zone, day, NOTICE)

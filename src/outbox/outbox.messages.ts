@@ -3,12 +3,12 @@ import type { Configuration } from '../config/configuration.types'
 import { ANY_EVENT, EVENT_TYPES, type EventType } from '../config/webhook-events.types'
 import type { Instant } from '../lib/clock'
 
-/** Notifications on their way to the users themselves, by channel: no webhook is ever told of them (N1). */
+/** The types of notifications to users, by channel. Webhooks never receive them (N1). */
 export const NOTIFICATION_MESSAGES = { email: 'notification.email', push: 'notification.push' } as const
 
 /**
- * One thing to be told (W2). `body` is what is sent, but for `type`; `id` stays the same whatever happens to it on the way. Of a notification,
- * `body` is the letter, whose `type` is that of the notification.
+ * One message (W2). `body` is the sent body without `type`. The `id` never changes on the way.
+ * The `body` of a notification is the email or push message. Its `type` is the type of notification.
  */
 export const Message = z.object({
   id: z.string(),
@@ -18,8 +18,9 @@ export const Message = z.object({
 export type Message = z.infer<typeof Message>
 
 /**
- * Messages as a row of the outbox holds them: a list, or, if several tell of the same user, that user once and the list, in which `user` is
- * null for each of them. A user may take more than a megabyte.
+ * Messages as in a row of the outbox. The row is a list of messages, or an object with a user and a list. The
+ * object is used if several messages have the same user: then `user` is null in each of them. The user is
+ * stored once, because it may take more than a megabyte.
  */
 export const StoredMessages = z.union([
   z.array(Message),
@@ -32,7 +33,10 @@ export const StoredMessages = z.union([
     ),
 ])
 
-/** The user that the first of several messages tells of; they share it if it is the same object. Null for a single message, which shares nothing. */
+/**
+ * The user that several messages share: the user of the first one. Another message shares it if it has the
+ * same object. Null for a single message.
+ */
 export const sharedUser = (messages: readonly Message[]): unknown =>
   messages.length > 1 ? (messages[0]?.body.user ?? null) : null
 
@@ -42,35 +46,38 @@ export const withoutShared = (message: Message, user: unknown): Message =>
     ? { ...message, body: { ...message.body, user: null } }
     : message
 
-/** Messages as `StoredMessages` reads them, before they are made JSON. */
+/** The JSON value of messages that `StoredMessages` reads. */
 export function storedMessages(messages: readonly Message[]): unknown {
   const user = sharedUser(messages)
   return user === null ? messages : { user, messages: messages.map((one) => withoutShared(one, user)) }
 }
 
 /**
- * What one change has to tell, as a row of the outbox: when it happened, the user's `seq` of it (0 where it is no user's), a UUID v7 of
- * that moment, and whose it is. Of one user, `at` and then `seq` is the order in which things happened.
+ * The messages of one change, as a row of the outbox: when it happened, the user's `seq` after it (0 if it is
+ * not about a user), a UUID v7 of that moment, and the user's internal id. `at` and then `seq` is the order
+ * of a user's changes.
  */
 export type OutboxEntry = {
   at: Instant
   seq: number
   id: string
   userIid: string | null
-  /** What its messages are about, where that is no user: they are carried in order all the same. */
+  /**
+   * The subject of messages that are not about a user. Messages with the same subject are delivered in order.
+   */
   subject?: string
   messages: readonly Message[]
 }
 
-/** A parcel, and the caller's id of the user whose it is, by which the user is found. */
+/** An outbox entry with the caller's id of its user, which finds the user. */
 export type AddressedEntry = { outboxEntry: OutboxEntry; userId: string | null }
 
-/** Whether an active webhook wants to be told of events of a type (W2). */
+/** Whether an active webhook receives events of a type (W2). */
 export function listens({ webhooks }: Pick<Configuration, 'webhooks'>, type: EventType): boolean {
   return webhooks.some((webhook) => isSubscribed(webhook, type))
 }
 
-/** Whether a webhook is told of messages of a type; never of notifications. */
+/** Whether a webhook receives messages of a type. It never receives notifications. */
 export function isSubscribed(
   { status, events }: Pick<Configuration['webhooks'][number], 'status' | 'events'>,
   type: Message['type'],
@@ -79,13 +86,13 @@ export function isSubscribed(
   return events.includes(ANY_EVENT) || events.includes(type)
 }
 
-/** The message of the queue: this tenant has something to tell. What it is stands in the outbox. */
+/** The queue message: this tenant has entries in the outbox. It does not contain them. */
 export const DrainRequest = z.strictObject({ tenantId: z.string() })
 export type DrainRequest = z.infer<typeof DrainRequest>
 
 declare module '../runtime/env' {
   interface Bindings {
-    /** Tells that a tenant has something in the outbox. */
+    /** Wakes the drain of a tenant's outbox. */
     OUTBOX: Queue<DrainRequest>
   }
 }

@@ -13,7 +13,7 @@ const PARCEL_VALUES: ColumnValues<typeof outbox, OutboxEntry, 'tenantId'> = {
   seq: ({ seq }) => seq,
   id: ({ id }) => id,
   userIid: ({ userIid }) => userIid,
-  // As JSON inside of JSON, not as a text of it, in which each escape would be escaped again.
+  // As a JSON value, not as a string of JSON, in which each escape would be escaped again.
   messages: ({ messages }) => storedMessages(messages),
 }
 const PARCEL_LIST = columnList(outbox, PARCEL_VALUES)
@@ -22,7 +22,10 @@ const PUT = `
   INSERT INTO outbox (tenant_id, ${PARCEL_LIST.columns})
   SELECT ?2, ${PARCEL_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(PARCEL_LIST.value('userIid'))}`
 
-/** Puts parcels into the outbox; part of the guarded batch of the changes that they tell of (W2). One row written for each, of so many bytes in all. */
+/**
+ * Writes entries to the outbox, one row each. Part of the guarded batch that stores their changes (W2).
+ * `bytes` is their total size.
+ */
 export function insertOutboxEntries(
   db: TenantDatabase,
   outboxEntries: readonly OutboxEntry[],
@@ -36,13 +39,13 @@ export function insertOutboxEntries(
   }
 }
 
-/** How many bytes parcels take as rows of the outbox. */
+/** The bytes of entries as rows of the outbox. */
 export const bytesOfEntries = (outboxEntries: readonly AddressedEntry[]): number =>
   outboxEntries.reduce((sum, { outboxEntry }) => sum + jsonBytes(storedMessages(outboxEntry.messages)), 0)
 
-// In a row of JSON the caller's id of the user comes first.
+// In a JSON row, the caller's id of the user comes first.
 const KEPT_LIST = columnList(outbox, PARCEL_VALUES, 1)
-// Nothing is kept of somebody who was erased meanwhile (U8).
+// Writes nothing for a user who was erased meanwhile (U8).
 const KEEP = `
   INSERT INTO outbox (tenant_id, ${KEPT_LIST.columns})
   SELECT ?1, ${KEPT_LIST.sql()} FROM json_each(?2)
@@ -50,7 +53,10 @@ const KEEP = `
     SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = value ->> 0 AND u.iid = ${KEPT_LIST.value('userIid')})
   ON CONFLICT DO NOTHING`
 
-/** The same where no user changes: those of users who are still there, each once however often it is put. */
+/**
+ * Writes entries to the outbox in a batch that changes no user. Skips erased users. Writes each entry once,
+ * even if it is called again.
+ */
 export function insertEntriesOnce(
   db: TenantDatabase,
   outboxEntries: readonly AddressedEntry[],
@@ -61,7 +67,10 @@ export function insertEntriesOnce(
   return packed(rows).map((list) => db.statement(KEEP, db.tenantId, list))
 }
 
-/** The most rows that are handed over at once, and the most bytes of messages in a row that is read at once with the others. */
+/**
+ * The most rows that one drain step reads, and the most bytes of messages that a row may have to be read
+ * together with the others.
+ */
 const ROWS = 200
 const SHORT = 10_000
 
@@ -88,17 +97,18 @@ const OutboxRow = z.object({
 })
 const LongRow = z.object({ id: z.string(), messages: Messages })
 
-/** Where a parcel stands in the outbox. */
+/** The position of an entry in the outbox. */
 export type OutboxPosition = Pick<OutboxEntry, 'at' | 'seq' | 'id'>
 
-/** Finds the oldest parcels of a tenant, or the oldest after one. Read by `parcelsFrom`. */
+/** Finds the oldest entries of a tenant, or the oldest after a position. Read by `outboxEntriesFrom`. */
 export function nextOutboxEntries(db: TenantDatabase, after: OutboxPosition | null): D1PreparedStatement {
   return db.statement(NEXT, db.tenantId, after?.at ?? -1, after?.seq ?? 0, after?.id ?? '')
 }
 
 /**
- * The first parcels that `nextParcels` has found, oldest first, as many as are handed over at once; of one user in the order in which things
- * happened. `last` is the last of them, null if there were none; parcels that went meanwhile are not among them.
+ * The first entries that `nextOutboxEntries` found, oldest first, as many as fit into one step. The entries
+ * of a user are in the order of the changes. Entries that were deleted meanwhile are left out.
+ * `last` is the position of the last one, or null if there were none.
  */
 export async function outboxEntriesFrom(
   db: TenantDatabase,
@@ -124,7 +134,7 @@ const REMOVE = `
   DELETE FROM outbox WHERE (tenant_id, at, seq, id) IN (
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2))`
 
-/** Takes parcels out that were handed over. */
+/** Deletes entries that the delivery queues have. */
 export function removeOutboxEntries(
   db: TenantDatabase,
   outboxEntries: readonly OutboxPosition[],
@@ -138,7 +148,7 @@ const WAITING = `
   SELECT EXISTS (SELECT 1 FROM outbox WHERE tenant_id = ?1)
     OR EXISTS (SELECT 1 FROM points_notifications WHERE tenant_id = ?1 AND due_at <= ?2) AS waiting`
 
-/** Whether a tenant has something to tell by a moment. */
+/** Whether a tenant has messages to send by a moment. */
 export async function hasOutboxWork(db: TenantDatabase, now: Instant): Promise<boolean> {
   const [row] = await db.rows(db.statement(WAITING, db.tenantId, now))
   return z.object({ waiting: z.number() }).parse(row).waiting === 1

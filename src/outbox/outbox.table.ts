@@ -2,8 +2,9 @@ import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * What is to be told to the outside: written in the batch of the change that it tells of, and deleted once the couriers have it (W2). One row
- * a change of a user; its key is the order in which a user's changes happened. WITHOUT ROWID.
+ * Messages to webhooks and users. They are written in the batch of their change, and deleted when the
+ * delivery queues have them (W2). One row for each change of a user. The key is the order of a user's
+ * changes. WITHOUT ROWID.
  */
 export const outbox = sqliteTable(
   'outbox',
@@ -11,21 +12,25 @@ export const outbox = sqliteTable(
     tenantId: text('tenant_id').notNull(),
     /** When the change happened, in milliseconds. */
     at: integer('at').notNull(),
-    /** The user's `seq` of the change; 0 where it is no user's. */
+    /** The user's `seq` of the change, or 0 if it is not about a user. */
     seq: integer('seq').notNull(),
-    /** A UUID v7 of that moment; its messages have their ids from it. */
+    /** A UUID v7 of that moment. The ids of the messages derive from it. */
     id: text('id').notNull(),
-    /** Whose change it is: our id of the user, so that what waits goes with an erased one (U8); null where it is no user's. */
+    /**
+     * The internal id of the user, so that an erase deletes waiting messages (U8). Null if the change is not
+     * about a user.
+     */
     userIid: text('user_iid'),
-    /** JSON: `[{id, type, body}]`, see outbox.ts. */
+    /** JSON: `[{id, type, body}]`, see outbox.messages.ts. */
     messages: text('messages').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.at, table.seq, table.id] })],
 )
 
 /**
- * What was last told of a user's points in a system, so that `points.changed` comes once in 15 minutes and then with all that happened
- * since (W5). A row is made by the first change that somebody listens to. WITHOUT ROWID.
+ * The last sent state of a user's points in a system. It makes `points.changed` come at most once in 15
+ * minutes, with all changes since the last one (W5). The first change that a webhook listens to inserts the
+ * row. WITHOUT ROWID.
  */
 export const pointsNotifications = sqliteTable(
   'points_notifications',
@@ -35,13 +40,13 @@ export const pointsNotifications = sqliteTable(
     tenantId: text('tenant_id').notNull(),
     /** The caller's id of the user. */
     userId: text('user_id').notNull(),
-    /** The user's `seq`, the moment and the total up to which all was told. */
+    /** The user's `seq`, the moment and the total that the last message covers. */
     seq: integer('seq').notNull(),
     at: integer('at').notNull(),
     total: integer('total').notNull(),
-    /** Until when nothing more is told, in milliseconds. */
+    /** Until when no other message is sent, in milliseconds. */
     until: integer('until').notNull(),
-    /** When the next is to be told; null while nothing has changed. */
+    /** When the next message is due. Null while nothing has changed. */
     dueAt: integer('due_at'),
   },
   (table) => [

@@ -13,7 +13,7 @@ const PendingNotification = z.object({
   userIid: z.string(),
   achievementId: z.string(),
 })
-/** That a user is to be told of a completed achievement; `id` is the completion's. */
+/** A notification of a user about a completed achievement. `id` is the completion's id. */
 export type PendingNotification = z.output<typeof PendingNotification>
 
 const NOTICE_VALUES: ColumnValues<typeof pendingNotifications, PendingNotification, 'tenantId'> = {
@@ -30,7 +30,7 @@ const KEEP = `
   SELECT ?2, ${NOTICE_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(NOTICE_LIST.value('userIid'))}
   ON CONFLICT DO NOTHING`
 
-/** Keeps notices until they are due. */
+/** Stores pending notifications until they are due. */
 export function insertPendingNotifications(
   db: TenantDatabase,
   kept: readonly PendingNotification[],
@@ -43,7 +43,7 @@ const DUE = `
   SELECT due_at AS dueAt, id, user_id AS userId, user_iid AS userIid, achievement_id AS achievementId
   FROM pending_notifications WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3`
 
-/** The notices that are due by a moment, so many at most, in order of due time. */
+/** The notifications that are due by a moment, in order of due time, at most `limit`. */
 export async function duePendingNotifications(
   db: TenantDatabase,
   by: Instant,
@@ -59,7 +59,7 @@ const PRESENT = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM pending_notifications n
     WHERE n.tenant_id = ?1 AND n.due_at = asked.value ->> 0 AND n.id = asked.value ->> 1))`)
 
-/** A guard (see db/guard.ts): holds while none of these notices was told of. */
+/** A guard (see db/guard.ts). It holds while none of these notifications was sent. */
 export function pendingNotificationsPresent(
   db: TenantDatabase,
   pending: readonly PendingNotification[],
@@ -71,7 +71,7 @@ const FORGET = `
   DELETE FROM pending_notifications WHERE tenant_id = ?1 AND (due_at, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))`
 const EARLIEST = '(SELECT min(due_at) FROM pending_notifications WHERE tenant_id = ?1)'
 
-/** Forgets notices, and has the row of due work say when the next one is due. */
+/** Deletes notifications, and sets the row of due work to the next due time. */
 export function deletePendingNotifications(
   db: TenantDatabase,
   pending: readonly PendingNotification[],

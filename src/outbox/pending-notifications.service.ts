@@ -7,12 +7,14 @@ import { instant } from '../lib/clock'
 import { completionMoment, isWanted, UTC } from './notifications.rules'
 import { insertPendingNotifications } from './pending-notifications.repository'
 
-/** Whether anybody wants users to be told of completed achievements (N5). */
+/** Whether a template is active or a webhook listens for completed achievements (N5). */
 const wantsCompletions = (config: Configuration): boolean => isWanted(config, 'achievement_completed')
 
 /**
- * What notes that users are to be told of the achievements that changes have completed, each at its time of the user's day (N2): for the batch
- * that stores the changes. Nothing while nobody wants it. Who is told is decided when the time has come.
+ * The statements that store a pending notification for each completed achievement of changes, due at a time
+ * of the user's day (N2). They are part of the batch that stores the changes. There are none if no template
+ * and no webhook needs them.
+ * The job decides at the due time whether a user is notified.
  */
 export function pendingNotificationsOf(
   db: TenantDatabase,

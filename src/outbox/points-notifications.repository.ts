@@ -12,14 +12,15 @@ import { listens } from './outbox.messages'
 import { pointsNotifications } from './outbox.table'
 import { QUIET } from './quiet.rules'
 
-/** What a change did to a user's points: the user as read and as left by it, and its awards. */
+/** A change of a user's points: the user before and after it, and its awards. */
 export type PointsChange = {
   before: Pick<UserState, 'seq' | 'changed' | 'points'> | null
   after: Pick<UserState, 'id' | 'iid' | 'seq' | 'changed' | 'points'>
   awards: readonly { systemId: string }[]
 }
 
-// While one is due, what comes in between will be told with it: nothing is written. Else all was told up to this change.
+// While a message is due, changes in between will be part of it, so nothing is written. Otherwise the
+// messages so far cover all changes before this one.
 const onConflict = `ON CONFLICT DO UPDATE SET seq = excluded.seq, at = excluded.at, total = excluded.total,
     due_at = max(until, excluded.due_at) WHERE due_at IS NULL`
 const NOTE_VALUES: ColumnValues<
@@ -43,9 +44,9 @@ const NOTE = `
   WHERE ${onlyUnchanged(NOTE_LIST.value('userIid'))} ${onConflict}`
 
 /**
- * Notes that `points.changed` is to be told of changes, where somebody listens (W5): at once, or once the last one is 15 minutes old. Part of the
- * batch that stores the changes, of those among them (`amongUnmoved`).
- * Two rows written for a change after a quiet time, and none while one is due.
+ * Schedules `points.changed` for changes if a webhook listens (W5): now, or 15 minutes after the last
+ * message. Part of the batch that stores the changes. `among` selects the users (`unchangedUsers`).
+ * A change after a quiet time costs two written rows. While a message is due, a change costs none.
  */
 export function notePoints(
   db: TenantDatabase,
@@ -66,7 +67,7 @@ export function notePoints(
   return overUsers(db, NOTE, rows, among)
 }
 
-/** The most that is told of points at once, in one write batch. */
+/** The most rows that one write batch handles. */
 const MOST_DUE = 25
 
 const DUE = `
@@ -83,10 +84,13 @@ const DueRow = z.object({
   dueAt: z.number().transform(instant),
 })
 
-/** Changes of a user's points in a system that are to be told: all after this `seq`, moment and total. */
+/**
+ * The changes of a user's points in a system that the next message covers: all after this `seq`, moment and
+ * total.
+ */
 export type DuePoints = z.infer<typeof DueRow>
 
-/** What is due by a moment, the oldest first. */
+/** The rows that are due by a moment, the oldest first. */
 export async function duePoints(db: TenantDatabase, by: Instant): Promise<DuePoints[]> {
   return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, by)))
 }
@@ -96,13 +100,14 @@ const UNTOLD = guardSql(`
     WHERE t.user_iid = asked.value ->> 0 AND t.system_id = asked.value ->> 1 AND t.seq = asked.value ->> 2
       AND t.due_at = asked.value ->> 3))`)
 
-/** Holds while nobody else has told of these. */
+/** A guard. It holds while no other call has sent these. */
 export function notSentYet(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {
   const asked = due.map(({ userIid, systemId, seq, dueAt }) => [userIid, systemId, seq, dueAt])
   return db.statement(UNTOLD, JSON.stringify(asked))
 }
 
-// Who has changed since that was read may have more to tell, which nobody has noted while this was due.
+// A user with a higher `seq` may have more changes. They were not scheduled while this message was due, so a
+// message is due again.
 const TOLD = `
   WITH asked AS MATERIALIZED (SELECT value FROM json_each(?2))
   UPDATE points_notifications SET seq = a.value ->> 2, at = a.value ->> 3, total = a.value ->> 4, until = a.value ->> 5,
@@ -110,12 +115,15 @@ const TOLD = `
       > a.value ->> 2 THEN a.value ->> 5 END
   FROM asked a WHERE points_notifications.user_iid = a.value ->> 0 AND points_notifications.system_id = a.value ->> 1`
 
-/** What is known to be told from now on: up to which `seq`, moment and total of the user; whether anything was, or there was nothing to tell. */
+/**
+ * The state up to which changes are covered from now on: `seq`, moment and total of the user. `wasSent` is
+ * false if there was nothing to send.
+ */
 export type SentPoints = Pick<DuePoints, 'userIid' | 'systemId' | 'seq' | 'at' | 'total'> & {
   wasSent: boolean
 }
 
-/** Notes what was told, so that nothing more is for 15 minutes (W5). */
+/** Stores the last sent state. After a message, nothing more is sent for 15 minutes (W5). */
 export function notePointsSent(
   db: TenantDatabase,
   rows: readonly SentPoints[],
@@ -132,10 +140,16 @@ export function notePointsSent(
   return db.statement(TOLD, db.tenantId, JSON.stringify(list))
 }
 
-/** The most awards of one message, the newest, and bytes of their boosts: of somebody who gets more within 15 minutes, `added` still tells all of them. */
+/**
+ * The most awards of one message, and the most bytes of their boosts. The newest awards stay. `added` counts
+ * all awards within the 15 minutes, even if there are more.
+ */
 const MOST_AWARDS = 1_000
 const MOST_BYTES = 300_000
-/** By how much an award may be older than what was told before it: ticks that are late are dated when they were due (P4). */
+/**
+ * The most milliseconds by which an award may be older than the last message. The date of a late tick is its
+ * due time (P4).
+ */
 const LATE = 31 * DAY
 
 const AWARDS = `
@@ -149,7 +163,10 @@ const AWARDS = `
     WINDOW newest AS (PARTITION BY asked.key ORDER BY a.at DESC, a.seq DESC, a.position DESC)) t
   WHERE place <= ${MOST_AWARDS} AND (bytes <= ${MOST_BYTES} OR place = 1) ORDER BY nth, at, seq, position`
 
-/** Reads the awards that were made since these were told, oldest first; `nth` is the place among them. Parsed by `StoredAward`. */
+/**
+ * Reads the awards since these states, oldest first. `nth` is the index in `due`. Parse rows with
+ * `StoredAwardRow` and `nth`.
+ */
 export function awardsSince(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {
   const asked = due.map(({ userIid, systemId, at, seq }) => [userIid, systemId, at - LATE, seq])
   return db.statement(AWARDS, JSON.stringify(asked))
@@ -158,21 +175,21 @@ export function awardsSince(db: TenantDatabase, due: readonly DuePoints[]): D1Pr
 const FORGET = `
   DELETE FROM points_notifications WHERE (user_iid, system_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1))`
 
-/** Forgets what was told of users or systems that are gone. */
+/** Deletes the last sent state of deleted users or systems. */
 export function forgetPoints(db: TenantDatabase, rows: readonly DuePoints[]): D1PreparedStatement {
   return db.statement(FORGET, JSON.stringify(rows.map(({ userIid, systemId }) => [userIid, systemId])))
 }
 
 const FIRST = '(SELECT min(due_at) FROM points_notifications WHERE tenant_id = ?1 AND due_at IS NOT NULL)'
 
-/** Has the Timekeeper know when the next is to be told. Writes a row only where it knows of none so early. */
+/** Schedules the Timekeeper for the next message. Writes a row only if no earlier work is scheduled. */
 export function schedulePointsNotification(db: TenantDatabase): D1PreparedStatement {
   return makeDueByEarliest(db, 'outbox', FIRST)
 }
 
 const FIRST_DUE = `SELECT ${FIRST} AS dueAt`
 
-/** When the next of a tenant is to be told; null where nothing is. */
+/** When the next message of a tenant is due, or null if there is none. */
 export async function firstDue(db: TenantDatabase): Promise<Instant | null> {
   const [row] = await db.rows(db.statement(FIRST_DUE, db.tenantId))
   return z.object({ dueAt: z.number().transform(instant).nullable() }).parse(row).dueAt
@@ -181,7 +198,7 @@ export async function firstDue(db: TenantDatabase): Promise<Instant | null> {
 const SHORTEN = `
   UPDATE points_notifications SET until = min(until, ?1), due_at = min(due_at, ?1) WHERE until > ?1 OR due_at > ?1`
 
-/** Has nobody wait longer than a quiet time from a moment on: for when the clock went back (C1). */
+/** Shortens all waits to one quiet time from a moment. Needed after the clock was set back (C1). */
 export function shortenQuiet(db: AccountDatabase, now: Instant): D1PreparedStatement {
   return db.statement(SHORTEN, now + QUIET)
 }

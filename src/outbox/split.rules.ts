@@ -1,10 +1,16 @@
 import { jsonBytes, packsOf } from '../lib/packed'
 import { type Message, type OutboxEntry, sharedUser, withoutShared } from './outbox.messages'
 
-/** Bytes of JSON in one row besides the user that its messages share: with one as long as may be, the row is below what D1 takes. */
+/**
+ * The bytes of JSON in one row, without the user that its messages share. With the longest possible user, the
+ * row is still below D1's limit.
+ */
 const MOST_BYTES = 300_000
 
-/** Messages of one change in as many parcels as their length demands, in their order; `idOf` makes the id of the n-th, from 0, ascending. */
+/**
+ * Splits the messages of one change into as many entries as their length requires, in their order. `idOf`
+ * makes the id of the n-th entry, from 0. The ids must be ascending.
+ */
 export function splitIntoEntries(
   { at, seq, userIid }: Pick<OutboxEntry, 'at' | 'seq' | 'userIid'>,
   messages: readonly Message[],

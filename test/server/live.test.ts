@@ -126,7 +126,7 @@ describe('idempotency keys, as bytes', () => {
     for (const { status, body } of refused) {
       expect([status, body.error]).toEqual([
         422,
-        expect.stringContaining('idempotency-key: must not hold U+FFFD'),
+        expect.stringContaining('idempotency-key: must not contain U+FFFD'),
       ])
     }
     const replies = await Promise.all(

@@ -147,7 +147,7 @@ describe('a batch that is refused', () => {
       [event('ada', 1, { key: 5 }), '19.key: must be a string'],
       [{ user: { id: 'ada' }, value: 1 }, '20.key: must be a string, and is missing'],
       [event('ada', 1, { idempotencyKey: 'k\ud800' }), '21.idempotencyKey: must have no unpaired surrogates'],
-      [event('ada', 1, { idempotencyKey: 'k\ufffd' }), '22.idempotencyKey: must not hold U+FFFD'],
+      [event('ada', 1, { idempotencyKey: 'k\ufffd' }), '22.idempotencyKey: must not contain U+FFFD'],
     ]
     const items = faults.map(([item]) => item)
     const error = await refused(tenant, items, 422, ...faults.map(([, path]) => path))

@@ -18,9 +18,12 @@ export type WebhookEvent<
 > = {
   type: Type
   schema: Payload
-  /** A payload with made-up data that belongs to nobody. */
+  /** A payload with made-up data of no real user. */
   sample: (when: When) => z.infer<Payload>
-  /** Makes the payload from the facts. A pure function that parses nothing: the type check holds that the payload fits the schema. */
+  /**
+   * Makes the payload from the facts. A pure function that parses nothing. The type check makes sure that the
+   * payload fits the schema.
+   */
   build: (...facts: Facts) => z.infer<Payload>
 }
 
@@ -36,7 +39,7 @@ export const webhookEvent = <
 /** A message of a webhook event, without its id. */
 export type EventDraft = { type: EventType; body: Record<string, unknown> }
 
-/** The message of an event of a type that happened, without its id: its type, with the payload that its facts make. */
+/** The message of an event, without its id: its type, and the payload made from the facts. */
 export const draftOf = <
   Type extends EventType,
   Payload extends z.ZodObject,

@@ -22,7 +22,10 @@ import { streakFreezeEarned } from './streak/streak-freeze-earned.event'
 import { streakLost } from './streak/streak-lost.event'
 import { streakStarted } from './streak/streak-started.event'
 
-/** Every type of webhook event (W2). A type of `EVENT_TYPES` that is missing, or under another name, fails the type check. */
+/**
+ * Every type of webhook event (W2). The type check fails if a type of `EVENT_TYPES` is missing or has another
+ * name.
+ */
 export const EVENTS = {
   'achievement.completed': achievementCompleted,
   'emails.achievement_due': emailsAchievementDue,
@@ -44,7 +47,7 @@ export const EVENTS = {
   'streak.started': streakStarted,
 } as const satisfies { [Type in EventType]: WebhookEvent<Type> }
 
-/** The whole body that is sent for each type, by type. */
+/** The schema of the whole body that is sent, by type. */
 export const WEBHOOKS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   Object.entries(EVENTS).map(([type, { schema }]) => [
     type,
@@ -52,7 +55,7 @@ export const WEBHOOKS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   ]),
 )
 
-/** The body of a type with made-up data, with dates around `now` (W2). */
+/** The body of a type with made-up data. Its dates are around `now` (W2). */
 export function sampleOf(type: EventType, now: Instant): { type: EventType } & Record<string, unknown> {
   return { type, ...EVENTS[type].sample({ now, today: civilDateAt(now, 0) }) }
 }

@@ -6,9 +6,9 @@ import type { UserAchievementResponse } from '../../wire/achievement.schemas'
 import type { BaseStreakResponse } from '../../wire/streak.schemas'
 import type { UserPayload, When } from './event.builder'
 
-/* The parts that samples of several types share: made-up data that belongs to nobody. */
+/* Parts that samples of several types share: made-up data of no real user. */
 
-/** The ids in samples, without the last digit. Nothing that is configured has such an id. */
+/** The ids in samples, without the last digit. No configured resource has such an id. */
 export const SAMPLE_ID = '00000000-0000-7000-8000-00000000000'
 
 /** The user of samples. */

@@ -16,7 +16,10 @@ const Payload = z.object({
 })
 type Payload = z.infer<typeof Payload>
 
-/** The email that recaps a week or a month is due (W6, N5). The dates are the user's local ones, both inclusive. */
+/**
+ * The email that recaps a week or a month is due (W6, N5). The dates are local dates of the user, both
+ * inclusive.
+ */
 export const emailsRecapDue = webhookEvent({
   type: 'emails.recap_due',
   schema: Payload,

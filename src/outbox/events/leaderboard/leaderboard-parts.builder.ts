@@ -11,7 +11,7 @@ import { leaderboardFields } from '../../../wire/presenters/leaderboard.presente
 import type { When } from '../event.builder'
 import { SAMPLE_ID, SAMPLE_SYSTEM } from '../samples.builder'
 
-/* The parts that the events of leaderboards share. */
+/* Parts that the events of leaderboards share. */
 
 /** The group that an event is about: the values of the breakdown attributes, in the order of the breakdown (L6). */
 export const GroupFields = z.object({ userAttributes: z.array(AttributeFilterResponse).optional() })
@@ -21,10 +21,12 @@ export const WebhookLeaderboardResponse = LeaderboardResponseWithRankings.extend
   id: 'WebhookLeaderboardResponse',
 })
 
-/** A run of a leaderboard, and the moment at which something happened in it. */
+/** A run of a leaderboard, and the moment of the event. */
 export type RunFacts = { config: Configuration; board: Leaderboard; run: Run; at: Instant }
 
-/** The fields of a leaderboard, with the first and the last day of the run, as an event's answer has them (L11). */
+/**
+ * The fields of a leaderboard, with the first and the last day of the run, as in an event's response (L11).
+ */
 export function runFields({ config, board, run, at }: RunFacts): z.infer<typeof LeaderboardResponse> {
   return {
     ...leaderboardFields(config, board, at),
@@ -33,7 +35,7 @@ export function runFields({ config, board, run, at }: RunFacts): z.infer<typeof 
   }
 }
 
-/** The values of a group. No field if the leaderboard has no breakdown. */
+/** The values of a group. Returns no field if the leaderboard has no breakdown. */
 export function groupFields(
   { config }: Pick<RunFacts, 'config'>,
   group: readonly Filter[],

@@ -8,7 +8,7 @@ import { webhookEvent } from '../event.builder'
 import { sampleUser } from '../samples.builder'
 import { GroupFields, groupFields, type RunFacts, runFields, sampleBoard } from './leaderboard-parts.builder'
 
-/** A user's place on a leaderboard now, and the place of the last such event (W5). */
+/** A user's place on a leaderboard now, and the place in the last such event (W5). */
 const WebhookUserLeaderboardResponse = UserLeaderboardResponse.extend({
   previousRank: z.int32().nullable(),
   previousValue: z.int32().nullable(),

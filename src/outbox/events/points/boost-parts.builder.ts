@@ -8,11 +8,11 @@ import { ROUNDINGS } from '../../../lib/decimal'
 import type { When } from '../event.builder'
 import { SAMPLE_ID, SAMPLE_SYSTEM } from '../samples.builder'
 
-/* What both events of boosts share: they differ only in the status. */
+/* Parts that both events of boosts share. The events differ only in the status. */
 
 type Status = 'active' | 'finished'
 
-/** A boost as webhooks are told of it (W6). */
+/** A boost as webhooks receive it (W6). */
 const PointsBoostWebhookPayload = z
   .object({
     id: z.string(),
@@ -29,9 +29,9 @@ const PointsBoostWebhookPayload = z
   })
   .meta({ id: 'PointsBoostWebhookPayload' })
 
-/** The payload of both events. */
+/** The schema of the payload of both events. */
 export const BoostPayload = z.object({ timestamp: Timestamp, boost: PointsBoostWebhookPayload })
-/** See above. */
+/** A payload of one of both events. */
 export type BoostPayload = z.infer<typeof BoostPayload>
 
 /** The payload for a boost that starts or finishes at a moment. */

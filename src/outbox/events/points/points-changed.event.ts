@@ -16,10 +16,13 @@ const Payload = z.object({ user: User, points: MetricEventPointsResponse })
 type Payload = z.infer<typeof Payload>
 type Award = z.infer<typeof PointsAward>
 
-/** Bytes of JSON that the awards of a payload take at most, so that it fits a row of D1 together with the longest user. */
+/**
+ * The most bytes of JSON of a payload's awards. With the longest user, the payload still fits into a row of
+ * D1.
+ */
 const MOST_BYTES = 300_000
 
-/** The newest awards that a payload has room for, oldest first. `added` still counts all of them. */
+/** The newest awards that fit into a payload, oldest first. `added` still counts all of them. */
 function newest(awards: readonly Award[]): Award[] {
   let room = MOST_BYTES
   const first = awards.findLastIndex((award) => {
@@ -29,7 +32,10 @@ function newest(awards: readonly Award[]): Award[] {
   return awards.slice(first + 1)
 }
 
-/** The points of a user in one system: the total now and at the last such event, and all awards since then, oldest first. */
+/**
+ * The points of a user in one system: the total now and in the last such event, and all awards since then,
+ * oldest first.
+ */
 type Facts = { system: System; total: number; totalBefore: number; awards: readonly Award[] }
 
 /** The points of a user changed (W5, W6). */

@@ -14,7 +14,7 @@ const Payload = z.object({
 })
 type Payload = z.infer<typeof Payload>
 
-/** The total of a user in a system, and the levels before and after the change; null is no level. */
+/** The total of a user in a system, and the levels before and after the change. Null means no level. */
 type Facts = { system: System; total: number; from: Level | null; to: Level | null }
 
 const sampleLevel = (key: string, points: number, id: string): z.infer<typeof PointsLevel> => ({
