@@ -53,5 +53,5 @@ CREATE INDEX `points_told_by_due` ON `points_told` (`tenant_id`,`due_at`) WHERE 
 ALTER TABLE `points_boosts` ADD `told` text;--> statement-breakpoint
 ALTER TABLE `tenants` ADD `link_secret` text;--> statement-breakpoint
 ALTER TABLE `users` ADD `active_day` integer;--> statement-breakpoint
--- Reactivation counts from the last event's local date, which was in the log only.
+-- Reactivation counts from the local date of the last event. So far, only the log has it.
 UPDATE `users` SET `active_day` = (SELECT (e.`at` + e.`utc_offset` * 60000) / 86400000 FROM `events` e WHERE e.`user_iid` = `users`.`iid` ORDER BY e.`at` DESC, e.`seq` DESC LIMIT 1);

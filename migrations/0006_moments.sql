@@ -1,5 +1,6 @@
--- A row of the schedule learns of a zone that none of the tenant's users was in before, in the very statement that stores it: else that
--- would be found only when some other zone's time comes. Of all other changes this writes nothing.
+-- If a user is the first of the tenant in a zone, the statement that stores the user adds the zone to the
+-- schedule. Otherwise the job would notice the zone only at the next time of another zone. All other changes
+-- write nothing here.
 CREATE TRIGGER `users_of_new_zone` AFTER INSERT ON `users` WHEN new.`tz` IS NOT NULL
 BEGIN
 	UPDATE `due_work` SET `progress` = json_insert(`progress`, '$.zones[#]', new.`tz`), `due_at` = min(`due_at`, new.`changed`)

@@ -1,4 +1,5 @@
--- Of a row for each event or award half were ids: a UUID becomes its 16 bytes, and a resource the number of its row.
+-- Ids took half of each row of an event or award. A UUID becomes its 16 bytes. The id of a resource becomes the
+-- number of its row.
 CREATE TABLE `compact_events` (
 	`user_iid` blob NOT NULL,
 	`metric_no` integer NOT NULL,

@@ -1,6 +1,6 @@
--- The schedule of a tenant knows the zones of its users by their canonical names, and the aliases that users have for them. A row of the
--- schedule learns of a name that no user had before in the statement that stores the user, as since migration 0006; now whatever letter
--- case the name has, and 600 zones at most. Of all other changes this writes nothing.
+-- The schedule of a tenant contains the canonical names of its users' zones, and the aliases that users have.
+-- The statement that stores a user adds a name that no user had before, as since migration 0006. It now ignores
+-- the letter case of the name, and adds at most 600 zones. All other changes write nothing here.
 DROP TRIGGER `users_of_new_zone`;
 --> statement-breakpoint
 DROP TRIGGER `users_to_new_zone`;

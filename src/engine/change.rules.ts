@@ -17,7 +17,10 @@ export type Change = StreakChange & {
   completed: readonly string[]
 }
 
-/** The ids of a change's awards are numbered from 0, those of its completions from here (see childId). */
+/**
+ * Awards of a change make their ids with numbers from 0, completions with numbers from this one (see
+ * childId).
+ */
 const FIRST_COMPLETION = 2_500
 
 /** The input of a change. The profile and the metric total of `user` have the change already. */

@@ -10,7 +10,7 @@ import type { AwardRecord } from '../engine/state.types'
 import { instant } from '../lib/clock'
 import { PointsBoost, PointsTrigger } from '../wire/points.schemas'
 
-/** The values of an award in the ledger, without its user. */
+/** The column values of an award in the ledger, without its user. */
 export const AWARD_VALUES: ColumnValues<typeof awards, AwardRecord, 'userIid'> = {
   seq: (award) => award.seq,
   systemNo: { of: (award) => award.systemId, as: (id) => numberOf('points_systems', id) },
@@ -24,7 +24,7 @@ export const AWARD_VALUES: ColumnValues<typeof awards, AwardRecord, 'userIid'> =
   triggerVersion: (award) => award.triggerVersion,
   boosts: (award) => (award.boosts.length === 0 ? null : award.boosts),
 }
-// In a row of JSON the user comes first.
+// In a JSON row, the user comes first.
 const AWARD_LIST = columnList(awards, AWARD_VALUES, 1)
 
 const BOOK = `
@@ -32,7 +32,10 @@ const BOOK = `
   SELECT ${bytesOf('value ->> 0')}, ${AWARD_LIST.sql()}
   FROM json_each(?1) WHERE ${onlyUnchanged('value ->> 0')}`
 
-/** Books the awards of changes in the ledger: one row each. One statement, unless many boosts make the awards very large. */
+/**
+ * Books the awards of changes in the ledger, one row each. One statement, unless many boosts make the awards
+ * very long.
+ */
 export function bookAwards(
   db: TenantDatabase,
   changes: readonly Change[],
@@ -50,7 +53,7 @@ const NEWEST = `
   WHERE user_iid = ${bytesOf('?1')} AND system_no = ${numberOf('points_systems', '?2')} AND seq <= ?3
   ORDER BY at DESC, seq DESC, position DESC LIMIT ?4`
 
-/** See engine/points/award.ts. */
+/** Parses a row of the ledger as a `StoredAward`. */
 export const StoredAwardRow = z.object({
   id: HexId,
   at: z.number().transform(instant),
@@ -65,7 +68,7 @@ export const StoredAwardRow = z.object({
     .nullable(),
 })
 
-/** What of a user's ledger counts: what the user's state as read has counted. */
+/** The user as read. Awards with a later `seq` are left out. */
 type Reader = { iid: string; seq: number }
 
 /** A user's newest awards in a system, the newest first (P10). */
@@ -93,7 +96,7 @@ const FormRows = z.array(
   }),
 )
 
-/** Triggers as they were shown at these versions, by `id version` (P10). */
+/** The triggers as they were at these versions. The keys are `id version` (P10). */
 export async function triggerForms(
   db: TenantDatabase,
   asked: readonly { triggerId: string; triggerVersion: number }[],
@@ -108,7 +111,8 @@ const formsOf = (rows: readonly unknown[]) =>
     FormRows.parse(rows).map(({ triggerId, version, document }) => [`${triggerId} ${version}`, document]),
   )
 
-// Back to the n-th newest award of each system, or to the first: that is a range of the key, so no other awards are read.
+// Reads from the n-th newest award of each system on, or from the first one if there are fewer. This is a
+// range of the key, so no other awards are read.
 const NEWEST_OF_EACH = `
   WITH reader AS MATERIALIZED (SELECT ${bytesOf('u.iid')} AS iid FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2),
   systems AS MATERIALIZED (
@@ -129,13 +133,18 @@ const FORMS_OF_EACH = `${NEWEST_OF_EACH}
   SELECT v.trigger_id AS triggerId, v.version, v.document FROM (SELECT DISTINCT triggerId, triggerVersion FROM newest) n
   CROSS JOIN trigger_versions v ON v.trigger_id = n.triggerId AND v.version = n.triggerVersion`
 
-/** A user's newest awards by system, the newest first, and triggers as they were shown, by `id version`. */
+/**
+ * A user's newest awards by system, the newest first, and their triggers as they were then, by `id version`.
+ */
 export type AwardsOfEach = {
   awards: ReadonlyMap<string, readonly StoredAward[]>
   forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>
 }
 
-/** Reads so many of a user's newest awards in each of these systems, with their triggers (P10). Parsed by `parseAwardsOfEach`. */
+/**
+ * Reads a user's `limit` newest awards in each of these systems, with their triggers (P10). Parsed by
+ * `parseAwardsOfEach`.
+ */
 export function awardsOfEachStatements(
   db: TenantDatabase,
   userId: string,
@@ -145,7 +154,7 @@ export function awardsOfEachStatements(
   return { awards: db.statement(AWARDS_OF_EACH, ...values), forms: db.statement(FORMS_OF_EACH, ...values) }
 }
 
-/** What `awardsOfEachStatements` have read. */
+/** Parses the results of `awardsOfEachStatements`. */
 export function parseAwardsOfEach({ awards, forms }: Record<'awards' | 'forms', D1Result>): AwardsOfEach {
   const rows = z.array(StoredAwardRow.extend({ systemId: z.string() })).parse(awards.results)
   return {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { TenantDatabase } from '../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 
-/** The name under which a tenant's users are counted; completions are by the achievement's id. */
+/** The name of the counter of a tenant's users. Counters of completions have the achievement's id as name. */
 export const USERS = 'users'
 
 const TALLY = `
@@ -10,7 +10,10 @@ const TALLY = `
   WHERE ${onlyUnchanged('value ->> 0')} GROUP BY value ->> 1
   ON CONFLICT DO UPDATE SET count = count + excluded.count`
 
-/** Counts one more of each name, with the own id of the user whom it is about: a row each. Part of the batch that stores what is counted (A5). */
+/**
+ * Adds one to the counter of each name, one row each. `iid` is the user of the change. Part of the batch that
+ * stores the change (A5).
+ */
 export function changeTenantCounters(
   db: TenantDatabase,
   names: readonly (readonly [iid: string, name: string])[],
@@ -21,22 +24,22 @@ export function changeTenantCounters(
 
 const ALL = 'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1'
 
-/** How many users a tenant has, and how many have completed each achievement, by name. */
+/** The number of users of a tenant, and the number of users who have completed each achievement, by name. */
 export type TenantCounters = ReadonlyMap<string, number>
 
-/** Reads the tallies of a tenant. Parsed by `parseTallies`. */
+/** Reads the counters of a tenant. Parsed by `parseTenantCounters`. */
 export function tenantCountersStatement(db: TenantDatabase): D1PreparedStatement {
   return db.statement(ALL, db.tenantId)
 }
 
 const Rows = z.array(z.object({ name: z.string(), count: z.number() }))
 
-/** What `talliesStatement` has read (A5). */
+/** Parses the result of `tenantCountersStatement` (A5). */
 export function parseTenantCounters(result: D1Result): TenantCounters {
   return new Map(Rows.parse(result.results).map(({ name, count }) => [name, count]))
 }
 
-/** How many users a tenant has, and how many have completed each achievement, by name (A5). */
+/** Reads the counters of a tenant (A5). */
 export async function readTenantCounters(db: TenantDatabase): Promise<TenantCounters> {
   const result = await db.run(tenantCountersStatement(db))
   return parseTenantCounters(result)

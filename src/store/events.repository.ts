@@ -12,14 +12,17 @@ const numberOfMetric = (id: string) => numberOf('metrics', id)
 /** An idempotency key of one user, and the event that it stands for (E4). */
 export type UsedKey = { metricId: string; key: string; eventId: string }
 
-// CROSS JOIN keeps SQLite from reading all of a user's keys instead of those that are asked for.
+// CROSS JOIN makes SQLite look up only these keys. Without it, SQLite reads all keys of a user.
 const USED_KEYS = `
   SELECT asked.value ->> 0 AS userId, asked.value ->> 1 AS metricId, i.key, hex(i.event_id) AS eventId
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
     CROSS JOIN idempotency_keys i ON i.user_iid = ${bytesOf('u.iid')}
     AND i.metric_no = ${numberOf('metrics', 'asked.value ->> 1')} AND i.key = asked.value ->> 2`
 
-/** Finds which of these keys, as triples of user id, metric id and key, were used before. Parsed by `parseUsedKeys`. */
+/**
+ * Finds which of these keys were used before. A key is a triple of user id, metric id and key. Parsed by
+ * `parseUsedKeys`.
+ */
 export function usedKeysStatement(
   db: TenantDatabase,
   triples: readonly (readonly [string, string, string])[],
@@ -31,7 +34,7 @@ const UsedKeyRows = z.array(
   z.object({ userId: z.string(), metricId: z.string(), key: z.string(), eventId: HexId }),
 )
 
-/** The keys that `usedKeysStatement` has found, and whose they are. */
+/** Parses the result of `usedKeysStatement`: the used keys, with their users. */
 export function parseUsedKeys(result: D1Result): (UsedKey & { userId: string })[] {
   return UsedKeyRows.parse(result.results)
 }
@@ -43,13 +46,13 @@ const RECORDED = `
     AND e.metric_no = ${numberOf('metrics', 'asked.value ->> 1')} AND e.at >= asked.value ->> 2
     AND e.id = ${bytesOf('asked.value ->> 3')}`
 
-/** An event that may have been recorded, and where it would stand in its user's log: not before `since`. */
+/** An event that may have been recorded: in the log it is not before `since`. */
 export type EventLookup = { userId: string; metricId: string; since: Instant; id: string }
 
-/** Where an event stands in the log. */
+/** The position of an event in the log. */
 export type Recorded = { at: number; seq: number }
 
-/** Finds which of these events were recorded, after tries whose end nobody saw. Parsed by `parseRecorded`. */
+/** Finds which of these events were recorded, after attempts with a lost reply. Parsed by `parseRecorded`. */
 export function recordedStatement(db: TenantDatabase, sought: readonly EventLookup[]): D1PreparedStatement {
   const asked = sought.map(({ userId, metricId, since, id }) => [userId, metricId, since, id])
   return db.statement(RECORDED, db.tenantId, JSON.stringify(asked))
@@ -102,7 +105,7 @@ const USE_KEYS = `
   INSERT INTO idempotency_keys (${KEY_LIST.columns})
   SELECT ${KEY_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(KEY_LIST.value('userIid'))}`
 
-/** Marks idempotency keys as used, each by a user, whom our own id names: one row each. */
+/** Marks idempotency keys as used by a user, given by internal id. One row each. */
 export function useKeys(
   db: TenantDatabase,
   keys: readonly OwnKey[],

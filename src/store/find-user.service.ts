@@ -7,13 +7,13 @@ import type { Scope } from '../runtime/context'
 import type { ReadableUser } from '../wire/user.schemas'
 import { parseUser, userStatement } from './users.repository'
 
-/** A user's whole state; null if there is none. */
+/** A user's whole state, or null if the user does not exist. */
 export async function stateOf({ db, now }: Scope, userId: string): Promise<UserState | null> {
   const result = await db.run(userStatement(db, userId, now))
   return parseUser(result)
 }
 
-/** A user's whole state. Throws 404 where there is none. */
+/** A user's whole state. Throws 404 if the user does not exist. */
 export async function findUser(scope: Scope, userId: string): Promise<UserState> {
   const user = await stateOf(scope, userId)
   if (user === null) throw errors.notFound('This user')
@@ -21,8 +21,8 @@ export async function findUser(scope: Scope, userId: string): Promise<UserState>
 }
 
 /**
- * What else is wrong with a user whose shape is wrong, as far as it can be read (G3, U4). `at` is where the user is in the body, such as
- * `user.`. The stored user is read only if the address matters.
+ * The other field errors of a user with the wrong shape, as far as the fields can be read (G3, U4). `at` is
+ * the path of the user in the body, such as `user.`. Reads the stored user only if the email address matters.
  */
 export async function furtherUserErrors(
   scope: Scope,

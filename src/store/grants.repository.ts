@@ -51,12 +51,13 @@ const UserRow = z
     }),
   )
 
-/** Which users to read: the next so many in order of their ids, or those with these ids. */
+/** The users to read: the next ones in order of their ids, or users with these ids. */
 export type Asked = { after: string | null; limit: number } | { ids: readonly string[] }
 
 /**
- * Reads users for ticks, with their own boosts that were not over two days before `from`, and the version of the tenant's configuration: of
- * the next so many as many as there is room for. `isAll` says whether that is everybody who was asked for.
+ * Reads users for ticks, and the version of the tenant's configuration. The users have their own boosts that
+ * were not over two days before `from`.
+ * Of the next users, reads as many as there is room for. `isAll` is whether all requested users were read.
  */
 export async function readTickUsers(
   db: TenantDatabase,
@@ -73,18 +74,18 @@ export async function readTickUsers(
         : db.statement(CHUNK, db.tenantId, asked.after ?? '', from, asked.limit, short),
   })
   const known = { version: Version.parse(version.results[0]).version }
-  // They were read before, when there was room for them.
+  // There is room for these users, because they were read together before.
   if ('ids' in asked) return { ...known, users: z.array(UserRow).parse(found.results), isAll: true }
   const { rows, isCut } = await portionOf(db, found.results, { short, whole: named })
   const isAll = !isCut && found.results.length < asked.limit
   return { ...known, users: z.array(UserRow).parse(rows), isAll }
 }
 
-// What awards of one tick have in common comes once (?3), and each list is materialised, since whatever JSON is referred to is read
-// anew each time: half of the time of a tick otherwise.
+// Values that awards of one tick share are passed once (?3). Both lists are materialised, because SQLite
+// parses JSON again at each use. That would be half of the time of a tick.
 const { seq: _, systemNo, at, triggerNo, triggerVersion, ...OF_EACH } = AWARD_VALUES
 const TICK_LIST = columnList(awards, { systemNo, at, triggerNo, triggerVersion })
-// In an award the place of its tick comes first.
+// In an award, the index of its tick comes first.
 const AWARD_LIST = columnList(awards, OF_EACH, 1)
 const BOOK = `
   WITH ticks (key, ${TICK_LIST.columns}) AS MATERIALIZED (SELECT key, ${TICK_LIST.sql()} FROM json_each(?3)),
@@ -97,7 +98,8 @@ const BOOK = `
   SELECT b.iid, b.seq + 1, ${TICK_LIST.columns}, ${AWARD_LIST.sql((nth) => `b.award ->> ${nth}`)}
   FROM booked b CROSS JOIN ticks t ON t.key = b.award ->> 0`
 
-// Materialised, so that each user is found by the key; else SQLite walks all of the tenant's users with the whole list for each.
+// Materialised, so that SQLite finds each user by key. Otherwise it walks all users of the tenant, and reads
+// the whole list for each.
 const STORE = `
   WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS iid, value ->> 2 AS seq, value ->> 3 AS points,
     value ->> 4 AS last_seq_by_input FROM json_each(?2))
@@ -105,7 +107,7 @@ const STORE = `
   FROM asked
   WHERE users.tenant_id = ?1 AND users.id = asked.id AND users.iid = asked.iid AND users.seq = asked.seq`
 
-/** What awards of one tick have in common, each once; and where in that list it stands. */
+/** A list of the values that awards of one tick share, each once, with its index. */
 class TickList {
   readonly #indexes = new Map<string, number>()
   readonly #rows: unknown[] = []
@@ -123,7 +125,10 @@ class TickList {
   }
 }
 
-/** A user with some of the awards, as `BOOK` takes them; so many at a time that none is too long for a parameter. */
+/**
+ * A user with some of the awards, as `BOOK` reads them. Splits the awards so that no list is too long for a
+ * parameter.
+ */
 function bookings({ before, awards }: TickChange, ticks: TickList): string[] {
   const rows = awards.map((award) => JSON.stringify([ticks.indexOf(award), ...AWARD_LIST.values(award)]))
   const who = JSON.stringify([before.id, before.iid, before.seq]).slice(0, -1)
@@ -131,9 +136,9 @@ function bookings({ before, awards }: TickChange, ticks: TickList): string[] {
 }
 
 /**
- * What writes ticks' changes of users, and how their work of a kind stands: as `done` if all of them are still as they were read, else as
- * `open`, with the ids of those who are not, and who are left alone. The result of
- * `row` is that state, for `parseState`.
+ * The statements that write ticks' changes of users, and the state of the sweep. `row` sets the state to
+ * `done` if all users are still as read. Otherwise it sets it to `open`, with the ids of the users who have
+ * changed, and skips these users. Parse the result of `row` with `parseState`.
  */
 export function writeTicks(
   db: TenantDatabase,
@@ -141,7 +146,7 @@ export function writeTicks(
   changes: readonly TickChange[],
   changed: Instant,
   row: { done: WorkState; open: WorkState },
-  /** What is stored with those who are as they were read: it must be told who they were. */
+  /** Statements for users who are still as read. They must select these users themselves. */
   beside: readonly D1PreparedStatement[],
 ): { row: D1PreparedStatement; changes: D1PreparedStatement[] } {
   const users = changes.map(({ before }) => before)

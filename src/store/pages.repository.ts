@@ -7,15 +7,15 @@ import { startOfPage } from '../runtime/pages'
 import { portionOf, shortAmong, userColumns } from './portions.repository'
 import { userOf } from './users.repository'
 
-/** The page of a list: how many users, and how many come before it. */
+/** A page of a list: `limit` users after the first `skip`. */
 type Page = { limit: number; skip: number }
 
-/** A user's place among all of the tenant, oldest first. It never changes. */
+/** A user's position among all users of the tenant, oldest first: creation and id. It never changes. */
 const Place = z.tuple([z.number(), z.string()])
 type Place = z.infer<typeof Place>
 const BEGINNING: Place = [-1, '']
 
-/** The next ?4 users after the place ?2, ?3, by the index alone. */
+/** The next ?4 users after the position ?2, ?3, by the index alone. */
 const NEXT = `
   SELECT created, id FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id LIMIT ?4`
 
@@ -24,7 +24,7 @@ const NTH = `
 
 const IDS = `SELECT id FROM (${NEXT}) ORDER BY created, id LIMIT ?5 OFFSET ?6`
 
-// How many users are read, how many of them match, and those of the matching ones that are on the page.
+// The number of users read, the number of matches, and the matching users on the page.
 const SEARCH = `
   WITH part AS MATERIALIZED (
     SELECT page.created, page.id, (instr(lower(u.id), lower(?7)) > 0 OR instr(lower(u.name), lower(?7)) > 0
@@ -51,7 +51,7 @@ const SearchRow = z.object({
 
 const PlaceRow = z.object({ created: z.number(), id: z.string() })
 
-/** The ids of a page of users, oldest first (G7). Throws 429 as any scan (P11). */
+/** The ids of a page of users, oldest first (G7). Throws 429 like any scan (P11). */
 export async function pageOfIds(scope: Scope, page: Page): Promise<string[]> {
   const { db } = scope
   const start = await startOfPage(
@@ -78,8 +78,8 @@ export async function pageOfIds(scope: Scope, page: Page): Promise<string[]> {
 }
 
 /**
- * The ids of a page of the users whose id, name or email contains a text, oldest first (G7). A to Z mean a to z. The users are read in
- * parts until the page is full; `pause` is called before each.
+ * The ids of a page of the users with a text in their id, name or email, oldest first (G7). The letters A to
+ * Z equal a to z. Reads the users in parts until the page is full, and calls `pause` before each part.
  */
 export async function searchForIds(
   db: TenantDatabase,
@@ -108,8 +108,8 @@ const USERS = `
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ORDER BY asked.key`
 
 /**
- * These users in this order, without their own boosts, as many at a time as there is room for. Those who are gone are not among
- * them.
+ * These users in this order, without their own boosts. Each part has as many users as there is room for.
+ * Deleted users are left out.
  */
 export async function* usersInOrder(db: TenantDatabase, ids: readonly string[]): AsyncGenerator<UserState[]> {
   if (ids.length === 0) return

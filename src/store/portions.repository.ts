@@ -5,11 +5,12 @@ import { systemNow } from '../lib/system-clock'
 import { OWN_BOOSTS, type Several, usersStatement } from './users.repository'
 
 /*
- * A user may take almost two megabytes, and most take two thousand bytes. So what concerns many users reads short rows at once, of long ones
- * only how long they are, and then as many of those as an isolate has room for: the rest is left to the next step.
+ * A user may take almost two megabytes, but most take two thousand bytes. So a read of many users gets the
+ * short rows completely, and of long rows only the length. Then it reads as many long rows as an isolate has
+ * room for. The next step reads the rest.
  */
 
-/** The columns of a user that can be long. */
+/** The columns of a user that may be long. */
 const LONG = [
   'device_tokens',
   'attributes',
@@ -26,12 +27,12 @@ type Long = (typeof LONG)[number]
 const SHORT = `u.id, u.iid, u.seq, u.changed, u.email, u.name, u.tz, u.subscribe_to_emails, u.control, u.created, u.updated,
   u.streak_due, u.active_day`
 
-/** The SQL of how many bytes a user `u` takes, which SQLite knows without reading them. */
+/** SQL: the bytes of the long columns of a user `u`. SQLite knows them without reading the columns. */
 const BYTES = LONG.map((name) => `coalesce(octet_length(u.${name}), 0)`).join(' + ')
 
 /**
- * The SQL of some columns of a user `u` that can be long: null where the user takes more bytes than `short`, the SQL of a number; and of how
- * many bytes that are, as `bytes`.
+ * SQL: long columns of a user `u`, and the bytes of all long columns as `bytes`. The columns are null if the
+ * user has more bytes than `short`, the SQL of a number.
  */
 export const shortOnly = (names: readonly Long[], short: string): string =>
   [
@@ -39,7 +40,7 @@ export const shortOnly = (names: readonly Long[], short: string): string =>
     ...names.map((name) => `CASE WHEN ${BYTES} <= ${short} THEN u.${name} END AS ${name}`),
   ].join(', ')
 
-/** The SQL of all columns of a user `u` but the own boosts; see `shortOnly`. */
+/** SQL: all columns of a user `u` except the own boosts. See `shortOnly`. */
 export const userColumns = (short: string): string => `${SHORT}, ${shortOnly(LONG, short)}`
 
 const COLUMNS = `${userColumns('?5')}, ${OWN_BOOSTS}`
@@ -49,10 +50,10 @@ const SEVERAL = `
 const NEXT = `
   SELECT ${COLUMNS} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?6`
 
-/** The bytes of a user up to which they are read at once with so many others. */
+/** The most bytes of a user who is read completely together with `users` others. */
 export const shortAmong = (users: number): number => Math.floor(MOST_AT_ONCE / Math.max(users, 1))
 
-/** Finds several users, as `usersStatement` does. Read by `portionOf`. */
+/** Finds several users, like `usersStatement`. Read by `portionOf`. */
 export function portionStatement(db: TenantDatabase, several: Several): D1PreparedStatement {
   const testClock = db.testClock ? 1 : 0
   return 'ids' in several
@@ -78,18 +79,24 @@ export function portionStatement(db: TenantDatabase, several: Several): D1Prepar
 const WithId = z.array(z.looseObject({ id: z.string() }))
 const Found = z.array(z.looseObject({ id: z.string(), bytes: z.number() }))
 
-/** As many of the users that were found as there is room for, in their order. */
+/** The first of the found users, as many as there is room for, in their order. */
 export type Portion = {
-  /** Their rows, for `userOf`; those who were erased meanwhile are not among them. */
+  /** Their rows for `userOf`. Users who were erased meanwhile are left out. */
   rows: unknown[]
-  /** How many of those that were found that is, the erased ones counted; the id of the last of them, null if none was found. */
+  /**
+   * The number of found users that this portion covers, erased ones included, and the id of the last of them.
+   * The id is null if no user was found.
+   */
   taken: number
   last: string | null
-  /** Whether more were found. */
+  /** Whether more users were found. */
   isCut: boolean
 }
 
-/** Reads the first of the users that a statement has found, of which those with more than `short` bytes came without their long columns. */
+/**
+ * Reads the first of the users that a statement has found. The long columns of users with more than `short`
+ * bytes are read here.
+ */
 export async function portionOf(
   db: TenantDatabase,
   found: readonly unknown[] | undefined,
@@ -98,7 +105,7 @@ export async function portionOf(
     whole = (ids) => usersStatement(db, { ids }, systemNow()),
   }: {
     short: number
-    /** What reads those with all their columns. */
+    /** Makes the statement that reads users with all columns. */
     whole?: (ids: readonly string[]) => D1PreparedStatement
   },
 ): Promise<Portion> {
@@ -111,7 +118,10 @@ export async function portionOf(
   return { rows, taken: first.length, last: first.at(-1)?.id ?? null, isCut: first.length < all.length }
 }
 
-/** Reads the first of these users whose rows there is room for; `covered` says how many of the ids that answers, from the first on. */
+/**
+ * Reads the first of these users, as many as there is room for. `covered` is the number of ids, from the
+ * first on, that were read.
+ */
 export async function readPortion(
   db: TenantDatabase,
   ids: readonly string[],
@@ -121,7 +131,7 @@ export async function readPortion(
   return coveredBy(ids, await portionOf(db, found.results, { short: shortAmong(ids.length) }))
 }
 
-/** How many of the ids that were asked for a portion answers, from the first on. */
+/** The number of the requested ids, from the first on, that a portion covers. */
 export function coveredBy(
   ids: readonly string[],
   { rows, last, isCut }: Portion,

@@ -9,7 +9,10 @@ import { notePoints } from '../outbox/points-notifications.repository'
 import { userOf, usersStatement } from './users.repository'
 import { asRead } from './writer.service'
 
-/** What puts into the outbox what ticks have to tell, for the batch that stores them, before the users are (W2, W6). Nothing where nobody listens. */
+/**
+ * The statements that write messages about ticks to the outbox. They come before the statements that store
+ * the users, in the same batch (W2, W6). There are none without an active webhook.
+ */
 export async function outboxInsertsOfTicks(
   db: TenantDatabase,
   config: Configuration,
@@ -22,7 +25,7 @@ export async function outboxInsertsOfTicks(
   const users = new Map((await usersOf(db, moved)).map((user) => [user.iid, user]))
   const outboxEntries = moved.flatMap(({ before, after, awards }) => {
     const user = users.get(before.iid)
-    // Who has changed since is left alone by the batch, too.
+    // The batch also skips users who have changed since the read.
     if (user === undefined || user.seq !== before.seq) return []
     const { seq, changed, points } = after
     const change = { before, after: { ...user, seq, changed, points }, awards }

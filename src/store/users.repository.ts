@@ -14,7 +14,7 @@ import { spelledZone } from '../lib/zone'
 import { parseStreak, streakJson } from './streaks/streak-column.codec'
 import { users } from './tables/users.table'
 
-/** A column of JSON text. */
+/** Parses a column of JSON text. */
 export const json = <S extends z.ZodType>(schema: S) =>
   z
     .string()
@@ -26,7 +26,7 @@ const counters = json(z.array(z.tuple([z.string(), z.number(), z.number()]))).tr
     new Map(list.map(([id, total, highest]) => [id, { total: micros(total), highest: micros(highest) }])),
 )
 
-/** The column `achievements`. */
+/** Parses the column `achievements`. */
 const completions = json(
   z.array(z.tuple([z.string(), z.string(), z.number().transform(instant), z.number()])),
 ).transform((list) => new Map(list.map(([of, id, at, utcOffset]) => [of, { id, at, utcOffset }])))
@@ -38,7 +38,7 @@ const UserRow = z.object({
   changed: z.number().transform(instant),
   email: z.string().nullable(),
   name: z.string().nullable(),
-  // Rows of earlier versions may have it in another letter case.
+  // Rows of earlier versions may have the zone in another letter case.
   tz: z.string().transform(spelledZone).nullable(),
   subscribe_to_emails: z.number(),
   device_tokens: json(z.array(z.string())).nullable(),
@@ -58,7 +58,10 @@ const UserRow = z.object({
   boosts: json(z.array(BoostRow)),
 } satisfies Record<Exclude<ColumnNames<typeof users>, 'tenant_id'> | 'boosts', z.ZodType>)
 
-/** The SQL of a user's own boosts that were not over two days ago: ?3 is the present time of the system, ?4 whether the test clock counts. */
+/**
+ * SQL: a user's own boosts that were not over two days ago. ?3 is the system time. ?4 is whether the test
+ * clock counts.
+ */
 export const OWN_BOOSTS = `
   (SELECT ${BOOST_LIST}
    FROM points_boosts b WHERE b.user_iid = u.iid
@@ -67,18 +70,18 @@ export const OWN_BOOSTS = `
 
 const USER = `SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
 
-/** Reads all of a user's state, with the own boosts that were not over two days ago. Parsed by `parseUser`. */
+/** Reads a user's whole state, with the own boosts that were not over two days ago. Parsed by `parseUser`. */
 export function userStatement(db: TenantDatabase, userId: string, systemNow: Instant): D1PreparedStatement {
   return db.statement(USER, db.tenantId, userId, systemNow, db.testClock ? 1 : 0)
 }
 
-/** The state that `userStatement` has read, or null where there is no such user. */
+/** The state that `userStatement` has read, or null if the user does not exist. */
 export function parseUser(result: D1Result): UserState | null {
   const row = result.results[0]
   return row === undefined ? null : userOf(row)
 }
 
-/** The state in a row of what `userStatement` and its like read. */
+/** The state in a row of `userStatement` or a similar statement. */
 export function userOf(row: unknown): UserState {
   const { id, iid, seq, changed, created, updated, metrics, counters, boosts, ...rest } = UserRow.parse(row)
   return {
@@ -109,7 +112,10 @@ export function userOf(row: unknown): UserState {
   }
 }
 
-/** The guard (see db/guard.ts) stands in the statement itself: a user is stored on what was read, or nothing is. */
+/**
+ * The guard (see db/guard.ts) is part of the statement: it stores the user if nothing has changed since the
+ * read, or raises a conflict.
+ */
 const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4
     AND coalesce((SELECT now FROM test_clock WHERE ?5), 0) = ?6`
@@ -143,7 +149,7 @@ const USER_VALUES: ColumnValues<typeof users, UserState, 'tenantId'> = {
   streakDue: (user) => user.streak.due,
 }
 const USER_LIST = columnList(users, USER_VALUES)
-// The streak's deadline is left out: it is replaced only if it has changed.
+// Without the streak's deadline, which is replaced only if it has changed.
 const REPLACED = USER_LIST.update(['id', 'iid', 'control', 'created', 'streakDue'])
 
 /** A map as an object of JSON. */
@@ -154,19 +160,20 @@ const GUARDED_VALUES: typeof USER_VALUES = {
   ...USER_VALUES,
   seq: { of: ({ seq }) => seq, as: (value) => `CASE WHEN ${CONDITION} THEN ${value} ELSE ${CONFLICT} END` },
 }
-// The parameters before ?7 are those of the condition.
+// The condition has the parameters before ?7.
 const GUARDED_LIST = columnList(users, GUARDED_VALUES, 7)
 
 const STORE = `
   INSERT INTO users (tenant_id, ${GUARDED_LIST.columns}) VALUES (?1, ${GUARDED_LIST.sql((nth) => `?${nth}`)})
   ON CONFLICT DO UPDATE SET ${REPLACED}`
-// An indexed column that is set costs a row more, although it is set to what it was.
+// An indexed column that is set costs one more row, even if the value is the same.
 const STORE_WITH_DUE = `${STORE}, streak_due = excluded.streak_due`
 
 /**
- * Stores the whole of a user's state: one row written, and one more where the streak's deadline is another one. Raises a conflict, which undoes the batch, unless the tenant is active, the configuration at
- * this version, the test clock stands where it did (`clock`; null where it is not set), and the user is as it was read, or, where
- * null, absent.
+ * Stores the whole state of a user: one written row, and one more if the streak's deadline has changed.
+ * Raises a conflict, which undoes the batch, unless the tenant is active, the configuration has this version,
+ * the test clock is the same (`clock`, null if it is not set), and the user is as read (`was`, null if the
+ * user did not exist).
  */
 export function storeUser(
   db: TenantDatabase,
@@ -201,8 +208,9 @@ const STORE_SEVERAL_WITH_DUE = `${STORE_SEVERAL}, streak_due = excluded.streak_d
 const STORE_SEVERAL_AS_DUE = `${STORE_SEVERAL} RETURNING iid`
 
 /**
- * Stores the states of several users as `storeUser` does that of one, at the same price: of those among them, or of all, where the
- * guards are the caller's (`usersUnchanged`). `parseStored` tells from the results whose were stored.
+ * Stores the states of several users, at the same cost per user as `storeUser`. `among` selects the users who
+ * are still as read. If it is null, the caller has guards (`usersUnchanged`). `parseStored` returns the
+ * stored users from the results.
  */
 export function storeUsers(
   db: TenantDatabase,
@@ -246,7 +254,7 @@ const WHOSE = `FROM asked WHERE users.tenant_id = ?2 AND users.id = ${asked('id'
 const STORE_STREAK_AS_DUE = `${STORE_STREAK} ${WHOSE}`
 const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = ${asked('streakDue')} ${WHOSE}`
 
-/** The same of nothing but streaks, of users of whom nothing else need be known. */
+/** Stores only the streaks of users whose other data was not read. */
 export function storeStreaks(
   db: TenantDatabase,
   changes: readonly { was: UserState; after: UserState }[],
@@ -260,18 +268,18 @@ export function storeStreaks(
   ]
 }
 
-/** The own ids of the users whom statements of `storeUsers` have stored. */
+/** The internal ids of the users that statements of `storeUsers` have stored. */
 export function parseStored(results: readonly D1Result[]): Set<string> {
   const rows = z.array(z.object({ iid: z.string() }))
   return new Set(results.flatMap((result) => rows.parse(result.results)).map(({ iid }) => iid))
 }
 
-/** The column `achievements`. */
+/** The value of the column `achievements`. */
 export function completionsJson(achievements: ReadonlyMap<string, Completion>): string {
   return JSON.stringify([...achievements].map(([of, { id, at, utcOffset }]) => [of, id, at, utcOffset]))
 }
 
-/** The columns `metrics` and `counters`. */
+/** The value of the columns `metrics` and `counters`. */
 export function countersJson(counters: ReadonlyMap<string, Counter>): string {
   return JSON.stringify([...counters].map(([id, { total, highest }]) => [id, total, highest]))
 }
@@ -281,10 +289,12 @@ const SEVERAL = `
 const NEXT = `
   SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?5`
 
-/** Which users to read: those with these ids, or the next so many in order of their ids. */
+/** The users to read: users with these ids, or the next `limit` ones in order of their ids. */
 export type Several = { ids: readonly string[] } | { after: string; limit: number }
 
-/** Reads several users as `userStatement` reads one. Those who don't exist are not among them. Parsed by `userOf`. */
+/**
+ * Reads several users like `userStatement`. Users who do not exist are left out. Parse rows with `userOf`.
+ */
 export function usersStatement(
   db: TenantDatabase,
   several: Several,
@@ -299,7 +309,9 @@ export function usersStatement(
 const NAMES = `
   SELECT u.iid, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-/** The names of users by our own ids, null for those without one; those who are gone are not among them. */
+/**
+ * The names of users by internal id, or null for users without a name. Users who do not exist are left out.
+ */
 export async function namesOf(
   db: TenantDatabase,
   userIds: readonly string[],
@@ -314,7 +326,7 @@ const WITH_EMAIL = `
   SELECT u.id FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value
   WHERE u.email IS NOT NULL`
 
-/** Those of these users of whom an email address is known. */
+/** The ids of these users who have an email address. */
 export async function withEmail(
   db: TenantDatabase,
   userIds: readonly string[],

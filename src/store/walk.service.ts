@@ -14,25 +14,30 @@ import { scheduleEarliestDeadline } from './streaks/streaks.repository'
 import { userOf } from './users.repository'
 import { storedBy, writeBulk } from './writer.service'
 
-/** Users of one step, at most: each may have what a tenant has a thousand of. */
+/** The most users of one step. Each user may have entries for a thousand resources of the tenant. */
 const CHUNK = 200
 
 const Progress = z.object({ after: z.string() })
 
-/** What a walk does to a chunk of users: the changes of those whom it changes, and how many of them, from the first on, it has visited. */
+/**
+ * The work of a walk on a chunk of users. It returns the changes, and the number of users, from the first on,
+ * that it has visited.
+ */
 type Visit = (
   config: Configuration,
   users: readonly UserState[],
   now: Instant,
 ) => Promise<{ changes: BulkChange[]; visited: number }>
 
-/** What a step came to, and when. */
+/** The changes of a step, and when they happened. */
 export type WalkStep = { changes: readonly BulkChange[]; config: Configuration; changedAt: Instant }
 
 /**
- * Does one step of a walk over all users of a tenant, in order of their ids: a chunk is changed in one guarded batch. Whoever has changed
- * meanwhile is left alone and visited again by the next step, so `visit` must do nothing to whom it has done. `last` is stored with the
- * end of the walk. Nothing happens where the configuration has moved.
+ * Runs one step of a walk over all users of a tenant, in order of their ids. A step changes a chunk of users
+ * in one guarded batch.
+ * The batch skips users who have changed since the read. The next step visits them again, and perhaps other
+ * users too, so `visit` must do nothing on a second visit. `last` is stored at the end of the walk. If the
+ * configuration has changed, the step does nothing.
  */
 export async function walkStep(
   context: TenantContext,

@@ -15,45 +15,49 @@ import { forgetRuns, keepRuns, scheduleEarliestDeadline } from './streaks/streak
 import { parseStored, storeStreaks, storeUser, storeUsers } from './users.repository'
 
 /*
- * All changes of users are stored here: their rows, the log, the ledger, keys, counters, messages for the outside, and the next deadline.
+ * All changes of users are stored here: their rows, the log, the ledger, idempotency keys, counters,
+ * messages, and the next deadline.
  */
 
-/** One user, and what has happened to that user, in order: the last change's `after` is what is stored of the user. */
+/** One user with changes, in order. The user is stored as the last change's `after`. */
 export type UserWrite = {
   was: UserState | null
   changes: readonly Change[]
   newlyUsed: readonly UsedKey[]
 }
 
-/** What must still be as it was when the changes were decided. */
+/** The data that must not have changed since the changes were decided. */
 export type WriteGuard =
-  /** One user alone: unless all of it is as read, a conflict is raised, which undoes the batch. */
+  /** One user alone. If anything has changed, the batch raises a conflict and is undone. */
   | { kind: 'alone'; clock: Instant | null }
-  /** Users who don't depend on each other: those who are not as read are left out. */
+  /** Users who do not depend on each other. Users who have changed are left out. */
   | { kind: 'each'; clock: Instant | null }
-  /** The batch begins with guards of the caller's, which raise. */
+  /** The batch begins with guards of the caller. */
   | { kind: 'callers' }
 
-/** Statements that store changes, for one batch, by what they store. */
+/** The statements of a batch that stores changes, or their results, by kind. */
 type Parts<T> = { user: T[]; outbox: T[]; pendingNotifications: T[]; deadline: T[]; records: T[]; users: T[] }
 
-/** What stores changes. */
+/** The statements that store changes. */
 export type Writing = {
   statements: Parts<D1PreparedStatement>
-  /** Whether it is more than one batch should hold. */
+  /** Whether one batch should not hold so many bytes. */
   isMuch: boolean
-  /** What the results of these statements say. */
+  /** Reads the results of these statements. */
   outcome(results: Parts<D1Result>): {
-    /** The own ids of the users who were stored. */
+    /** The internal ids of the stored users. */
     stored: ReadonlySet<string>
-    /** Whether there is something to tell to the outside. */
+    /** Whether there are messages to send. */
     tells: boolean
-    /** Whether something may fall due earlier than all else of the tenant. */
+    /** Whether work may be due earlier than all other work of the tenant. */
     changesDueWork: boolean
   }
 }
 
-/** What stores what events and other commands have done to users: each kind of row in one statement, as far as its length allows. */
+/**
+ * The statements that store the changes of events and other commands. Each kind of row takes one statement,
+ * or several if it is too long.
+ */
 export function writeUsers(
   db: TenantDatabase,
   config: Configuration,
@@ -103,7 +107,7 @@ export function writeUsers(
   }
 }
 
-/** What stores the rows of the log, the ledger, streaks that ended, counters and keys. */
+/** The statements that store the rows of the log, the ledger, past streaks, counters and idempotency keys. */
 function recordsOf(
   db: TenantDatabase,
   users: readonly UserWrite[],
@@ -126,7 +130,10 @@ function recordsOf(
   ]
 }
 
-/** Those of the users whom changes are about who are as read, whatever the clock says; for a batch with a guard of the configuration. */
+/**
+ * Selects the users of changes who are still as read. Ignores the test clock. The batch needs a guard of the
+ * configuration.
+ */
 export const asRead = (
   db: TenantDatabase,
   { version }: Pick<Configuration, 'version'>,
@@ -139,9 +146,10 @@ export const asRead = (
   )
 
 /**
- * What stores changes that no event has made, of many users at once: by what falls due, by a walk over all users, or by an admin. For one batch with a
- * guard of the configuration. Whoever has changed since is left out; `storedBy` tells from the results of `stores` who was changed. Streaks are
- * told to those who listen; what else such changes bring is not (A4, S9).
+ * The statements that store changes without an event, of many users at once: by due work, a walk over all
+ * users, or an admin. The batch needs a guard of the configuration.
+ * Users who have changed since the read are left out. `storedBy` returns the stored users from the results of
+ * `stores`. Webhooks receive only the streak events of such changes (A4, S9).
  */
 export function writeBulk(
   db: TenantDatabase,
@@ -181,7 +189,7 @@ export function writeBulk(
   }
 }
 
-/** Who of these changes was stored, by the caller's ids: from the results of `stores` of `writeBulk`. */
+/** The caller's ids of the stored users, from the results of `stores` of `writeBulk`. */
 export function storedBy(changes: readonly BulkChange[], stores: readonly D1Result[]): Set<string> {
   const iids = parseStored(stores)
   return new Set(changes.flatMap(({ before: { iid, id } }) => (iids.has(iid) ? [id] : [])))

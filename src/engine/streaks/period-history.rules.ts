@@ -4,7 +4,7 @@
  * - `s`: skipped, because travel spared it or streaks were off.
  * - `o`: open. It is not over although a later period is satisfied, since the user has come back to an
  *   earlier date (S11).
- * - `r`: not a period. Its count is by how much a restore raised the length before the next period (S8).
+ * - `r`: not a period. Its count is the length that a restore added before the next period (S8).
  */
 export type PeriodKind = 'e' | 'f' | 'p' | 's' | 'o' | 'r'
 

@@ -94,8 +94,8 @@ export type StreakState = {
    */
   notified: number | null
   /**
-   * When the shown length last changed without an event or a midnight: the user switched the streak off or
-   * on, or a journey was undone. Null for never.
+   * When the shown length last changed without an event or a midnight: the streak was restored, a journey was
+   * undone, or the user switched the streak off or on. Null for never.
    */
   altered: Instant | null
   /** When the streak next changes by itself. Null for never. */

@@ -65,7 +65,7 @@ export function termsOf(
 }
 
 /**
- * Whether a streak has another frequency than the tenant's or an older epoch. Then it must be counted again
+ * Whether a streak has another frequency or epoch than the tenant's settings. Then it must be counted again
  * from the log (S9).
  */
 export const isStale = (
@@ -76,7 +76,7 @@ export const isStale = (
 /** The first day of the period after a streak's last known one. */
 const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => nextPeriod(run.last, frequency)
 
-/** Whether a pause includes a day from `start` up to `end`, exclusive. */
+/** Whether a pause includes a day from `start` up to `end`. `end` is exclusive. */
 const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
   pauses.some((pause) => pause.start < end && pause.end >= start)
 

@@ -5,18 +5,18 @@ import type { Pause } from '../../engine/streaks/streak-state.types'
 import type { Instant } from '../../lib/clock'
 import { streakPauses } from '../tables/streaks.table'
 
-/** Pauses as rows. */
+/** Parses rows of pauses. */
 export const PauseRows = z.array(z.object({ id: z.string(), start: z.number(), end: z.number() }))
 
-/** Our own id of the user ?2, who is named by the caller's id. */
+/** SQL: the internal id of the user ?2, the caller's id. */
 export const IID = '(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
 const OWN_PAUSES = `
   SELECT id, start, "end" FROM streak_pauses
   WHERE user_iid = ${IID} AND "end" >= start AND deleted IS NULL`
-/** The pauses of the user ?2 that are not deleted, oldest first. */
+/** SQL: the pauses of the user ?2 that are not deleted, oldest first. */
 export const ALL_PAUSES = `${OWN_PAUSES} ORDER BY start, id`
 
-// In order of creation: ids of one millisecond are in no particular order.
+// In order of creation. Ids of the same millisecond are in no special order.
 const PAUSES_PAGE = `${OWN_PAUSES} ORDER BY rowid LIMIT ?3 OFFSET ?4`
 
 /** A page of the pauses of a user that are not deleted, by the caller's id of the user, oldest first (G7). */
@@ -28,12 +28,14 @@ export async function pausesPage(
   return PauseRows.parse(await db.rows(db.statement(PAUSES_PAGE, db.tenantId, userId, limit, skip)))
 }
 
-/** The earliest deadline of a tenant's streaks, which is when the row of due work is due. */
 const PAUSES_OF_SEVERAL = `
   SELECT p.user_iid AS userIid, p.id, p.start, p."end" FROM json_each(?1) asked
   CROSS JOIN streak_pauses p ON p.user_iid = asked.value WHERE p."end" >= p.start ORDER BY p.start, p.id`
 
-/** All pauses of users that ever counted, by our own ids, oldest first: deleted ones for as long as they did. */
+/**
+ * All pauses of users that count or did count, by internal id, oldest first. A deleted pause has the days on
+ * which it counted.
+ */
 export async function pausesOfSeveral(
   db: TenantDatabase,
   userIids: readonly string[],
@@ -52,7 +54,7 @@ export async function pausesOf(db: TenantDatabase, userIid: string): Promise<Pau
   return PauseRows.parse(await db.rows(db.statement(PAUSES, userIid)))
 }
 
-/** A pause and whose it is. */
+/** A pause with its user. */
 export type OwnPause = Pause & { userId: string; userIid: string }
 
 const PAUSE_VALUES: ColumnValues<typeof streakPauses, OwnPause, 'tenantId' | 'deleted'> = {
@@ -67,7 +69,7 @@ const PAUSE_LIST = columnList(streakPauses, PAUSE_VALUES)
 const PAUSE = `
   INSERT INTO streak_pauses (tenant_id, ${PAUSE_LIST.columns}) SELECT ?1, ${PAUSE_LIST.sql()} FROM json_each(?2)`
 
-/** Keeps new pauses. */
+/** Stores new pauses. */
 export function keepPauses(db: TenantDatabase, pauses: readonly OwnPause[]): D1PreparedStatement {
   return db.statement(PAUSE, db.tenantId, JSON.stringify(pauses.map(PAUSE_LIST.values)))
 }
@@ -76,7 +78,7 @@ const FIND_PAUSES = `
   SELECT p.id, p.user_id AS userId, p.user_iid AS userIid, p.start, p."end" FROM json_each(?2) asked
   CROSS JOIN streak_pauses p ON p.id = asked.value AND +p.tenant_id = ?1 AND p.deleted IS NULL`
 
-/** Pauses of a tenant by their ids; those that don't exist are not among them. */
+/** The pauses of a tenant with these ids. Unknown ids are left out. */
 export async function findPauses(db: TenantDatabase, ids: readonly string[]): Promise<OwnPause[]> {
   const Rows = z.array(
     z.object({
@@ -95,7 +97,7 @@ const DELETE_PAUSES = `
   UPDATE streak_pauses SET deleted = ?3, "end" = min("end", asked.last) FROM asked
   WHERE streak_pauses.id = asked.id AND streak_pauses.tenant_id = ?1 AND deleted IS NULL`
 
-/** Deletes pauses; each goes on to count up to a day, for what is over by then (S7). */
+/** Deletes pauses. Each one still counts up to the day `last`, for the periods that are over by then (S7). */
 export function deletePauses(
   db: TenantDatabase,
   pauses: readonly { id: string; last: number }[],

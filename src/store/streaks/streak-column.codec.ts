@@ -44,13 +44,13 @@ const Stored = z.object({
   altered: z.number().transform(instant).nullable().default(null),
 })
 
-/** The streak as a user's row has it, in its columns `streak` and `streak_due`. */
+/** The streak from the columns `streak` and `streak_due` of a user's row. */
 export function parseStreak(text: string | null, due: number | null): StreakState {
   if (text === null) return NO_STREAK
   return { ...Stored.parse(JSON.parse(text)), due: due === null ? null : instant(due) }
 }
 
-/** The column `streak`; what is empty is left out, and null is nothing at all. */
+/** The value of the column `streak`, without empty fields. Null if there is no data at all. */
 export function streakJson({ due: _due, ...streak }: StreakState): string | null {
   const notified = Object.entries(streak).filter(
     ([name, value]) =>

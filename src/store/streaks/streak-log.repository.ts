@@ -25,10 +25,10 @@ type LoggedEvent = z.output<typeof LoggedRow>
 
 const byTime = (a: LoggedEvent, b: LoggedEvent) => a.at - b.at || a.seq - b.seq
 
-/** Events of one page of a user's log. */
+/** The most events of one page of a user's log. */
 const PAGE = 20_000
 
-/** A user's events in order of time, those that the user as read has counted. */
+/** The events of a user as read, in order of time. Events with a later `seq` are left out. */
 export async function* logOf(
   db: TenantDatabase,
   { iid, seq }: { iid: string; seq: number },
@@ -43,17 +43,21 @@ export async function* logOf(
   }
 }
 
-/** The events of so many users that one read takes. */
+/** The most events that one read takes from the logs of several users. */
 const LOGS_PAGE = 30_000
 
-// CROSS JOIN takes one user after another, so that the read ends with its limit; to sort would take all of it first.
+// CROSS JOIN reads one user after the other, so the read stops at its limit. A sort would read all events
+// first.
 const LOGS = `
   SELECT asked.value ->> 0 AS userIid, e.at, e.seq, ${idOf('metrics', 'e.metric_no')} AS metricId, e.value,
     ${localDayOf('e')} AS day
   FROM json_each(?1) asked CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.seq <= asked.value ->> 1
   LIMIT ?2`
 
-/** The whole logs of the first of these users, by our own ids and in order of time: of those that one read of a bounded length takes. */
+/**
+ * The whole logs of the first of these users, by internal id and in order of time, as many as one bounded
+ * read takes.
+ */
 export async function logsOf(
   db: TenantDatabase,
   users: readonly { iid: string; seq: number }[],
@@ -64,7 +68,7 @@ export async function logsOf(
     .parse(await db.rows(db.statement(LOGS, asked, LOGS_PAGE)))
   const logs = Map.groupBy(rows, ({ userIid }) => userIid)
   const complete = new Map<string, readonly z.output<typeof LoggedRow>[]>()
-  // Of the one with whom the read ended there may be more.
+  // The log of the last user of a full read may be longer.
   const last = rows.length < LOGS_PAGE ? undefined : rows.at(-1)?.userIid
   for (const { iid } of users) {
     if (iid === last) break
@@ -82,12 +86,15 @@ const STALE_LOG = `
 const STALE_PAUSES = `
   SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ${STALE_IID} AND "end" >= start ORDER BY start, id`
 
-/** What a streak is counted from: the log in order of time, null if one read can't take all of it, and all pauses that ever counted. */
+/**
+ * The data from which a streak is counted: the log in order of time, and all pauses that count or did count.
+ * The log is null if it is longer than one read.
+ */
 export type StreakSources = { log: readonly LoggedEvent[] | null; pauses: readonly Pause[] }
 
 /**
- * Reads what a user's streak is counted from, by the caller's id of the user; nothing unless the stored streak is of another frequency or epoch
- * than these (S9). Parsed by `parseSources`.
+ * Reads the data from which a user's streak is counted, by the caller's id of the user. Reads nothing if the
+ * stored streak has this frequency and epoch (S9). Parsed by `parseSources`.
  */
 export function sourcesIfStale(
   db: TenantDatabase,
@@ -100,7 +107,7 @@ export function sourcesIfStale(
   ]
 }
 
-/** What `sourcesIfStale` has read. */
+/** Parses the results of `sourcesIfStale`. */
 export function parseSources([log, pauses]: readonly (D1Result | undefined)[]): StreakSources {
   const rows = LoggedRows.parse(log?.results ?? [])
   return {

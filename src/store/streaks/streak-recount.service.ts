@@ -13,12 +13,12 @@ import { pausesOfSeveral } from './pauses.repository'
 import { logOf, logsOf, type StreakSources } from './streak-log.repository'
 import { scheduleEarliestDeadline } from './streaks.repository'
 
-/** A streak as the log has it, and all that ended before it. */
+/** A streak as counted from the log, and all streaks that ended before it. */
 type Counted = { streak: StreakState; runs: readonly StreakRun[] }
 
 /**
- * Counts users' streaks from the log, as they are by the present settings (S9): of as many of them, in their order and at least one,
- * as a read of a bounded length has the whole log of. Nothing is stored.
+ * Counts users' streaks from the log by the present settings (S9). It counts the first users, at least one,
+ * with logs that fit into one bounded read. Stores nothing.
  */
 export async function recounted(
   db: TenantDatabase,
@@ -38,7 +38,7 @@ export async function recounted(
     const known = logs.complete.get(user.iid)
     if (known === undefined && index > 0) break
     const recount = new Recount(config, user, pauses.get(user.iid) ?? [])
-    // Whoever has more than one read takes is read page by page.
+    // A log that is longer than one read is read page by page.
     if (known === undefined) for await (const event of logOf(db, user)) recount.add(event)
     else for (const event of known) recount.add(event)
     counted.push(recount.end(now))
@@ -46,7 +46,9 @@ export async function recounted(
   return counted
 }
 
-/** Counts a user's streak from the log, as it is by the present settings (S9). Null if the log is longer than one read. */
+/**
+ * Counts a user's streak from the log by the present settings (S9). Null if the log is longer than one read.
+ */
 export function recountedFrom(
   config: Configuration,
   user: UserState,
@@ -59,7 +61,7 @@ export function recountedFrom(
   return recount.end(now)
 }
 
-/** The changes that recounts of the first of these users come to, at least of one (S9). */
+/** The changes by recounts of the first of these users, at least of one (S9). */
 export async function recountChanges(
   db: TenantDatabase,
   config: Configuration,
@@ -87,9 +89,9 @@ export async function recountChanges(
 }
 
 /**
- * Counts streaks of the first of these users from the log and stores them, after which they are of the tenant's frequency (S9). Answers
- * what was stored; whoever has changed meanwhile, and everybody where the configuration has, is not among them: whoever asked looks
- * again.
+ * Counts streaks of the first of these users from the log and stores them. They then have the tenant's
+ * frequency (S9). Returns the stored changes. Users who have changed meanwhile are left out, and all users
+ * are left out if the configuration has changed. The caller reads them again.
  */
 export async function recountStreaks(
   db: TenantDatabase,

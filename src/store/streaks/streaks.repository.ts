@@ -27,7 +27,7 @@ const END = `
   SELECT ${RUN_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(RUN_LIST.value('userIid'))}
   ON CONFLICT DO UPDATE SET ${RUN_LIST.update(['userIid', 'first'])}`
 
-/** Keeps the streaks that changes have ended: one row each. */
+/** Stores the streaks that changes have ended, one row each. */
 export function keepRuns(
   db: TenantDatabase,
   changes: readonly Pick<Change, 'after' | 'ended'>[],
@@ -42,7 +42,7 @@ export function keepRuns(
 const FORGET = `
   DELETE FROM streak_runs WHERE user_iid IN (SELECT value ->> 0 FROM json_each(?1) WHERE ${onlyUnchanged('value ->> 0')})`
 
-/** Forgets all streaks of users that are over: they are counted anew (S9). */
+/** Deletes all past streaks of users, because they are counted again (S9). */
 export function forgetRuns(
   db: TenantDatabase,
   iids: readonly string[],
@@ -56,7 +56,7 @@ export function forgetRuns(
   )
 }
 
-/** A streak that is over, as its row has it. */
+/** A past streak, as in its row. */
 export const StreakRunRow = z.object({
   first: z.number(),
   last: z.number(),
@@ -68,17 +68,20 @@ export const StreakRunRow = z.object({
 const RUNS = `
   SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
 
-/** The streaks of a user that are over and reach a day, oldest first. */
+/** The past streaks of a user that end on a day or later, oldest first. */
 export async function runsSince(db: TenantDatabase, userIid: string, day: number): Promise<StreakRun[]> {
   return z.array(StreakRunRow).parse(await db.rows(db.statement(RUNS, userIid, day)))
 }
 
 const PAST_RUNS = `
   SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ${IID} AND last >= ?3 ORDER BY first`
-/** The streaks of a user that are over and reach a day, and the pauses that are not deleted, oldest first each. */
+/**
+ * The past streaks of a user that end on a day or later, and the pauses that are not deleted, both oldest
+ * first.
+ */
 export type StreakPast = { runs: StreakRun[]; pauses: Pause[] }
 
-/** Reads what is past of a user's streak, by the caller's id of the user. Parsed by `parsePast`. */
+/** Reads a user's past streaks and pauses, by the caller's id of the user. Parsed by `parsePast`. */
 export function pastStatements(
   db: TenantDatabase,
   userId: string,
@@ -90,7 +93,7 @@ export function pastStatements(
   }
 }
 
-/** What `pastStatements` have read. */
+/** Parses the results of `pastStatements`. */
 export function parsePast({ runs, pauses }: Record<'runs' | 'pauses', D1Result>): StreakPast {
   return {
     runs: z.array(StreakRunRow).parse(runs.results),
@@ -101,20 +104,19 @@ export function parsePast({ runs, pauses }: Record<'runs' | 'pauses', D1Result>)
 const EARLIEST = '(SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL)'
 
 /**
- * Sees to it that a deadline of a streak is known to the Timekeeper. Writes a row only where it is earlier than all others of the
- * tenant; part of the batch that stores the deadline.
+ * Schedules the Timekeeper for a streak's deadline. Writes a row only if it is earlier than all others of the
+ * tenant. Part of the batch that stores the deadline.
  */
 export function scheduleStreakDeadline(db: TenantDatabase, due: Instant): D1PreparedStatement {
   return makeDueEarlier(db, 'streaks', due)
 }
 
-/** Has the row of due work say when the earliest deadline is; takes it away where there is none. */
+/** Sets the row of due work to the earliest deadline, or deletes it if there is none. */
 export function nextDeadline(db: TenantDatabase): D1PreparedStatement[] {
   return followEarliest(db, 'streaks', EARLIEST)
 }
 
-// What is sorted is the whole log, so that only what comes of it is named.
-/** Sees to it that the earliest deadline of these changes is known to the Timekeeper. */
+/** Schedules the Timekeeper for the earliest deadline of these changes, if they have one. */
 export function scheduleEarliestDeadline(
   db: TenantDatabase,
   changes: readonly { after: { streak: { due: Instant | null } } }[],
@@ -123,7 +125,10 @@ export function scheduleEarliestDeadline(
   return dues.length === 0 ? [] : [scheduleStreakDeadline(db, instant(Math.min(...dues)))]
 }
 
-/** What of a user decides on the streak and whom it concerns; the rest is left empty, as `onlyStreak` has it. */
+/**
+ * SQL: the data of a user that decides about the streak, and the user's ids. All other columns are empty, as
+ * `onlyStreak` requires.
+ */
 const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails,
     NULL AS device_tokens, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
     u.streak_due, '[]' AS achievements, u.active_day,
@@ -137,8 +142,9 @@ const DUE = dueOf(STREAK_COLUMNS)
 const DUE_WHOLE = dueOf(userColumns('?4'))
 
 /**
- * Finds so many users of those whose deadline is the earliest of the tenant, if it is due by a moment: what decides on the streak, or all but
- * the boosts, if somebody is to be told who they are. Read by `dueUsers`.
+ * Finds up to `limit` users with the earliest deadline of the tenant, if it is due by a moment. Reads only the
+ * data that decides about the streak. If `isWhole`, because webhooks receive the users, it reads all columns
+ * except the boosts. Read by `dueUsers`.
  */
 export function dueStatement(
   db: TenantDatabase,
@@ -150,7 +156,10 @@ export function dueStatement(
 
 const Deadline = z.object({ streak_due: z.number().transform(instant) })
 
-/** The users that `dueStatement` has found, as many as there is room for, and their deadline; null if nobody was found. */
+/**
+ * The users that `dueStatement` has found, as many as there is room for, and their deadline. Null if no user
+ * was found.
+ */
 export async function dueUsers(
   db: TenantDatabase,
   result: D1Result,
@@ -160,7 +169,7 @@ export async function dueUsers(
   if (first === undefined) return null
   const deadline = Deadline.parse(first).streak_due
   const { rows } = await portionOf(db, result.results, { short: shortAmong(limit) })
-  // Of somebody with a long row the deadline may have moved since it was found.
+  // A long row is read later, and its deadline may have changed meanwhile.
   return { deadline, users: rows.map(userOf).filter(({ streak }) => streak.due === deadline) }
 }
 
@@ -170,7 +179,7 @@ const STREAKS = `
     u.active_day, '{}' AS attributes, '{}' AS last_seq_by_input, u.streak, u.preferences, '[]' AS boosts
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-/** Users by the caller's ids with what their streaks depend on, and nothing else; those who don't exist are not among them. */
+/** Users by the caller's ids, with only the data that their streaks depend on. Unknown ids are left out. */
 export async function readStreaks(db: TenantDatabase, ids: readonly string[]): Promise<UserState[]> {
   return (await db.rows(db.statement(STREAKS, db.tenantId, JSON.stringify(ids)))).map(userOf)
 }
@@ -179,7 +188,7 @@ const RUNS_OF_SEVERAL = `
   SELECT r.user_iid AS userIid, r.first, r.last, r.started, r.history, r.length FROM json_each(?1) asked
   CROSS JOIN streak_runs r ON r.user_iid = asked.value ->> 0 AND r.last >= asked.value ->> 1 ORDER BY r.first`
 
-/** The streaks that are over and reach a day, by user; the day is each user's own. */
+/** The past streaks that end on a day or later, by user. Each user has a day of their own. */
 export async function runsOfSeveral(
   db: TenantDatabase,
   asked: readonly { iid: string; since: number }[],

@@ -2,19 +2,23 @@ import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * Users: who they are, and what they have. A user is the unit of consistency, and every change raises `seq` in the same
- * batch; since that writes this row anyway, the running state stands here too and costs no row of its own (a state
- * table each for metrics, points and counters would cost one more row an event each). WITHOUT ROWID.
+ * Users: their profiles and their state. A user is the unit of consistency, and every change raises `seq` in
+ * the same batch. This writes the user's row in any case, so the running state is in the row too, at no extra
+ * cost. One table each for metrics, points and counters would cost one more row for each event. WITHOUT
+ * ROWID.
  */
 export const users = sqliteTable(
   'users',
   {
     tenantId: text('tenant_id').notNull(),
-    /** The caller's own identifier. */
+    /** The identifier that the caller chose. */
     id: text('id').notNull(),
-    /** Ours, new at each creation: everything of a user is keyed by it, so that someone erased who returns is new. */
+    /**
+     * The internal id, new at each creation. It is the key of all data of a user, so a user who is erased and
+     * comes back is a new one.
+     */
     iid: text('iid').notNull(),
-    /** Counts the changes to the user. */
+    /** The number of changes of the user. */
     seq: integer('seq').notNull(),
     /** When the last change happened, in milliseconds. */
     changed: integer('changed').notNull(),
@@ -35,19 +39,27 @@ export const users = sqliteTable(
     metrics: text('metrics').notNull(),
     /** JSON: points system id → total. */
     points: text('points').notNull(),
-    /** JSON: `[[counter id, total, highest total]]` of the triggers that count on their own (P1), in millionths. */
+    /**
+     * JSON: `[[counter id, total, highest total]]` for triggers and achievements with a counter of their own
+     * (P1), in millionths.
+     */
     counters: text('counters').notNull(),
-    /** JSON: metric or points system id → `seq` of the last change of the user's total in it; likewise `streak`, of its length. */
+    /**
+     * JSON: metric or points system id → `seq` of the last change of that total. The key `streak` is for the
+     * streak's length.
+     */
     lastSeqByInput: text('last_seq_by_input').notNull().default('{}'),
-    /** JSON: the streak, see streaks.state.ts; null where nothing was ever done that concerns it. */
+    /** JSON: the streak, see streak-state.types.ts. Null if there is no data about it. */
     streak: text('streak'),
-    /** When something will happen to the streak by itself, in milliseconds; null for never. Written only where it changes. */
+    /**
+     * When the streak next changes by itself, in milliseconds. Null for never. Written only if it changes.
+     */
     streakDue: integer('streak_due'),
-    /** JSON: `[[achievement id, completion id, when, minutes ahead of UTC there]]`. */
+    /** JSON: `[[achievement id, completion id, moment, minutes ahead of UTC]]`. */
     achievements: text('achievements').notNull().default('[]'),
-    /** JSON: what the user wants to be told, and how the streak is to be counted (U7); null where nothing was ever set. */
+    /** JSON: which notifications the user wants, and how the streak is counted (U7). Null if never set. */
     preferences: text('preferences'),
-    /** The local date of the last event, in days since 1970-01-01; null where there was none (N2). */
+    /** The local date of the last event, in days since 1970-01-01. Null if there was none (N2). */
     activeDay: integer('active_day'),
   },
   (table) => [

@@ -17,8 +17,9 @@ const SQL = {
 const Names = z.array(z.object({ name: z.string() }))
 
 /**
- * The names of the tenant's next leaderboards or couriers, in order: those of `living` resources, inactive ones too, or of `all` that ever were. The
- * objects of deleted ones have forgotten everything of users.
+ * The names of the tenant's next leaderboards or delivery queues, in order. `living` leaves out deleted
+ * resources, but not inactive ones. `all` includes deleted resources. Their objects have deleted all data of
+ * users.
  */
 export async function objectsAfter(
   db: TenantDatabase,

@@ -1,29 +1,31 @@
 /*
- * Everything that Laurel stores something in, and what becomes of it: tables of D1, classes of objects, KV and queues. The export and the erasure of a
- * user (U8) and the erasure of a tenant (T3) are made from it, as far as their steps are alike; what is special there has a type from here, so that
- * it can't be left out. A test holds that everything there is stands here.
+ * Everything in which Laurel stores data, and how it is exported and erased: tables of D1, classes of
+ * objects, KV and queues. The export and the erasure of a user (U8) and the erasure of a tenant (T3) use this
+ * register for all steps that are the same for several entries. The special steps use a type from here, so
+ * that none can be left out. A test compares the register with the tables, classes and queues that exist.
  */
 
-/** What is held of users. */
+/** The data of users in an entry. */
 type OfUsers = {
   /**
-   * What it is found by: the user's id, which the customer has given (`id`); our own (`iid`), or the 16 bytes of that (`bytes`), in the column
-   * `user_iid`; the id in the JSON of an event; or the prefixes of the user's keys.
+   * The key of a user's data. `id`: the user's id, which the customer chose. `iid`: the internal id in the
+   * column `user_iid`, or `bytes`: its 16 bytes there. `event`: the id in the JSON of an event. `prefix`: the
+   * prefixes of the user's keys.
    */
   by: 'id' | 'iid' | 'bytes' | 'event' | 'prefix'
   /**
-   * What erases it: the first batch (`at once`), or a stage of what comes after that. `last`: it goes with the last stage. None, if it goes by
-   * itself.
+   * The parts of an erasure that erase it: the first batch (`at once`), or a later stage. `last` is the last
+   * stage. Empty if it disappears by itself.
    */
   erased: readonly ('at once' | 'rows' | 'keys' | 'boards' | 'deliveryQueues' | 'last')[]
-  /** In which fields of the export of a user it is, or why it is in none. */
+  /** The fields of a user's export that have it, or the reason why there is none. */
   exported: readonly string[] | { not: string }
 }
 
-/** That nothing is held of a user, and why it is there all the same. */
+/** An entry without data of users, with the reason or the content. */
 type OfNobody = { nothing: string }
 
-/** In which stages of the erasure of a tenant it goes; none, if it has nothing of a tenant. */
+/** The stages of the erasure of a tenant that erase it. Empty if it has no data of a tenant. */
 type Purged = readonly (
   | 'deliveryQueues'
   | 'boards'
@@ -40,13 +42,16 @@ type Entry = { users: OfUsers | OfNobody; purged: Purged }
 type Table = Entry & {
   /** The columns of the primary key. */
   key: readonly string[]
-  /** A row may have a megabyte or two: fewer of them go at once. */
+  /** A row may have one or two megabytes, so fewer rows are deleted at once. */
   isLong?: true
-  /** Statements of its own remove it with its tenant, for this reason. Otherwise the stage treats it like its others. */
+  /**
+   * The reason why special statements delete it with its tenant. Without one, the stage deletes it like the
+   * others.
+   */
   apart?: string
 }
 
-/** A table that says how a tenant is served, with a row for each resource, also a deleted one. */
+/** A table of configuration, with a row for each resource, deleted ones included. */
 const CONFIGURATION = {
   key: ['no'],
   users: { nothing: 'configuration' },
@@ -54,8 +59,8 @@ const CONFIGURATION = {
 } as const satisfies Table
 
 /**
- * The tables of D1. In the stage `configuration` they are emptied in this order, what others refer to last. A place in that order is stored while a
- * tenant is being erased.
+ * The tables of D1. The stage `configuration` deletes their rows in this order: tables to which others refer
+ * are last. While a tenant is being erased, the position in this order is stored.
  */
 export const TABLES = {
   users: {
@@ -75,7 +80,7 @@ export const TABLES = {
       ],
     },
     purged: ['users'],
-    apart: 'a user goes after all rows that are found by it',
+    apart: 'users are deleted last, because their rows are found through them',
   },
   events: {
     key: ['user_iid', 'metric_no', 'at', 'seq'],
@@ -116,7 +121,7 @@ export const TABLES = {
     users: {
       by: 'iid',
       erased: ['at once', 'rows'],
-      exported: { not: 'up to where webhooks were told of points, which are exported themselves' },
+      exported: { not: 'the last sent state of points, which are exported themselves' },
     },
     purged: ['erasures', 'users'],
   },
@@ -124,7 +129,7 @@ export const TABLES = {
     key: ['no'],
     users: { by: 'id', erased: ['at once'], exported: ['applicationKeys'] },
     purged: ['keys'],
-    apart: 'their records in KV go with them',
+    apart: 'their records in KV are deleted with them',
   },
   inbox: {
     key: ['no'],
@@ -144,7 +149,7 @@ export const TABLES = {
     users: {
       by: 'iid',
       erased: ['at once'],
-      exported: { not: 'on its way for seconds to where deliveries and notifications are exported from' },
+      exported: { not: 'moves within seconds to the delivery queues, which are exported themselves' },
     },
     purged: ['rows'],
   },
@@ -153,7 +158,7 @@ export const TABLES = {
     users: {
       by: 'iid',
       erased: ['at once'],
-      exported: { not: 'when a user is to be told of an achievement, which is exported itself' },
+      exported: { not: 'when a user is notified of an achievement, which is exported itself' },
     },
     purged: ['rows'],
   },
@@ -162,48 +167,47 @@ export const TABLES = {
     users: {
       by: 'id',
       erased: ['last'],
-      exported: { not: 'only the erasure of a user names one for longer than a step' },
+      exported: { not: 'only the erasure of a user names a user for longer than a step' },
     },
     purged: ['erasures', 'rows', 'tenant'],
-    apart: 'it has the erasure itself, and is known to the jobs alone',
+    apart: 'it contains the erasure itself, and only the jobs know it',
   },
   event_batches: {
     key: ['tenant_id', 'id'],
-    users: { nothing: 'how many events of a batch were processed' },
+    users: { nothing: 'the number of processed events of a batch' },
     purged: ['rows'],
   },
   tenant_counters: {
     key: ['tenant_id', 'name'],
     users: {
-      nothing:
-        'how many users there are, and how many have completed an achievement: one who is erased is taken off',
+      nothing: 'the number of users, and of users who have completed an achievement, without erased users',
     },
     purged: ['rows'],
   },
   change_distributions: {
     key: ['tenant_id', 'period', 'subject'],
     isLong: true,
-    users: { nothing: 'how the changes of all users are spread' },
+    users: { nothing: 'the distribution of the changes of all users' },
     purged: ['rows'],
   },
   points_summaries: {
     key: ['tenant_id', 'system_id', 'kind', 'filter'],
     isLong: true,
-    users: { nothing: 'how the points of all users are spread' },
+    users: { nothing: 'the distribution of the points of all users' },
     purged: ['rows'],
   },
   trigger_versions: {
     key: ['trigger_id', 'version'],
     users: { nothing: 'configuration' },
     purged: ['configuration'],
-    apart: 'they are found by their triggers alone, and go before those',
+    apart: 'they are found only by their triggers, and are deleted before them',
   },
   points_triggers: CONFIGURATION,
   points_levels: CONFIGURATION,
   points_boosts: {
     key: ['no'],
     users: { by: 'iid', erased: ['rows'], exported: ['boosts'] },
-    // Users' own, and those for all.
+    // Users' own boosts, and boosts for all users.
     purged: ['erasures', 'users', 'configuration'],
   },
   points_systems: CONFIGURATION,
@@ -217,7 +221,7 @@ export const TABLES = {
     key: ['id'],
     users: { nothing: 'the tenant itself, with its settings' },
     purged: ['tenant'],
-    apart: 'it goes when nothing else is left',
+    apart: 'it is deleted when nothing else is left',
   },
   test_clock: { key: ['id'], users: { nothing: 'one time, for all tenants' }, purged: [] },
 } as const satisfies Record<string, Table>
@@ -233,10 +237,10 @@ export const OBJECTS = {
     purged: ['deliveryQueues'],
   },
   Timekeeper: {
-    users: { nothing: "its tenant's id; it forgets that when it finds the tenant gone" },
+    users: { nothing: "its tenant's id, which it deletes when the tenant is gone" },
     purged: [],
   },
-  UserLane: { users: { nothing: 'it stores nothing: commands pass through it' }, purged: [] },
+  UserLane: { users: { nothing: 'it stores nothing; commands pass through it' }, purged: [] },
 } as const satisfies Record<string, Entry>
 
 /** The namespaces of KV, by their bindings. */
@@ -249,13 +253,13 @@ export const NAMESPACES = {
 
 /** The queues. */
 export const QUEUES = {
-  'laurel-outbox': { users: { nothing: 'it names a tenant that has something to tell' }, purged: [] },
+  'laurel-outbox': { users: { nothing: 'the id of a tenant with messages in the outbox' }, purged: [] },
   'laurel-repairs': {
     users: {
       by: 'id',
-      // A message that comes after the erasure asks to count somebody anew who is not there.
+      // A message after the erasure asks for a count of a user who does not exist. This does no harm.
       erased: [],
-      exported: { not: 'ids for as long as a leaderboard was not told of a change: minutes' },
+      exported: { not: 'ids, for minutes, until a leaderboard has received a change' },
     },
     purged: [],
   },
@@ -266,16 +270,16 @@ type UsersOf<R> = {
   [Name in keyof R]: R[Name] extends { users: infer U extends OfUsers } ? U : never
 }[keyof R]
 
-/** All fields of the export that something is in. */
+/** All fields of the export. */
 export type ExportedField = Extract<UsersOf<Registered>['exported'], readonly string[]>[number]
 
-/** What comes after the first batch of the erasure of a user: each of these at least once. */
+/** The stages of a user's erasure after the first batch. Each of them runs at least once. */
 export type ErasureStage = Exclude<UsersOf<Registered>['erased'][number], 'at once' | 'last'>
 
 /** The stages of the erasure of a tenant. */
 export type PurgeStage = Registered[keyof Registered]['purged'][number]
 
-/** The tables that the first batch of the erasure of a user takes something out of. */
+/** The tables from which the first batch of a user's erasure deletes rows. */
 export type ErasedAtOnce = {
   [Name in keyof typeof TABLES]: (typeof TABLES)[Name] extends { users: { erased: readonly (infer Stage)[] } }
     ? 'at once' extends Stage
@@ -284,20 +288,23 @@ export type ErasedAtOnce = {
     : never
 }[keyof typeof TABLES]
 
-/** The tables that statements of their own empty when a tenant is erased. */
+/** The tables that special statements empty when a tenant is erased. */
 export type PurgedApart = {
   [Name in keyof typeof TABLES]: (typeof TABLES)[Name] extends { apart: string } ? Name : never
 }[keyof typeof TABLES]
 
 const tables: readonly (readonly [name: string, Table])[] = Object.entries(TABLES)
 
-/** The tables whose rows of a user go in the stage `rows`, with the primary key and what they are found by. */
+/**
+ * The tables with rows of a user that the stage `rows` deletes, with the primary key and the key of the
+ * user's data.
+ */
 export const tablesOfUsers = (): { name: string; key: readonly string[]; by: OfUsers['by'] }[] =>
   tables.flatMap(([name, { key, users }]) =>
     'erased' in users && users.erased.includes('rows') ? [{ name, key, by: users.by }] : [],
   )
 
-/** The tables that a stage of the erasure of a tenant empties like others. */
+/** The tables that a stage of the erasure of a tenant empties without special statements. */
 export const tablesPurgedIn = (
   stage: PurgeStage,
 ): { name: string; key: readonly string[]; isLong: boolean }[] =>

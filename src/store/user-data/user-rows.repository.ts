@@ -2,10 +2,10 @@ import type { TenantDatabase } from '../../db/database'
 import { bytesOf } from '../../db/short-ids'
 import { tablesOfUsers } from './user-data.register'
 
-/** Most rows of a table that go at once. */
+/** The most rows of a table that are deleted at once. */
 const ROWS = 5_000
 
-/** What takes some rows of users out of each table that is keyed by them, by its primary key. */
+/** The statements that delete some rows of users from each table with the user in its key, by primary key. */
 const REMOVE = tablesOfUsers().map(
   ({ name, key, by }) => `
   DELETE FROM ${name} WHERE (${key.join(', ')}) IN (
@@ -13,7 +13,10 @@ const REMOVE = tablesOfUsers().map(
     CROSS JOIN ${name} t ON t.user_iid = ${by === 'bytes' ? bytesOf('asked.value') : 'asked.value'} LIMIT ${ROWS})`,
 )
 
-/** Takes the next rows that are keyed by users, by our own ids, out of all tables; tells whether these were the last ones. */
+/**
+ * Deletes the next rows of users, given by internal id, from all tables. Returns whether these were the last
+ * ones.
+ */
 export async function removeRows(db: TenantDatabase, iids: readonly string[]): Promise<boolean> {
   const asked = JSON.stringify(iids)
   const results = await db.batch(REMOVE.map((sql) => db.statement(sql, asked)))

@@ -89,7 +89,8 @@ export function storedAwardResponse(
   forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>,
 ): z.infer<typeof PointsAward> {
   const trigger = forms.get(`${triggerId} ${triggerVersion}`)
-  if (trigger === undefined) throw new Error('The ledger has an award with a trigger version that is not stored')
+  if (trigger === undefined)
+    throw new Error('The ledger has an award with a trigger version that is not stored')
   return { id, awarded, date: iso(at), total, trigger, boosts: [...(boosts ?? [])] }
 }
 

@@ -13,7 +13,7 @@ import { SAMPLE_ID, SAMPLE_SYSTEM } from '../samples.builder'
 
 /* Parts that the events of leaderboards share. */
 
-/** The group that an event is about: the values of the breakdown attributes, in the order of the breakdown (L6). */
+/** The group of an event: the values of the breakdown attributes, in the order of the breakdown (L6). */
 export const GroupFields = z.object({ userAttributes: z.array(AttributeFilterResponse).optional() })
 
 /** The first places of a group of a leaderboard in a run (W6). */
