@@ -85,8 +85,8 @@ export type EvaluationContext = {
 }
 
 /**
- * The largest difference between the clocks of two isolates that is ignored. Changes of a user never go back
- * in time by less.
+ * The clocks of two isolates may differ by less than this. A change that is earlier than the user's last one
+ * by less gets the time of the last one.
  */
 const SKEW = MINUTE
 

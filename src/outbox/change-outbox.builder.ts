@@ -13,7 +13,7 @@ const MOST_IN_A_BATCH = 2 * MOST_AT_ONCE
 /**
  * The statements that write the messages of changes, of one user or of many, to the outbox. They are part of
  * the batch that stores the changes (W2). There are none without an active webhook.
- * `isMuch` is true if one batch should not hold so many bytes. The caller then stores fewer changes at once.
+ * `isMuch` is true if these are too many bytes for one batch. The caller then stores fewer changes at once.
  */
 export function outboxInserts(
   db: TenantDatabase,

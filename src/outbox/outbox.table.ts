@@ -3,8 +3,8 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 
 /**
  * Messages to webhooks and users. They are written in the batch of their change, and deleted when the
- * delivery queues have them (W2). One row for each change of a user. The key is the order of a user's
- * changes. WITHOUT ROWID.
+ * delivery queues have them (W2). One row for each change of a user, or several if its messages are long. The
+ * key is the order of a user's changes. WITHOUT ROWID.
  */
 export const outbox = sqliteTable(
   'outbox',

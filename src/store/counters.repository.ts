@@ -11,8 +11,8 @@ const TALLY = `
   ON CONFLICT DO UPDATE SET count = count + excluded.count`
 
 /**
- * Adds one to the counter of each name, one row each. `iid` is the user of the change. Part of the batch that
- * stores the change (A5).
+ * Adds one to the counter of each name, one written row for each name. `iid` is the user of the change. Part
+ * of the batch that stores the change (A5).
  */
 export function changeTenantCounters(
   db: TenantDatabase,

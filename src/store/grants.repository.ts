@@ -81,8 +81,8 @@ export async function readTickUsers(
   return { ...known, users: z.array(UserRow).parse(rows), isAll }
 }
 
-// Values that awards of one tick share are passed once (?3). Both lists are materialised, because SQLite
-// parses JSON again at each use. That would be half of the time of a tick.
+// Values that awards of one tick share are passed once (?3). Both lists are materialised. Otherwise SQLite
+// parses JSON again at each use, which takes half of the time of a tick.
 const { seq: _, systemNo, at, triggerNo, triggerVersion, ...OF_EACH } = AWARD_VALUES
 const TICK_LIST = columnList(awards, { systemNo, at, triggerNo, triggerVersion })
 // In an award, the index of its tick comes first.

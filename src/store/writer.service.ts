@@ -41,7 +41,7 @@ type Parts<T> = { user: T[]; outbox: T[]; pendingNotifications: T[]; deadline: T
 /** The statements that store changes. */
 export type Writing = {
   statements: Parts<D1PreparedStatement>
-  /** Whether one batch should not hold so many bytes. */
+  /** Whether these are too many bytes for one batch. */
   isMuch: boolean
   /** Reads the results of these statements. */
   outcome(results: Parts<D1Result>): {

@@ -68,7 +68,7 @@ export const StreakRunRow = z.object({
 const RUNS = `
   SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
 
-/** The past streaks of a user that end on a day or later, oldest first. */
+/** The past streaks of a user with a last period that begins on a day or later, oldest first. */
 export async function runsSince(db: TenantDatabase, userIid: string, day: number): Promise<StreakRun[]> {
   return z.array(StreakRunRow).parse(await db.rows(db.statement(RUNS, userIid, day)))
 }
@@ -76,8 +76,8 @@ export async function runsSince(db: TenantDatabase, userIid: string, day: number
 const PAST_RUNS = `
   SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ${IID} AND last >= ?3 ORDER BY first`
 /**
- * The past streaks of a user that end on a day or later, and the pauses that are not deleted, both oldest
- * first.
+ * The past streaks of a user with a last period that begins on a day or later, and the pauses that are not
+ * deleted, both oldest first.
  */
 export type StreakPast = { runs: StreakRun[]; pauses: Pause[] }
 
@@ -126,8 +126,8 @@ export function scheduleEarliestDeadline(
 }
 
 /**
- * SQL: the data of a user that decides about the streak, and the user's ids. All other columns are empty, as
- * `onlyStreak` requires.
+ * SQL: the data of a user that decides about the streak, and the user's ids. All other columns are empty, so
+ * changes of such users must be `onlyStreak`.
  */
 const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails,
     NULL AS device_tokens, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
@@ -142,9 +142,9 @@ const DUE = dueOf(STREAK_COLUMNS)
 const DUE_WHOLE = dueOf(userColumns('?4'))
 
 /**
- * Finds up to `limit` users with the earliest deadline of the tenant, if it is due by a moment. Reads only the
- * data that decides about the streak. If `isWhole`, because webhooks receive the users, it reads all columns
- * except the boosts. Read by `dueUsers`.
+ * Finds up to `limit` users with the earliest deadline of the tenant, if it is due by a moment. Reads only
+ * the data that decides about the streak. If `isWhole`, because webhooks receive the users, it reads all
+ * columns except the boosts. Read by `dueUsers`.
  */
 export function dueStatement(
   db: TenantDatabase,
@@ -188,7 +188,7 @@ const RUNS_OF_SEVERAL = `
   SELECT r.user_iid AS userIid, r.first, r.last, r.started, r.history, r.length FROM json_each(?1) asked
   CROSS JOIN streak_runs r ON r.user_iid = asked.value ->> 0 AND r.last >= asked.value ->> 1 ORDER BY r.first`
 
-/** The past streaks that end on a day or later, by user. Each user has a day of their own. */
+/** The past streaks with a last period that begins on the day `since` or later, by internal id. */
 export async function runsOfSeveral(
   db: TenantDatabase,
   asked: readonly { iid: string; since: number }[],
