@@ -3,12 +3,15 @@ import type { UserState } from '../engine/state.types'
 import type { Recorded } from '../store/events.repository'
 import type { CommitSnapshot, Job, Outcome } from './commit.types'
 
-/** The outcome of an attempt whose answer was lost; null if it has stored nothing, or there was none. */
+/**
+ * The outcome of an earlier attempt whose result was lost. Null if it has stored nothing, or there was no
+ * earlier attempt.
+ */
 export function recoverOutcome(snapshot: CommitSnapshot, job: Job): Outcome | null {
   return outcomeFromLog(snapshot, job) ?? outcomeOfCompletion(job, snapshot.state)
 }
 
-/** The outcome of an attempt whose event is in the log; null if it is not there. */
+/** The outcome of an attempt whose event is in the log. Null if it is not there. */
 function outcomeFromLog(
   { config, state, recorded, clock, now }: CommitSnapshot,
   { command, attempt }: Job,
@@ -22,7 +25,7 @@ function outcomeFromLog(
   return { decision: { kind: 'lost', place: event, metric, state, known: config, at }, config: null }
 }
 
-/** The outcome of an attempt whose completion the user has; null if the user has not. */
+/** The outcome of an attempt whose completion is stored in the user. Null if it is not stored. */
 function outcomeOfCompletion({ command, attempt }: Job, state: UserState | null): Outcome | null {
   if (command.kind !== 'completion' || attempt?.outcome?.decision.kind !== 'changed' || state === null)
     return null
@@ -30,7 +33,7 @@ function outcomeOfCompletion({ command, attempt }: Job, state: UserState | null)
   return isThere ? attempt.outcome : null
 }
 
-/** Whether an outcome's event stands at this place of the log, so that the outcome is what happened. */
+/** Whether the event of an outcome is at this place of the log. If so, the outcome is the stored one. */
 export function isPlaceOf(outcome: Outcome | null, { at, seq }: Recorded): boolean {
   const event = eventOf(outcome)
   return event !== null && event.at === at && event.seq === seq

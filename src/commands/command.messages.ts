@@ -10,7 +10,7 @@ import { UpdatedUser, UpsertedUser } from '../wire/user.schemas'
 import type { Job } from './commit.types'
 
 const moment = z.number().transform(instant)
-/** Messages wait in the inbox while another version is deployed: a field that is new needs a default. */
+/** Messages wait in the inbox while another version is deployed. So a new field needs a default. */
 const common = {
   arrived: moment,
   prefix: z.string().nullable(),
@@ -18,10 +18,13 @@ const common = {
   since: moment.nullable(),
 }
 
-/** Who asks for a change of a user (K7); only admins send what waits in the inbox. */
+/**
+ * The kind of sender that asks for a change of a user (K7). The default fits old messages in the inbox: only
+ * admins send batches.
+ */
 const by = z.enum(['admin', 'user']).default('admin')
 
-/** Reads the jobs that another isolate has sent. */
+/** Parses the jobs that another isolate has sent. */
 export const Commands = z.array(
   z.discriminatedUnion('kind', [
     z
@@ -68,7 +71,7 @@ function jobOf(
   return { command, arrived, prefix, tenantName, attempt: since === null ? null : { since, outcome: null } }
 }
 
-/** A job as JSON, as `Commands` reads it. */
+/** A job as JSON, in the form that `Commands` parses. */
 export function messageOf({ command, arrived, prefix, tenantName, attempt }: Job) {
   const common = { arrived, prefix, tenantName, since: attempt?.since ?? null }
   switch (command.kind) {
@@ -99,7 +102,7 @@ function profileJson({ attributes, ...rest }: ProfileChange) {
   return attributes === undefined ? rest : { ...rest, attributes: Object.fromEntries(attributes) }
 }
 
-/** The command that a valid event request comes to. */
+/** The command for a valid event request. */
 export function eventCommand(
   { user: { id, ...user }, value, attributes }: z.output<typeof EventRequest>,
   {

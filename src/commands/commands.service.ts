@@ -30,13 +30,16 @@ import { queuesOf } from './queue.scheduler'
 import { type CommandResult, LaneReply } from './result.messages'
 import { resultsOf, resultsOfEach } from './results.service'
 
-/** How long a lane may take before others are let in, in seconds. */
+/** How long a leader gives signs of life while it waits for a lane, in seconds. Then others may take over. */
 const LANE_PATIENCE = 10
 
-/** Bytes that one call of a lane takes or answers, far below the 32 MiB of the platform. */
+/** The most bytes that one call of a lane takes and returns. It is far below the platform's 32 MiB. */
 const MOST_IN_A_CALL = 8_000_000
 
-/** Whose command it is, who asks for it (K7), and what D1 has yet to confirm: the key's row and the tenant's name (K2, T2). */
+/**
+ * The user of a command, the kind of sender (K7), and the facts that D1 must still confirm: the key's row and
+ * the tenant's name (K2, T2).
+ */
 export type Sender = UserRef & Pick<Job, 'prefix' | 'tenantName'> & { by: Actor }
 
 const actorOf = ({ kind }: Access): Actor => (kind === 'admin' ? 'admin' : 'user')
@@ -50,7 +53,7 @@ export function senderOf(claim: Claim, userId: string): Sender {
 
 const unconfirmed = ({ prefix, tenantName }: Sender) => ({ prefix, tenantName })
 
-/** The sender of a command for a user, in a scope that was entered, so that nothing is left to confirm. */
+/** The sender of a command for a user, in an existing scope. D1 has nothing left to confirm. */
 export const ownSender = ({ tenant, access }: Scope, userId: string): Sender => ({
   tenantId: tenant.id,
   userId,
@@ -84,7 +87,7 @@ export function recordEvent(
   })
 }
 
-/** Creates or updates a user (U2); `update` refuses with 404 where there is none. */
+/** Creates or updates a user (U2). `update` is refused with 404 if the user does not exist. */
 export function changeUser(
   ctx: Context,
   sender: Sender,
@@ -100,7 +103,7 @@ export function changeUser(
   })
 }
 
-/** Completes an achievement of the trigger `api` for a user, who is made if unknown (A3). */
+/** Completes an achievement with the trigger `api` for a user. An unknown user is created (A3). */
 export function completeAchievement(
   ctx: Context,
   sender: Sender,
@@ -124,7 +127,7 @@ export function completeAchievement(
   })
 }
 
-/** Changes what a user has set (U7). */
+/** Changes a user's preferences (U7). */
 export function changePreferences(
   ctx: Context,
   sender: Sender,
@@ -138,7 +141,7 @@ export function changePreferences(
   })
 }
 
-/** Puts a command in line with the user's others in this isolate, and waits for its end. */
+/** Puts a command in the queue of its user in this isolate, and waits for its result. */
 function submit(ctx: Context, user: UserRef, job: Job): Promise<CommandResult> {
   const { tenantId, userId } = user
   return queuesOf(ctx.instance).submit(
@@ -178,7 +181,8 @@ async function commitOrHandOver(
   }
   try {
     const outcomes = await commit(deps, batch, { conflicted, limits: IN_ISOLATE })
-    // Whoever leads tells the leaderboards before it hands on, so that a user's changes reach them in their order.
+    // A sign of life. The leader notifies the leaderboards before it hands over, so that they get a user's
+    // changes in order.
     mayWrite()
     const commands = jobs.map(({ command }) => command)
     return await resultsOf(ctx, commands, outcomes)
@@ -190,13 +194,13 @@ async function commitOrHandOver(
   }
 }
 
-/** Commits what several users wait for. Where that fails as a whole, each goes alone. */
+/** Commits the batches of several users. If that fails as a whole, each user is committed alone. */
 async function commitGroup(ctx: Context, deps: CommitDeps, batches: readonly UserBatch[]) {
   let outcomes: readonly (Outcome[] | null)[] = []
   try {
     outcomes = await commitTogether(deps, batches)
   } catch (error) {
-    // A refusal is of the tenant, and each will be told.
+    // An API error is about the tenant. Each user gets it when committed alone.
     if (!(error instanceof ApiError)) {
       console.warn(JSON.stringify({ level: 'warn', requestId: ctx.requestId, together: String(error) }))
     }
@@ -211,7 +215,7 @@ async function commitGroup(ctx: Context, deps: CommitDeps, batches: readonly Use
   return batches.map((_, index) => ends[done.findIndex((one) => one.index === index)] ?? null)
 }
 
-/** Sends commands through the user's lane. */
+/** Sends commands to the user's lane. */
 async function handOver(
   ctx: Context,
   user: UserRef,
@@ -220,18 +224,19 @@ async function handOver(
 ): Promise<CommandResult[]> {
   const lane = ctx.env.USER_LANE.getByName(JSON.stringify([user.tenantId, user.userId]))
   const results: CommandResult[] = []
-  // One call, unless the commands or their answers are very long.
+  // One call, unless the commands or their results are very long.
   const messages = jobs.map((job) => ({ text: JSON.stringify(messageOf(job)), answer: answerBytes(job) }))
   for (const part of packsOf(messages, MOST_IN_A_CALL, ({ text, answer }) => 2 * text.length + answer)) {
     const reply = await patiently(lane.commit(user, listOf(part.map(({ text }) => text))), signOfLife)
     const { results: some, cost } = LaneReply.parse(JSON.parse(reply))
-    if (some.length < part.length) throw new Error('the lane left commands without an end')
+    if (some.length < part.length) throw new Error('the lane returned fewer results than commands')
     results.push(...some)
     ctx.cost.roundTrips += cost.roundTrips
     ctx.cost.rowsRead += cost.rowsRead
     ctx.cost.rowsWritten += cost.rowsWritten
   }
-  // Where the lane only found that ours had counted all along, it is ours to tell the leaderboards, and the end is ours.
+  // The lane may find that an attempt of this isolate was stored. Then this isolate must notify the
+  // leaderboards, and its own outcome is the result.
   const own = jobs.flatMap(({ command, attempt }, index) => {
     const outcome = attempt?.outcome ?? null
     return outcome !== null && isOwn(command, outcome, results[index]) ? [{ index, command, outcome }] : []
@@ -244,12 +249,12 @@ async function handOver(
   )
   return jobs.map((_, index) => {
     const end = ends[own.findIndex((one) => one.index === index)] ?? results[index]
-    if (end === undefined) throw new Error('the lane left commands without an end')
+    if (end === undefined) throw new Error('the lane returned fewer results than commands')
     return end
   })
 }
 
-/** How many bytes the answer to a command takes at most: that to a change of a user is the user. */
+/** The most bytes of a command's result. The result of a change of a user is the whole user. */
 const answerBytes = ({ command }: Job): number => ANSWER_BYTES[command.kind]
 
 const ANSWER_BYTES = {
@@ -260,10 +265,10 @@ const ANSWER_BYTES = {
   preferences: 100_000,
 } as const satisfies Record<Command['kind'], number>
 
-/** Whether what the lane has found of a command is what a try here came to. */
+/** Whether the lane's result shows that the attempt of this isolate was stored. */
 function isOwn(command: Command, outcome: Outcome, result: CommandResult | undefined): boolean {
   if (result?.kind === 'lost') return isPlaceOf(outcome, result)
-  // The lane's own completions come with what they earned.
+  // A result with points is a completion that the lane itself has stored.
   return (
     command.kind === 'completion' &&
     result?.kind === 'completion' &&
@@ -273,7 +278,7 @@ function isOwn(command: Command, outcome: Outcome, result: CommandResult | undef
   )
 }
 
-/** Waits for the lane, and for some seconds shows that it does. */
+/** Waits for the lane. For the first ten seconds it gives a sign of life each second. */
 async function patiently<T>(work: Promise<T>, signOfLife: () => void): Promise<T> {
   const done = work.then(
     () => true,

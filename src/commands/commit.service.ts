@@ -23,52 +23,65 @@ import type { CommitSnapshot, Job, Outcome } from './commit.types'
 import { type ConflictLimits, isOver, pauseAfter } from './conflict-retry.rules'
 import { type BatchDecision, decide } from './decide.service'
 
-/** A user of a tenant: whose commands these are. */
+/** The user of commands, and the tenant. */
 export type UserRef = { tenantId: string; userId: string }
 
-/** What a commit depends on: the database, the isolate's memory, and whom to tell of what it has stored. */
+/**
+ * Dependencies of a commit: the database, the isolate's memory, and the functions that it calls after it has
+ * stored something.
+ */
 export type CommitDeps = {
   db: TenantDatabase
   instance: Instance
-  /** Called if something may fall due earlier than all else of the tenant, so that the Timekeeper's alarm may be too late. */
+  /**
+   * Called if something may be due earlier than the tenant's other work. Then the Timekeeper's alarm may be
+   * too late.
+   */
   ensureAlarm: () => void
-  /** Called if the outbox has something new. */
+  /** Called if the outbox has new entries. */
   scheduleDrain: () => void
 }
 
-/** One user's commands that are committed together, in their order: what a group commit stores or leaves out as a whole. */
+/**
+ * One user's commands that are committed together, in their order. A group commit stores or leaves out all of
+ * them.
+ */
 export type UserBatch = {
   userId: string
   jobs: readonly Job[]
-  /** True while they may be written: until another request has taken them over. Asked after each answer of D1. */
+  /**
+   * Whether they may still be written. False once another request has taken them over. Asked after each
+   * response of D1.
+   */
   mayWrite: () => boolean
 }
 
-/** How a commit of one user deals with others that get in its way. */
+/** How the commit of one user reacts to conflicts. */
 export type Persistence = {
-  /** Told of each conflict with another isolate. */
+  /** Called at each conflict with another isolate. */
   conflicted: () => void
-  /** When it is given up. */
+  /** When the commit gives up. */
   limits: ConflictLimits
 }
 
-/** Only somebody with a thousand of everything, and attributes as long as may be, is as large as that. */
+/** Only a user with a thousand of everything, and with attributes of the greatest length, is that large. */
 const TOO_BIG =
   'The user would take more than the 2 MB that the database holds. Shorten or remove attributes or device tokens.'
 
 /** Failures of D1 itself after which a commit gives up. */
 const MOST_FAILURES = 3
 
-/** Thrown if a commit was given up after too many conflicts. */
+/** Thrown if a commit gave up after too many conflicts. */
 export class Contention extends Error {}
 
 /** Thrown if another request has taken the commands over before anything was written. */
 export class LeadershipLost extends Error {}
 
 /**
- * Commits commands of one user together, in their order, by one read batch and one write batch (design: the event
- * path). Each is refused or done on its own; what is done is stored all together. Outcomes are in the jobs' order.
- * Throws Contention, LeadershipLost, TooMuch, or what D1 throws if it keeps failing.
+ * Commits commands of one user together, in their order, with one read batch and one write batch
+ * (docs/architecture.md: An event, step by step). Each command is accepted or refused on its own. The
+ * accepted ones are stored all together. Returns the outcomes in the order of the jobs. Throws Contention,
+ * LeadershipLost, TooMuch, an ApiError, or D1's error if D1 keeps failing.
  */
 export async function commit(
   deps: CommitDeps,
@@ -104,8 +117,9 @@ export async function commit(
 }
 
 /**
- * Ends commands whose commit was given up after too many conflicts. An earlier attempt whose answer was lost may have stored some of them:
- * the log tells, since after a conflict no earlier write can arrive any more. All others are 429, and nothing of them is stored (E3).
+ * Ends commands whose commit gave up after too many conflicts. An earlier attempt whose result was lost may
+ * have stored some of them. The log shows which, since no earlier write can still arrive after a conflict.
+ * All others are 429, and nothing of them is stored (E3).
  */
 export async function giveUp(
   deps: CommitDeps,
@@ -123,9 +137,11 @@ export async function giveUp(
 }
 
 /**
- * Tries once to commit what several users wait for, by one read batch and one write batch for all of them; each user's is stored or not
- * on its own. Answers, in their order, the outcomes as `commit` does, or null where somebody got in a user's way: nothing of that user has
- * happened, and `commit` is to do it. Throws what D1 throws; then each has to be committed alone, and the log tells whether it was.
+ * Tries once to commit the batches of several users, with one read batch and one write batch for all of them.
+ * Each user is stored or left out on its own. Returns, in the order of the batches, the outcomes as `commit`
+ * does. Returns null for a user that another request has changed or taken over: nothing of that user is
+ * stored, and `commit` must do it. Throws D1's errors. Then each user must be committed alone, and the log
+ * shows whether the write was stored.
  */
 export async function commitTogether(
   deps: CommitDeps,
@@ -134,16 +150,16 @@ export async function commitTogether(
   try {
     return await commitOnce(deps, batches)
   } catch (error) {
-    // Only the guard of one who is alone raises.
+    // Only the guard of a user who is committed alone raises a conflict.
     if (isConflict(error) && batches.length === 1) return [null]
     throw error
   }
 }
 
-/** Thrown if what several commands have to tell is too long for one batch; nothing of them has happened. */
+/** Thrown if the messages of several commands are too long for one batch. Nothing was stored. */
 export class TooMuch extends Error {}
 
-/** Reads, decides and stores once. Answers as `commitTogether` does; throws what D1 throws. */
+/** Reads, decides and stores once. Returns the same as `commitTogether`. Throws D1's errors. */
 async function commitOnce(deps: CommitDeps, batches: readonly UserBatch[]): Promise<(Outcome[] | null)[]> {
   const snapshot = await read(deps, batches)
   const decisions = new Map<UserBatch, BatchDecision>()
@@ -173,10 +189,16 @@ function sinceOf({ attempt, arrived }: Job, clock: Instant | null): Instant {
   return attempt !== null && attempt.since < now ? attempt.since : now
 }
 
-/** What a commit has read, as of one moment: the same for all users of a group, and each user's own. */
+/**
+ * The data that a commit has read, as of one moment: the part that all users of a group share, and each
+ * user's own.
+ */
 type GroupSnapshot = Pick<CommitSnapshot, 'config' | 'clock'> & { of: (userId: string) => CommitSnapshot }
 
-/** Reads everything that decides, in one round trip if the configuration at hand is still the present one. */
+/**
+ * Reads all data that the decisions depend on, in one round trip if the cached configuration is still the
+ * current one.
+ */
 async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<GroupSnapshot> {
   const { db } = deps
   const ids = batches.map(({ userId }) => userId)
@@ -219,7 +241,7 @@ async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<Gr
   }
 }
 
-/** The idempotency keys of commands, with whose they would be. */
+/** The idempotency keys of commands, each with its user and metric: [user id, metric id, key]. */
 function keyLookups(config: Configuration, batches: readonly UserBatch[]): [string, string, string][] {
   const keys: [string, string, string][] = []
   for (const { userId, jobs } of batches) {
@@ -232,7 +254,7 @@ function keyLookups(config: Configuration, batches: readonly UserBatch[]): [stri
   return keys
 }
 
-/** The events of commands that were tried before: where in the log they would be, if they are in it. */
+/** For each event that was attempted before: its place in the log if it was stored. */
 function eventLookups(config: Configuration, batches: readonly UserBatch[]): EventLookup[] {
   const sought: EventLookup[] = []
   for (const { userId, jobs } of batches) {
@@ -246,8 +268,9 @@ function eventLookups(config: Configuration, batches: readonly UserBatch[]): Eve
 }
 
 /**
- * Stores the users' last states, what is to be told, and all events, awards and keys, by one batch. Of one who is alone, a guard lets all of it happen or
- * raises a conflict; of several, those alone who are as read, so that none pays for another. Answers whose were stored.
+ * Stores the users' last states, the outbox entries, and all events, awards and keys in one batch. For a
+ * single user, a guard raises a conflict that undoes the batch. In a group, each statement skips users who
+ * have changed since the read, so that they do not affect the others. Returns the decisions that were stored.
  */
 async function store(
   deps: CommitDeps,
@@ -259,7 +282,7 @@ async function store(
   const changed = decisions.filter(({ changes }) => changes.length > 0)
   const guard = { kind: isAlone ? ('alone' as const) : ('each' as const), clock }
   const { statements, isMuch, outcome } = writeUsers(db, config, changed, guard)
-  // Nothing was written: each of them goes alone, with room enough.
+  // Nothing was written. Each user, and then each command, is committed alone, so that there is enough room.
   if (isMuch && decisions.reduce((sum, { outcomes }) => sum + outcomes.length, 0) > 1) throw new TooMuch()
   const { stored, tells, changesDueWork } = outcome(await db.batchOf(statements))
   if (tells) deps.scheduleDrain()

@@ -5,59 +5,65 @@ import type { Instant } from '../lib/clock'
 import type { Tenant } from '../runtime/context'
 import type { Recorded, UsedKey } from '../store/events.repository'
 
-/** What a commit has read of one user, as of one moment: all that decides. */
+/** All data of one user that a commit has read, as of one moment. Decisions depend on nothing else. */
 export type CommitSnapshot = {
   config: Configuration
   tenant: Tenant
   state: UserState | null
-  /** Keys that exist, of those that the jobs came with. */
+  /** The keys that exist, among the keys of the jobs. */
   keys: ReadonlySet<string>
   /** The test clock; null if it is not set. */
   clock: Instant | null
-  /** The time of the system when this was read. */
+  /** The system time of the read. */
   now: Instant
   usedKeys: readonly UsedKey[]
-  /** Events of commands that were tried before and that are in the log, by id. */
+  /** Events in the log, by id. Only events of commands that were attempted before are searched. */
   recorded: ReadonlyMap<string, Recorded>
 }
 
-/** What a command came to: the engine's decision with the configuration that it was made under, or why there is none. */
+/**
+ * The outcome of a command: the engine's decision, with the configuration that it was made under, or the
+ * reason why there is none.
+ */
 export type Outcome =
   | { decision: Exclude<Decision, { kind: 'refused' }>; config: Configuration }
-  /** Its event is in the log, at this place, but the change that it made was known only to a request that is gone. */
+  /** The event is in the log, at this place. Only a request that has ended knew the change that it made. */
   | {
       decision: {
         kind: 'lost'
         place: Recorded
         metric: Metric | null
         state: UserState | null
-        /** The configuration and the moment as of which that is found. */
+        /** The configuration and the moment of the read that found the event. */
         known: Configuration
         at: Instant
       }
       config: null
     }
   | { decision: Extract<Decision, { kind: 'refused' }>; config: null }
-  /** Deciding it failed, which is a fault of ours; its neighbours are not touched. */
+  /** The decision failed because of an error in Laurel. Other commands are not affected. */
   | { decision: { kind: 'failed'; error: unknown }; config: null }
 
-/** A command on its way through an isolate or the lane: with what D1 has yet to confirm, and its last attempt. */
+/**
+ * A command on its way through an isolate or the lane, with the facts that D1 must still confirm, and its
+ * last attempt.
+ */
 export type Job = {
   command: Command
-  /** The key whose row must exist when the command is done (K2); null where that is known already. */
+  /** The key whose row must exist when the command is stored (K2); null if that is confirmed. */
   prefix: string | null
-  /** What the tenant must be called when it is done (T2); null where that is known already. */
+  /** The name that the tenant must have when the command is stored (T2); null if that is confirmed. */
   tenantName: string | null
-  /** When it arrived, in real time. */
+  /** When it arrived, by the system clock. */
   arrived: Instant
-  /** Set once something of it may have been written. */
+  /** Set once a part of it may have been written. */
   attempt: Attempt | null
 }
 
-/** An attempt to store a command, whose answer may be lost: the log tells whether it did. */
+/** An attempt to store a command whose result may be lost. The log shows whether it was stored. */
 export type Attempt = {
-  /** No event of this command is older than this. */
+  /** No event of this command is earlier than this. */
   since: Instant
-  /** What the last attempt here would have made of it; null if another isolate made the attempt. */
+  /** The outcome if the last attempt here was stored; null if another isolate made the attempt. */
   outcome: Outcome | null
 }

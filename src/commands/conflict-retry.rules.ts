@@ -1,10 +1,10 @@
-/** How often and how long a commit is tried again after conflicts, and how long it pauses before each further attempt. */
+/** How often and how long a commit is tried again after conflicts, and the pause before each attempt. */
 export type ConflictLimits = {
-  /** The number of conflicts that ends it. */
+  /** The commit gives up at this number of conflicts. */
   conflicts: number
-  /** Milliseconds since its first attempt; the first conflict after that ends it. */
+  /** Milliseconds since the first attempt. The first conflict after that time ends the commit. */
   ms: number
-  /** The longest pause after the first conflict, and after any, in milliseconds. */
+  /** The longest pause after the first conflict, and after any conflict, in milliseconds. */
   pause: { first: number; longest: number }
 }
 
@@ -16,20 +16,21 @@ export const IN_ISOLATE: ConflictLimits = {
 }
 
 /**
- * In the user's lane: long enough that isolates, which try three times only, are out of its way. The ten seconds are those that an isolate
- * shows signs of life while it waits for the lane.
+ * In the user's lane: long enough that isolates, which try only three times, have given up. An isolate gives
+ * signs of life for the same ten seconds while it waits for the lane.
  */
 export const IN_LANE: ConflictLimits = { conflicts: 30, ms: 10_000, pause: { first: 10, longest: 200 } }
 
-/** True if a commit that began `ms` milliseconds ago and has had so many conflicts is not tried again. */
+/** True if a commit gives up: it began `ms` milliseconds ago and has had `conflicts` conflicts. */
 export const isOver = (
   limits: ConflictLimits,
   { conflicts, ms }: { conflicts: number; ms: number },
 ): boolean => conflicts >= limits.conflicts || ms >= limits.ms
 
 /**
- * The pause after the n-th conflict (from 1), in milliseconds: its upper bound doubles each time up to the longest, and `random` (0 to 1)
- * says which part of it is taken, so that two who conflict do not stay in step.
+ * The pause after the n-th conflict (from 1), in milliseconds. Its upper limit doubles each time, up to the
+ * longest. `random` (0 to 1) is the part of it that is used, so that two commits in conflict do not stay in
+ * step.
  */
 export const pauseAfter = ({ pause }: ConflictLimits, nth: number, random: number): number =>
   random * Math.min(pause.longest, pause.first * 2 ** (nth - 1))

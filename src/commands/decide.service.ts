@@ -10,10 +10,16 @@ import type { UsedKey } from '../store/events.repository'
 import { recoverOutcome } from './attempts.service'
 import type { CommitSnapshot, Job, Outcome } from './commit.types'
 
-/** By how much an event may be older than its commit, in milliseconds: well below the grace of ticks and of final runs. */
+/**
+ * How much earlier than its commit an event may be, in milliseconds. It is well below the grace of ticks and
+ * of final runs.
+ */
 const MOST_LATE = 5_000
 
-/** What one user's commands come to on a snapshot: the outcome of each, in their order, and what there is to store. */
+/**
+ * The decisions for one user's commands on a snapshot: the outcomes in the order of the commands, and the
+ * data to store.
+ */
 export type BatchDecision = {
   /** The user as read. */
   was: UserState | null
@@ -22,7 +28,7 @@ export type BatchDecision = {
   newlyUsed: readonly UsedKey[]
 }
 
-/** Lets each command of a user act on what the ones before it have made. */
+/** Decides the commands of a user. Each one sees the changes of the commands before it. */
 export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSnapshot): BatchDecision {
   const { config, tenant, keys, clock, now, usedKeys } = snapshot
   const used = new Map(usedKeys.map(({ metricId, key, eventId }) => [`${metricId} ${key}`, eventId]))
@@ -70,8 +76,8 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
 }
 
 /**
- * When a command happens in real time: when it arrived, but at most five seconds before it is committed, so that after a while a day is over
- * for good (L8).
+ * When a command happens, by the system clock: at its arrival, but at most five seconds before its commit. So
+ * a day is over for good after a while (L8).
  */
 function effectiveTime(arrived: Instant, now: Instant): Instant {
   return instant(Math.max(arrived, now - MOST_LATE))

@@ -3,23 +3,28 @@ import type { UserBatch } from './commit.service'
 import { type End, LeaderScheduler } from './leader.scheduler'
 import type { CommandResult } from './result.messages'
 
-/** Most users to one commit, and most commands, unless the first has more. */
+/** The most users and the most commands of one commit. The first user may have more commands. */
 const MOST_USERS = 30
 const MOST_COMMANDS = 60
-/** Commits of a tenant that are on their way at once: while some are, those who come wait for each other, and go together. */
+/**
+ * The most commits of a tenant at the same time. While they run, users who arrive later wait and are
+ * committed together.
+ */
 const MOST_GROUPS = 2
-/** Most users of a tenant that wait here; one more goes alone. */
+/** The most users of a tenant that wait here. A further user is committed alone. */
 const MOST_WAITING = 1_000
 
 /**
- * Commits the batches of several users together. Once the work that they have in common is done it answers, in their order, how each will
- * end, so that none has to wait for another's end; null for a user who has to go alone.
+ * Commits the batches of several users together. Resolves once the common work is done, with one promise for
+ * each user, in the order of the batches. So no user has to wait for another user's result. Null for a user
+ * who must be committed alone.
  */
 export type CommitBatches = (batches: readonly UserBatch[]) => Promise<(Promise<CommandResult[]> | null)[]>
 
 /**
- * Group commit in one isolate: users of a tenant whose commands arrive together share batches of D1. If a leader is gone, each of the others
- * goes alone, and the guards and the log tell what it had done.
+ * Group commit in one isolate: users of a tenant whose commands arrive together share batches of D1. If a
+ * leader stops, each of the other users is committed alone. The guards and the log show what the leader had
+ * stored.
  *
  * Holds at most 1,000 users a tenant.
  */
@@ -28,7 +33,8 @@ export class Groups {
     mostWaiting: MOST_WAITING,
     mostGroups: MOST_GROUPS,
     sizeOf,
-    // A group decides on what it has read: two batches of one user would both be stored, and one of them be lost.
+    // A group decides on the data that it has read. With two batches of one user, both would be stored, and
+    // one would be lost.
     excludes: (waiting, batch) => waiting.userId === batch.userId,
     isWanted: (batch) => batch.mayWrite(),
     afterDeath: 'part',
@@ -36,9 +42,9 @@ export class Groups {
   })
 
   /**
-   * Has a user's batch committed together with others of its tenant. Answers null if it has to go alone: because its user was changed
-   * meanwhile, the group failed, too many wait, or another batch of the same user does. `waitUntil` keeps the work for others alive when the caller
-   * has gone.
+   * Commits a user's batch together with others of its tenant. Returns null if the batch must be committed
+   * alone: its user was changed in the meantime, the group failed, too many users wait, or another batch of
+   * the same user waits. `waitUntil` keeps the work for others alive if the caller disconnects.
    */
   submit(
     tenantId: string,
@@ -50,7 +56,8 @@ export class Groups {
       tenantId,
       batch,
       async ({ items, leads, isOpen }) => {
-        // Asking for one user is a sign of life of the whole group. A batch that went alone may not be written here any more.
+        // Asking for one user is a sign of life of the whole group. A batch that was committed alone must not
+        // be written here.
         const watched = items.map((one, index) => ({
           ...one,
           mayWrite: () => leads() && isOpen(index) && one.mayWrite(),
@@ -65,7 +72,7 @@ export class Groups {
 const toResult = (result: CommandResult[]): End<CommandResult[]> => ({ result })
 const toError = (error: unknown): End<CommandResult[]> => ({ error })
 
-/** How many of those who wait go into one group. */
+/** How many of the waiting users go into one group. */
 function sizeOf(waiting: readonly UserBatch[]): number {
   let commands = 0
   const end = waiting.findIndex(({ jobs }, index) => {

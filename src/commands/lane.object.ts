@@ -20,18 +20,18 @@ declare module '../runtime/env' {
   }
 }
 
-/** Seconds after which a caller is asked to try again if the lane has given up. */
+/** Seconds after which a caller may try again if the lane has given up. */
 const RETRY_AFTER = 1
 
 /**
- * A user's lane: one object for all isolates, through which that user's commands go once isolates have got into each
- * other's way three times. It keeps nothing; D1's guards hold here as everywhere. Conflicts with other writers are tried again after a
- * growing pause, and are 429 in the end (E3).
+ * A user's lane: one object for all isolates. The user's commands go through it after isolates have had three
+ * conflicts. It stores nothing: D1's guards decide here as everywhere. After a conflict with another writer
+ * it tries again, with a growing pause. In the end the result is 429 (E3).
  */
 export class UserLane extends DurableObject<Bindings> {
   readonly #instance = new Instance()
 
-  /** Commits commands of one user, given and answered as JSON: `Commands` in, `LaneReply` out. */
+  /** Commits commands of one user. Takes and returns JSON: `Commands` in, `LaneReply` out. */
   async commit(user: UserRef, messages: string): Promise<string> {
     const cost = noCost()
     const commands = Commands.parse(JSON.parse(messages))

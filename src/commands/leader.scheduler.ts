@@ -1,54 +1,69 @@
 import { systemNow, wait } from '../lib/system-clock'
 
-/** How often one who waits looks whether the leader is still alive, in ms. This also shows the run time that its request is not stuck. */
+/**
+ * How often a waiting request checks whether the leader is alive, in ms. This also shows the runtime that the
+ * request is not stuck.
+ */
 const WATCH = 1_000
-/** How long a leader may show no sign of life before it is thought dead, in ms: its request was cancelled. */
+/** How long a leader may give no sign of life before it counts as dead, in ms. Its request was cancelled. */
 const LEASE = 5_000
-/** The lease doubles with each takeover, up to this, so that a slow database is not taken for a row of dead leaders. */
+/**
+ * The lease doubles with each takeover, up to this, in ms. So a slow database does not look like many dead
+ * leaders.
+ */
 const LONGEST_LEASE = 80_000
 
-/** How one item ended. A result of null means that it has to go its own way. */
+/** How one item ended. A result of null means that its request must process it alone. */
 export type End<Result> = { result: Result | null } | { error: unknown }
 
-/** What is different between the two levels that wait: commands of one user, and users of one tenant. */
+/** The differences between the two levels of waiting: commands of one user, and users of one tenant. */
 export type LeaderRules<Item, Result> = {
-  /** The most items that wait in one line; one more goes its own way. */
+  /** The most items that wait in one queue. A further item is processed alone. */
   mostWaiting: number
-  /** The most groups of one line that are worked on at once. */
+  /** The most groups of one queue that are in progress at the same time. */
   mostGroups: number
-  /** How many of the items that wait, in their order, make the next group: at least 1. */
+  /** How many of the waiting items, in their order, make the next group: at least 1. */
   sizeOf: (items: readonly Item[]) => number
-  /** True if two items must not wait in one line: the later one goes its own way. Null if any may. */
+  /**
+   * True if two items must not wait in one queue. Then the later one is processed alone. Null if all items
+   * may.
+   */
   excludes: ((waiting: Item, item: Item) => boolean) | null
-  /** True while an item is still to be done by its group. */
+  /** True while its group must still process an item. */
   isWanted: (item: Item) => boolean
   /**
-   * What happens to a group whose leader is dead. `take over`: one who waits leads the group's unfinished items from now on, before all
-   * others. `part`: each of its items goes its own way.
+   * The rule for a group with a dead leader. `take over`: a waiting request leads the group's unfinished
+   * items next, before all others. `part`: each of its items is processed alone.
    */
   afterDeath: 'take over' | 'part'
   /** True if an end is right even if it comes from a leader that was replaced: it says what is stored. */
   isCertain: (end: End<Result>) => boolean
 }
 
-/** A group for its leader: the items, in order of their arrival, and what the leader may still do. */
+/** A group as its leader sees it: the items in order of arrival, and the permissions of the leader. */
 export type Led<Item> = {
   items: readonly Item[]
-  /** The leader's sign of life, to be given before each write. False once somebody else leads the group. */
+  /**
+   * The leader's sign of life. The leader must give it before each write. False if another request leads the
+   * group now.
+   */
   leads: () => boolean
   /** True while an item of the group has no end. */
   isOpen: (index: number) => boolean
 }
 
 /**
- * Does the work of a group. It resolves once the next group may begin; the ends, in order of the items, may come later. An item without an
- * end goes its own way, and if it throws, all of them do.
+ * Does the work of a group. It resolves once the next group may begin. The ends are in the order of the
+ * items, and may come later. An item without an end is processed alone. If it throws, all items are processed
+ * alone.
  */
 export type Lead<Item, Result> = (
   group: Led<Item>,
 ) => Promise<readonly (End<Result> | Promise<End<Result>> | undefined)[]>
 
-/** An item that waits, and what wakes its request: because the item has ended, or because the request is to lead a group. */
+/**
+ * A waiting item. `wake` wakes its request when the item has ended, or when the request must lead a group.
+ */
 type Entry<Item, Result> = {
   item: Item
   end: End<Result> | null
@@ -57,7 +72,10 @@ type Entry<Item, Result> = {
   wake: () => void
 }
 
-/** Items that are worked on together, when their leader last showed a sign of life, and whether it has begun or was replaced. */
+/**
+ * Items that are processed together, the time of their leader's last sign of life, and whether the leader has
+ * begun or was replaced.
+ */
 type Group<Item, Result> = {
   entries: readonly Entry<Item, Result>[]
   since: number
@@ -65,7 +83,7 @@ type Group<Item, Result> = {
   isReplaced: boolean
 }
 
-/** The items with one key, and how long a leader may be silent, in ms. */
+/** The items with one key, and how long a leader may give no sign of life, in ms. */
 type KeyedQueue<Item, Result> = {
   waiting: Entry<Item, Result>[]
   groups: Set<Group<Item, Result>>
@@ -73,16 +91,19 @@ type KeyedQueue<Item, Result> = {
 }
 
 /**
- * Lets requests of one isolate that want the same kind of work at the same moment do it together.
+ * Lets requests of one isolate do the same kind of work together if they arrive at the same time.
  *
- * - **Line.** Items with the same key wait in one line. Lines do not see each other.
- * - **Leader.** The first that wait make a group, and the request of one of them leads it: it does the input and output of all. No request
- *   does another's input or output unless it leads, and none depends on another's survival.
- * - **Hand-over.** When a group is done, the next one is made, and the request of its first item is woken to lead it.
- * - **Lease.** A leader shows signs of life. If it shows none for 5 seconds, its request was cancelled. Those who wait look once a second.
- *   What happens then says `afterDeath`.
+ * - **Queue.** Items with the same key wait in one queue. Queues do not depend on each other.
+ * - **Leader.** The first waiting items make a group. The request of one of them leads it, and does the input
+ *   and output for all items. Only a leader does the input and output of other requests. No request depends
+ *   on another one's survival.
+ * - **Handover.** When a group is done, the next one is made. The request of its first item is woken to lead
+ *   it.
+ * - **Lease.** A leader gives signs of life. If it gives none for 5 seconds, its request was cancelled.
+ *   Waiting requests check that once a second. `afterDeath` says what happens then.
  *
- * Holds at most `mostWaiting` items by key besides those that are worked on; a line goes with its last item.
+ * Holds at most `mostWaiting` items for each key, in addition to the items in progress. A queue is deleted
+ * with its last item.
  */
 export class LeaderScheduler<Item, Result> {
   readonly #rules: LeaderRules<Item, Result>
@@ -98,9 +119,10 @@ export class LeaderScheduler<Item, Result> {
   }
 
   /**
-   * Has an item done together with others of its key. `lead` is called if this request has to lead a group; `waitUntil` keeps that work
-   * alive if the caller goes away. Answers null if the item has to go its own way: too many wait, another one excludes it, its group has
-   * no leader any more, or its group says so. Throws the error that the item ended with.
+   * Processes an item together with others of its key. `lead` is called if this request must lead a group.
+   * `waitUntil` keeps that work alive if the caller disconnects. Returns null if the item must be processed
+   * alone: too many items wait, another one excludes it, its group has no leader any more, or its group says
+   * so. Throws the error that the item ended with.
    */
   async submit(
     key: string,
@@ -121,7 +143,7 @@ export class LeaderScheduler<Item, Result> {
       if (entry.leads !== null && !entry.leads.isBegun) {
         const work = this.#lead(key, line, entry.leads, lead)
         waitUntil(work)
-        // If somebody else has ended the item meanwhile, this request is done although its work for the group hangs.
+        // If another leader has ended the item, this request is done, even if its work for the group hangs.
         await Promise.race([work, woken(entry)])
       } else {
         await Promise.race([woken(entry), wait(WATCH)])
@@ -133,7 +155,7 @@ export class LeaderScheduler<Item, Result> {
     return entry.end.result
   }
 
-  /** Hand-over: makes the next groups of those who wait longest, as many as may be worked on. */
+  /** Handover: makes the next group of the longest waiting items, if another group may be in progress. */
   #advance(key: string, line: KeyedQueue<Item, Result>): void {
     if (this.#rules.afterDeath === 'part') {
       for (const group of line.groups) if (isDead(line, group)) line.groups.delete(group)
@@ -143,7 +165,7 @@ export class LeaderScheduler<Item, Result> {
     if (isOver && this.#lines.get(key) === line) this.#lines.delete(key)
   }
 
-  /** Makes a group of those who wait longest, led by this entry, or by the first of them. */
+  /** Makes a group of the longest waiting items. This entry leads it, or else the first of them. */
   #gather(line: KeyedQueue<Item, Result>, leader: Entry<Item, Result> | null): void {
     const open = line.waiting.filter(({ end }) => end === null)
     const size = open.length === 0 ? 0 : this.#rules.sizeOf(open.map(({ item }) => item))
@@ -184,7 +206,7 @@ export class LeaderScheduler<Item, Result> {
     await Promise.all(
       group.entries.map(async (entry, index) => {
         const end = (await ends[index]) ?? { result: null }
-        // A leader that was replaced can only tell what is stored: the successor decides anew about all else.
+        // A replaced leader can only say what is stored. The new leader decides everything else again.
         if (isReplaced && !this.#rules.isCertain(end)) return
         entry.end ??= end
         entry.wake()
@@ -192,7 +214,7 @@ export class LeaderScheduler<Item, Result> {
     )
   }
 
-  /** What one who waits does if a leader is dead. */
+  /** Checks for a dead leader, on behalf of a waiting entry. */
   #watch(key: string, line: KeyedQueue<Item, Result>, entry: Entry<Item, Result>): void {
     if (entry.end !== null) return
     const { afterDeath, isWanted } = this.#rules
@@ -208,7 +230,7 @@ export class LeaderScheduler<Item, Result> {
     for (const group of line.groups) if (isDead(line, group)) this.#takeOver(line, group, entry)
   }
 
-  /** Has an entry lead in the place of a leader that is dead: what the group had not finished goes first. */
+  /** Makes an entry the leader in place of a dead one. The unfinished items of the group go first. */
   #takeOver(line: KeyedQueue<Item, Result>, group: Group<Item, Result>, entry: Entry<Item, Result>): void {
     const unfinished = group.entries.filter(({ end }) => end === null)
     for (const one of unfinished) one.group = null
@@ -225,7 +247,7 @@ const isDead = (
   { since }: { since: number },
 ): boolean => systemNow() - since > lease
 
-/** Waits until the entry has ended or is to lead. */
+/** Waits until the entry has ended or must lead. */
 function woken(entry: { wake: () => void }): Promise<void> {
   return new Promise((resolve) => {
     entry.wake = resolve

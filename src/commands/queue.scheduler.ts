@@ -4,18 +4,24 @@ import type { Job } from './commit.types'
 import { type End, LeaderScheduler } from './leader.scheduler'
 import type { CommandResult } from './result.messages'
 
-/** Most commands to one commit; those that wait longer go into the next. */
+/** The most commands of one commit. Commands that do not fit go into the next one. */
 const GROUP = 30
-/** Most commands of one user that wait here. One more is committed alone, which is right too, but costs more. */
+/**
+ * The most commands of one user that wait here. A further command is committed alone: correct, but it costs
+ * more.
+ */
 const MOST_WAITING = 5_000
 
-/** Commits a group of one user. `mayWrite` is false once another request has taken the group over; asking it is the leader's sign of life. */
+/**
+ * Commits a group of one user's commands. `mayWrite` is false once another request has taken the group over.
+ * Each call of it is the leader's sign of life.
+ */
 export type CommitGroup = (jobs: readonly Job[], mayWrite: () => boolean) => Promise<CommandResult[]>
 
 /**
- * The queue of commands in one isolate: commands of one user that arrive together are committed together, one group at a time, so that they
- * do not conflict with each other. If a leader is gone, one of those who wait takes its group over, and the guards and the log tell what it
- * had done.
+ * The queue of commands in one isolate. Commands of one user that arrive together are committed together, one
+ * group at a time, so that they do not conflict with each other. If a leader stops, a waiting request takes
+ * its group over. The guards and the log show what the leader had stored.
  *
  * Holds at most 5,000 commands a user, by tenant and user.
  */
@@ -31,8 +37,8 @@ export class UserQueues {
   })
 
   /**
-   * Commits one command of a user, together with others that wait. `waitUntil` keeps a commit alive whose caller has
-   * gone. Throws what the commit threw.
+   * Commits one command of a user, together with others that wait. `waitUntil` keeps the commit alive if its
+   * caller disconnects. Throws the error of the commit.
    */
   async submit(
     user: string,
@@ -51,11 +57,14 @@ export class UserQueues {
   }
 }
 
-/** True if the end of a command is that its event is in the log. */
+/** True if a command has ended with its event in the log. */
 const isRecorded = (end: End<CommandResult>): boolean =>
   'result' in end && end.result?.kind === 'event' && end.result.status === 201
 
-/** Commits a group. If it fails as a whole, each command is committed alone, so that none pays for another's fault. */
+/**
+ * Commits a group. If it fails as a whole, each command is committed alone, so that one command's error does
+ * not affect the others.
+ */
 async function commitEach(
   jobs: readonly Job[],
   commit: CommitGroup,
@@ -78,7 +87,7 @@ async function commitEach(
   }
 }
 
-const withoutEnd = () => new Error('a commit left a command without an end')
+const withoutEnd = () => new Error('a commit returned no result for a command')
 
 function first([result]: readonly CommandResult[]): CommandResult {
   if (result === undefined) throw withoutEnd()

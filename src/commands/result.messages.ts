@@ -5,14 +5,16 @@ import { EventResponse } from '../wire/event.schemas'
 import { UserPreferencesResponse } from '../wire/preferences.schemas'
 import { User } from '../wire/user.schemas'
 
-/** A value that a schema accepts, handed on as it is: z.record would drop a key such as `__proto__`. */
+/**
+ * Accepts a value if it fits a schema, and keeps it as it is. z.record would drop a key such as `__proto__`.
+ */
 const accepted = <S extends z.ZodType>(schema: S) =>
   z.custom<z.infer<S>>((value) => schema.safeParse(value).success)
 
 /** The keys of attributes that were left out, since only admins may set them (K7). */
 const leftOut = z.array(z.string()).default([])
 
-/** How a command ended, as it can be told to a caller or sent between isolates. */
+/** How a command ended, as JSON for a caller or another isolate. */
 export const CommandResult = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('event'),
@@ -27,10 +29,13 @@ export const CommandResult = z.discriminatedUnion('kind', [
     kind: z.literal('refused'),
     status: z.literal(ERROR_STATUSES),
     message: z.string(),
-    /** In how many seconds to try again, if waiting helps. */
+    /** Seconds after which to try again, if waiting helps. */
     retryAfter: z.number().optional(),
   }),
-  /** An event that counted, at this place of the log, but whose answer is lost; with a key it can be told as a replay. */
+  /**
+   * An event that is stored at this place of the log, but whose response is lost. With an idempotency key,
+   * the caller gets it as a replay.
+   */
   z.object({
     kind: z.literal('lost'),
     at: z.number(),
@@ -38,12 +43,12 @@ export const CommandResult = z.discriminatedUnion('kind', [
     replay: accepted(EventResponse).nullable(),
     leftOut,
   }),
-  /** A fault of ours; the message is for the log, not for the caller. */
+  /** An error in Laurel. The message is for the log, not for the caller. */
   z.object({ kind: z.literal('failed'), message: z.string() }),
 ])
 export type CommandResult = z.infer<typeof CommandResult>
 
-/** What the lane answers: how each command ended, in the order sent, and what that cost. */
+/** The lane's reply: how each command ended, in the order sent, and the cost. */
 export const LaneReply = z.object({
   results: z.array(CommandResult),
   cost: z.object({ roundTrips: z.number(), rowsRead: z.number(), rowsWritten: z.number() }),

@@ -28,19 +28,19 @@ const toRefused = ({ status, message, retryAfter }: ApiError): CommandResult => 
   ...(retryAfter !== null && { retryAfter }),
 })
 
-/** The end of a command whose commit threw: a refusal, or a fault of ours. */
+/** The result of a command whose commit threw: an API error, or an error in Laurel. */
 export function failedResult(error: unknown): CommandResult {
   if (error instanceof ApiError) return toRefused(error)
   return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
-/** Makes the answer from what happened, never from a second read. */
+/** Makes the result from the decision. It never reads again. */
 export function resultOf(
   command: Command,
   outcome: Outcome | undefined,
   placements: Placements = new Map(),
 ): CommandResult {
-  if (outcome === undefined) throw new Error('a commit left a command without an outcome')
+  if (outcome === undefined) throw new Error('a commit returned no outcome for a command')
   const { decision, config } = outcome
   switch (decision.kind) {
     case 'failed':
@@ -53,7 +53,7 @@ export function resultOf(
     case 'replayed':
     case 'completed':
     case 'unchanged':
-      if (config === null) throw new Error('a decision without its configuration')
+      if (config === null) throw new Error('a decision has no configuration')
       return acceptedResult(command, decision, config, placements)
     default:
       return unreachable(decision)
@@ -102,8 +102,7 @@ function eventResult(
     const body = replayResponse(config, eventId, metric, state, at)
     return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) }, leftOut }
   }
-  if (decision.kind !== 'changed' || decision.metric === null)
-    throw new Error('an event that changed nothing')
+  if (decision.kind !== 'changed' || decision.metric === null) throw new Error('an event has changed nothing')
   const { change, metric } = decision
   const { before, after } = change
   const body = {
@@ -129,11 +128,12 @@ function completionResponse(
       points: {},
     }
   }
-  if (decision.kind !== 'changed') throw new Error('a completion that changed nothing')
+  if (decision.kind !== 'changed') throw new Error('a completion has changed nothing')
   const { change } = decision
   const completion = change.after.achievements.get(change.completed[0] ?? '')
   const [achievement] = completedResponses(config, change)
-  if (completion === undefined || achievement === undefined) throw new Error('a completion of nothing')
+  if (completion === undefined || achievement === undefined)
+    throw new Error('a completion has no achievement')
   return { completionId: completion.id, achievement, points: pointsChanges(config, change) }
 }
 
@@ -150,7 +150,10 @@ function lost(
   return { kind: 'lost', ...place, replay, leftOut }
 }
 
-/** What was left out of an event or a completion, by what the user had before (K7). */
+/**
+ * The attributes that were left out of an event or a completion. `before` is the user before the command
+ * (K7).
+ */
 const leftOutOf = (
   config: Configuration,
   before: UserState | null,
@@ -160,7 +163,7 @@ const leftOutOf = (
 const idempotency = (key: string | null, replayed: boolean) =>
   key === null ? {} : { idempotencyKey: key, idempotentReplayed: replayed }
 
-/** The answer to an event that counted before: what stands now, and no changes (E4). */
+/** The response to an event that counted before: the current values, and no changes (E4). */
 function replayResponse(
   config: Configuration,
   eventId: string,

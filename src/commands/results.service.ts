@@ -6,7 +6,7 @@ import type { Outcome } from './commit.types'
 import type { CommandResult } from './result.messages'
 import { resultOf } from './result.presenter'
 
-/** Tells the leaderboards of what is committed, and makes each command's answer. */
+/** Notifies the leaderboards of committed changes, and makes each command's result. */
 export async function resultsOf(
   adapter: DeliveryContext,
   commands: readonly Command[],
@@ -17,8 +17,8 @@ export async function resultsOf(
 }
 
 /**
- * Tells the leaderboards of what was committed together, all of it by one call of each leaderboard, and makes the answers to each user's
- * commands as soon as those leaderboards have answered on which that user has moved.
+ * Notifies the leaderboards of changes that were committed together, with one call for each leaderboard. A
+ * user's results are ready as soon as the leaderboards on which this user has moved have responded.
  */
 export function resultsOfEach(
   adapter: DeliveryContext,

@@ -2,7 +2,7 @@ import { instant } from '../lib/clock'
 import type { Delivery } from './queue.messages'
 import type { Row } from './queue.store'
 
-/** A letter as the log tells of it. */
+/** A message as an entry of the log. */
 export function deliveryOf({
   id,
   event,
@@ -17,7 +17,7 @@ export function deliveryOf({
   return { id, event, status, attempts, lastStatus, lastError, created: instant(created), nextAttempt }
 }
 
-/** The same with what was carried, and where it stands. */
+/** A log entry with the body of the message and its place. */
 export function heldOf(row: Row & { body: string }) {
   const { at, seq, id, body } = row
   return { ...deliveryOf(row), place: { at, seq, id }, body }

@@ -4,42 +4,51 @@ import type { Attempt, ChannelAdapter } from './queue.messages'
 import type { DeliveryQueueStore, Outcome, Pending } from './queue.store'
 import { afterFailure, afterSuccess, heldSince, heldUntil, isGivenUp, retryAt } from './retries.rules'
 
-/** Letters that are on their way at once: a Worker may have six connections open. */
+/** The most messages in progress at the same time. A Worker may have six open connections. */
 const AT_ONCE = 5
-/** Letters that are looked at for the next one that may go; more than are on their way. */
+/** How many due messages are read to find the next one that may be sent. More than are in progress. */
 const PAGE = 20
-/** How long beyond the run's moment a letter makes way for one that is on its way, in milliseconds; it goes as soon as that is settled. */
+/**
+ * How far beyond the run's moment a message is put off if it waits for one in progress, in milliseconds. It
+ * is released as soon as that one is settled.
+ */
 const PUT_OFF = MINUTE
 
-const UNKNOWN = 'nobody knows whether it arrived'
-const TOO_OLD = 'given up after 24 hours, in which the destination failed every attempt'
+const UNKNOWN = 'unknown whether the message arrived'
+const TOO_OLD = 'given up after 24 hours: every attempt at this destination failed'
 
-/** What bounds a run. */
+/** The limits of a run. */
 export type RunLimits = {
-  /** Up to when letters are due that are carried now, by the service's clock. */
+  /** Messages that are due by this moment are sent now, by the service's clock. */
   until(): Instant
-  /** The moment, by the service's clock, at which something is done that was due then. A set clock stands still, and what is due happens at its time. */
+  /**
+   * The time of an attempt that was due at a moment, by the service's clock. A test clock does not move by
+   * itself, so due work happens at its due time.
+   */
   momentOf(dueAt: Instant): Instant
-  /** How letters are carried at present; null where they have to wait. */
+  /** The present channel adapter; null if messages must wait. */
   adapter(): Promise<ChannelAdapter | null>
-  /** Whether no more attempts are to begin. */
+  /** Whether no more attempts may begin. */
   isOver(): boolean
-  /** Letters that are given up without an attempt, at most. */
+  /** The most messages that are given up without an attempt. */
   givesUp: number
-  /** Attempts that begin, at most. */
+  /** The most attempts that begin. */
   begins: number
 }
 
-/** Carries letters of one destination: each about a user after the one before, retried by W4, with rests for a destination that fails. */
+/**
+ * Delivers messages of one destination. Messages about one user are sent in order. Failed attempts are
+ * repeated (W4), and a destination that keeps failing gets rests.
+ */
 export class DeliveryRunner {
   readonly #storeOf: () => DeliveryQueueStore
-  /** What is on its way, by id. */
+  /** Messages in progress, by id. */
   readonly #underWay = new Map<string, { message: Pending; end: Promise<void> }>()
 
-  /** Has a run that waits for what is on its way look for letters anew. */
+  /** Makes a run that waits for messages in progress look for more messages. */
   #look: () => void = () => undefined
 
-  /** Letters that are settled since this was made. */
+  /** Messages that were settled since this was made. */
   settled = 0
 
   constructor(storeOf: () => DeliveryQueueStore) {
@@ -50,7 +59,10 @@ export class DeliveryRunner {
     return this.#storeOf()
   }
 
-  /** Carries what is due, and answers when every attempt has ended. Throws what keeps it from knowing how to carry. */
+  /**
+   * Sends all due messages. Resolves when every attempt has ended. Throws if it cannot find out the channel
+   * adapter.
+   */
   async run(limits: RunLimits): Promise<void> {
     const budget = { givenUp: limits.givesUp }
     let begun = 0
@@ -73,19 +85,24 @@ export class DeliveryRunner {
     }
   }
 
-  /** Tells a run that is under way of letters that have come in: while it has room they don't wait for others to end. */
+  /**
+   * Tells a run in progress that new messages have arrived. If it has room, it sends them before others end.
+   */
   lookAgain(): void {
     this.#look()
   }
 
-  /** When the next letter may be tried, by what the store knows; null where none is pending. */
+  /** When the next message may be tried, by the store; null if none is pending. */
   nextAt(): Instant | null {
     const first = this.#store.first()
     if (first === null) return null
     return instant(Math.max(first, this.#store.health.probeAt ?? first))
   }
 
-  /** The next letter that may go now; null where there is none. What stands in the way of others is put where it doesn't. */
+  /**
+   * The next message that may be sent now; null if there is none. Messages that cannot be sent, and are in
+   * front of others, are ended or put off.
+   */
   #next(limits: RunLimits, budget: { givenUp: number }): Pending | null {
     for (;;) {
       const by = limits.until()
@@ -104,7 +121,8 @@ export class DeliveryRunner {
         } else {
           const before = this.#before(message, now)
           if (before === null) return message
-          // One that is on its way is soon settled: only where a whole page waits for such does it pay to put them off.
+          // A message in progress is soon settled. Putting others off pays only if a whole page waits for
+          // such messages.
           if (before.isUnderWay && page.length < PAGE) continue
           const until = heldUntil(before.at)
           this.#store.wait(message, before.isUnderWay ? instant(Math.max(until, by + PUT_OFF)) : until)
@@ -115,7 +133,10 @@ export class DeliveryRunner {
     }
   }
 
-  /** What a letter has to wait for: one about the same user that is on its way, or that is pending and not an hour old. */
+  /**
+   * The message that this one must wait for: about the same user, and in progress, or pending and less than
+   * an hour old.
+   */
   #before(message: Pending, now: Instant): { at: number; isUnderWay: boolean } | null {
     const { subject } = message
     if (subject === null) return null
@@ -125,7 +146,9 @@ export class DeliveryRunner {
     return ofUser === undefined ? null : { at: ofUser.message.at, isUnderWay: true }
   }
 
-  /** When it is that a letter is tried, by the service's clock: not before it was handed over, nor before a rest was over. */
+  /**
+   * When a message is tried, by the service's clock: after it was handed over, and after a rest has ended.
+   */
   #momentOf({ nextAt, created }: Pending, limits: RunLimits): Instant {
     const { probeAt, restedUntil } = this.#store.health
     return limits.momentOf(instant(Math.max(nextAt, created, probeAt ?? 0, restedUntil ?? 0)))
@@ -140,7 +163,7 @@ export class DeliveryRunner {
     this.#underWay.set(message.id, { message, end })
   }
 
-  /** Carries a letter once. It never throws. */
+  /** Sends a message once. Never throws. */
   async #attempt(message: Pending, adapter: ChannelAdapter, now: Instant): Promise<Attempt> {
     const whole = this.#store.message(message)
     if (whole === undefined) return gone(UNKNOWN)
@@ -149,12 +172,12 @@ export class DeliveryRunner {
     } catch (error) {
       console.error(JSON.stringify({ level: 'error', message: message.id, error: String(error) }))
       return adapter.mayRepeat
-        ? { kind: 'failed', status: null, error: 'the attempt broke off' }
+        ? { kind: 'failed', status: null, error: 'the attempt was interrupted' }
         : gone(UNKNOWN)
     }
   }
 
-  /** Notes what came of an attempt that has ended at a moment, of the letter and of the destination. */
+  /** Stores the result of an attempt that ended at `now`, for the message and for the destination. */
   #settle(message: Pending, attempt: Attempt, now: Instant): void {
     const { health } = this.#store
     if (attempt.kind === 'failed') this.#store.health = afterFailure(health, now)
@@ -164,7 +187,7 @@ export class DeliveryRunner {
   }
 
   #end(message: Pending, attempt: Attempt, { now, attempts }: { now: Instant; attempts: 0 | 1 }): void {
-    // As it is now: it may have been made new while it was on its way, or erased.
+    // The present row: the message may have been renewed or erased while it was in progress.
     const present = this.#store.pending(message)
     if (present === undefined) return
     if (attempt.kind === 'failed' && attempt.body !== undefined) this.#store.rewrite(present, attempt.body)
@@ -179,7 +202,10 @@ export class DeliveryRunner {
 
 const gone = (error: string): Attempt => ({ kind: 'refused', status: null, error })
 
-/** Where a letter stands after so many attempts since it was last made pending, the last of which ended at a moment. */
+/**
+ * The status of a message after an attempt that ended at `now`. `tries` counts the attempts since it last
+ * became pending.
+ */
 function outcomeOf(attempt: Attempt, tries: number, now: Instant): Outcome {
   switch (attempt.kind) {
     case 'delivered':

@@ -10,13 +10,16 @@ declare module '../jobs/due-kinds.types' {
   }
 }
 
-/** Retries of a destination, whose name is the subject (W4). */
+/** Retries of a destination. The subject of the work is its name (W4). */
 export const deliveryJob: Job = {
   kind: 'delivery',
   run: (context, work, { until, isSet }) => runDestination(context, work, until, isSet),
 }
 
-/** Has a courier carry what is due; only under a set clock is that waited for, since a slow receiver must hold up nothing else (W4, C1). */
+/**
+ * Makes a delivery queue send the messages that are due. Waits for that only under a test clock, since a slow
+ * receiver must not hold up other work (W4, C1).
+ */
 async function runDestination(
   context: TenantContext,
   work: DueWork,

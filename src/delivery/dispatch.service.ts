@@ -12,9 +12,9 @@ import type { TenantContext } from '../runtime/context'
 import { type Destination, nameOf, type QueuedMessage } from './queue.messages'
 import { enqueueMessages } from './queue.service'
 
-/** The ways to the users themselves. */
+/** The channels that reach users directly. */
 
-/** Where something is to be carried, which messages, and as what. */
+/** A destination, the messages that it takes, and the event that its log shows for a message. */
 type Way = {
   destination: Destination
   takes: (message: Message) => boolean
@@ -40,12 +40,15 @@ function waysOf(tenantId: string, { webhooks }: Configuration): Way[] {
   ]
 }
 
-/** A message on its way to couriers: of which parcel it is, and the letter that it becomes, but for its event. */
+/** A message on its way to delivery queues: its outbox entry, and the queued message without its event. */
 type Item = { outboxEntry: OutboxEntry; message: Message; queuedMessage: Omit<QueuedMessage, 'event'> }
 
 const isNotification = ({ type }: Message): boolean => type.startsWith('notification.')
 
-/** The letter of a message. Of a notification the body is the letter as it is; a webhook is told the type, too. */
+/**
+ * The queued message of a message. The body of a notification is sent as it is. The body for a webhook also
+ * has the type.
+ */
 function itemOf(outboxEntry: OutboxEntry, message: Message): Item {
   const { at, seq, userIid, subject = userIid } = outboxEntry
   const { id, type, body } = message
@@ -60,7 +63,10 @@ function itemOf(outboxEntry: OutboxEntry, message: Message): Item {
   return { outboxEntry, message, queuedMessage }
 }
 
-/** What is to be carried by these ways, as much at a time as one call hands over: the letters of a single parcel may be longer than all memory. */
+/**
+ * The messages that these ways take, in parts that one call can hand over. The messages of a single entry may
+ * be larger than all memory.
+ */
 function* itemsOf(outboxEntries: readonly OutboxEntry[], ways: readonly Way[]): Generator<Item[]> {
   let items: Item[] = []
   let bytes = 0
@@ -82,9 +88,11 @@ function* itemsOf(outboxEntries: readonly OutboxEntry[], ways: readonly Way[]): 
 }
 
 /**
- * Hands what is to be told over to the couriers of the webhooks that listen to it, and notifications to those of their channels, each message
- * once however often this is called. A courier that can't be reached is noted in `unreachable`, and is handed nothing more, so that nothing
- * overtakes what it has missed; it holds up nobody else. Answers the parcels that it has still to get.
+ * Hands webhook events over to the delivery queues of the subscribed webhooks, and notifications to the
+ * queues of their channels. A queue takes each message once, even if this is called again. If a queue cannot
+ * be reached, the error is put into `unreachable`, and the queue gets nothing more, so that later messages do
+ * not overtake the missed ones. Other queues are not affected. Returns the outbox entries that a queue has
+ * not received yet.
  */
 export async function handOver(
   context: TenantContext,

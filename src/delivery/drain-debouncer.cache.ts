@@ -4,18 +4,24 @@ import { systemNow } from '../lib/system-clock'
 import type { Context } from '../runtime/context'
 import { perInstance } from '../runtime/instance'
 
-/** How long the queue keeps a message back, in seconds: all that is stored meanwhile is found by whoever it wakes. */
+/**
+ * How long the queue delays a message, in seconds. The drain that it starts finds everything that is stored
+ * in that time.
+ */
 const DELAY = 1
-/** For how long after one was sent no other is needed, in milliseconds: well below the delay. */
+/** For how long after a message no other one is needed, in milliseconds. Well below the delay. */
 const COVERED = 800
-/** Tenants of whom an isolate remembers when it last sent one. */
+/** The most tenants that an isolate remembers. */
 const TENANTS = 10_000
 
-/** When this isolate last told the queue of a tenant; at most 10,000 of them, by id. */
+/** When this isolate last sent a message to the queue for a tenant. At most 10,000 tenants, by id. */
 export class DrainDebouncer {
   readonly #sent = new BoundedMap<string, Instant>(TENANTS)
 
-  /** Whether what is stored by now is found by somebody who was already called; else notes that one is called now. */
+  /**
+   * True if a drain that is already requested will see the rows written so far. Otherwise it notes that one
+   * is requested now.
+   */
   isCovered(tenantId: string): boolean {
     const now = systemNow()
     const last = this.#sent.get(tenantId)
@@ -24,7 +30,7 @@ export class DrainDebouncer {
     return false
   }
 
-  /** Forgets that one was called: it did not go through. */
+  /** Forgets a request that failed. */
   forget(tenantId: string): void {
     this.#sent.delete(tenantId)
   }
@@ -33,8 +39,8 @@ export class DrainDebouncer {
 const debouncerOf = perInstance(() => new DrainDebouncer())
 
 /**
- * Has the queue drain a tenant's outbox; to be called once what it holds is stored. Never throws, and waits for nothing: where the message is
- * lost, the cron trigger finds what is left (C2).
+ * Requests a drain of a tenant's outbox. Call it once the entries are stored. Never throws, and waits for
+ * nothing. If the message is lost, the cron trigger finds the rest (C2).
  */
 export function requestDrain(
   context: Pick<Context, 'env' | 'instance' | 'waitUntil'> & Partial<Pick<Context, 'notes'>>,

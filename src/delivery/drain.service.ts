@@ -17,15 +17,17 @@ import { handOver } from './dispatch.service'
 import { requestDrain } from './drain-debouncer.cache'
 import { flushPoints } from './points-notifications.service'
 
-/** Rounds of a drain before another one is asked for: D1 takes a thousand queries of one invocation. */
+/** Rounds of a drain before it requests another one. D1 allows a thousand queries in one invocation. */
 const MOST_ROUNDS = 20
 
 /**
- * Hands everything over to the couriers that a tenant has to tell (W2): the outbox, oldest first, and what is due of points. A row goes only
- * after its couriers have it, and they know a message that they have already: wherever this stops, or however many do it at once, nothing is
- * lost and nothing is told twice. `by` is a moment of the service's clock; null: by now. Unless it is to do all, it does a bounded part, and has
- * the queue call for the rest. Answers whether something is due before the Timekeeper knew. Throws where a courier can't be reached, once all
- * others have what is theirs.
+ * Hands over everything that a tenant has to send to the delivery queues (W2): the outbox, oldest first, and
+ * points notifications that are due. A row is deleted only after its delivery queues have its messages, and
+ * they ignore a message that they have already. So nothing is lost or sent twice, even if a drain stops
+ * halfway or several run at the same time. `by` is a moment of the service's clock; null is now. With
+ * `mustAll`, it hands over everything. Otherwise it does a bounded part, and requests a drain for the rest.
+ * Returns true if a points notification is due before the Timekeeper's alarm. Throws if a delivery queue
+ * cannot be reached, after all others have received their messages.
  */
 export async function drain(
   context: TenantContext,
@@ -62,7 +64,10 @@ export async function drain(
   return scheduled.meta.changes > 0
 }
 
-/** The log line of a drain, as JSON: how many parcels it handed over, and what that cost in D1. Nothing of a user. */
+/**
+ * The log line of a drain, as JSON: the number of outbox entries that it handed over, and their cost in D1.
+ * It contains nothing about a user.
+ */
 function drainLine({ db, cost }: TenantContext, before: Cost, outboxEntries: number): string {
   return JSON.stringify({
     level: 'info',
@@ -77,7 +82,10 @@ function drainLine({ db, cost }: TenantContext, before: Cost, outboxEntries: num
   })
 }
 
-/** Drains the outboxes of the tenants that messages of the queue name, each once; those that fail are brought again. */
+/**
+ * Drains the outboxes of the tenants that these queue messages name, each once. Messages of a failed drain
+ * are retried.
+ */
 export async function drainAll(context: Context, messages: readonly Message[]): Promise<void> {
   const byTenant = Map.groupBy(messages, ({ body }) => DrainRequest.parse(body).tenantId)
   await Promise.all(

@@ -10,13 +10,13 @@ declare module '../jobs/due-kinds.types' {
   }
 }
 
-/** Changes of points that are told once their quiet time is over (W5). */
+/** Sends changes of points once their quiet time is over (W5). */
 export const pointsNotificationsJob: Job = {
   kind: 'outbox',
   run: (context, work, { mustAll }) => tellPoints(context, work, mustAll),
 }
 
-/** Tells what has become due of points, and notes when the next of them is (W5). */
+/** Sends the points notifications that are due, and schedules the next one (W5). */
 async function tellPoints(context: TenantContext, work: DueWork, mustAll: boolean): Promise<void> {
   await drain(context, { by: work.dueAt, mustAll })
   await context.db.batch([rescheduled(context.db, work, await firstDue(context.db))])

@@ -27,9 +27,10 @@ const AwardRow = StoredAwardRow.extend({ nth: z.number() })
 const SeenRows = z.array(z.object({ iid: z.string(), seq: z.number() }))
 
 /**
- * Puts into the outbox what is due to be told of users' points by a moment: of each user and system all that happened since the last time, by
- * one guarded batch, so that whatever comes in between is told with it or afterwards (W5). Answers whether there was anything; to be called
- * until there is not.
+ * Writes the points notifications that are due by a moment to the outbox. A notification lists all changes of
+ * a user and points system since the last one. One guarded batch stores them, so a change that comes in
+ * between is in this notification or in the next one (W5). Returns whether any was due. Call it until it
+ * returns false.
  */
 export async function flushPoints(
   context: TenantContext,
@@ -50,7 +51,7 @@ export async function flushPoints(
   )
   const read = new Set(ids.slice(0, covered))
   const users = new Map(rows.map(userOf).map((user) => [user.iid, user]))
-  // Users for whom there is no room, and those who have had more awards since the read of awards, are left to the next call.
+  // The next call takes users who did not fit, and users with new awards since the awards were read.
   const seen = new Map(SeenRows.parse(found.results).map(({ iid, seq }) => [iid, seq]))
   const isPresent = ({ userId, userIid }: DuePoints) =>
     read.has(userId) && users.get(userIid)?.seq === seen.get(userIid)
@@ -92,7 +93,7 @@ export async function flushPoints(
       notePointsSent(db, noted, now),
     ])
   } catch (error) {
-    // Somebody else has told of them, or the configuration has moved: what is due is looked at anew.
+    // Another drain has sent them, or the configuration has changed. The next call reads again.
     if (!isConflict(error)) throw error
   }
   return true

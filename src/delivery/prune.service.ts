@@ -2,19 +2,28 @@ import { type Instant, instant } from '../lib/clock'
 import { DAY, HOUR } from '../lib/units'
 import type { DeliveryQueueStore } from './queue.store'
 
-/** For how long a settled letter stays in the log, in milliseconds, and the most of them that do. */
+/** How long a settled message stays in the log, in milliseconds, and the most settled messages in the log. */
 const KEPT = 30 * DAY
 const MOST = 20_000
-/** Letters that are deleted in passing, and after how many that were settled that is done again. */
+/**
+ * The most messages that one call deletes, and the number of newly settled messages after which a run calls
+ * it again.
+ */
 const AT_ONCE = 1_000
 const PASSING = 500
-/** How often the settled letters are counted at most by objects that were made anew, in milliseconds: that reads all of them. */
+/** How often new objects may count the settled messages, in milliseconds. A count reads all of them. */
 const COUNTED = HOUR
 
-/** Takes settled letters out of the log that are too old or too many, some at a time, and none that is still to be carried. */
+/**
+ * Deletes settled messages from the log that are too old or too many, in parts. Never deletes a pending
+ * message.
+ */
 export class Pruning {
   readonly #most: number
-  /** How many there are, and how many had been settled by then; null where they were not counted. */
+  /**
+   * How many settled messages there are, and how many this object had settled at that time. Null if they were
+   * not counted.
+   */
   #known: { count: number; settled: number } | null = null
   #done = 0
 
@@ -22,12 +31,12 @@ export class Pruning {
     this.#most = most
   }
 
-  /** The same where many were settled since it was done last. */
+  /** The same, if many messages were settled since the last call. */
   inPassing(store: DeliveryQueueStore, now: Instant, settled: number): void {
     if (settled - this.#done >= PASSING) this.run(store, now, settled)
   }
 
-  /** `settled` is how many letters this object has settled so far. */
+  /** `settled` is how many messages this object has settled so far. */
   run(store: DeliveryQueueStore, now: Instant, settled: number): void {
     this.#done = settled
     const outdated = store.dropBefore(instant(now - KEPT), AT_ONCE)
@@ -38,7 +47,7 @@ export class Pruning {
     this.#known = { count: excess === 0 ? count : count - store.dropOldest(excess), settled }
   }
 
-  /** How many there are; null where an object before this one has seen that within the hour. */
+  /** Counts the settled messages. Null if an earlier object has counted them within the hour. */
   #counted(store: DeliveryQueueStore, now: Instant, settled: number) {
     const before = store.note('counted')
     if (typeof before === 'number' && now >= before && now - before < COUNTED) return null

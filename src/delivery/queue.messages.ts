@@ -3,7 +3,10 @@ import type { Configuration } from '../config/configuration.types'
 import { type Instant, instant } from '../lib/clock'
 import type { TenantContext } from '../runtime/context'
 
-/** Where a courier carries letters: to one webhook, or to a tenant's users by one channel. Each destination has an object of its own. */
+/**
+ * A destination of messages: one webhook, or a tenant's users by one channel. Each destination has its own
+ * object.
+ */
 export const Destination = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('webhook'), tenantId: z.string(), webhookId: z.string() }),
   z.object({ kind: z.literal('email'), tenantId: z.string() }),
@@ -18,57 +21,64 @@ export function nameOf(destination: Destination): string {
     : `${destination.kind}:${destination.tenantId}`
 }
 
-/** One thing to carry. */
+/** A message for one destination. */
 export const QueuedMessage = z.object({
-  /** A UUID v7 of the moment `at`, unless it is named. Whoever hands a letter over twice changes nothing. */
+  /** A UUID v7 of the moment `at`, unless `isNamed`. A message that is handed over twice changes nothing. */
   id: z.string(),
-  /** When what it tells of happened, in milliseconds of the service's clock. */
+  /** When the event that it reports happened, in milliseconds of the service's clock. */
   at: z.number(),
-  /** Beside `at`, the order of what happened to one user. */
+  /** Together with `at`, the order of events of one user. */
   seq: z.number(),
   /**
-   * Our id of the user whom it is about: letters about one user are carried in their order, and go with an erased one (U8). `board:` and
-   * an id where it is about a leaderboard: they are carried in order too, and are no user's, whose ids are UUIDs. Null: nobody.
+   * The iid of the user that it is about. Messages about one user are sent in order, and are deleted when the
+   * user is erased (U8). For a leaderboard: `board:` and its id. Those are sent in order too, and belong to
+   * no user, since iids are UUIDs. Null: no subject.
    */
   subject: z.string().nullable(),
   /** The type of the event, or of the notification. */
   event: z.string(),
-  /** JSON: what is carried. */
+  /** The body that is sent, as JSON. */
   body: z.string(),
   /**
-   * Its id is made of what it is about, not of its moment: handed over again, it may have another `at` and `seq`, as when its user has moved to
-   * another time zone.
+   * Whether its id is made from its content, not from its moment. If it is handed over again, it may have
+   * another `at` and `seq`, for example if its user has moved to another time zone.
    */
   isNamed: z.boolean().default(false),
 })
 export type QueuedMessage = z.infer<typeof QueuedMessage>
 
-/** A letter on its way. */
+/** A message that is being sent. */
 export type OutgoingMessage = Omit<QueuedMessage, 'isNamed'>
 
-/** What came of carrying a letter once. */
+/** The result of one attempt. */
 export type Attempt =
-  /** It has arrived; `status` is the answer's, where there is one. */
+  /** It has arrived. `status` is that of the response, if there is one. */
   | { kind: 'delivered'; status: number | null }
   /**
-   * It has not, and is to be tried again; not before so many milliseconds where the other side asks for it. With a `body`, that is what is
-   * carried from now on: a part of it has arrived.
+   * It failed, and is tried again, at the earliest after `retryAfter` milliseconds if the receiver asks for
+   * that. A `body` replaces the old one: part of the message has arrived.
    */
   | { kind: 'failed'; status: number | null; error: string; retryAfter?: number; body?: string }
-  /** It never will. */
+  /** It will never arrive. */
   | { kind: 'refused'; status: number | null; error: string }
-  /** There is nothing to carry it by: it is kept, for the log. */
+  /** There is no way to send it. It is kept for the log. */
   | { kind: 'unsent'; error: string }
 
-/** How letters are carried to one destination, as it is configured at present. */
+/** How messages are sent to one destination, by its present configuration. */
 export type ChannelAdapter = {
-  /** Carries a letter once; `now` is the moment of it by the service's clock. */
+  /** Sends a message once. `now` is the moment of the attempt by the service's clock. */
   attempt(message: OutgoingMessage, now: Instant): Promise<Attempt>
-  /** Whether a letter of which nobody knows whether it arrived is carried again (at least once), or given up (at most once). */
+  /**
+   * If it is unknown whether a message arrived: true sends it again (at least once), false gives it up (at
+   * most once).
+   */
   mayRepeat: boolean
 }
 
-/** How each kind of destination is reached, as it is configured at present: `waits` if it gets nothing now but may later, `gone` if it was deleted. */
+/**
+ * The channel adapter of each destination, by the present configuration. `waits` if it gets nothing now but
+ * may later, `gone` if it was deleted.
+ */
 export type Channels = (
   context: TenantContext,
   config: Configuration,
@@ -77,7 +87,7 @@ export type Channels = (
 
 const moment = z.number().transform(instant)
 
-/** Hands letters over to be carried; `now` is the moment by the service's clock. */
+/** Hands messages over for delivery. `now` is the moment by the service's clock. */
 export const AcceptRequest = z.object({
   destination: Destination,
   messages: z.array(QueuedMessage),
@@ -85,60 +95,67 @@ export const AcceptRequest = z.object({
 })
 
 /**
- * Has a courier see to what is due by `now`: either it only begins, and answers at once, or it carries all of it, waits for the end of
- * every attempt, and asks for no more than that (C1).
+ * Makes a delivery queue send the messages that are due by `now`. With `wait`, it sends all of them, waits
+ * for the end of every attempt, and asks to be called for nothing earlier (C1). Otherwise it only begins, and
+ * returns at once.
  */
 export const RunDueRequest = z.object({ now: moment, wait: z.boolean() })
-/** When it wants to be called next; null where nothing waits for a time. */
+/** When it must be called next; null if no message waits for a time. */
 export const RunDueReply = z.object({ dueAt: moment.nullable() })
 
-/** Where a letter stands in the log. */
+/** The place of a message in the log. */
 export const Place = z.object({ at: z.number(), seq: z.number(), id: z.string() })
 export type Place = z.infer<typeof Place>
 
 /** A page of the log, newest first. */
 export const ListRequest = z.object({ limit: z.number(), skip: z.number() })
 
-/** The same with what was carried, of the letters before one, if that is given. */
+/** A page of the log with the bodies. `before` limits it to messages before that place. */
 export const LogRequest = ListRequest.extend({ before: Place.nullable() })
 
-/** Asks when the letter happened that has so many newer ones; null if there is none. */
+/** Asks for the moment of the message after the `skip` newest ones; null if there is none. */
 export const MomentRequest = z.object({ skip: z.number() })
 export const MomentReply = z.number().nullable()
 
-/** A letter as the log has it. */
+/** A message as the log shows it. */
 export const Delivery = z.object({
   id: z.string(),
   event: z.string(),
-  /** pending, delivered, dead, or why it was never sent, such as `unsent: no provider`. */
+  /** pending, delivered, dead, or the reason why it was never sent, such as `unsent: no provider`. */
   status: z.string(),
-  /** How often it was tried in all. */
+  /** The number of all attempts. */
   attempts: z.number(),
   lastStatus: z.number().nullable(),
   lastError: z.string().nullable(),
   /** When it was handed over. */
   created: moment,
-  /** When it is tried next, at the earliest; null where it is not pending. */
+  /** When it is tried next, at the earliest; null if it is not pending. */
   nextAttempt: moment.nullable(),
 })
 export type Delivery = z.infer<typeof Delivery>
-/** The same, as it comes from the object; null where there is none. */
+/** The same as the object returns it; null if there is none. */
 export const DeliveryReply = Delivery.nullable()
 export const ListReply = z.array(Delivery)
 
-/** Letters with what was carried, and where they stand: as many as one call has room for; whether there are more of those asked for. */
+/**
+ * Messages with their bodies and places: as many as one call has room for. `hasMore` says whether more match
+ * the request.
+ */
 const Held = z.object({
   messages: z.array(Delivery.extend({ place: Place, body: z.string() })),
   hasMore: z.boolean(),
 })
 export const LogReply = Held
 
-/** Makes a letter pending again. */
+/** Makes a message pending again. */
 export const RedeliverRequest = z.object({ id: z.string(), now: moment })
 
-/** Has the letters about a user forgotten, and their places in rankings (U8): those name users by the ids that their tenant has given them. */
+/**
+ * Deletes the messages about a user, and the user's entries in rankings of other messages (U8). Those entries
+ * have the id that the tenant has given the user.
+ */
 export const EraseRequest = z.object({ iid: z.string(), userId: z.string() })
 export type EraseRequest = z.infer<typeof EraseRequest>
-/** Asks for the next letters about a user that are kept, oldest first. */
+/** Asks for the next stored messages about a user, oldest first. */
 export const HeldRequest = z.object({ iid: z.string(), after: Place.nullable() })
 export const HeldReply = Held

@@ -45,44 +45,60 @@ declare module '../runtime/env' {
   }
 }
 
-/** How long a run begins attempts, in milliseconds: an alarm has a quarter of an hour, and an attempt takes five minutes at most. */
+/**
+ * How long a run begins attempts, in milliseconds. An alarm may take a quarter of an hour, and an attempt
+ * takes five minutes at most.
+ */
 const LONGEST_RUN = 5 * MINUTE
-/** Attempts that a run begins at most, so that its requests and its queries of D1 are far from what the platform allows one call. */
+/**
+ * The most attempts that a run begins. Its requests and D1 queries stay far below the platform's limits for
+ * one call.
+ */
 const MOST_BEGUN = 500
-/** Letters that a run gives up without an attempt, at most. */
+/** The most messages that a run gives up without an attempt. */
 const MOST_GIVEN_UP = 1_000
-/** For how long what D1 says of the destination is believed, in milliseconds. A change of a webhook tells its courier at once. */
+/**
+ * How long the destination's configuration from D1 is used, in milliseconds. A change of a webhook notifies
+ * its delivery queue at once.
+ */
 const BELIEVED = SECOND
-/** When it is looked again at letters that are being carried, in milliseconds, should the alarm that carries them be lost. */
+/**
+ * After how long the Timekeeper calls again while messages are in progress, in milliseconds, in case the
+ * alarm is lost.
+ */
 const LOOK_AGAIN = 5 * MINUTE
-/** When a run that broke off is tried again, in milliseconds. */
+/** After how long an interrupted run is tried again, in milliseconds. */
 const PAUSE = MINUTE
-/** The furthest ahead that anything is due, in milliseconds; what is further was put there by a test clock that went back (C1). */
+/**
+ * The furthest ahead that a message can be due, in milliseconds. A later due time comes from a test clock
+ * that went back (C1).
+ */
 const FURTHEST = 25 * HOUR
 
-/** What D1 says: by the clock that is set, if one is, and how letters are carried. */
+/** The state in D1: the test clock, if it is set, and the channel adapter. */
 type Present = { read: Instant; clock: Instant | null; adapter: ChannelAdapter | 'waits' | 'gone' }
 
 /**
- * One object a destination, which carries letters there and keeps the log of it. A thin shell: what it does is in courier.ts. What can go now goes
- * by its own alarm; for retries it has the Timekeeper call it (C2).
+ * One object for each destination. It delivers messages and keeps the log. `DeliveryRunner` does the work.
+ * Messages that can be sent now are sent by the object's own alarm. For retries, the Timekeeper calls it
+ * (C2).
  */
 export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
-  /** How it reaches destinations; the room above all says so. */
+  /** The channels by which it reaches destinations. `src/worker` sets them. */
   protected abstract readonly channels: Channels
-  /** What it keeps; null until that is needed. */
+  /** The store; null until it is needed. */
   #opened: DeliveryQueueStore | null = null
-  /** Whether its tenant was erased while this object was at work. */
+  /** Whether its tenant was erased while this object was in use. */
   #isPurged = false
   readonly #instance = new Instance()
   readonly #runner = new DeliveryRunner(() => this.#store)
   #pruning = new Pruning()
-  /** The run that is under way: one after another. */
+  /** The run in progress. Runs follow one another. */
   #last: Promise<unknown> = Promise.resolve()
   #present: Present | null = null
-  /** Rows written up to the last line of the log. */
+  /** Rows written up to the last log line. */
   #loggedRows = 0
-  /** When the Timekeeper is going to call, as far as this knows. */
+  /** When the Timekeeper will call, as far as this object knows. */
   #calledAt: Instant | null = null
 
   get #store(): DeliveryQueueStore {
@@ -90,7 +106,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return this.#opened
   }
 
-  /** Whether it keeps anything. Whoever asks it without need leaves nothing behind. */
+  /** Whether it stores anything. Asking creates no tables. */
   get #isUsed(): boolean {
     return !this.#isPurged && (this.#opened !== null || hasTables(this.ctx.storage.sql))
   }
@@ -110,7 +126,10 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return { ...context, db: context.db.of(tenantId) }
   }
 
-  /** Takes letters over, each once, to be carried. Those of a destination that was deleted are dropped, and those of a tenant that was erased. */
+  /**
+   * Takes messages over for delivery, each once. Drops them if the destination was deleted or the tenant was
+   * erased.
+   */
   async accept(request: z.input<typeof AcceptRequest>): Promise<void> {
     const { destination, messages, now } = AcceptRequest.parse(request)
     if (!this.#isUsed && !(await isActive(this.#context(destination.tenantId).db))) return
@@ -121,7 +140,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     await this.#scheduleRun(destination, now)
   }
 
-  /** Begins to carry, in a moment and whatever happens to whoever has called. */
+  /** Starts a run soon, by alarm. So it does not depend on the caller. */
   #wake(): Promise<void> {
     this.#runner.lookAgain()
     return this.#callAt(systemNow())
@@ -131,14 +150,14 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     if (!this.#isPurged) await this.ctx.storage.setAlarm(at)
   }
 
-  /** Under a set clock, has whoever moves it wait for what was handed over (C1). */
+  /** Under a test clock, makes a move of the clock wait for these messages (C1). */
   async #scheduleRun(destination: Destination, now: Instant): Promise<void> {
     const { db } = this.#context(destination.tenantId)
     if ((await readTestClock(db)) !== null)
       await db.batch([makeDue(db, 'delivery', nameOf(destination), now)])
   }
 
-  /** Does what the alarm was set for; the platform runs it at least once. */
+  /** Does the work of the alarm. The platform runs it at least once. */
   override async alarm(): Promise<void> {
     try {
       await this.#inTurn(() => this.#run(null))
@@ -148,7 +167,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Sees to what is due (W4, C2). */
+  /** Sends messages that are due (W4, C2). */
   async runDue(request: z.input<typeof RunDueRequest>): Promise<z.input<typeof RunDueReply>> {
     const { now, wait } = RunDueRequest.parse(request)
     if (!this.#isUsed) return { dueAt: null }
@@ -160,7 +179,10 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return { dueAt: this.#calledAt }
   }
 
-  /** Learns anew how the destination is configured, before anything else is sent, and goes on with what waits. */
+  /**
+   * Reads the destination's configuration again before anything else is sent, and continues with waiting
+   * messages.
+   */
   async refresh(): Promise<void> {
     this.#present = null
     if (this.#destination !== null) await this.#wake()
@@ -172,7 +194,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return turn
   }
 
-  /** Carries what is due by a moment (null: by now, and then sees to the rest). */
+  /** Sends messages that are due by a moment. Null: by now, and then it schedules the rest. */
   async #run(to: Instant | null): Promise<void> {
     const destination = this.#destination
     if (destination === null) return
@@ -189,13 +211,13 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     const lastBeginning = instant(systemNow() + LONGEST_RUN)
     const limits: RunLimits = {
       until: nowOf,
-      // Whoever is called to a moment does all at its time, also where the clock that was moved there is gone: else a letter that waits for
-      // that time would never find that it has come.
+      // A run with a given moment does everything at its due time, even if the test clock was removed in the
+      // meantime. Otherwise a message that waits for that time would never become due.
       momentOf: (dueAt) => (to === null && clock === null ? systemNow() : dueAt),
       adapter: async () => {
         this.#pruning.inPassing(this.#store, nowOf(), this.#runner.settled)
         const present = await this.#read(context, destination)
-        // A clock that was set or taken away since is for the next run.
+        // If a test clock was set or removed since the start, the next run continues.
         const isSame = (present.clock === null) === (clock === null)
         return isSame && typeof present.adapter !== 'string' ? present.adapter : null
       },
@@ -209,7 +231,10 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     if (this.#runner.settled > before) console.log(this.#line(context, this.#runner.settled - before))
   }
 
-  /** The log line of a run, as JSON: letters that it settled, and the rows written since the one before. Nothing of a user. */
+  /**
+   * The log line of a run, as JSON: the number of messages that it settled, and the rows written since the
+   * last line. It contains nothing about a user.
+   */
   #line({ db, cost }: TenantContext, messages: number): string {
     const objectRows = this.#store.rowsWritten - this.#loggedRows
     this.#loggedRows = this.#store.rowsWritten
@@ -234,7 +259,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return this.#present
   }
 
-  /** Sees to it that what is left is carried when it is due. */
+  /** Schedules the remaining messages. */
   async #plan(context: TenantContext, destination: Destination, now: Instant): Promise<void> {
     const next = this.#runner.nextAt()
     const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'
@@ -244,7 +269,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     const { db } = context
     await db.batch([makeDue(db, 'delivery', nameOf(destination), next)])
     this.#calledAt = next
-    // Not awaited: the Timekeeper may be waiting for this very object.
+    // Not awaited, since the Timekeeper may be waiting for this object.
     this.ctx.waitUntil(ensureAlarm(context, db.tenantId))
   }
 
@@ -255,26 +280,26 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return this.#store.list(limit, skip).map(deliveryOf)
   }
 
-  /** The same with what was carried. */
+  /** A page of the log with the bodies. */
   log(request: z.input<typeof LogRequest>): z.input<typeof LogReply> {
     if (!this.#isUsed) return { messages: [], hasMore: false }
     const { rows, hasMore } = this.#store.log(LogRequest.parse(request))
     return { messages: rows.map(heldOf), hasMore }
   }
 
-  /** When a letter of the log happened. */
+  /** The moment of a message of the log. */
   moment(request: z.input<typeof MomentRequest>): z.input<typeof MomentReply> {
     const { skip } = MomentRequest.parse(request)
     return this.#isUsed ? this.#store.moment(skip) : null
   }
 
-  /** A letter of the log; null where there is none of this id. */
+  /** A message of the log; null if none has this id. */
   find(id: string): z.input<typeof DeliveryReply> {
     const row = this.#isUsed ? this.#store.find(id) : undefined
     return row === undefined ? null : deliveryOf(row)
   }
 
-  /** Makes a letter pending again, with all its tries; null where there is none of this id (W4). */
+  /** Makes a message pending again, with all its attempts; null if none has this id (W4). */
   async redeliver(request: z.input<typeof RedeliverRequest>): Promise<z.input<typeof DeliveryReply>> {
     const { id, now } = RedeliverRequest.parse(request)
     if (!this.#isUsed) return null
@@ -287,7 +312,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return renewed
   }
 
-  /** What is kept about a user (U8). */
+  /** The stored messages about a user (U8). */
   held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
     const { iid, after } = HeldRequest.parse(request)
     if (!this.#isUsed) return { messages: [], hasMore: false }
@@ -295,13 +320,15 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return { messages: rows.map(heldOf), hasMore }
   }
 
-  /** Forgets what there is about a user, pending or not (U8). */
+  /** Deletes everything about a user, pending or not (U8). */
   erase(request: z.input<typeof EraseRequest>): void {
     const user = EraseRequest.parse(request)
     if (this.#isUsed) this.#store.erase(user)
   }
 
-  /** Forgets everything but that the destination was deleted, so that what arrives late leaves nothing behind. */
+  /**
+   * Deletes everything, and notes that the destination was deleted. So late messages leave nothing behind.
+   */
   async forget(): Promise<void> {
     if (this.#isPurged) return
     this.#present = null
@@ -313,8 +340,8 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Forgets everything, for good: the tenant is erased. What is at work stores nothing any more and begins nothing new; what arrives later finds
-   * the tenant gone.
+   * Deletes everything for good, since the tenant is erased. A run in progress stores nothing more and begins
+   * nothing new. Later calls find that the tenant does not exist.
    */
   async purge(): Promise<void> {
     this.#isPurged = true

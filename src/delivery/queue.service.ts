@@ -4,7 +4,7 @@ import type { Context } from '../runtime/context'
 import { type Destination, nameOf, type QueuedMessage, RunDueReply } from './queue.messages'
 import type { DeliveryQueueObject } from './queue.object'
 
-/** The object that carries to a destination. */
+/** The object that delivers to a destination. */
 export function deliveryQueueOf(
   { env }: Pick<Context, 'env'>,
   destination: Destination,
@@ -12,7 +12,10 @@ export function deliveryQueueOf(
   return env.DELIVERY_QUEUE.getByName(nameOf(destination))
 }
 
-/** Hands letters over to be carried; nothing happens to those that were handed over before. Throws where the courier can't be reached. */
+/**
+ * Hands messages over for delivery. Messages that were handed over before are ignored. Throws if the delivery
+ * queue cannot be reached.
+ */
 export async function enqueueMessages(
   context: Pick<Context, 'env'>,
   destination: Destination,
@@ -23,7 +26,10 @@ export async function enqueueMessages(
     await deliveryQueueOf(context, destination).accept({ destination, messages: [...messages], now })
 }
 
-/** Tells couriers that their destinations are configured otherwise now. Never throws: what is due of them stands in D1 besides. */
+/**
+ * Notifies delivery queues that the configuration of their destinations has changed. Never throws: their due
+ * work is also in D1.
+ */
 export async function refreshDeliveryQueues(
   context: Pick<Context, 'env'>,
   destinations: readonly Destination[],
@@ -31,7 +37,10 @@ export async function refreshDeliveryQueues(
   await quietly(destinations.map(async (destination) => deliveryQueueOf(context, destination).refresh()))
 }
 
-/** Has the couriers of deleted destinations forget everything. Never throws: one that was missed finds out by itself. */
+/**
+ * Makes the delivery queues of deleted destinations delete everything. Never throws: a queue that was missed
+ * finds out by itself.
+ */
 export async function clearDeliveryQueues(
   context: Pick<Context, 'env'>,
   destinations: readonly Destination[],
@@ -48,7 +57,9 @@ async function quietly(calls: readonly Promise<void>[]): Promise<void> {
   }
 }
 
-/** Has a courier see to what is due, by its name; answers when it wants to be called next (C2). */
+/**
+ * Makes a delivery queue, by its name, send messages that are due. Returns when it must be called next (C2).
+ */
 export async function runDeliveryQueue(
   { env }: Pick<Context, 'env'>,
   name: string,

@@ -6,9 +6,10 @@ import type { Destination, EraseRequest, OutgoingMessage, Place, QueuedMessage }
 import { HEALTHY, type Health } from './retries.rules'
 
 /**
- * What a courier's object keeps: docs/storage.md lists it. The body comes last, so that reading a row for the rest of it doesn't touch the pages
- * of a long one. A letter in the good case is in one index only; those that failed, or wait for another, are in a second one.
- * To change a table, add a step; those that are there stay as they are.
+ * The tables of a delivery queue. docs/storage.md lists them. The body is the last column, so that reading
+ * the other columns does not touch the pages of a long body. A message that is sent at once is in one index
+ * only. Messages that failed or wait for another one are in a second index. To change a table, add a step.
+ * Never change an existing step.
  */
 const STEPS: Steps = [
   [
@@ -24,20 +25,20 @@ const STEPS: Steps = [
   ['ALTER TABLE letters RENAME TO messages'],
 ]
 
-/** What a pending letter waits for: its first turn, the one before it, or the time of its retry. */
+/** The reason why a pending message waits: its first turn, an earlier message, or the time of its retry. */
 export const WAITS = { forNothing: 0, forAnother: 1, forTime: 2 } as const
 
-/** A pending letter, without its body. */
+/** A pending message, without its body. */
 export type Pending = Place & {
   subject: string | null
   attempts: number
   tries: number
   created: number
-  /** When it was last made pending: handed over, or to be sent again. */
+  /** When it last became pending: when it was handed over, or renewed. */
   since: number
   nextAt: number
   waits: number
-  /** 1 where an attempt began of which it must be known how it ended. */
+  /** 1 if an attempt has begun that must not be repeated. */
   claimed: number
 }
 
@@ -52,13 +53,13 @@ export type Row = Place & {
   nextAt: number | null
 }
 
-/** A row of the log with what was carried. */
+/** A row of the log with the body. */
 type Whole = Row & { body: string }
 
-/** The most rows that one call answers, if they are short. */
+/** The most rows that one call returns, if they are short. */
 const MOST_ROWS = 1_000
 
-/** What came of an attempt: where the letter stands now. */
+/** The result of an attempt: the new status of the message. */
 export type Outcome = {
   status: string
   nextAt: Instant | null
@@ -71,7 +72,7 @@ const PENDING = 'at, seq, id, subject, attempts, tries, created, since, next_at 
 const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError, created,
   next_at AS nextAt`
 
-/** Settled letters, the oldest first. */
+/** Settled messages, the oldest first. */
 const OUTDATED = "FROM messages WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2"
 const OLDEST = "FROM messages WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1"
 
@@ -81,7 +82,7 @@ const SQL = {
   unnameErased: 'DELETE FROM named WHERE id IN (SELECT id FROM messages WHERE subject = ?1)',
   unnameOutdated: `DELETE FROM named WHERE id IN (SELECT id ${OUTDATED})`,
   unnameOldest: `DELETE FROM named WHERE id IN (SELECT id ${OLDEST})`,
-  // What was never tried is due since it happened, so that of one user the earlier comes first.
+  // A message without attempts is due since its moment `at`. So a user's earlier message comes first.
   add: `INSERT INTO messages (at, seq, id, subject, event, status, attempts, tries, created, since, next_at, waits, claimed,
       last_status, last_error, body)
     VALUES (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, ?6, min(?1, ?6), 0, 0, NULL, NULL, ?7) ON CONFLICT DO NOTHING`,
@@ -113,13 +114,13 @@ const SQL = {
   held: `SELECT ${ROW}, body FROM messages WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
     ORDER BY at, seq, id`,
   erase: 'DELETE FROM messages WHERE subject = ?1',
-  // ?2 is ?1 as JSON has it, by which most letters are told apart without being parsed.
+  // ?2 is ?1 as JSON. Most messages do not contain it, and need not be parsed.
   unrank: `UPDATE messages SET body = json_set(body, '$.leaderboard.rankings', json((
       SELECT json_group_array(json(value) ORDER BY key) FROM json_each(body, '$.leaderboard.rankings')
       WHERE value ->> '$.userId' <> ?1)))
     WHERE event GLOB 'leaderboard.*' AND instr(body, '"userId":' || ?2) > 0
       AND json_type(body, '$.leaderboard.rankings') = 'array'`,
-  // Entries of earlier versions quote what the other side has answered, which may name the user.
+  // Errors stored by earlier versions quote the response, which may name the user. The quotation is removed.
   unquote: `UPDATE messages SET last_error = substr(last_error, 1, instr(last_error, ':') - 1)
     WHERE event GLOB 'leaderboard.*' AND (last_error GLOB 'answered *: *' OR last_error GLOB 'no answer: *')`,
   outdated: `DELETE FROM messages WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
@@ -134,10 +135,13 @@ type NoteName = 'destination' | 'health' | 'deleted' | 'counted'
 
 const keyOf = ({ at, seq, id }: Place) => [at, seq, id] as const
 
-/** The tables of one courier's object. Everything is synchronous: what happens without an await in between is one transaction. */
+/**
+ * The tables of one delivery queue. All methods are synchronous. Calls without an await between them are one
+ * transaction.
+ */
 export class DeliveryQueueStore {
   readonly #sql: SqlStorage
-  /** Rows written since this was made; an index entry is a row too. */
+  /** Rows written since this was made. An index entry is a row too. */
   rowsWritten = 0
   #isClosed = false
 
@@ -146,12 +150,12 @@ export class DeliveryQueueStore {
     this.rowsWritten = migrate(storage, STEPS)
   }
 
-  /** Has all that is asked of it from now on do nothing: there is nothing any more, and nothing may come to be. */
+  /** After this, every call does nothing. All data is deleted, and nothing may be stored again. */
   close(): void {
     this.#isClosed = true
   }
 
-  /** The rows of a statement: what shape they have, the statements above say. */
+  /** The rows of a statement. Their shape is that of the statements above. */
   #rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
     if (this.#isClosed) return []
     const cursor = this.#sql.exec<T>(statement, ...values)
@@ -160,7 +164,10 @@ export class DeliveryQueueStore {
     return rows
   }
 
-  /** The first rows of a statement, until their bodies are as long as what one call answers; the rest is not read. */
+  /**
+   * The first rows of a statement, until the bodies are as long as one call can return. Further rows are not
+   * read.
+   */
   #firstRows(statement: string, ...values: Value[]): { rows: Whole[]; hasMore: boolean } {
     const rows: Whole[] = []
     if (this.#isClosed) return { rows, hasMore: false }
@@ -179,7 +186,7 @@ export class DeliveryQueueStore {
     return this.rowsWritten - before
   }
 
-  /** Keeps letters that it doesn't know yet. */
+  /** Stores messages that are new. */
   add(messages: readonly QueuedMessage[], now: Instant): void {
     for (const { at, seq, id, subject, event, body, isNamed } of messages) {
       if (isNamed && this.#run(SQL.name, id, at, seq) === 0) continue
@@ -187,22 +194,22 @@ export class DeliveryQueueStore {
     }
   }
 
-  /** Pending letters that may be tried by a moment, in the order in which they became due. */
+  /** Pending messages that may be tried by a moment, in the order of their due times. */
   due(by: Instant, limit: number): Pending[] {
     return this.#rows<Pending>(SQL.due, by, limit)
   }
 
-  /** When the next pending letter may be tried; null where none is pending. */
+  /** When the next pending message may be tried; null if none is pending. */
   first(): number | null {
     return this.#rows<{ nextAt: number | null }>(SQL.first)[0]?.nextAt ?? null
   }
 
-  /** A letter that is still pending. */
+  /** A message, if it is pending. */
   pending(place: Place): Pending | undefined {
     return this.#rows<Pending>(SQL.pending, ...keyOf(place))[0]
   }
 
-  /** A letter whole; undefined where it was erased. */
+  /** A whole message; undefined if it was erased. */
   message(place: Place): OutgoingMessage | undefined {
     const [row] = this.#rows<{ subject: string | null; event: string; body: string }>(
       SQL.body,
@@ -211,17 +218,20 @@ export class DeliveryQueueStore {
     return row && { at: place.at, seq: place.seq, id: place.id, ...row }
   }
 
-  /** Of what the last letter tells that is before this one, about the same user, later than `since`, and was tried or waits; null where there is none. */
+  /**
+   * The moment of the last message before this one that is about the same user, later than `since`, pending,
+   * and was tried or waits. Null if there is none.
+   */
   before(message: Place & { subject: string }, since: number): number | null {
     return this.#rows<{ at: number }>(SQL.before, ...keyOf(message), message.subject, since)[0]?.at ?? null
   }
 
-  /** Has a letter wait for one before it, until a moment at the longest. */
+  /** Makes a message wait for an earlier one, at the longest until a moment. */
   wait(place: Place, until: Instant): void {
     this.#run(SQL.wait, ...keyOf(place), until)
   }
 
-  /** Lets the letter go that waits for this one, which is settled. */
+  /** Releases the message that waits for this settled one. */
   release(settled: Place & { subject: string }, now: Instant): void {
     const [next] = this.#rows<Pending>(SQL.after, ...keyOf(settled), settled.subject)
     if (next !== undefined && next.waits === WAITS.forAnother && next.nextAt > now) this.wait(next, now)
@@ -232,24 +242,24 @@ export class DeliveryQueueStore {
     this.#run(SQL.claim, ...keyOf(place))
   }
 
-  /** Notes what came of an attempt, or of none. */
+  /** Stores the result of an attempt, or of none. */
   settle(place: Place, outcome: Outcome, attempts: 0 | 1): void {
     const { status, nextAt, lastStatus, lastError } = outcome
     const waits = nextAt === null ? WAITS.forNothing : WAITS.forTime
     this.#run(SQL.settle, ...keyOf(place), status, nextAt, lastStatus, lastError, waits, attempts)
   }
 
-  /** Has another body be carried from now on. */
+  /** Replaces the body of a pending message. */
   rewrite(place: Place, body: string): void {
     this.#run(SQL.rewrite, ...keyOf(place), body)
   }
 
-  /** Makes a letter pending as though it were new. */
+  /** Makes a message pending, like a new one. */
   renew(place: Place, now: Instant): void {
     this.#run(SQL.renew, ...keyOf(place), now)
   }
 
-  /** Has what is to be tried after a moment be tried now. */
+  /** Makes messages that are due after `beyond` due now. */
   capDueTimes(beyond: Instant, now: Instant): void {
     this.#run(SQL.capDueTimes, now, beyond)
   }
@@ -259,30 +269,30 @@ export class DeliveryQueueStore {
     return this.#rows<Row>(SQL.list, limit, skip)
   }
 
-  /** The same with the bodies, of the letters before one: as many as one call has room for. */
+  /** A page of the log with the bodies, of messages before a place: as many as one call has room for. */
   log({ limit, skip, before }: { limit: number; skip: number; before: Place | null }) {
     const from = before === null ? ([Number.MAX_SAFE_INTEGER, 0, ''] as const) : keyOf(before)
     return this.#firstRows(SQL.log, ...from, limit, skip)
   }
 
-  /** When the letter happened that has so many newer ones; null if there is none. */
+  /** The moment of the message after the `skip` newest ones; null if there is none. */
   moment(skip: number): number | null {
     return this.#rows<{ at: number }>(SQL.moment, skip)[0]?.at ?? null
   }
 
-  /** The letter of an id: a named one, or one of which the id was made of its moment. */
+  /** The message with this id. Its moment is in `named`, or in the id itself. */
   find(id: string): Row | undefined {
     const at = this.#rows<{ at: number }>(SQL.named, id)[0]?.at ?? timeOf(id)
     return this.#rows<Row>(SQL.one, at, id)[0]
   }
 
-  /** The next letters about a user, oldest first: as many as one call has room for. */
+  /** The next messages about a user, oldest first: as many as one call has room for. */
   held(iid: string, after: Place | null) {
     const from = after === null ? ([-1, -1, ''] as const) : keyOf(after)
     return this.#firstRows(SQL.held, iid, ...from)
   }
 
-  /** Forgets all letters about a user, and the user in what others tell of leaderboards (U8). */
+  /** Deletes all messages about a user, and the user's entries in messages about leaderboards (U8). */
   erase({ iid, userId }: EraseRequest): void {
     this.#run(SQL.unnameErased, iid)
     this.#run(SQL.erase, iid)
@@ -290,30 +300,30 @@ export class DeliveryQueueStore {
     this.#run(SQL.unquote)
   }
 
-  /** Deletes settled letters of before a moment, so many at most; tells how many that were. */
+  /** Deletes at most `most` settled messages from before a moment. Returns how many it deleted. */
   dropBefore(at: Instant, most: number): number {
     this.#run(SQL.unnameOutdated, at, most)
     return this.#run(SQL.outdated, at, most)
   }
 
-  /** Deletes the oldest settled letters; tells how many that were. */
+  /** Deletes the `count` oldest settled messages. Returns how many it deleted. */
   dropOldest(count: number): number {
     this.#run(SQL.unnameOldest, count)
     return this.#run(SQL.oldest, count)
   }
 
-  /** How many letters are settled. */
+  /** How many messages are settled. */
   settled(): number {
     return this.#rows<{ count: number }>(SQL.settled)[0]?.count ?? 0
   }
 
-  /** Keeps where the letters go. */
+  /** Stores the destination of the messages. */
   remember(destination: Destination): void {
     if (this.note('destination') === null) this.setNote('destination', destination)
   }
 
   get health(): Health {
-    // Nobody else writes it: its shape is what was put there.
+    // Only the setter below writes it, so it has this shape.
     const row = this.#rows<{ value: string }>(SQL.note, 'health')[0]
     return row === undefined ? HEALTHY : JSON.parse(row.value)
   }

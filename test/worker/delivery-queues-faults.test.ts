@@ -140,7 +140,7 @@ describe('[N2] a message that must not be sent twice', () => {
     expect(second.sent).toEqual([next.id])
     expect(rows).toMatchObject([
       { id: next.id, status: 'delivered' },
-      { id: one.id, status: 'dead', attempts: 1, lastError: 'nobody knows whether it arrived' },
+      { id: one.id, status: 'dead', attempts: 1, lastError: 'unknown whether the message arrived' },
     ])
   })
 
@@ -148,7 +148,7 @@ describe('[N2] a message that must not be sent twice', () => {
     const setup = await withHook({ status: 'inactive' })
     const broken = () => Promise.reject(new Error('it broke'))
     const once = await rounds(setup, counted(false, broken).adapter, [message(NOON - 2)])
-    expect(once).toMatchObject([{ status: 'dead', lastError: 'nobody knows whether it arrived' }])
+    expect(once).toMatchObject([{ status: 'dead', lastError: 'unknown whether the message arrived' }])
     const [again] = await rounds(setup, counted(true, broken).adapter, [message(NOON - 1)])
     expect(again).toMatchObject({ status: 'pending', attempts: 1, nextAt: NOON - 1 + 1 + MINUTE })
   })

@@ -747,7 +747,7 @@ describe('an event that can’t be done by itself', () => {
     const lines = linesOf('error')
     await allSteps(tenant)
     expect(await counts(tenant, id)).toMatchObject(done(6, { processed: 3, parked: 3 }))
-    await putAside(tenant, id, [1, 2, 4], /value|It is no event|invalid/i, lines)
+    await putAside(tenant, id, [1, 2, 4], /value|It is not an event|invalid/i, lines)
     expect((await parkedOf(tenant))[0]?.event).toMatchObject({ kind: 'event', body: { value: 'x' } })
     await holds(tenant, { u0: [1], u1: [4, 6] })
   })

@@ -8,7 +8,7 @@ declare module '../../jobs/due-kinds.types' {
   }
 }
 
-/** Events that wait in the inbox (E9). */
+/** Processes events that wait in the inbox (E9). */
 export const batchJob: Job = {
   kind: 'inbox',
   run: (context, work, { until }) => bulkStep(context, 'inbox', () => inboxStep(context, work, until)),

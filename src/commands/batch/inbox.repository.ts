@@ -9,19 +9,25 @@ import { Json, jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../lib/pa
 import { parkedEvents } from './inbox.table'
 import type { InboxRow, Progress } from './inbox.types'
 
-/** Most events to one row: what a step takes at once. */
+/** The most events of one row: as many as one step takes. */
 const EVENTS_A_ROW = 250
-/** Most rows to one step. */
+/** The most rows of one step. */
 const ROWS_A_STEP = 20
 
-/** A set clock may have moved since the request read it: events are sent at the time at which they are stored (C1). */
+/**
+ * The test clock may have moved since the request read it. Events count as sent at the time when they are
+ * stored (C1).
+ */
 const NOW = 'coalesce((SELECT now FROM test_clock WHERE ?3), ?4)'
 const RECEIVE = `
   INSERT INTO event_batches (tenant_id, id, created, accepted) VALUES (?1, ?2, ${NOW}, ?5)`
 const PUT = `
   INSERT INTO inbox (tenant_id, batch_id, count, "offset", events) VALUES (?1, ?2, ?3, ?4, ?5)`
 
-/** Puts the events of a batch, each as JSON, into the inbox, and makes their processing due (E9). Raises a conflict unless the tenant is active. */
+/**
+ * Puts the events of a batch, each as JSON, into the inbox, and makes their processing due (E9). Raises a
+ * conflict unless the tenant is active.
+ */
 export function receive(
   db: TenantDatabase,
   batchId: string,
@@ -58,7 +64,7 @@ const BatchRow = z.object({
   parked: z.number(),
 })
 
-/** What has become of a batch so far (E9); null where there is none of this id. */
+/** The counters of a batch so far (E9); null if no batch has this id. */
 export async function findBatch(db: TenantDatabase, id: string): Promise<z.infer<typeof BatchRow> | null> {
   const [row] = await db.rows(db.statement(BATCH, db.tenantId, id))
   return BatchRow.nullable().parse(row ?? null)
@@ -74,7 +80,7 @@ export async function firstBatch(db: TenantDatabase): Promise<string | null> {
   return rows[0]?.id ?? null
 }
 
-// The long column is read only of the rows that are taken.
+// The long column `events` is read only for the rows that the step takes.
 const NEXT = `
   WITH ahead AS MATERIALIZED (
     SELECT no, sum(count - done) OVER (ORDER BY no) - (count - done) AS before,
@@ -95,7 +101,7 @@ const InboxRowResponse: z.ZodType<InboxRow> = z.object({
   done: z.number(),
   /** When its batch was sent. */
   sent: z.number().transform(instant),
-  /** None where they can't be read, so that what can't be found there is put aside, and holds up nothing else. */
+  /** Empty if the JSON cannot be read. Then the events of the row are parked, and do not block others. */
   events: z.string().transform((text): readonly unknown[] => {
     try {
       return z.array(z.unknown()).parse(JSON.parse(text))
@@ -105,21 +111,24 @@ const InboxRowResponse: z.ZodType<InboxRow> = z.object({
   }),
 })
 
-/** Reads the oldest rows of the inbox: as many as hold a step's events, or fewer if they are long. Parsed by `parseInbox`. */
+/**
+ * Reads the oldest rows of the inbox: enough for a step's events, or fewer if they are long. `parseInbox`
+ * parses the result.
+ */
 export function inboxStatement(db: TenantDatabase): D1PreparedStatement {
   return db.statement(NEXT, db.tenantId, EVENTS_A_ROW)
 }
 
 export const parseInbox = (result: D1Result): InboxRow[] => z.array(InboxRowResponse).parse(result.results)
 
-/** Most events to one step. */
+/** The most events of one step. */
 export const EVENTS_A_STEP = EVENTS_A_ROW
 
 const UNCHANGED = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM inbox
     WHERE no = asked.value ->> 0 AND tenant_id = ?1 AND seq = asked.value ->> 1))`)
 
-/** Holds while these rows of the inbox are as read (see db/guard.ts). */
+/** Holds while these rows of the inbox are as they were read (see src/db/guard.ts). */
 export function inboxUnchanged(
   db: TenantDatabase,
   rows: readonly Pick<InboxRow, 'no' | 'seq'>[],
@@ -144,12 +153,18 @@ const PARK_VALUES: ColumnValues<typeof parkedEvents, Progress['parked'][number],
 const PARK_LIST = columnList(parkedEvents, PARK_VALUES)
 const PARK = `
   INSERT INTO parked_events (tenant_id, ${PARK_LIST.columns}) SELECT ?1, ${PARK_LIST.sql()} FROM json_each(?2)`
-/** When what is left in the inbox is due: at the moment ?3; under a set clock as of when it was sent, if that is earlier. */
+/**
+ * When the rest of the inbox is due: at the moment ?3. Under a test clock, at the time it was sent, if that
+ * is earlier.
+ */
 const AGAIN = '(SELECT ?3 FROM inbox WHERE tenant_id = ?1 LIMIT 1)'
 const AGAIN_AS_SENT = `(SELECT min(?3, b.created) FROM inbox i CROSS JOIN event_batches b
   ON b.tenant_id = i.tenant_id AND b.id = i.batch_id WHERE i.tenant_id = ?1 ORDER BY i.no LIMIT 1)`
 
-/** Notes what was made of events. What is left is due again at that moment, under a set clock as of when it was sent. */
+/**
+ * Stores the progress of a step. The rest of the inbox is due at `again`. Under a test clock (`isSet`), it is
+ * due at the time it was sent, if that is earlier.
+ */
 export function advance(
   db: TenantDatabase,
   { finished, advanced, counts, parked }: Progress,

@@ -2,7 +2,10 @@ import { unreachable } from '../../lib/unreachable'
 import type { Job, Outcome } from '../commit.types'
 import type { InboxRow, Progress } from './inbox.types'
 
-/** An event that waits: where it stands, and what is to be done; null where its user was erased, a text where it can't be read. */
+/**
+ * A waiting event: its place, and its job. The job is null if the user was erased, and a text with the reason
+ * if the event cannot be read.
+ */
 export type Item = {
   row: InboxRow
   /** Its place in the batch, from 0. */
@@ -10,14 +13,14 @@ export type Item = {
   job: Job | string | null
 }
 
-/** The place of an event in the inbox that the database refuses by itself, and why. */
+/** The place of an event in the inbox that the database rejects even alone, and the reason. */
 export type Poison = { no: number; position: number; reason: string }
 
-/** Whether an event stands at that place. */
+/** Whether an event is at that place. */
 export const isAt = (poison: Poison | null, { row, position }: Pick<Item, 'row' | 'position'>): boolean =>
   poison !== null && poison.no === row.no && poison.position === position
 
-/** The next events of the inbox in the order sent, at most so many. */
+/** The next events of the inbox in the order sent, at most `most`. */
 export function itemsOf(
   rows: readonly InboxRow[],
   most: number,
@@ -32,10 +35,10 @@ export function itemsOf(
   })
 }
 
-/** An event's user, and what is to be done for them. */
+/** An event's user and job. */
 export type UserJob = { userId: string; job: Job; item: Item }
 
-/** The jobs among the items by user, each user's in the order sent (E9). */
+/** The jobs of the items by user. Each user's jobs are in the order sent (E9). */
 export function byUser(items: readonly Item[]): ReadonlyMap<string, UserJob[]> {
   const users = new Map<string, UserJob[]>()
   for (const item of items) {
@@ -49,10 +52,13 @@ export function byUser(items: readonly Item[]): ReadonlyMap<string, UserJob[]> {
   return users
 }
 
-/** How an event of the inbox ended: recorded, left out, or put aside, and why where that is worth a log line. */
+/**
+ * How an event of the inbox ended: recorded, left out or parked. `reason` is for the log; null if there is
+ * nothing to log.
+ */
 export type End = { kind: 'processed' } | { kind: 'dropped' | 'parked'; reason: string | null }
 
-/** How an item ends whose job came to that. */
+/** How an item ends, by the outcome of its job. */
 export function endOf({ job }: Item, outcome: Outcome | undefined): End {
   if (job === null) return { kind: 'dropped', reason: null }
   if (typeof job === 'string') return { kind: 'parked', reason: job }
@@ -60,25 +66,25 @@ export function endOf({ job }: Item, outcome: Outcome | undefined): End {
   switch (decision?.kind) {
     case 'changed':
       return { kind: 'processed' }
-    // A repeat of an idempotency key (E9).
+    // A repeated idempotency key (E9).
     case 'replayed':
       return { kind: 'dropped', reason: null }
     case 'refused':
       return { kind: 'dropped', reason: decision.apiError.message }
     case 'failed':
       return { kind: 'parked', reason: String(decision.error) }
-    // Nothing that an event comes to.
+    // No event has such an outcome.
     case 'lost':
     case 'completed':
     case 'unchanged':
     case undefined:
-      return { kind: 'parked', reason: 'It is no event.' }
+      return { kind: 'parked', reason: 'It is not an event.' }
     default:
       return unreachable(decision)
   }
 }
 
-/** What there is to note once these items have ended so. */
+/** The progress to store once these items have ended. */
 export function progressOf(ends: ReadonlyMap<Item, End>): Progress {
   const done = new Map<InboxRow, number>()
   const counts = new Map<string, { processed: number; dropped: number; parked: number }>()

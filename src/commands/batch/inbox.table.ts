@@ -1,8 +1,9 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * The inbox: events of batches that wait for their turn (E9). A row holds a part of one batch, since a row for each event would cost two
- * written ones more; it goes with its last event, in the batch that commits that one.
+ * The inbox: events of batches that wait for their turn (E9). A row has a part of one batch. With a row for
+ * each event, each event would cost two more written rows. The batch that commits the last event of a row
+ * deletes the row.
  */
 export const inbox = sqliteTable(
   'inbox',
@@ -11,28 +12,31 @@ export const inbox = sqliteTable(
     no: integer('no').primaryKey({ autoIncrement: true }),
     tenantId: text('tenant_id').notNull(),
     batchId: text('batch_id').notNull(),
-    /** How many there are. */
+    /** The number of events in the row. */
     count: integer('count').notNull(),
-    /** The place in the batch of the first of them, from 0. */
+    /** The place of the first event in the batch, from 0. */
     offset: integer('offset').notNull(),
-    /** How many of them are done, from the first on. */
+    /** How many events are done, from the first on. */
     done: integer('done').notNull().default(0),
-    /** Counts the changes to the row: whoever works on it sees whether it is as it was read. */
+    /** Counts the changes of the row. A step uses it to see whether the row is still as it was read. */
     seq: integer('seq').notNull().default(0),
-    /** JSON: the events as isolates send them to each other (`Commands`); null in the place of one whose user was erased (U8). Last, since it is long. */
+    /**
+     * JSON: the events in the form that isolates send to each other (`Commands`). Null in place of an event
+     * whose user was erased (U8). The last column, since it is long.
+     */
     events: text('events').notNull(),
   },
   (table) => [index('inbox_by_tenant').on(table.tenantId, table.no)],
 )
 
-/** What became of the batches (E9). WITHOUT ROWID. */
+/** The counters of the batches (E9). WITHOUT ROWID. */
 export const eventBatches = sqliteTable(
   'event_batches',
   {
     tenantId: text('tenant_id').notNull(),
     id: text('id').notNull(),
     created: integer('created').notNull(),
-    /** Events: how many were sent, recorded, left out, and put aside. */
+    /** Numbers of events: sent, recorded, left out, and parked. */
     accepted: integer('accepted').notNull(),
     processed: integer('processed').notNull().default(0),
     dropped: integer('dropped').notNull().default(0),
@@ -41,7 +45,7 @@ export const eventBatches = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.id] })],
 )
 
-/** Events that could not even be decided, put aside so that they hold up nothing else. WITHOUT ROWID. */
+/** Events that Laurel could not process. They are parked, so that they do not block others. WITHOUT ROWID. */
 export const parkedEvents = sqliteTable(
   'parked_events',
   {
@@ -51,7 +55,7 @@ export const parkedEvents = sqliteTable(
     position: integer('position').notNull(),
     /** JSON: the event as it was sent. */
     event: text('event').notNull(),
-    /** The fault, for whoever looks into it. */
+    /** The error, for an operator. */
     reason: text('reason').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.batchId, table.position] })],

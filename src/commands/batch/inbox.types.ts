@@ -5,22 +5,22 @@ export type InboxRow = {
   no: number
   seq: number
   batchId: string
-  /** Its events, where they begin in the batch, and how many of them are done. */
+  /** The number of events, the place of the first one in the batch, and how many are done. */
   count: number
   offset: number
   done: number
   /** When its batch was sent. */
   sent: Instant
-  /** None where they can't be read. */
+  /** Empty if they cannot be read. */
   events: readonly unknown[]
 }
 
-/** What a step has made of events in the inbox. */
+/** The progress of a step through the inbox. */
 export type Progress = {
-  /** Rows all of whose events are done, and how far the last one is where it isn't. */
+  /** Rows with all events done; and how far the last row is, if it is not done. */
   finished: readonly number[]
   advanced: { no: number; done: number } | null
-  /** By batch id: how many events were recorded, left out and put aside. */
+  /** By batch id: how many events were recorded, left out and parked. */
   counts: ReadonlyMap<string, { processed: number; dropped: number; parked: number }>
   parked: readonly { batchId: string; position: number; event: string; reason: string }[]
 }

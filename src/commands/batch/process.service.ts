@@ -19,23 +19,28 @@ import { advance, EVENTS_A_STEP, inboxUnchanged } from './inbox.repository'
 import { type End, endOf, type Item, isAt, type Poison, progressOf, type UserJob } from './inbox.rules'
 import { readWaiting } from './waiting.service'
 
-/** Awards that a step stores at most, unless a single event comes to more; what is told of events is bounded by its bytes (see news.ts). */
+/**
+ * The most awards that a step stores, unless a single event gives more. `writeUsers` limits the bytes of
+ * messages.
+ */
 const MOST_AWARDS = 20_000
-/** Failures of D1 itself, the last of them at a single event, after which a step gives up. */
+/** A step gives up after this many failures of D1 itself, the last one with a single event. */
 const MOST_FAILURES = 3
-/** Conflicts with live events after which a step gives up, to be taken up again after what else is due. */
+/** A step gives up after this many conflicts with live events. It runs again after other work that is due. */
 const MOST_CONFLICTS = 12
 
-/** What a step did to users, under which configuration, and when. */
+/** The changes that a step made to users, under which configuration, and when. */
 type Step = { changes: readonly InputChange[]; config: Configuration; changedAt: Instant }
 
-/** What a step is about to do: the statements of its one batch, and what follows from them. */
+/** The next write of a step: the statements of its one batch, and their results if it is stored. */
 type Plan = { statements: D1PreparedStatement[]; ends: ReadonlyMap<Item, End>; step: Step }
 
 /**
- * Processes the next events of a tenant's inbox, of many users, by one write batch (E9): what they come to is stored together with
- * the note that they are done, so that nothing is done twice or lost, however often this runs and wherever it stops. What is left is due again at that moment. Where a live event comes in
- * between, or D1 fails, fewer are taken at once; one that the database refuses by itself is put aside. Answers null where the inbox is empty.
+ * Processes the next events of a tenant's inbox, for many users, with one write batch (E9). The batch stores
+ * the changes together with the progress in the inbox. So no event is processed twice or lost, even if this
+ * runs several times or stops halfway. The rest of the inbox is due at `again`. If a live event changes a
+ * user in between, or D1 fails, the step takes fewer events. An event that the database rejects even alone is
+ * parked. Returns null if the inbox is empty.
  */
 export async function inboxStep(context: TenantContext, work: DueWork, again: Instant): Promise<Step | null> {
   let take = EVENTS_A_STEP
@@ -57,14 +62,15 @@ export async function inboxStep(context: TenantContext, work: DueWork, again: In
         if (conflicts >= MOST_CONFLICTS) throw error
         take = Math.max(1, take >> 1)
       } else if (first !== undefined && !isAt(poison, first)) {
-        // Alone, it is the one; it is known by its place, since somebody else may put it aside first.
+        // A batch with only this event was rejected, so this event is the cause. Its place identifies it,
+        // since another run may park it first.
         if (refused.length === 1)
           poison = { no: first.row.no, position: first.position, reason: String(error) }
         take = Math.max(1, refused.length >> 1)
       } else {
         failures += 1
         if (take === 1 && failures >= MOST_FAILURES) throw error
-        // What fails again may be too much at once, whatever the fault says of it.
+        // Repeated failures may mean that the batch is too large, even if the error says something else.
         if (failures > 1) take = Math.max(1, take >> 1)
         await wait(20 * Math.min(failures, MOST_FAILURES))
       }
@@ -72,7 +78,7 @@ export async function inboxStep(context: TenantContext, work: DueWork, again: In
   }
 }
 
-/** Reads the next events of the inbox, at most so many, and decides what they come to. */
+/** Reads the next events of the inbox, at most `take`, and decides them. */
 async function planned(
   context: TenantContext,
   work: DueWork,
@@ -129,11 +135,14 @@ async function planned(
   return { statements, ends, step: { changes, config, changedAt: at } }
 }
 
-/** When an event of a user happens under a set clock: a live one may have been faster while the clock moved, and changes never go back. */
+/**
+ * When an event of a user happens under a test clock. While the clock moves, a live event may be stored first
+ * with a later time, and a user's changes never go back in time.
+ */
 const notBefore = (state: UserState | null, at: Instant, clock: Instant): Instant =>
   instant(Math.min(Math.max(at, state?.changed ?? at), clock))
 
-/** Logs the events that were left out or put aside, as JSON; nothing of a user. */
+/** Logs the events that were left out or parked, as JSON. The log contains nothing about a user. */
 function tell(tenant: string, ends: ReadonlyMap<Item, End>): void {
   for (const [{ row, position }, end] of ends) {
     if (end.kind === 'processed' || end.reason === null) continue

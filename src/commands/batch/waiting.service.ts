@@ -18,7 +18,7 @@ import { inboxStatement, parseInbox } from './inbox.repository'
 import { byUser, type Item, isAt, itemsOf, type Poison, type UserJob } from './inbox.rules'
 import type { InboxRow } from './inbox.types'
 
-/** What a step of the inbox has read: the tenant, its next events, and their users. */
+/** The data that a step of the inbox has read: the tenant, its next events, and their users. */
 export type StepSnapshot = {
   tenant: Tenant
   config: Configuration
@@ -30,7 +30,10 @@ export type StepSnapshot = {
   users: ReadonlyMap<string, readonly UserJob[]>
 } & FoundUsers
 
-/** Reads the next events of the inbox and their users, whose streaks are brought up to the present settings first. */
+/**
+ * Reads the next events of the inbox and their users. Streaks of these users are first recounted with the
+ * current settings.
+ */
 export async function readWaiting(
   context: TenantContext,
   work: DueWork,
@@ -46,14 +49,16 @@ export async function readWaiting(
     const { tenant, clock } = parseRequestSnapshot(snapshot)
     if (tenant === null) throw new Error('the tenant is gone')
     const config = await configurationAt(context, tenant.configVersion)
-    // Under a set clock an event happens when it was sent, should the clock have been moved before its turn came (C1).
+    // Under a test clock an event happens when it was sent, even if the clock was moved before the event's
+    // turn (C1).
     const at = clock === null ? systemNow() : instant(Math.min(work.dueAt, clock))
     const rows = sentBy(at, clock, parseInbox(waiting))
     const asked = itemsOf(rows, take, (event, place) =>
       isAt(poison, place) ? (poison?.reason ?? '') : jobOf(event, at),
     )
     const { unread, ...found } = await readUsers(db, config, byUser(asked))
-    // What comes after the first event of somebody for whom there is no room is left to the next step.
+    // If there was no room to read a user, the step ends before that user's first event. The next step takes
+    // the rest.
     const end = asked.findIndex(({ job }) => isOf(job, unread))
     const items = end === -1 ? asked : asked.slice(0, end)
     const users = byUser(items)
@@ -63,18 +68,21 @@ export async function readWaiting(
   }
 }
 
-/** Whether a job is of one of these users. */
+/** Whether a job belongs to one of these users. */
 const isOf = (job: Item['job'], userIds: ReadonlySet<string>): boolean =>
   job !== null && typeof job !== 'string' && job.command.kind === 'event' && userIds.has(job.command.userId)
 
-/** The rows up to the first that was sent after a moment to which a set clock has since moved: those have a turn of their own (C1). */
+/**
+ * The rows before the first one that was sent later than `at`. There are later ones if the test clock has
+ * moved since. They get a turn of their own (C1).
+ */
 function sentBy(at: Instant, clock: Instant | null, rows: readonly InboxRow[]): readonly InboxRow[] {
   if (clock === null) return rows
   const later = rows.findIndex(({ sent }) => Math.min(sent, clock) > at)
   return later === -1 ? rows : rows.slice(0, later)
 }
 
-/** What an event in the inbox asks for; null where its user was erased, the fault where it can't be read. */
+/** The job of an event in the inbox. Null if its user was erased, the error as text if it cannot be read. */
 function jobOf(event: unknown, at: Instant): Item['job'] {
   if (event === null) return null
   const { data, error } = Commands.safeParse([event])
@@ -82,17 +90,19 @@ function jobOf(event: unknown, at: Instant): Item['job'] {
   return job === undefined ? String(error) : { ...job, arrived: at }
 }
 
-/** What a step has read of users, by their ids. */
+/** The data that a step has read about users, by user id. */
 type FoundUsers = {
   states: ReadonlyMap<string, UserState>
-  /** Those whose rows can't be read, and why: their events are put aside, and harm nobody else's. */
+  /**
+   * Users whose rows cannot be read, and the errors. Their events are parked, and do not affect other users.
+   */
   spoilt: ReadonlyMap<string, unknown>
   usedKeys: ReadonlyMap<string, readonly UsedKey[]>
 }
 
 /**
- * Reads the users whom events are of, in their order and as many as there is room for, and which of the events' idempotency keys they have
- * used. Those for whom there is no room are `unread`.
+ * Reads the users of events, in their order and as many as there is room for, and the idempotency keys of the
+ * events that they have used. The other users are `unread`.
  */
 async function readUsers(
   db: TenantDatabase,
