@@ -20,32 +20,36 @@ import {
 import type { LeaderboardObject } from './object/board.object'
 import { scoreOf, scoreOfMetric } from './score.rules'
 
-/** How long an event waits for a leaderboard before it answers without it, in milliseconds. */
+/** How long an event waits for a leaderboard, in milliseconds. After that it responds without it. */
 const PATIENCE = 3_000
-/** Bytes of the ids in one message of the queue, which takes 128,000, and how many there are at most. */
+/** The most bytes of ids in one queue message, which may have 128,000 bytes, and the most ids. */
 const REPAIR_BYTES = 60_000
 const MOST_REPAIRED = 100
 
-/** No change has this `seq`: what is said to follow it has a leaderboard count the user anew. */
+/**
+ * No change has this `seq`. A change that names it as the previous one makes a leaderboard recount the user.
+ */
 const NO_CHANGE = -2
 
 type Attributes = { profile: Pick<Profile, 'attributes' | 'tz'> }
 
-/** What of a user's change leaderboards may follow. */
+/** The part of a user's change that leaderboards may follow. */
 export type InputChange = {
   before: (Pick<UserState, 'lastSeqByInput'> & Attributes) | null
   after: Pick<UserState, 'id' | 'iid' | 'seq' | 'changed'> & Attributes
   event: EventRecord | null
   awards: readonly AwardRecord[]
-  /** By how much the length of the streak is another one. */
+  /** By how much the length of the streak has changed. */
   growth: number
-  /** Whether it was extended, maybe to the length of before: where it was lost first, or counted anew. */
+  /**
+   * Whether the streak was extended. Its length may be the same as before, if it was lost first or recounted.
+   */
   isExtended?: boolean
-  /** Whether the streak was counted anew, so that what was known of it is not what it grew from (S9). */
+  /** Whether the streak was recounted, so that it does not continue the streak that was known before (S9). */
   replacesRuns?: boolean
 }
 
-/** What a delivery needs of a request, or of an object that acts for many. */
+/** The part of a request's context that a delivery needs. Objects that act for many users have it too. */
 export type DeliveryContext = Pick<Context, 'env' | 'notes' | 'waitUntil'>
 
 /** The object of a leaderboard. */
@@ -57,22 +61,26 @@ export function boardObject(
 }
 
 /**
- * Tells the leaderboards of changes that are in D1, all of them at once: one call for each that the changes touch. The last of the changes
- * happened at `changedAt`. Answers where each change has put its user. A leaderboard that can't be reached in time is left out, and is told
- * later by the queue (L11).
+ * Notifies leaderboards of changes that are in D1, all at once, with one call for each leaderboard that the
+ * changes concern. The last of the changes happened at `changedAt`. Returns the placement of each change by
+ * leaderboard. A leaderboard that does not respond in time is left out, and is notified later through the
+ * queue (L11).
  */
 export async function deliver(
   adapter: DeliveryContext,
   config: Configuration,
   changes: readonly InputChange[],
   changedAt: Instant,
-  /** How long to wait for a leaderboard, in milliseconds, and whether anybody wants to know the places. */
+  /** How long to wait for a leaderboard, in milliseconds, and whether the placements are wanted. */
   { patience, wanted } = { patience: PATIENCE, wanted: true },
 ): Promise<Placements[]> {
   return Promise.all(deliverEach(adapter, config, changes, changedAt, { patience, wanted }))
 }
 
-/** The same, but answers for each change on its own, as soon as the leaderboards that it touches have answered. */
+/**
+ * Like `deliver`, with one promise for each change. It resolves as soon as the leaderboards that the change
+ * concerns have responded.
+ */
 export function deliverEach(
   adapter: DeliveryContext,
   config: Configuration,
@@ -122,7 +130,8 @@ async function call(
   const given: (Placement | null)[] = []
   // One call, unless groups are very long.
   for (const part of packsOf(changes, MOST_AT_ONCE, changeBytes)) {
-    // What throws at once is caught like what throws later: the event has happened, and can't fail any more.
+    // An error that is thrown at once must be caught like a rejection: the event is stored, and must not fail
+    // any more.
     const tell = async () =>
       boardObject(adapter, board.id).deliver({ definition, at: changedAt, changes: part, wanted })
     const work = tell()
@@ -140,11 +149,17 @@ async function call(
   return given
 }
 
-/** How many bytes a change takes in a call of an object, at most: two for each character, and so much for each number. */
+/**
+ * The most bytes of a change in a call of an object: two for each character, and a fixed number for each
+ * number.
+ */
 const changeBytes = ({ userId, group, input }: ScoreChange): number =>
   200 + 2 * (userId.length + (group?.length ?? 0)) + 60 * (input?.amounts.length ?? 0)
 
-/** Has the queue tell a leaderboard whose changes it missed; if that is lost too, the hourly comparison finds it (L12). */
+/**
+ * Sends the users of missed changes to a leaderboard through the queue. If that is lost too, the hourly
+ * comparison finds them (L12).
+ */
 function sendRepairs(
   { env, waitUntil }: DeliveryContext,
   tenantId: string,
@@ -160,7 +175,7 @@ function sendRepairs(
   }
 }
 
-/** The message that has a leaderboard count users anew. */
+/** The queue message that makes a leaderboard recount users. */
 export const Repair = z.object({
   tenantId: z.string(),
   leaderboardId: z.string(),
@@ -174,7 +189,7 @@ declare module '../runtime/env' {
   }
 }
 
-/** A change as far as it concerns a leaderboard; null where it doesn't. */
+/** The part of a change that concerns a leaderboard; null if it does not concern it. */
 function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | null {
   const { before, after } = change
   const amounts = amountsOf(board, change)
@@ -193,7 +208,7 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
   }
 }
 
-/** What a leaderboard counts of a change; null where its input is not touched. */
+/** The amounts of a change that a leaderboard counts; null if the change has none. */
 function amountsOf(
   board: Leaderboard,
   { event, awards, growth, isExtended = false, after }: InputChange,

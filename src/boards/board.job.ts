@@ -13,15 +13,18 @@ declare module '../jobs/due-kinds.types' {
   }
 }
 
-/** The upkeep of a leaderboard, whose id is the subject: begins and ends of runs, walks over users, comparisons (L7). */
+/**
+ * The upkeep of a leaderboard: begins and ends of runs, walks over users, comparisons (L7). The subject of
+ * the work is the leaderboard's id.
+ */
 export const boardJob: Job = {
   kind: 'leaderboard',
   run: (context, work, { until, grace }) => runBoardWork(context, work, { until, grace }),
 }
 
 /**
- * Has a leaderboard do what is due, tells what comes of it, and notes when it wants to be called again. Where this breaks off, the
- * leaderboard still has what it had to tell.
+ * Makes a leaderboard do its due work, sends its webhook events, and schedules the next call. If this is
+ * interrupted, the leaderboard still has its events.
  */
 async function runBoardWork(
   context: TenantContext,

@@ -12,18 +12,27 @@ import { isScore, type Score } from './score.rules'
 const date = z.string().transform(civilDate)
 const moment = z.number().transform(instant)
 
-/** What of a leaderboard its object needs to know; it comes with each call, so that the object is never behind for long. */
+/**
+ * The data about a leaderboard that its object needs. Each call contains it, so the object is never outdated
+ * for long.
+ */
 export const Definition = z.object({
   id: z.string(),
   tenantId: z.string(),
-  /** The version of the configuration that it is as of. */
+  /** The version of the configuration from which it was made. */
   version: z.number(),
   status: z.enum(LEADERBOARD_STATUSES),
   rankBy: z.enum(RANK_BY),
-  /** The id of the metric or points system that is counted, or `streak`: under which name users' rows note its last change. */
+  /**
+   * The id of the metric or points system that is counted, or `streak`. In users' rows, `last_seq_by_input`
+   * has the last change under this name.
+   */
   input: z.string().nullable(),
   maxParticipants: z.number(),
-  /** Whether it ranks nobody at present, although it keeps its scores: it ranks by streak, and the tenant's streaks are off (S10). */
+  /**
+   * Whether it ranks no users at present, although it keeps its scores: it ranks by streak, and the tenant's
+   * streaks are off (S10).
+   */
   isHidden: z.boolean().default(false),
   start: date,
   end: date.nullable(),
@@ -33,17 +42,17 @@ export const Definition = z.object({
   runUnit: z.enum(RUN_UNITS).nullable(),
   runInterval: z.number().nullable(),
   finished: moment.nullable(),
-  /** What webhooks are told of it; of one that was stored before there were any, nothing. */
+  /** The types of webhook events that webhooks listen to. Definitions stored by early versions have none. */
   listened: Listened.default([]),
 })
 export type Definition = z.output<typeof Definition>
 
-/** A definition that comes with a call: the object parses it only where it doesn't know its version yet. */
+/** A definition as it comes with a call. The object parses it only if it does not know its version yet. */
 export type DefinitionInput = z.input<typeof Definition>
 const given = z.custom<DefinitionInput>((value) => Versioned.safeParse(value).success)
 const Versioned = z.object({ version: z.number() })
 
-/** A leaderboard as its object is told of it. */
+/** The definition of a leaderboard for its object. */
 export function definitionOf(config: Configuration, board: Leaderboard): DefinitionInput {
   const { id, status, rankBy, maxParticipants, start, end, startTime, endTime } = board
   const { breakdown, runUnit, runInterval, finished } = board
@@ -68,7 +77,7 @@ export function definitionOf(config: Configuration, board: Leaderboard): Definit
   }
 }
 
-/** What of users' rows a leaderboard follows (see `Definition`). */
+/** The input in users' rows that a leaderboard follows (see `Definition`). */
 export function inputOf({
   rankBy,
   metricId,
@@ -86,11 +95,14 @@ export function inputOf({
   }
 }
 
-/** The group of someone with these values of the breakdown attributes, as JSON; null where one is lacking (L6). */
+/**
+ * The group of a user with these values of the breakdown attributes, as JSON; null if a value is missing
+ * (L6).
+ */
 export const groupOf = (values: readonly (string | null | undefined)[]): string | null =>
   values.every((value) => typeof value === 'string') ? JSON.stringify(values) : null
 
-/** What was counted at one moment: when (ms), minutes ahead of UTC there, and how much it adds to the score. */
+/** An amount of one moment: the moment (ms), the UTC offset in minutes, and how much it adds to the score. */
 export const Amount = z.tuple([z.number(), z.number(), z.custom<Score>(isScore)])
 export type Amount = z.infer<typeof Amount>
 
@@ -100,16 +112,22 @@ export const ScoreChange = z.object({
   iid: z.string(),
   /** The user's `seq` of the change. */
   seq: z.number(),
-  /** The user's group as of that change (L6): JSON of the values in the breakdown's order; null where one is lacking. */
+  /**
+   * The user's group after that change (L6): JSON of the values in the breakdown's order; null if a value is
+   * missing.
+   */
   group: z.string().nullable(),
-  /** What was counted, and the `seq` of the change of the same input before; null where only the group changed. */
+  /**
+   * The counted amounts, and the `seq` of the previous change of the same input. Null if only the group has
+   * changed.
+   */
   input: z.object({ previous: z.number().nullable(), amounts: z.array(Amount) }).nullable(),
 })
 export type ScoreChange = z.infer<typeof ScoreChange>
 
 /**
- * Tells a leaderboard of changes, a user's in their order. The last of them happened at `at`: ranks move on that UTC day. Ranks are
- * looked up only if they are wanted.
+ * Notifies a leaderboard of changes. Each user's changes are in order. The last one happened at `at`, and
+ * ranks move on that UTC day. Ranks are looked up only if they are `wanted`.
  */
 export const Delivery = z.object({
   definition: given,
@@ -118,13 +136,13 @@ export const Delivery = z.object({
   wanted: z.boolean(),
 })
 
-/** What decides what a change means to a leaderboard: what is counted, and by which groups. */
+/** The parts of a definition that decide how a change counts: the input and the groups. */
 export const meaningOf = ({ rankBy, input, breakdown }: Definition): string =>
   JSON.stringify([rankBy, input, breakdown])
 
 /**
- * Changes to apply, when the last of them happened, whether the places are wanted, how the leaderboard was configured for their maker,
- * and whether they have been on their way for long.
+ * Changes to apply. `changedAt` is when the last one happened, `wanted` whether placements are wanted,
+ * `under` the definition that the sender knew, `isLate` whether the message took a long time.
  */
 export type Applying = {
   changedAt: Instant
@@ -134,7 +152,7 @@ export type Applying = {
   isLate: boolean
 }
 
-/** See engine/placement.ts. */
+/** See src/engine/placement.types.ts. */
 const PlacementResponse: z.ZodType<Placement> = z.object({
   run: z.object({ start: z.number(), end: z.number().nullable() }),
   rank: z.number().nullable(),
@@ -143,7 +161,7 @@ const PlacementResponse: z.ZodType<Placement> = z.object({
   threshold: z.number(),
 })
 
-/** A placement for each change; null where the change altered no score. */
+/** A placement for each change; null if the change altered no score. */
 export const DeliveryReply = z.object({
   placements: z.array(PlacementResponse.nullable()),
   rowsWritten: z.number(),
@@ -154,7 +172,7 @@ export const PageRequest = z.object({
   definition: given,
   now: moment,
   run: z.number(),
-  /** Values of breakdown attributes that must match, by place in the breakdown (L6). */
+  /** Values of breakdown attributes that must match, by their place in the breakdown (L6). */
   group: z.array(z.string().nullable()),
   offset: z.number(),
   limit: z.number(),
@@ -165,7 +183,10 @@ export const PageReply = z.array(
   z.object({ userId: z.string(), iid: z.string(), rank: z.number(), value: z.number() }),
 )
 
-/** Asks for a page of the groups of one run, by its first day: so many after one of so many users and these values. */
+/**
+ * Asks for a page of the groups of one run, by its first day. `after` is the last group of the page before,
+ * with its number of users.
+ */
 export const GroupsRequest = z.object({
   definition: given,
   now: moment,
@@ -173,13 +194,13 @@ export const GroupsRequest = z.object({
   after: z.object({ users: z.number(), group: z.string() }).nullable(),
   limit: z.number(),
 })
-/** Groups as JSON of the values of the breakdown attributes, with how many users are ranked in each. */
+/** Groups as JSON of the values of the breakdown attributes, with the number of ranked users in each. */
 export const GroupsReply = z.object({
   groups: z.array(z.object({ group: z.string(), users: z.number() })),
   hasMore: z.boolean(),
 })
 
-/** Asks for a user's place in one run and how it came about (L10). */
+/** Asks for a user's place in one run, and its history (L10). */
 export const PlaceRequest = z.object({
   definition: given,
   now: moment,
@@ -208,42 +229,47 @@ export const BestRequest = z.object({
   today: z.number(),
   periods: z.array(z.tuple([z.number(), z.number()])),
 })
-/** One for each period; null where the user had none. */
+/** One for each period; null if the user was not ranked in it. */
 export const BestReply = z.array(z.object({ rank: z.number(), value: z.number() }).nullable())
 
-/** Has a user taken out of everything (U8). */
+/** Deletes a user everywhere (U8). */
 export const UserRequest = z.object({ userId: z.string(), iid: z.string(), now: moment })
-/** Asks for what is held of a user in the runs after one, by its first day; null: from the first run on (U8). */
+/**
+ * Asks for the stored data about a user in the runs after one, by its first day. Null: from the first run on
+ * (U8).
+ */
 export const HeldRequest = z.object({ userId: z.string(), iid: z.string(), after: z.number().nullable() })
-/** What is held of a user, by run, of as many runs as one call has room for. */
+/** The stored data about a user in one run (U8). A reply has as many runs as one call has room for. */
 const HeldRun = z.object({
-  /** First and last day of the run, as days since 1970-01-01; the last is null where it has no end. */
+  /** First and last day of the run, as days since 1970-01-01. The last is null if the run has no end. */
   start: z.number(),
   end: z.number().nullable(),
   isFinal: z.boolean(),
-  /** JSON of the values of the breakdown attributes; null where one is lacking. */
+  /** JSON of the values of the breakdown attributes; null if a value is missing. */
   group: z.string().nullable(),
   rank: Rank,
-  /** In the unit of what is counted, not rounded; null where only the history is left. */
+  /** In the unit of the counted input, not rounded; null if only the history is left. */
   score: Rank,
-  /** When the score was last altered, in milliseconds; 0 where it never was. */
+  /** When the score last changed, in milliseconds; 0 if it never did. */
   reached: z.number(),
   history: z.array(z.object({ day: z.number(), rank: Rank, score: Rank })),
 })
 export const HeldReply = z.object({ runs: z.array(HeldRun), hasMore: z.boolean() })
 
-/** Has a leaderboard count users anew from D1, after changes of theirs could not be delivered. */
+/** Makes a leaderboard recount users from D1, after their changes could not be delivered. */
 export const RecountRequest = z.object({ definition: given, now: moment, userIds: z.array(z.string()) })
 
-/** Has a leaderboard do what is due by `now`; what is only overdue is done once, as of `until`. */
+/** Makes a leaderboard do the work that is due by `now`. Overdue work is done once, as of `until`. */
 export const RunDueRequest = z.object({
   definition: given,
   now: moment,
   until: moment,
-  /** How long after its time a run is made final, in milliseconds, so that events that were on their way have arrived. */
+  /** How long after its end a run is made final, in milliseconds, so that late events have arrived. */
   grace: z.number(),
 })
-/** When it wants to be called next, null where never; what it has to tell, and whether there is more of that. */
+/**
+ * When the leaderboard must be called next, null if never; its webhook events, and whether there are more.
+ */
 export const RunDueReply = z.object({
   dueAt: moment.nullable(),
   events: z.array(BoardEventRow),

@@ -4,13 +4,15 @@ import { systemNow } from '../lib/system-clock'
 import type { Context, TenantContext } from '../runtime/context'
 import { deliver, type InputChange } from './board-updates.service'
 
-/** How long a step that changes many users waits for a leaderboard, in milliseconds, of which nobody waits to hear. */
+/**
+ * How long a step that changes many users waits for a leaderboard, in milliseconds. No request waits for it.
+ */
 const BULK_PATIENCE = 10_000
 
-/** What a step did to users, under which configuration, and when: ranks move on that day. */
+/** The changes of a step, its configuration, and its moment. Ranks move on the day of that moment. */
 type Step = { changes: readonly InputChange[]; config: Configuration; changedAt: Instant }
 
-/** Does a step that changes many users, tells the leaderboards of it, one call each, and logs what it cost. */
+/** Does a step that changes many users, notifies the leaderboards, with one call each, and logs the cost. */
 export async function bulkStep(
   context: TenantContext,
   kind: string,
@@ -25,11 +27,14 @@ export async function bulkStep(
   console.log(stepLine(context.db.tenantId, kind, systemNow() - began, changes, { before, after }))
 }
 
-/** What a context has cost so far; `objectRows` are those that leaderboards have written. */
+/** The cost of a context so far. `objectRows` are rows that leaderboards have written. */
 const spent = ({ cost, notes }: Context) => ({ ...cost, objectRows: Number(notes.objectRows ?? 0) })
 type Spent = ReturnType<typeof spent>
 
-/** The log line of a step, as JSON: how many users it changed, how many awards they got, and what that cost. Nothing of a user. */
+/**
+ * The log line of a step, as JSON: the number of changed users and of awards, and the cost. It contains
+ * nothing about a user.
+ */
 function stepLine(
   tenantId: string,
   kind: string,

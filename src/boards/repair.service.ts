@@ -6,13 +6,13 @@ import { definitionOf } from './board.messages'
 import { boardObject, Repair } from './board-updates.service'
 
 /**
- * Has a leaderboard that could not be reached count the users anew whose changes it missed. Doing it twice does no harm, and where
- * the queue gives up, the hourly comparison does it (L11, L12).
+ * Makes a leaderboard that could not be reached recount the users with missed changes. Repeating this is
+ * harmless. If the queue gives up, the hourly comparison does it (L11, L12).
  */
 export async function repair(context: Context, message: Message): Promise<void> {
   try {
     const { tenantId, leaderboardId, userIds } = Repair.parse(message.body)
-    // Of a tenant that is archived or gone nothing is repaired.
+    // Leaderboards of an archived or erased tenant are not repaired.
     const { config } = await presentState({ ...context, db: context.db.of(tenantId) })
     const board = config?.leaderboards.find(({ id }) => id === leaderboardId)
     if (config !== null && board !== undefined) {

@@ -22,8 +22,8 @@ export type RunLimits = {
   /** Messages that are due by this moment are sent now, by the service's clock. */
   until(): Instant
   /**
-   * The time of an attempt that was due at a moment, by the service's clock. A test clock does not move by
-   * itself, so due work happens at its due time.
+   * The moment, by the service's clock, of work that was due at `dueAt`. In real time it is now. A test clock
+   * does not move by itself, so due work happens at its due time.
    */
   momentOf(dueAt: Instant): Instant
   /** The present channel adapter; null if messages must wait. */
@@ -147,7 +147,8 @@ export class DeliveryRunner {
   }
 
   /**
-   * When a message is tried, by the service's clock: after it was handed over, and after a rest has ended.
+   * When a message is tried, by the service's clock: not before it was handed over, and not before a rest has
+   * ended.
    */
   #momentOf({ nextAt, created }: Pending, limits: RunLimits): Instant {
     const { probeAt, restedUntil } = this.#store.health

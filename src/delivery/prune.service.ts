@@ -6,8 +6,7 @@ import type { DeliveryQueueStore } from './queue.store'
 const KEPT = 30 * DAY
 const MOST = 20_000
 /**
- * The most messages that one call deletes, and the number of newly settled messages after which a run calls
- * it again.
+ * The most messages that one statement deletes, and after how many newly settled messages a run prunes again.
  */
 const AT_ONCE = 1_000
 const PASSING = 500
@@ -31,12 +30,15 @@ export class Pruning {
     this.#most = most
   }
 
-  /** The same, if many messages were settled since the last call. */
+  /** Prunes only if many messages were settled since the last time. */
   inPassing(store: DeliveryQueueStore, now: Instant, settled: number): void {
     if (settled - this.#done >= PASSING) this.run(store, now, settled)
   }
 
-  /** `settled` is how many messages this object has settled so far. */
+  /**
+   * Deletes a part of the messages that are too old or too many. `settled` is how many messages this object
+   * has settled so far.
+   */
   run(store: DeliveryQueueStore, now: Instant, settled: number): void {
     this.#done = settled
     const outdated = store.dropBefore(instant(now - KEPT), AT_ONCE)

@@ -3,7 +3,7 @@ import type { Configuration } from '../../config/configuration.types'
 import { instant } from '../../lib/clock'
 import { isSubscribed } from '../../outbox/outbox.messages'
 
-/** What webhooks are told of leaderboards (W2). */
+/** The types of webhook events about leaderboards (W2). */
 const BOARD_EVENT_TYPES = [
   'leaderboard.started',
   'leaderboard.changed',
@@ -14,11 +14,14 @@ const BOARD_EVENT_TYPES = [
 const BoardEventType = z.enum(BOARD_EVENT_TYPES)
 export type BoardEventType = z.infer<typeof BoardEventType>
 
-/** What somebody listens to, and since when at the latest, in milliseconds. */
+/**
+ * The types that webhooks listen to. Each has the time of a webhook's last update, in milliseconds, the
+ * earliest of its listeners. So a webhook has listened since then, or longer.
+ */
 export const Listened = z.array(z.tuple([BoardEventType, z.number()]))
 export type Listened = z.infer<typeof Listened>
 
-/** Which events of leaderboards an active webhook is told of at present. */
+/** The types of leaderboard events that active webhooks listen to at present. */
 export function listenedOf({ webhooks }: Pick<Configuration, 'webhooks'>): Listened {
   return BOARD_EVENT_TYPES.flatMap((type): Listened => {
     const sent = webhooks.filter((webhook) => isSubscribed(webhook, type))
@@ -27,19 +30,23 @@ export function listenedOf({ webhooks }: Pick<Configuration, 'webhooks'>): Liste
 }
 
 const Rank = z.number().nullable()
-/** First and last day of a run, as days since 1970-01-01; the last is null where it has no end. */
+/** First and last day of a run, as days since 1970-01-01. The last is null if the run has no end. */
 const Span = z.object({ start: z.number(), end: z.number().nullable() })
-/** Somebody among the first: the caller's id of the user, ours, the rank and the value as served. */
+/** One of the first places: the caller's id of the user, the iid, the rank, and the value as served. */
 export const Place = z.tuple([z.string(), z.string(), z.number(), z.number()])
 export type Place = z.infer<typeof Place>
 
 /**
- * The group that a fact is about: the ids of the breakdown attributes and their values, in the breakdown's order (L6). Empty on a board without
- * breakdown, for a run in which nobody is ranked, and in facts of earlier versions, which were about all groups together.
+ * The group of a fact: the ids of the breakdown attributes and their values, in the breakdown's order (L6).
+ * Empty on a board without breakdown, for a run without ranked users, and in facts of earlier versions, which
+ * were about all groups together.
  */
 const Group = z.array(z.tuple([z.string(), z.string()])).default([])
 
-/** One thing to be told of a run and group; users by their ids, to be looked up by whoever tells it. */
+/**
+ * The data of one webhook event about a run and group. It has users by their ids; `sendBoardEvents` reads the
+ * users.
+ */
 export const Fact = z.discriminatedUnion('type', [
   z.object({ type: z.literal('leaderboard.started'), run: Span }),
   z.object({
@@ -63,8 +70,8 @@ export const Fact = z.discriminatedUnion('type', [
 export type Fact = z.infer<typeof Fact>
 
 /**
- * What came to be told at one moment. `id` is a UUID v7 of it, from which each fact has its own by its place in the list; null is
- * one that has gone with an erased user (U8).
+ * The facts of one moment. `id` is a UUID v7 of that moment. The id of each fact is made from it and the
+ * fact's place in the list. A fact is null if it was about a user who is erased (U8).
  */
 export const BoardEventRow = z.object({
   no: z.number(),
@@ -74,5 +81,5 @@ export const BoardEventRow = z.object({
 })
 export type BoardEventRow = z.output<typeof BoardEventRow>
 
-/** Says which rows of a leaderboard's outbox the couriers have. */
+/** Says which rows of a leaderboard's outbox the delivery queues have received. */
 export const HandedRequest = z.object({ rows: z.array(z.tuple([z.number(), z.string()])) })

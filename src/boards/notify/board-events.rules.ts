@@ -3,19 +3,21 @@ import { jsonBytes, packsOf } from '../../lib/packed'
 import { QUIET } from '../../outbox/quiet.rules'
 import type { BoardEventType, Fact, Place } from './board-events.messages'
 
-/** How many places of a group are told (W6). */
+/** How many first places of a group an event lists (W6). */
 export const TOP = 10
-/** Bytes of a row of the outbox, unless it has a single fact, and facts of one. */
+/** The most bytes of an outbox row, unless it has a single fact, and the most facts. */
 const MOST_BYTES = 100_000
 const MOST_FACTS = 250
 
-/** When a change is told that happens now: at once after a quiet time, else when that is over (W5). */
+/**
+ * When a change that happens now is sent: at once after a quiet time, else at the end of the quiet time (W5).
+ */
 export const flushAt = (now: Instant, flushed: number): Instant => instant(Math.max(now, flushed + QUIET))
 
-/** Where a score stands in its group, and its value as served. */
+/** The place of a score in its group, and its value as served; null if it is not ranked. */
 export type BoardPosition = { rank: number; group: string | null; value: number } | null
 
-/** Whether a score that has moved may have changed what is told to those who listen. */
+/** Whether a moved score may have changed something that webhooks listen to. */
 export function causesEvent(
   listened: readonly string[],
   before: BoardPosition,
@@ -30,13 +32,19 @@ export function causesEvent(
 
 export const listens = (listened: readonly string[], type: BoardEventType): boolean => listened.includes(type)
 
-/** What was last told of the users of a group, by rank: the caller's id, ours, and the value; null where one was erased (U8). */
+/**
+ * The last sent list of a group, by rank: the caller's id of the user, the iid, and the value. Null in place
+ * of an erased user (U8).
+ */
 export type SentList = ([userId: string, iid: string, value: number] | null)[]
 
-/** A user's rank in a group that is another than was told; null is outside. */
+/** A user's rank in a group that differs from the last sent one. A rank of null means not ranked. */
 export type Move = Omit<Extract<Fact, { type: 'leaderboard.rank_changed' }>, 'type' | 'run'>
 
-/** Whose rank in a group is another than was told, and what is told of the group once they have been told so (W5). */
+/**
+ * Compares the last sent list of a group with the present places. Returns a move for each user with another
+ * rank, and the list as it is once the moves are sent (W5).
+ */
 export function compared(
   sent: SentList,
   present: readonly Place[],
@@ -60,8 +68,8 @@ export function compared(
 }
 
 /**
- * The moves in all groups of a run, one for each user (W5): whoever went from one group to another has the rank in the new one, and before
- * that the rank in the old one, which may be the same.
+ * The moves in all groups of a run, one for each user (W5). For a user who went to another group, the rank is
+ * that in the new group, and the previous rank is that in the old group. Both may be the same.
  */
 export function joined(moves: readonly Move[]): Move[] {
   const byUser = new Map<string, Move>()
@@ -74,20 +82,26 @@ export function joined(moves: readonly Move[]): Move[] {
   return [...byUser.values()]
 }
 
-/** Whether those whom a list tells of stand there as these do: the same users in the same places with the same values. */
+/**
+ * Whether a sent list equals the present first places: the same users in the same places with the same
+ * values.
+ */
 export const isSame = (sent: SentList, top: readonly Place[]): boolean =>
   sent.length === top.length &&
   top.every(([, iid, , value], index) => sent[index]?.[1] === iid && sent[index]?.[2] === value)
 
-/** What is told of a list of places once it was sent. */
+/** The sent list after these places were sent. */
 export const sentListOf = (places: readonly Place[]): SentList =>
   places.map(([userId, iid, , value]) => [userId, iid, value])
 
-/** Facts in as few rows as keep each of them short: of so many bytes at most, and as many facts as have ids of their own (`childId`). */
+/**
+ * Packs facts into as few rows as possible. A row has a limited number of bytes, and as many facts as can get
+ * their own ids (`childId`).
+ */
 export const rowsOf = (facts: readonly Fact[]): Fact[][] =>
   packsOf(facts, MOST_BYTES, (fact) => Math.max(jsonBytes(fact), MOST_BYTES / MOST_FACTS))
 
-/** A fact without an erased user; null where nothing is left of it (U8). */
+/** A fact without an erased user; null if nothing is left of it (U8). */
 export function without(fact: Fact, iid: string): Fact | null {
   if ('top' in fact) return { ...fact, top: fact.top.filter(([, one]) => one !== iid) }
   return 'iid' in fact && fact.iid === iid ? null : fact

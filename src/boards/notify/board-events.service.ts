@@ -17,12 +17,15 @@ import { namesOf, userOf } from '../../store/users.repository'
 import type { LeaderboardRanking } from '../../wire/leaderboard.schemas'
 import type { BoardEventRow, Fact, Place } from './board-events.messages'
 
-/** One thing to tell, of a row of the leaderboard's outbox; null if it has gone with an erased user. */
+/**
+ * A fact of a row of the leaderboard's outbox, with its own id. Null if it was about a user who is erased.
+ */
 type PendingFact = { id: string; at: Instant; fact: Fact | null }
 
 /**
- * Hands what a leaderboard has to tell over to the couriers, with users as they are now. Throws where a courier can't be reached: the
- * leaderboard keeps it until this has succeeded, and its ids stay the same (W2).
+ * Hands a leaderboard's webhook events over to the delivery queues, with the present data of users. Throws if
+ * a delivery queue cannot be reached. The leaderboard keeps the events until this has succeeded, and their
+ * ids stay the same (W2).
  */
 export async function sendBoardEvents(
   context: TenantContext,
@@ -36,7 +39,8 @@ export async function sendBoardEvents(
     facts.map((fact, index): PendingFact => ({ id: childId(id, index), at, fact })),
   )
   const names = await namesOf(context.db, [...new Set(all.flatMap(mentioned))])
-  // Whoever has another rank is told of whole: as many at a time as there is room for.
+  // Events about another rank contain the whole user. So users are read in parts, as many as there is room
+  // for.
   for (let left = all; left.length > 0; ) {
     const ids = [...new Set(left.flatMap(({ fact }) => (fact && 'iid' in fact ? fact.userId : [])))]
     const { rows, covered } = await readPortion(context.db, ids)
@@ -61,19 +65,22 @@ function outboxEntryOf(
   const draft = fact && draftOfFact(config, board, known, fact, at)
   if (draft === null || fact === null) return null
   const userIid = 'iid' in fact ? fact.iid : null
-  // What is about no user of a leaderboard goes in its order.
+  // Events of a leaderboard that are about no single user are sent in order.
   const order = userIid === null ? { subject: `board:${board.id}` } : {}
   return { at, seq: 0, id, userIid, ...order, messages: [{ id, ...draft }] }
 }
 
-/** What is known of users who are still there, by our own ids: those who are told of, and the names of those who are among the first. */
+/**
+ * The users who still exist, by iid: `users` for events about one user, and the `names` of users in first
+ * places.
+ */
 type Known = { users: ReadonlyMap<string, UserState>; names: ReadonlyMap<string, string | null> }
 
-/** Those who are among the first in what is told. */
+/** The ids of users in the first places of a fact. */
 const mentioned = ({ fact }: PendingFact): string[] =>
   fact && 'top' in fact ? fact.top.map(([userId]) => userId) : []
 
-/** The message of a fact, without its id; null if it is about a user who is gone (U8). */
+/** The webhook event of a fact, without its id. Null if it is about a user who is erased (U8). */
 function draftOfFact(
   config: Configuration,
   board: Leaderboard,
@@ -98,7 +105,7 @@ function draftOfFact(
   }
 }
 
-/** The group that a fact is about, as filters. */
+/** The group of a fact, as filters. */
 const groupOf = ({ group }: { group: readonly [string, string][] }): Filter[] =>
   group.map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
 

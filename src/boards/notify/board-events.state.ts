@@ -2,25 +2,30 @@ import * as z from 'zod'
 import { instant } from '../../lib/clock'
 import type { SentList } from './board-events.rules'
 
-/** What a board knows of what it has told. */
+/** The state of a board's webhook events. */
 export const BoardEventState = z.object({
-  /** The version of the configuration as of which this is who listens, and to what. */
+  /** The version of the configuration from which `listened` was read: the types that webhooks listen to. */
   version: z.number(),
   listened: z.array(z.string()),
-  /** The first day of the last run of whose beginning all was told, or need not be; null where there is none. */
+  /**
+   * The first day of a run: started events are sent, or not needed, up to this run. Null if there is no such
+   * run.
+   */
   begun: z.number().nullable(),
-  /** Of runs that start before this day the end was told, or need not be. */
+  /** For runs that start before this day, the finished events are sent, or not needed. */
   ended: z.number(),
-  /** When changes were last told, in milliseconds; 0 where they never were. */
+  /** When changes were last sent, in milliseconds; 0 if never. */
   flushed: z.number(),
-  /** When they are to be told next; null while there are none. */
+  /** When changes will be sent next; null if there are none. */
   due: z.number().transform(instant).nullable(),
-  /** Whether the first places are noted by group. Earlier versions noted those of all groups together. */
+  /**
+   * Whether the first places are stored by group. Earlier versions stored one list for all groups together.
+   */
   isByGroup: z.boolean().default(false),
 })
 export type BoardEventState = z.output<typeof BoardEventState>
 
-/** See news.rules.ts: one of a list, and the list. */
+/** See board-events.rules.ts: one place of a sent list, and the list. */
 export const StoredSentPlace: z.ZodType<SentList[number]> = z
   .tuple([z.string(), z.string(), z.number()])
   .nullable()

@@ -6,15 +6,18 @@ import { BoardEventRow, type Fact } from './board-events.messages'
 import { rowsOf, type SentList, without } from './board-events.rules'
 import { StoredSentList, StoredSentPlace } from './board-events.state'
 
-/** What is noted of a group: its first places, or the ranks of all who are on it. */
+/** The two kinds of sent lists of a group: its first places, or the ranks of all its users. */
 type Noted = 'tops' | 'ranks'
-/** What stands before the group in the key of its first places. A group itself is a list in JSON. */
+/**
+ * The prefix of the key of a group's first places. A group itself is a JSON list, so it never begins like
+ * this.
+ */
 const TOPS = 'top:'
 const keyOf = (what: Noted, group: string) => (what === 'tops' ? TOPS : '') + group
-/** Where earlier versions noted the first places of all groups together. */
+/** The key under which earlier versions stored the first places of all groups together. */
 const ALL = ''
 
-/** Rows of the outbox that are handed out at once; each is short. */
+/** Rows of the outbox that one call returns. Each is short. */
 const PAGE = 2
 
 const SQL = {
@@ -31,7 +34,7 @@ const SQL = {
   dropAll: 'DELETE FROM sent_lists',
   add: 'INSERT INTO outbox (id, at, facts) VALUES (?1, ?2, ?3)',
   page: 'SELECT no, id, at, facts FROM outbox ORDER BY no LIMIT ?1',
-  // By number and id: a number is used anew once the last row is gone.
+  // By number and id: a number is used again once the last row is deleted.
   remove: `DELETE FROM outbox WHERE (no, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1))`,
   listsWith: 'SELECT run, grp AS key, list FROM sent_lists WHERE instr(list, ?1) > 0',
   rowsWith: 'SELECT no, id, at, facts FROM outbox WHERE instr(facts, ?1) > 0',
@@ -42,7 +45,7 @@ type Stored = { no: number; id: string; at: number; facts: string }
 const read = ({ facts, ...row }: Stored): BoardEventRow =>
   BoardEventRow.parse({ ...row, facts: JSON.parse(facts) })
 
-/** What was last told of a board's users, and what is still to be told: two of the tables that board.store.ts makes. */
+/** The last sent lists of a board, and its outbox of webhook events. `BoardStore` makes both tables. */
 export class BoardEventStore {
   readonly #sql: Sql
 
@@ -50,13 +53,13 @@ export class BoardEventStore {
     this.#sql = sql
   }
 
-  /** What was last told of a group in a run. */
+  /** The last sent list of a group in a run. */
   list(run: number, what: Noted, group: string): SentList {
     const [row] = this.#sql.rows<{ list: string }>(SQL.sent, run, keyOf(what, group))
     return row === undefined ? [] : StoredSentList.parse(JSON.parse(row.list))
   }
 
-  /** The groups of a run of which something was told. */
+  /** The groups of a run with a sent list. */
   groups(run: number, what: Noted): string[] {
     const keys = this.#sql.rows<{ key: string }>(SQL.keys, run).map(({ key }) => key)
     return what === 'tops'
@@ -64,53 +67,54 @@ export class BoardEventStore {
       : keys.filter((key) => !key.startsWith(TOPS))
   }
 
-  /** The runs from this one on of which something was told. */
+  /** The runs from this one on with a sent list. */
   runs(from: number): number[] {
     return this.#sql.rows<{ run: number }>(SQL.runs, from).map(({ run }) => run)
   }
 
-  /** Notes what was told of a group in a run. */
+  /** Stores the sent list of a group in a run. */
   tell(run: number, what: Noted, group: string, list: SentList): void {
     if (list.length === 0) this.#sql.run(SQL.untell, run, keyOf(what, group))
     else this.#sql.run(SQL.tell, run, keyOf(what, group), JSON.stringify(list))
   }
 
   /**
-   * Takes over what an earlier version has noted of the first places of all groups together: it is about the only group there is, given as
-   * JSON. If there are several, null, it is forgotten.
+   * Converts the list that an earlier version has stored for the first places of all groups together. If
+   * there is only one group, given as JSON, the list becomes that of the group. If there may be several
+   * (null), the list is deleted.
    */
   takeOver(group: string | null): void {
     if (group === null) this.#sql.run(SQL.drop, ALL)
     else this.#sql.run(SQL.rekey, ALL, keyOf('tops', group))
   }
 
-  /** Forgets what was told of the runs before this one. */
+  /** Deletes the sent lists of the runs before this one. */
   forgetBefore(run: number): void {
     this.#sql.run(SQL.dropBefore, run)
   }
 
-  /** Forgets what was told of first places, of ranks, or of both. */
+  /** Deletes the sent lists of first places, of ranks, or of both. */
   forget(what: Noted | 'all'): void {
     this.#sql.run({ tops: SQL.dropTops, ranks: SQL.dropRanks, all: SQL.dropAll }[what])
   }
 
-  /** Writes down what is to be told, each fact with an id for good. */
+  /** Adds facts to the outbox. Each has an id that stays the same. */
   add(at: Instant, facts: readonly Fact[]): void {
     for (const row of rowsOf(facts)) this.#sql.run(SQL.add, newId(at), at, JSON.stringify(row))
   }
 
-  /** The first of what is to be told, and whether there is more. */
+  /** The first rows of the outbox, and whether there are more. */
   page(): { rows: BoardEventRow[]; hasMore: boolean } {
     const rows = this.#sql.rows<Stored>(SQL.page, PAGE + 1)
     return { rows: rows.slice(0, PAGE).map(read), hasMore: rows.length > PAGE }
   }
 
-  /** Forgets rows that others have now. */
+  /** Deletes rows that the delivery queues have received. */
   remove(rows: readonly (readonly [no: number, id: string])[]): void {
     this.#sql.run(SQL.remove, JSON.stringify(rows))
   }
 
-  /** Takes a user out of what was told and what is to be told; the others keep the ranks that they were told (U8). */
+  /** Deletes a user from the sent lists and the outbox. Other users keep the ranks that were sent (U8). */
   erase(iid: string): void {
     for (const { run, key, list } of this.#sql.rows<{ run: number; key: string; list: string }>(
       SQL.listsWith,

@@ -6,12 +6,12 @@ import type { Fact, Place } from './board-events.messages'
 import { type BoardPosition, compared, isSame, joined, listens, sentListOf, TOP } from './board-events.rules'
 import type { BoardEventStore } from './board-events.store'
 
-/** The first places of a group in a run, in L4's order (W6). */
+/** The first places of a group in a run, in the order of L4 (W6). */
 function topOf(board: BoardView, run: number, group: string): Place[] {
   return placesOf(board, run, group, TOP)
 }
 
-/** The places of a group in a run, all of them or the first. */
+/** The places of a group in a run: all of them, or the first `limit`. */
 function placesOf({ rankings, served }: BoardView, run: number, group: string, limit?: number): Place[] {
   const { entries } = rankings.of(run, group)
   return entries
@@ -25,15 +25,16 @@ const Values = z.array(z.string())
 const named = ({ definition: { breakdown } }: BoardView, group: string): [string, string][] =>
   Values.parse(JSON.parse(group)).map((value, index) => [breakdown[index] ?? '', value])
 
-/** Where a score stands at present in its group, as far as it may be told. */
+/** The present place of a score in its group; null if it is not ranked. */
 export function positionOf({ rankings, served }: BoardView, row: Row | null): BoardPosition {
   const rank = rankings.rankOf(row)
   return row === null || rank === null ? null : { rank, group: row.group, value: served(row.score) }
 }
 
 /**
- * What of the runs that aren't final is other than was last told to those who listen (W5), which counts as told from then on. One row
- * written for each group whose first places have changed, and one for each in which a rank has.
+ * The differences between the runs that are not final and the last sent lists, for the types that webhooks
+ * listen to (W5). They count as sent from then on. It writes one row for each group with changed first
+ * places, and one for each group with a changed rank.
  */
 export function changesOf(board: BoardView, sent: BoardEventStore, listened: readonly string[]): Fact[] {
   const { openFrom } = board.progress
@@ -48,7 +49,7 @@ export function changesOf(board: BoardView, sent: BoardEventStore, listened: rea
   })
 }
 
-/** The groups that have ranks, or had some when they were last told, in order. */
+/** The groups that have ranks, or had some in the last sent lists, in order. */
 const groupsOf = (board: BoardView, sent: BoardEventStore, what: 'tops' | 'ranks', { start }: Run) =>
   [...new Set([...board.store.groups(start), ...sent.groups(start, what)])].sort()
 
@@ -65,14 +66,16 @@ function rankChanges(board: BoardView, sent: BoardEventStore, run: Run): Fact[] 
   const moves = groupsOf(board, sent, 'ranks', run).flatMap((group) => {
     const present = placesOf(board, run.start, group)
     const { moves, list } = compared(sent.list(run.start, 'ranks', group), present)
-    // Of a group that only erased users were in, nothing stays.
+    // If only erased users were in a group, its list is deleted.
     if (moves.length > 0 || list.length === 0) sent.tell(run.start, 'ranks', group, list)
     return moves.map((move) => ({ ...move, group: named(board, group) }))
   })
   return joined(moves).map((move) => ({ type: 'leaderboard.rank_changed', run, ...move }))
 }
 
-/** How a run ends: one fact for each group with ranks, or a single one for the run if it has none (W6). */
+/**
+ * The finished events of a run: one fact for each group with ranks, or one for the run if it has none (W6).
+ */
 export function endOf(board: BoardView, run: Run): Fact[] {
   const groups = board.store
     .groups(run.start)
@@ -82,7 +85,10 @@ export function endOf(board: BoardView, run: Run): Fact[] {
   return ends.map((end) => ({ type: 'leaderboard.finished', run, ...end }))
 }
 
-/** Takes how things stand for told where somebody begins to listen, and forgets what was told where nobody does any more. */
+/**
+ * If webhooks begin to listen to a type, the present state counts as sent. If none listens any more, the sent
+ * lists are deleted.
+ */
 export function rebase(
   board: BoardView,
   sent: BoardEventStore,

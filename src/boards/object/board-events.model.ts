@@ -12,15 +12,16 @@ import { changesOf, endOf, positionOf, rebase } from '../notify/flush.builder'
 import type { BoardView } from './board-view.types'
 
 /**
- * What a board tells the outside (W5, W6): which runs begin and end, and, at a flush, what is other than was last told. It stands in the
- * board's own outbox from the turn on in which it counts as told; nothing is written while nobody listens.
+ * The webhook events of a board (W5, W6): runs that begin and end, and, at a flush, differences from the last
+ * sent lists. Events are in the board's own outbox from the moment at which they count as sent. Nothing is
+ * written while no webhook listens.
  */
 export class BoardEvents {
   readonly #board: BoardView
   readonly #store: BoardEventStore
-  /** Null where nobody has ever listened. */
+  /** Null if no webhook has ever listened. */
   #state: BoardEventState | null = null
-  /** The flush that was made due in D1. */
+  /** The time of the flush that is due in D1. */
   #scheduledAt: Instant | null = null
   /** The moment of the last call. */
   now = instant(0)
@@ -30,7 +31,7 @@ export class BoardEvents {
     this.#store = store
   }
 
-  /** Reads what is stored anew, where memory may be ahead of it. */
+  /** Reads the stored state again, after memory may have got ahead of it. */
   reload(): void {
     const state = this.#board.store.note('events')
     this.#state = state === null ? null : BoardEventState.parse(state)
@@ -38,8 +39,9 @@ export class BoardEvents {
   }
 
   /**
-   * Takes over what an earlier version has told, which was about the first places of all groups together. As long as no flush is due, the
-   * groups stand as they did then; else it can't be said which of them have changed, and the flush tells all of them.
+   * Converts the state of an earlier version, which sent the first places of all groups together. If no flush
+   * is due, the groups have not changed since then, and their present state counts as sent. Otherwise it is
+   * unknown which groups have changed, and the flush sends all of them.
    */
   #takeOver(): void {
     if (this.#state === null || this.#state.isByGroup) return
@@ -69,7 +71,7 @@ export class BoardEvents {
     return types.some((type) => listens(this.#listened, type))
   }
 
-  /** When the next flush is due; null where none is, or nobody listens any more to what it would tell. */
+  /** When the next flush is due. Null if none is due, or no webhook listens to its events any more. */
   get #due(): Instant | null {
     return this.#listens('leaderboard.changed', 'leaderboard.rank_changed')
       ? (this.#state?.due ?? null)
@@ -77,14 +79,14 @@ export class BoardEvents {
   }
 
   /**
-   * Takes over who listens by now. Whoever begins to is told of nothing from before: how things stand at present counts as told. Of a board
-   * on which nothing was ever counted all is told.
+   * Adopts the types that webhooks listen to now. A webhook that begins to listen gets no earlier events: the
+   * present state counts as sent. If the board is new and was never compared, it gets all events.
    */
   updateListeners(now: Instant): void {
     this.now = now
     const { definition, progress } = this.#board
     const { version, listened } = definition
-    // The definition may be an older one, after the object has slept.
+    // After the object was evicted, the definition may be older than the state.
     if (this.#state !== null && version <= this.#state.version) return
     const [before, after]: [readonly string[], string[]] = [this.#listened, listened.map(([type]) => type)]
     if (JSON.stringify(after) === JSON.stringify(before)) return
@@ -103,7 +105,10 @@ export class BoardEvents {
     rebase(this.#board, this.#store, { before, after })
   }
 
-  /** Follows a change of the configuration: other runs and groups have been told nothing, and anybody may stand elsewhere now. */
+  /**
+   * Adapts to a change of the configuration. Nothing was sent about new runs and groups, and any place may
+   * have changed.
+   */
   adopt(before: Definition, now: Instant): void {
     this.now = now
     const after = this.#board.definition
@@ -118,7 +123,10 @@ export class BoardEvents {
     this.stir()
   }
 
-  /** Takes back what has run ahead of a clock that went back: what begins or ends after this moment is told anew (C1). */
+  /**
+   * Goes back with a test clock that went back. Runs that begin or end after this moment are reported again
+   * (C1).
+   */
   rewind(openFrom: number): void {
     if (this.#state === null) return
     const { begun, ended } = this.#state
@@ -132,7 +140,7 @@ export class BoardEvents {
     this.stir()
   }
 
-  /** Does what moves a score, and sees to a flush where that may have changed what is told. */
+  /** Runs `move`, which moves a score, and schedules a flush if that may have changed something to send. */
   watch(before: Row | null, after: Row, move: () => void): void {
     const isKnown = this.#listened.length === 0 || this.#state?.due !== null
     const was = isKnown ? null : positionOf(this.#board, before)
@@ -140,13 +148,13 @@ export class BoardEvents {
     if (!isKnown && causesEvent(this.#listened, was, positionOf(this.#board, after))) this.stir()
   }
 
-  /** Notes when the next flush is due, where none is: one row for any number of changes. */
+  /** Schedules the next flush, unless one is scheduled. One row for any number of changes. */
   stir(): void {
     if (this.#state?.due !== null || !this.#listens('leaderboard.changed', 'leaderboard.rank_changed')) return
     this.#set({ due: flushAt(this.now, this.#state.flushed) })
   }
 
-  /** When the flush is due of which D1 was not told yet; null where there is none. */
+  /** The time of the next flush, if D1 does not know it yet; else null. It then counts as known. */
   takeHaste(): Instant | null {
     const due = this.#due
     if (due === null || due === this.#scheduledAt) return null
@@ -154,7 +162,7 @@ export class BoardEvents {
     return due
   }
 
-  /** When there will be something to tell; null where nothing is known of. */
+  /** When there will be events to send; null if none are known. */
   get dueAt(): Instant | null {
     const dues = [this.#due, this.#nextBegin].filter((one) => one !== null)
     return dues.length === 0 ? null : instant(Math.min(...dues))
@@ -169,7 +177,10 @@ export class BoardEvents {
     return next && beginsAt(next)
   }
 
-  /** Tells what there is to tell by a moment: which runs have begun, and what has changed, where a flush is due. */
+  /**
+   * Adds the events that are due by a moment to the outbox: runs that have begun, and changes if a flush is
+   * due.
+   */
   tell(by: Instant): void {
     if (this.#state === null || this.#listened.length === 0) return
     const facts = this.#begin(by)
@@ -177,7 +188,10 @@ export class BoardEvents {
     this.#store.add(by, facts)
   }
 
-  /** Tells that the runs before this day are over, after all that has happened in them (L8). They are as they were. */
+  /**
+   * Adds the finished events of the runs before this day to the outbox, after all other events of these runs
+   * (L8). Call it before the runs are made final.
+   */
   finish(openFrom: number, by: Instant): void {
     if (this.#state === null || this.#listened.length === 0) return
     const facts = this.#begin(by)
@@ -202,7 +216,10 @@ export class BoardEvents {
       : []
   }
 
-  /** The runs after one that have begun by a moment, somewhere on Earth; none begins once the board is finished (L7). */
+  /**
+   * The runs after one that have begun by a moment in some time zone. None begins once the board is finished
+   * (L7).
+   */
   #begunBy(by: Instant, after: number | null): Run[] {
     const { definition } = this.#board
     const day = localDay(Math.min(by, definition.finished ?? by), FIRST_OFFSET)
@@ -214,18 +231,18 @@ export class BoardEvents {
     return changesOf(this.#board, this.#store, this.#listened)
   }
 
-  /** What is to be told, as much of it as is handed out at once, and whether there is more. */
+  /** The first rows of the outbox, and whether there are more. */
   outbox(): { events: BoardEventRow[]; hasMore: boolean } {
     const { rows, hasMore } = this.#store.page()
     return { events: rows, hasMore }
   }
 
-  /** Forgets what the couriers have now. */
+  /** Deletes rows that the delivery queues have received. */
   handed(rows: readonly (readonly [no: number, id: string])[]): void {
     this.#store.remove(rows)
   }
 
-  /** Takes a user out of what was told and what is to be told (U8). */
+  /** Deletes a user from the sent lists and the outbox (U8). */
   erase(iid: string): void {
     if (this.#state !== null) this.#store.erase(iid)
   }

@@ -5,7 +5,7 @@ import type { BoardStore } from './board.store'
 import type { Progress } from './progress.types'
 import type { Rankings } from './rankings.model'
 
-/** What of a board others read: its definition, its scores and its rankings. */
+/** The part of a board that other code reads: its definition, its scores and its rankings. */
 export type BoardView = {
   readonly store: BoardStore
   readonly rankings: Rankings
@@ -13,6 +13,6 @@ export type BoardView = {
   readonly progress: Progress
   /** A score as it is served (L3, G11). */
   readonly served: (score: Score) => number
-  /** The run that holds a local day, in days since 1970-01-01. */
+  /** The run with a local day, in days since 1970-01-01. */
   readonly runHolding: (day: number) => Run | null
 }

@@ -22,12 +22,13 @@ import {
   type UserCursorPage,
 } from './recount.repository'
 
-/** Days that a user's log is taken to have where it isn't known how far the board has got. */
+/** The number of days that a user's log is assumed to have if the board's day is unknown. */
 const LONGEST = 4_000
 
 /**
- * One leaderboard: the scores of its runs, in order. An index of D1's log: it applies each user's changes exactly once and in
- * their order, whatever happens to the messages, and counts a user anew from the log where one is missing (L12).
+ * One leaderboard: the scores of its runs, in order. It is an index of D1's log. It applies each user's
+ * changes exactly once and in order, even if messages are repeated, reordered or lost. If one is missing, it
+ * recounts the user from the log (L12).
  */
 export class Board implements BoardView {
   readonly store: BoardStore
@@ -35,14 +36,16 @@ export class Board implements BoardView {
   readonly rankings: Rankings
   readonly groupSizes = new GroupSizes()
   readonly events: BoardEvents
-  /** While a comparison waits for D1: users whose scores have moved meanwhile, whom its page may not know of. */
+  /**
+   * While a comparison waits for D1: users whose scores have moved since, so that its page may not know them.
+   */
   #moved: Set<string> | null = null
   #definition: Definition
   #progress: Progress
   #lastRun: Run | null = null
   #isClosed = false
 
-  /** Opens what the store holds; `definition` is taken where it holds nothing yet. */
+  /** Opens the stored board. If nothing is stored yet, it stores `definition`. */
   constructor(store: BoardStore, source: Source, definition: Definition) {
     this.store = store
     this.rankings = new Rankings(store, () => this.places)
@@ -54,7 +57,10 @@ export class Board implements BoardView {
     this.reload()
   }
 
-  /** Reads what is stored anew, where memory may be ahead of it. Whoever waits for D1 meanwhile goes on with this same board. */
+  /**
+   * Reads the stored state again, after memory may have got ahead of it. Work that waits for D1 continues
+   * with this same board.
+   */
   reload(): void {
     this.#forgetRankings()
     this.#lastRun = null
@@ -64,13 +70,13 @@ export class Board implements BoardView {
     this.events.reload()
   }
 
-  /** Lets go of what memory holds of the rankings. */
+  /** Drops the rankings from memory. */
   #forgetRankings(): void {
     this.rankings.clear()
     this.groupSizes.clear()
   }
 
-  /** Keeps whoever still waits for D1 from storing anything: the leaderboard was deleted. */
+  /** Prevents work that still waits for D1 from storing anything: the leaderboard was deleted. */
   close(): void {
     this.#isClosed = true
   }
@@ -79,7 +85,7 @@ export class Board implements BoardView {
     return this.#definition
   }
 
-  /** How many users may be ranked in a group at present: nobody while the board is hidden (L5, S10). */
+  /** How many users may be ranked in a group at present. None while the board is hidden (L5, S10). */
   get places(): number {
     return this.#definition.isHidden ? 0 : this.#definition.maxParticipants
   }
@@ -96,7 +102,7 @@ export class Board implements BoardView {
   /** A score as it is served: rounded down, within 32 bits (L3, G11). */
   served = (score: Score): number => servedValue(score, this.#definition.rankBy)
 
-  /** The run that holds a local day; most days are asked for over and over. */
+  /** The run with a local day. Most calls ask for the same run, so the last one is kept. */
   runHolding = (day: number): Run | null => {
     const last = this.#lastRun
     if (last !== null && last.start <= day && day <= (last.end ?? LAST_DAY)) return last
@@ -108,12 +114,12 @@ export class Board implements BoardView {
     return run < this.#progress.openFrom
   }
 
-  /** What of the log the runs that aren't final count. */
+  /** The part of the log that counts for runs that are not final. */
   get extent(): ReturnType<typeof recountScopeOf> {
     return recountScopeOf(this.#definition, this.#progress.openFrom)
   }
 
-  /** Takes over how the leaderboard is configured now, and forgets what that makes untrue. */
+  /** Adopts a newer definition, and deletes everything that it makes invalid. */
   adopt(next: Definition, now: Instant): void {
     const before = this.#definition
     if (next.version <= before.version) return
@@ -121,7 +127,7 @@ export class Board implements BoardView {
       names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(next[name]))
     const { version, listened } = next
     const isOther = JSON.stringify({ ...before, version, listened }) !== JSON.stringify(next)
-    // A day that is over ended by the rules of before.
+    // A day that is over ended under the old definition.
     if (isOther) this.roll(utcDay(now))
     this.#definition = next
     if (!isOther) return
@@ -141,7 +147,7 @@ export class Board implements BoardView {
     this.events.adopt(before, now)
   }
 
-  /** Takes back what has run ahead of a clock that went back: runs that aren't final by then are open again (C1). */
+  /** Goes back with a clock that went back. Runs that are not final at that time are open again (C1). */
   rewind(openFrom: number): void {
     this.store.forgetFrom(openFrom)
     this.store.forgetFinals(openFrom)
@@ -151,7 +157,7 @@ export class Board implements BoardView {
     this.events.rewind(openFrom)
   }
 
-  /** Writes down the day's end where a new UTC day has begun since ranks last moved (L10). */
+  /** Records the end of a day if a new UTC day has begun since ranks last moved (L10). */
   roll(day: number): void {
     const { day: last } = this.#progress
     if (last !== null && day <= last) return
@@ -160,31 +166,32 @@ export class Board implements BoardView {
     this.progress = { ...this.#progress, day }
   }
 
-  /** Writes down where everyone stands in a run at the end of a day. */
+  /** Records the places of all users in a run at the end of a day. */
   snapshot(run: number, day: number): void {
     this.store.snapshot(run, day, this.places, this.served)
   }
 
   /**
-   * Applies changes, each user's in their order, and tells where each has put its user; null where it altered no score, or can't
-   * be told, or isn't wanted. Users of whom a change is missing are counted anew from D1.
+   * Applies changes, each user's in order, and returns their placements. A placement is null if the change
+   * altered no score, if the placement cannot be computed, or if it is not wanted. If a change of a user is
+   * missing, the user is recounted from D1.
    */
   async apply({ changedAt, changes, wanted, under, isLate }: Applying): Promise<(Placement | null)[]> {
     if (this.#definition.status === 'inactive') return changes.map(() => null)
     this.roll(utcDay(changedAt))
-    // They are about what was counted before, or by groups that are no more: only the log tells what they mean now.
+    // These changes count another input or use old groups. Only the log says how they count now.
     if (under.version < this.#definition.version && meaningOf(under) !== meaningOf(this.#definition)) {
       await this.recountNow(changedAt, [...new Set(changes.map(({ userId }) => userId))])
       return changes.map(() => null)
     }
     const behind = new Map<string, number[]>()
-    // Where nobody wants the places in between, a user's scores are stored once, whatever number of changes they come of.
+    // If no placements are wanted, a user's scores are stored once, for any number of changes.
     const held = new Map<string, { before: readonly Row[]; after: readonly Row[] }>()
     const placements = changes.map((change, index) => {
       const waiting = behind.get(change.iid)
       const known = held.get(change.iid)
       const rows = known?.after ?? this.store.ofUser(change.userId, change.iid)
-      // Of somebody unknown a late one may come after the erasure, which only the log tells (U8).
+      // A late change of an unknown user may arrive after the user's erasure. Only the log shows that (U8).
       if (waiting === undefined && !(isLate && rows.length === 0) && follows(change, rows)) {
         if (wanted) return this.#applyOne(change, rows)
         const after = replaced(rows, applied(this, rows, change, sumsOf(this, change)))
@@ -207,10 +214,10 @@ export class Board implements BoardView {
     return placements
   }
 
-  /** Asks D1 for the scores of users, each as of one moment: of as many at a time as there is room for. */
+  /** Reads the scores of users from D1, each as of one moment, in packs that fit into one query. */
   async *recount(users: readonly Countable[]): AsyncGenerator<Recounted> {
     const { day } = this.#progress
-    // A local date is a day ahead of UTC at most.
+    // A local date is at most one day ahead of UTC.
     const days = day === null ? LONGEST : Math.max(1, day + 2 - this.extent.from)
     for (const pack of recountable(this.#definition, users, days)) {
       const userIds = pack.map(({ userId }) => userId)
@@ -218,7 +225,7 @@ export class Board implements BoardView {
     }
   }
 
-  /** Counts users anew from D1. */
+  /** Recounts users from D1. */
   async recountNow(now: Instant, userIds: readonly string[]): Promise<void> {
     if (this.#definition.status === 'inactive') return
     for await (const truth of this.recount(userIds.map((userId) => ({ userId })))) {
@@ -231,7 +238,7 @@ export class Board implements BoardView {
     return this.#asked(() => this.#source.userCursorsAfter(this.#definition, after, since, limit))
   }
 
-  /** D1's answer to what the leaderboard wants to know by then: it may be configured otherwise while it waits. */
+  /** Repeats a query to D1 until its result fits the present definition, which may change while it waits. */
   async #asked<T>(ask: () => Promise<T>): Promise<T> {
     const question = () => JSON.stringify([meaningOf(this.#definition), this.extent])
     for (;;) {
@@ -242,7 +249,7 @@ export class Board implements BoardView {
     }
   }
 
-  /** Applies one change that follows what is known of its user. */
+  /** Applies one change that follows the user's last known one. */
   #applyOne(change: ScoreChange, rows: readonly Row[]): Placement | null {
     const sums = sumsOf(this, change)
     const after = applied(this, rows, change, sums)
@@ -253,7 +260,10 @@ export class Board implements BoardView {
     return run && this.#placement(run, rowIn(after) ?? rowIn(rows), previousRank)
   }
 
-  /** Tells where a change has put its user that came after a gap: by what the log says, unless that was done already. */
+  /**
+   * The placement of a change that came after a gap. If `truth` is given, it first stores that result of the
+   * log.
+   */
   #applyTruth(change: ScoreChange, truth: Recounted | null, wanted: boolean): Placement | null {
     const run = wanted ? this.#alteredRun(sumsOf(this, change)) : null
     const row = () =>
@@ -263,7 +273,7 @@ export class Board implements BoardView {
     return run && this.#placement(run, row(), previousRank)
   }
 
-  /** The run whose score a change altered; null where it altered none. Of several, the last. */
+  /** The run whose score a change altered. Of several, the last; null if there is none. */
   #alteredRun(sums: ReadonlyMap<number, Sum>): Run | null {
     const altered = [...sums].filter(([, { amount }]) => amount !== ZERO).map(([start]) => start)
     return altered.length === 0 ? null : this.runHolding(Math.max(...altered))
@@ -280,12 +290,12 @@ export class Board implements BoardView {
     }
   }
 
-  /** Stores a user's scores that are others than before. */
+  /** Stores a user's scores that differ from before. */
   #putAll(before: readonly Row[], after: readonly Row[]): void {
     for (const row of after) this.#put(before.find(({ run }) => run === row.run) ?? null, row)
   }
 
-  /** Stores a score, and moves it in the rankings that are in memory. */
+  /** Stores a score, and moves it in the rankings in memory. */
   #put(before: Row | null, after: Row): void {
     this.#moved?.add(after.iid)
     if (before !== null && JSON.stringify(before) === JSON.stringify(after)) return
@@ -295,13 +305,13 @@ export class Board implements BoardView {
     })
   }
 
-  /** Puts what the log says of a user in the place of what was known, unless that is ahead. */
+  /** Replaces a user's scores by those from the log, unless the board has newer ones. */
   settle(truth: Recounted): void {
     const rows = this.store.ofUser(truth.userId, truth.iid)
     this.#putAll(rows, settled(this, rows, truth))
   }
 
-  /** Does work that waits for D1, and that may ask which users' scores have moved meanwhile. */
+  /** Does work that waits for D1. `moved` has the users whose scores have moved since the work began. */
   async whileMoving<T>(work: (moved: ReadonlySet<string>) => Promise<T>): Promise<T> {
     const moved = new Set<string>()
     this.#moved = moved
@@ -312,7 +322,7 @@ export class Board implements BoardView {
     }
   }
 
-  /** Takes users out (U8). */
+  /** Deletes users (U8). */
   erase(users: readonly { userId: string; iid: string }[]): void {
     const { rowsWritten } = this.store.sql
     for (const { userId, iid } of users) this.store.erase(userId, iid)

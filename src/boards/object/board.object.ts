@@ -45,25 +45,26 @@ declare module '../../runtime/env' {
 }
 
 /**
- * After how many milliseconds a message is late, so that it isn't taken for the first of a user whom the board doesn't know. An erasure
- * visits boards twice, the second time a minute later: what comes after that is late (U8).
+ * After how many milliseconds a message is late. A late message is not taken for the first one of an unknown
+ * user. An erasure visits boards twice, the second time a minute later, so messages that arrive after that
+ * are late (U8).
  */
 const LATE = 30 * SECOND
 
 const GONE = 'the leaderboard was deleted'
 
 /**
- * One object a leaderboard, named by its id: it puts the changes of its scores in one order. A thin shell; what it does is in
- * board.ts and its neighbours. All that it keeps can be made anew from D1, but the day-end history and the final rankings.
+ * One object for each leaderboard, named by its id. It puts the changes of its scores in one order. `Board`
+ * does the work. All its data can be rebuilt from D1, except the history of days and the final rankings.
  */
 export class LeaderboardObject extends DurableObject<Bindings> {
-  /** What it keeps; null until that is needed. */
+  /** The store; null until it is needed. */
   #opened: BoardStore | null = null
-  /** Whether its tenant was erased while this object was at work. */
+  /** Whether its tenant was erased while this object was in use. */
   #isPurged = false
   readonly #db = new AccountDatabase(this.env.DB, noCost(), variables(this.env).TEST_CLOCK === 'on')
   #board: Board | null = null
-  /** The upkeep that is under way: one at a time. */
+  /** The upkeep in progress: one at a time. */
   #upkeep: Promise<unknown> = Promise.resolve()
 
   get #store(): BoardStore {
@@ -71,24 +72,24 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return this.#opened
   }
 
-  /** Whether it keeps anything. Whoever asks it without need leaves nothing behind. */
+  /** Whether it stores anything. Asking creates no tables. */
   get #isUsed(): boolean {
     return !this.#isPurged && (this.#opened !== null || hasTables(this.ctx.storage.sql))
   }
 
-  /** Whether there is such a leaderboard: one that keeps nothing yet may be of a tenant that was erased. */
+  /** Whether the leaderboard exists. One that stores nothing yet may belong to a tenant that was erased. */
   async #isThere({ tenantId }: DefinitionInput): Promise<boolean> {
     const isThere = this.#isUsed || (await isActive(this.#db.of(tenantId)))
     return isThere && !this.#isPurged && !this.#isDeleted
   }
 
-  /** What a call says of the configuration, parsed. */
+  /** The definition of a call, parsed. */
   #known(given: DefinitionInput): Definition {
     const known = this.#board?.definition
     return known !== undefined && known.version === given.version ? known : Definition.parse(given)
   }
 
-  /** The board as the caller knows it to be configured. */
+  /** The board, with the definition that the caller knows. */
   #at(given: DefinitionInput, now: Instant): Board {
     const definition = this.#known(given)
     this.#board ??= this.#open(definition)
@@ -111,7 +112,10 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return new Board(this.#store, source, definition)
   }
 
-  /** Runs what may change memory and store together; if it throws, memory is read anew from the store, for all who are at work. */
+  /**
+   * Runs work that may change memory and store together. If it throws, memory is read again from the store,
+   * for all work in progress.
+   */
   async #changing<T>(work: () => T | Promise<T>): Promise<T> {
     try {
       return await work()
@@ -140,35 +144,35 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return { placements, rowsWritten }
   }
 
-  /** A page of a ranking (L9); null where the leaderboard was deleted. */
+  /** A page of a ranking (L9); null if the leaderboard was deleted. */
   async page(request: z.input<typeof PageRequest>): Promise<z.input<typeof PageReply> | null> {
     const { definition, now, ...rest } = PageRequest.parse(request)
     if (!(await this.#isThere(definition))) return null
     return readPage(this.#at(definition, now), rest)
   }
 
-  /** A page of the groups of a run; null where the leaderboard was deleted. */
+  /** A page of the groups of a run; null if the leaderboard was deleted. */
   async groups(request: z.input<typeof GroupsRequest>): Promise<z.input<typeof GroupsReply> | null> {
     const { definition, now, ...rest } = GroupsRequest.parse(request)
     if (!(await this.#isThere(definition))) return null
     return readGroups(this.#at(definition, now), rest)
   }
 
-  /** A user's place (L10); null where the leaderboard was deleted. */
+  /** A user's place (L10); null if the leaderboard was deleted. */
   async place(request: z.input<typeof PlaceRequest>): Promise<z.input<typeof PlaceReply> | null> {
     const { definition, now, ...rest } = PlaceRequest.parse(request)
     if (!(await this.#isThere(definition))) return null
     return readPlace(this.#at(definition, now), rest)
   }
 
-  /** A user's best places in periods (R1); null where the leaderboard was deleted. */
+  /** A user's best places in periods (R1); null if the leaderboard was deleted. */
   async best(request: z.input<typeof BestRequest>): Promise<z.input<typeof BestReply> | null> {
     const { definition, now, ...rest } = BestRequest.parse(request)
     if (!(await this.#isThere(definition))) return null
     return readBest(this.#at(definition, now), rest)
   }
 
-  /** The board as the store has it; null where there was never anything to keep, or the leaderboard was deleted. */
+  /** The board as the store has it. Null if it never stored anything, or the leaderboard was deleted. */
   get #kept(): Board | null {
     const definition = this.#isUsed ? this.#store.note('board') : null
     if (definition === null) return null
@@ -176,17 +180,17 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return this.#board
   }
 
-  /** All that is held of a user (U8). */
+  /** All stored data about a user (U8). */
   held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
     const asked = HeldRequest.parse(request)
     return this.#kept === null ? { runs: [], hasMore: false } : readHeld(this.#kept, asked)
   }
 
-  /** Takes a user out of everything; in final runs the others keep their ranks (U8). */
+  /** Deletes a user everywhere. In final runs the others keep their ranks (U8). */
   async erase(request: z.input<typeof UserRequest>): Promise<void> {
     const { now, ...user } = UserRequest.parse(request)
     await this.#changing(() => {
-      // How the last day ended is written down first: the user was there.
+      // The end of the last day is recorded first, since the user was ranked then.
       const board = this.#kept
       if (board === null) return
       board.events.now = now
@@ -196,7 +200,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     await this.#scheduleUpkeep()
   }
 
-  /** Does what is due. */
+  /** Does due work. */
   async runDue(request: z.input<typeof RunDueRequest>): Promise<z.input<typeof RunDueReply>> {
     const { definition, ...moments } = RunDueRequest.parse(request)
     if (!(await this.#isThere(definition))) throw new Error(GONE)
@@ -211,7 +215,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return work
   }
 
-  /** Counts users anew from D1. */
+  /** Recounts users from D1. */
   async recount(request: z.input<typeof RecountRequest>): Promise<void> {
     const { definition, now, userIds } = RecountRequest.parse(request)
     if (!(await this.#isThere(definition))) throw new Error(GONE)
@@ -219,14 +223,14 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     await this.#scheduleUpkeep()
   }
 
-  /** Forgets what it had to tell and the couriers have now. */
+  /** Deletes outbox rows that the delivery queues have received. */
   handed(request: z.input<typeof HandedRequest>): void {
     this.#kept?.events.handed(HandedRequest.parse(request).rows)
   }
 
   /**
-   * Has the flush that has become due be made in its time: once for each, and off the way of whoever waits. If that is lost, the hourly
-   * upkeep makes it (C2).
+   * Makes a new flush due in D1, once for each flush. No caller waits for it. If it is lost, the hourly
+   * upkeep does the flush (C2).
    */
   async #scheduleUpkeep(): Promise<void> {
     const due = this.#board?.events.takeHaste() ?? null
@@ -235,11 +239,13 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     const db = this.#db.of(tenantId)
     const noted = db.batch([makeDue(db, 'leaderboard', id, due)]).catch(() => undefined)
     this.ctx.waitUntil(noted.then(() => ensureAlarm({ env: this.env }, tenantId)))
-    // Whoever moves a test clock next finds it there (C1).
+    // A move of the test clock that comes next must find it in D1 (C1).
     if (this.#db.testClock) await noted
   }
 
-  /** Forgets everything but that the leaderboard was deleted, so that what arrives late leaves nothing behind. */
+  /**
+   * Deletes everything, and notes that the leaderboard was deleted. So late messages leave nothing behind.
+   */
   async forget(): Promise<void> {
     if (this.#isPurged) return
     this.#board?.close()
@@ -250,7 +256,8 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Forgets everything, for good: the tenant is erased. What is at work stores nothing any more; what arrives later finds the tenant gone.
+   * Deletes everything for good, since the tenant is erased. Work in progress stores nothing more. Later
+   * calls find that the tenant does not exist.
    */
   async purge(): Promise<void> {
     this.#isPurged = true

@@ -26,7 +26,7 @@ type Page = z.output<typeof PageReply>
 type Place = z.output<typeof PlaceReply>
 type Best = z.output<typeof BestReply>
 
-/** A page of the ranking of one run: of one group, or of all groups that match together (L6, L9). */
+/** A page of the ranking of one run: of one group, or of all groups that match, ranked together (L6, L9). */
 export function readPage(
   board: Board,
   request: Pick<z.output<typeof PageRequest>, 'run' | 'group' | 'offset' | 'limit' | 'userId'>,
@@ -44,7 +44,10 @@ export function readPage(
   }))
 }
 
-/** A page of the groups of one run: those with the most ranked users first, equals in order of their values. Nobody's while the board is hidden (S10). */
+/**
+ * A page of the groups of one run: groups with the most ranked users first, then in order of their values.
+ * Empty while the board is hidden (S10).
+ */
 export function readGroups(
   board: Board,
   { run, after, limit }: Pick<z.output<typeof GroupsRequest>, 'run' | 'after' | 'limit'>,
@@ -60,7 +63,7 @@ export function readGroups(
   return { groups, hasMore: first >= 0 && first + groups.length < sizes.length }
 }
 
-/** Someone who is ranked; without a rank where that is the place in the list. */
+/** A ranked user. Without `rank`, the rank is the place in the list. */
 type Ranked = { userId: string; iid: string; score: Score; rank?: number }
 type Asked = Pick<z.output<typeof PageRequest>, 'run' | 'group'>
 
@@ -71,7 +74,10 @@ function live(board: Board, { run, group }: Asked): readonly Ranked[] {
     : board.rankings.of(run, whole).entries
 }
 
-/** A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). Nobody while the board is hidden (S10). */
+/**
+ * A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). Empty while the
+ * board is hidden (S10).
+ */
 function finals({ store, definition }: Board, { run, group }: Asked): Ranked[] {
   if (definition.isHidden) return []
   const whole = groupOf(group)
@@ -118,12 +124,13 @@ export function readPlace(
 
 const newest = <T>(list: readonly T[], count: number) => list.slice(Math.max(0, list.length - count))
 
-/** Where a user stood in a run at the end of a day, and from then on; a rank of null is none. */
+/** A user's place in a run at the end of a day, and from then on. A rank of null means not ranked. */
 type Stand = { day: number; rank: number | null; score: Score | null }
 
 /**
- * A user's best rank at the end of any day of each period, over all runs that the period meets, and the value that belonged to it;
- * of equals, the earliest (R1). What lies before the oldest day that is kept of a run isn't known any more (L10).
+ * A user's best rank at the end of any day of each period, over all runs that the period meets, with its
+ * value. Of equal ranks, the earliest counts (R1). Days before the oldest day in a run's history are unknown
+ * (L10).
  */
 export function readBest(
   board: Board,
@@ -135,7 +142,7 @@ export function readBest(
   return periods.map(([first, last]) => {
     let best: Best[number] = null
     for (const stands of courses) {
-      // The rank that was brought into the period counts in it.
+      // The rank that the user had at the end of the period's first day counts too.
       const brought = stands.findLast(({ day }) => day <= first)
       const within = stands.filter((one) => one === brought || (one.day >= first && one.day <= last))
       for (const { rank, score } of within) {
@@ -159,8 +166,8 @@ function runsBetween({ definition, runHolding }: Board, from: number, to: number
 }
 
 /**
- * How a user stood in each of the runs, by days of that run: users are in it somewhat before and after its dates in UTC. A run that is over
- * ends with a day on which the user stood nowhere.
+ * A user's places in each of the runs, by day. Days before or after the dates of a run, which can occur in
+ * UTC, count as its first or last day. A run that is over ends with a day without a rank.
  */
 function coursesOf(
   { store, rankings, progress, isFinal }: Board,
@@ -182,7 +189,7 @@ function coursesOf(
     if (first !== undefined)
       stands.unshift({ day: first.day - 1, rank: first.previousRank, score: first.previousScore })
     const row = isFinal(start) ? undefined : live.get(start)
-    // How things stand now is of the user's today, also where that is yesterday in UTC.
+    // The present place counts for the user's present local day, even if that is yesterday in UTC.
     if (row !== undefined && progress.day !== null)
       stands.push({ day: Math.min(progress.day, today), rank: rankings.rankOf(row), score: row.score })
     const kept = stands.map((one) => ({ ...one, day: Math.max(start, Math.min(one.day, end ?? one.day)) }))
@@ -190,13 +197,13 @@ function coursesOf(
   })
 }
 
-/** Bytes of what is held of a user that one call answers, and runs. */
+/** The most bytes of a user's data that one call returns, and the most runs. */
 const MOST_HELD = 1_000_000
 const MOST_RUNS = 1_000
 
 /**
- * What is held of a user: the score in each run, or where the final ranking has it, and the days on which the rank had changed (U8). Of the
- * first runs after one, as many as one call has room for.
+ * The stored data about a user: the score in each run, or in its final ranking, and the days on which the
+ * rank had changed (U8). The first runs after `after`, as many as one call has room for.
  */
 export function readHeld(
   board: Board,

@@ -6,7 +6,10 @@ import type { Counted, GroupSize } from './group-sizes.cache'
 import type { Entry } from './ranking.rules'
 import type { Sql } from './statements.store'
 
-/** What a leaderboard's object keeps: docs/storage.md lists it. To change a table, add a step; those that are there stay as they are. */
+/**
+ * The tables of a leaderboard. docs/storage.md lists them. To change a table, add a step. Never change an
+ * existing step.
+ */
 const STEPS: Steps = [
   [
     `CREATE TABLE IF NOT EXISTS scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached INTEGER,
@@ -27,17 +30,20 @@ const STEPS: Steps = [
   ['ALTER TABLE told RENAME TO sent_lists', "UPDATE notes SET name = 'events' WHERE name = 'news'"],
 ]
 
-/** A place in a final ranking; without a user where that one was erased, so that the others keep theirs (U8). */
+/**
+ * A place in a final ranking. It is without a user if that user was erased, so that the others keep their
+ * places (U8).
+ */
 export type FinalEntry = Pick<Entry, 'score' | 'reached'> & {
   rank: number
   userId: string | null
   iid: string | null
 }
 
-/** Where a user stood when that was last written down. */
+/** A user's place when it was last recorded. */
 export type Standing = { rank: number; score: Score }
 
-/** Where a user stood at the end of a UTC day on which that had changed (L10). */
+/** A user's place at the end of a UTC day on which it had changed (L10). */
 export type HistoryEntry = {
   day: number
   rank: number | null
@@ -46,19 +52,21 @@ export type HistoryEntry = {
   previousScore: Score | null
 }
 
-/** Days of a user's history in a run that are kept: no more can be asked for (L10). */
+/** Days of a user's history in a run that are kept. A request cannot ask for more (L10). */
 export const MOST_DAYS = 100
 
 const COLUMNS = 'user_id AS userId, iid, run, grp AS "group", score, reached, cursor, grouped'
 const ENTRY = 'user_id AS userId, iid, score, reached'
-/** Whether a group has all asked values: ?2 is JSON of values by place, null where any will do. */
+/** Whether a group has all asked values. ?2 is JSON of values by place, null for any value. */
 const MATCHES = `NOT EXISTS (SELECT 1 FROM json_each(?2) asked
   WHERE asked.value IS NOT NULL AND grp ->> asked.key IS NOT asked.value)`
 
-/** The most groups that are listed of a run, and the most characters that they have. */
+/** The most groups of a run in a list, and the most characters of all of them. */
 const MOST_GROUPS = 10_000
 const MOST_CHARACTERS = 4_000_000
-/** The largest groups of a run, from rows of ranked users; ?2 is how many are ranked in a group at most. */
+/**
+ * The largest groups of a run, from rows of ranked users. ?2 is the most users that can be ranked in a group.
+ */
 const sizesIn = (rows: string) => `
   SELECT "group", users, read FROM (
     SELECT "group", users, read, sum(length("group")) OVER (ORDER BY users DESC, "group") AS characters FROM (
@@ -79,7 +87,7 @@ const SQL = {
     ORDER BY score DESC, reached, user_id LIMIT ?3`,
   after: 'SELECT DISTINCT user_id AS userId, iid FROM scores WHERE user_id > ?1',
   between: 'SELECT DISTINCT user_id AS userId, iid FROM scores WHERE user_id > ?1 AND user_id <= ?2',
-  // From one group to the next by the index, whatever number of users they have.
+  // Goes from group to group by the index, so the number of users does not matter.
   groups: `WITH RECURSIVE groups(grp) AS (
       SELECT min(grp) FROM scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL
       UNION ALL SELECT (SELECT min(s.grp) FROM scores s WHERE s.run = ?1 AND s.grp > groups.grp AND s.score > 0
@@ -97,7 +105,7 @@ const SQL = {
     SELECT ?1, ?2, key + 1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?3)`,
   rememberMax: 'INSERT OR REPLACE INTO final_runs (run, max) VALUES (?1, ?2)',
   maxOf: 'SELECT max FROM final_runs WHERE run = ?1',
-  // Somebody is ranked there, or was at the last day's end; from one run to the next by the index.
+  // Runs in which a user is ranked, or was at the end of the last day. Goes from run to run by the index.
   openRuns: `WITH RECURSIVE ranked(run) AS (
       SELECT min(run) FROM scores WHERE run >= ?1 AND score > 0 AND grp IS NOT NULL
       UNION ALL SELECT (SELECT min(s.run) FROM scores s WHERE s.run > ranked.run AND s.score > 0 AND s.grp IS NOT NULL)
@@ -153,7 +161,7 @@ const scoredHistory = <T extends StoredHistory>(row: T) => ({
 
 type NoteName = 'board' | 'progress' | 'events' | 'deleted'
 
-/** The tables of one leaderboard's object, but those of what it tells the outside (see news.store.ts). */
+/** The tables of one leaderboard's object. `BoardEventStore` uses the tables of webhook events. */
 export class BoardStore {
   readonly sql: Sql
 
@@ -171,17 +179,20 @@ export class BoardStore {
     this.sql.run(SQL.put, userId, iid, run, group, amountOf(score), reached, cursor, grouped)
   }
 
-  /** The best of a run and group, in L4's order. */
+  /** The best entries of a run and group, in the order of L4. */
   best(run: number, group: string, limit: number): Entry[] {
     return this.sql.rows<Stored<Entry>>(SQL.best, run, group, limit).map(scored)
   }
 
-  /** The best of all groups that match, in L4's order: values by place in the breakdown, null where any will do (L6). */
+  /**
+   * The best entries of all groups that match, in the order of L4. `group` has values by place in the
+   * breakdown, null for any value (L6).
+   */
   bestMatching(run: number, group: readonly (string | null)[], limit: number): Entry[] {
     return this.sql.rows<Stored<Entry>>(SQL.bestMatching, run, JSON.stringify(group), limit).map(scored)
   }
 
-  /** Everyone who has scores, by user id, after the first one and up to the last one; null: to the end. */
+  /** All users with scores, by user id, after the first id and up to the last one. Null: to the end. */
   usersBetween(after: string, last: string | null): { userId: string; iid: string }[] {
     return last === null ? this.sql.rows(SQL.after, after) : this.sql.rows(SQL.between, after, last)
   }
@@ -191,28 +202,31 @@ export class BoardStore {
     return this.sql.rows<Stored<FinalEntry>>(SQL.finalGroup, run, group).map(scored)
   }
 
-  /** The final rankings of all groups that match, in L4's order. */
+  /** The final rankings of all groups that match, in the order of L4. */
   finalsMatching(run: number, group: readonly (string | null)[], limit: number): FinalEntry[] {
     return this.sql.rows<Stored<FinalEntry>>(SQL.finalsOf, run, JSON.stringify(group), limit).map(scored)
   }
 
-  /** Where a user ended in a final run. */
+  /** A user's place in a final run. */
   finalOf(run: number, iid: string): (FinalEntry & Pick<Row, 'group'>) | undefined {
     return this.sql.rows<Stored<FinalEntry & Pick<Row, 'group'>>>(SQL.finalOf, run, iid).map(scored)[0]
   }
 
-  /** The groups of a run in which somebody is ranked. */
+  /** The groups of a run with ranked users. */
   groups(run: number): string[] {
     return this.sql.rows<{ group: string }>(SQL.groups, run).map(({ group }) => group)
   }
 
-  /** The groups of a run with how many users are ranked in each, at most `max`: the largest first, equals in order of their values. */
+  /**
+   * The groups of a run, each with its number of ranked users, at most `max`: the largest first, then in
+   * order of their values.
+   */
   groupSizes(run: number, max: number, isFinal: boolean): Counted {
     const rows = this.sql.rows<GroupSize & { read: number }>(isFinal ? SQL.finalSizes : SQL.sizes, run, max)
     return { sizes: rows.map(({ group, users }) => ({ group, users })), read: rows[0]?.read ?? 0 }
   }
 
-  /** Freezes the ranking of a run, and lets the scores of the runs before it go (L8). */
+  /** Freezes the ranking of a run, and deletes the scores of the runs before it (L8). */
   finish(run: number, max: number): void {
     for (const group of this.groups(run)) {
       const ranked = this.best(run, group, max).map((one) => [one.userId, one.iid, one.score, one.reached])
@@ -228,12 +242,15 @@ export class BoardStore {
     return this.sql.rows<{ max: number }>(SQL.maxOf, run)[0]?.max ?? 0
   }
 
-  /** The runs from this one on that somebody is ranked in, or was at the last day's end that was written down. */
+  /** The runs from this one on in which a user is ranked, or was at the end of the last recorded day. */
   openRuns(from: number): number[] {
     return this.sql.rows<{ run: number }>(SQL.openRuns, from).map(({ run }) => run)
   }
 
-  /** Writes down who stands elsewhere than at the end of the last day written down (L10); `served` makes a score the value that is served. */
+  /**
+   * Records the users whose place differs from the last recorded day (L10). `served` turns a score into its
+   * served value.
+   */
   snapshot(run: number, day: number, max: number, served: (score: Score) => number): void {
     const before = new Map(
       this.sql
@@ -250,7 +267,7 @@ export class BoardStore {
       }
     }
     for (const [iid, was] of before) moved.push([iid, null, null, was.rank, was.score])
-    // Of many groups, tens of thousands may have moved: more than one parameter takes.
+    // With many groups, tens of thousands of users may have moved: too many for one parameter.
     for (const list of packed(moved.map((one) => JSON.stringify(one)))) {
       this.sql.run(SQL.record, run, day, list)
       this.sql.run(SQL.stand, run, list)
@@ -259,7 +276,7 @@ export class BoardStore {
     }
   }
 
-  /** Where a user stood when that was last written down. */
+  /** A user's place when it was last recorded. */
   standing(run: number, iid: string): Standing | undefined {
     return this.sql.rows<Stored<Standing>>(SQL.standing, run, iid).map(scored)[0]
   }
@@ -281,27 +298,27 @@ export class BoardStore {
     return this.sql.rows<Stored<Row>>(SQL.ofUserIn, userId, iid, run).map(scored)[0]
   }
 
-  /** The runs after one of which anything is held of a user, in order. */
+  /** The runs after one with stored data about a user, in order. */
   runsOfUser(userId: string, iid: string, after: number): number[] {
     return this.sql.rows<{ run: number }>(SQL.runsOfUser, userId, iid, after).map(({ run }) => run)
   }
 
-  /** Makes every user one to be counted again. */
+  /** Makes every user need a recount. */
   unsettle(): void {
     this.sql.run(SQL.unsettle)
   }
 
-  /** Forgets the runs from this one on. */
+  /** Deletes the scores, places and history of the runs from this one on. */
   forgetFrom(run: number): void {
     for (const statement of [SQL.dropScores, SQL.dropStandings, SQL.dropHistory]) this.sql.run(statement, run)
   }
 
-  /** Forgets the final rankings of the runs from this one on. */
+  /** Deletes the final rankings of the runs from this one on. */
   forgetFinals(run: number): void {
     this.sql.run(SQL.dropFinals, run)
   }
 
-  /** Takes a user out of everything; in final rankings an empty place stays (U8). */
+  /** Deletes a user everywhere. In final rankings an empty place stays (U8). */
   erase(userId: string, iid: string): void {
     this.sql.run(SQL.eraseScores, userId, iid)
     for (const statement of [SQL.eraseStandings, SQL.eraseHistory, SQL.eraseFinals])

@@ -2,26 +2,28 @@ import { BoundedMap } from '../../lib/bounded'
 import { type Instant, instant } from '../../lib/clock'
 import { MINUTE } from '../../lib/units'
 
-/** A group, as JSON of its values, and how many users are ranked in it. */
+/** A group, as JSON of its values, and its number of ranked users. */
 export type GroupSize = { group: string; users: number }
 
-/** The groups of a run, the largest first, and how many scores were read to count them. */
+/** The groups of a run, the largest first, and the number of scores that were read to count them. */
 export type Counted = { sizes: readonly GroupSize[]; read: number }
 
-/** Scores above which a count is kept for a while, and for how long, in milliseconds of real time. */
+/** A count of more scores than this is kept, and for how long, in milliseconds of real time. */
 const KEPT_ABOVE = 10_000
 const KEPT_FOR = MINUTE
-/** Runs whose counts are kept: each has at most 10,000 groups and 4 million characters (board.store.ts). */
+/**
+ * The most runs with a kept count. Each has at most 10,000 groups and 4 million characters (board.store.ts).
+ */
 const MOST_KEPT = 4
 
 /**
- * How many users are ranked in each group of a run. To count them reads all scores of the run, so a count of very many is kept in memory for
- * a minute, and nobody can keep the board from its work by asking again and again.
+ * The number of ranked users in each group of a run. A count reads all scores of the run. So a very large
+ * count is kept in memory for a minute: repeated requests cannot keep the board from its work.
  */
 export class GroupSizes {
   readonly #kept = new BoundedMap<number, { sizes: readonly GroupSize[]; until: Instant }>(MOST_KEPT)
 
-  /** The groups of a run: those kept, or what `count` finds. `systemNow` is the machine's time. */
+  /** The groups of a run: a kept count, or the result of `count`. `systemNow` is the machine's time. */
   of(run: number, systemNow: Instant, count: () => Counted): readonly GroupSize[] {
     const kept = this.#kept.get(run)
     if (kept !== undefined && systemNow < kept.until) return kept.sizes
@@ -31,7 +33,7 @@ export class GroupSizes {
     return sizes
   }
 
-  /** Forgets all counts. */
+  /** Deletes all counts. */
   clear(): void {
     this.#kept.clear()
   }

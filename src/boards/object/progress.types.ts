@@ -6,18 +6,21 @@ import type { Definition } from '../board.messages'
 export const Progress = z.object({
   /** Runs that start before this day are final. */
   openFrom: z.number(),
-  /** The UTC day on which ranks last moved; null where they never did. */
+  /** The UTC day on which ranks last moved; null if they never did. */
   day: z.number().nullable(),
-  /** A comparison with D1 that is under way: since when users must have changed (0: all), when it began, and how far it is. */
+  /**
+   * A comparison with D1 in progress: `since` when users must have changed (0: all users), when it began, and
+   * the last user id that it has compared.
+   */
   comparison: z.object({ since: z.number(), began: z.number(), after: z.string() }).nullable(),
-  /** Whether all must be compared before anything else. */
+  /** Whether all users must be compared before anything else. */
   mustCompareAll: z.boolean(),
   /** When the last comparison began, in milliseconds. */
   compared: z.number(),
 })
 export type Progress = z.infer<typeof Progress>
 
-/** That of a board on which nothing was done yet. */
+/** The progress of a new board. */
 export const newProgress = ({ start }: Definition): Progress => ({
   openFrom: firstDayOf({ start }),
   day: null,

@@ -3,16 +3,21 @@ import type { Row } from '../board.types'
 import type { BoardStore } from './board.store'
 import { Ranking } from './ranking.rules'
 
-/** Rankings that are held in memory, of at most 1,000 entries each; the one used longest ago goes first. */
+/**
+ * The most rankings in memory, of at most 1,000 entries each. The least recently used one is dropped first.
+ */
 const MOST_RANKINGS = 200
 
-/** The rankings of the runs that aren't final, by run and group: those in use in memory, the others made from the store when asked. */
+/**
+ * The rankings of the runs that are not final, by run and group. Used ones are in memory. The others are read
+ * from the store when needed.
+ */
 export class Rankings {
   readonly #store: BoardStore
   readonly #max: () => number
   readonly #held = new BoundedMap<string, Ranking>(MOST_RANKINGS)
 
-  /** `max` says how many are ranked in a group at present (L5). */
+  /** `max` returns how many users may be ranked in a group at present (L5). */
   constructor(store: BoardStore, max: () => number) {
     this.#store = store
     this.#max = max
@@ -29,12 +34,12 @@ export class Rankings {
     return ranking
   }
 
-  /** The rank of a score, from 1; null where it is not ranked. */
+  /** The rank of a score, from 1; null if it is not ranked. */
   rankOf(row: Row | null): number | null {
     return row === null || row.group === null ? null : this.of(row.run, row.group).rankOf(row)
   }
 
-  /** Moves a score that is stored already, in the rankings that are held. */
+  /** Moves a score, which is already stored, in the rankings in memory. */
   move(before: Row | null, after: Row): void {
     const held = (group: string | null) =>
       group === null ? undefined : this.#held.get(keyOf(after.run, group))
@@ -45,7 +50,7 @@ export class Rankings {
     }
   }
 
-  /** Lets all go that is held. */
+  /** Drops all rankings from memory. */
   clear(): void {
     this.#held.clear()
   }

@@ -38,11 +38,15 @@ const GROUP = `(SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"
 const IDS = `u.id AS userId, u.iid, u.seq, u.last_seq_by_input ->> ('$."' || ?3 || '"') AS cursor`
 const MARK = `${IDS}, ${GROUP} AS "group"`
 
-/** Users who are found at once, at most, and bytes of a group up to which it is read with the others: it may have ten long values. */
+/**
+ * The most users that one query finds. And the most bytes of a group that is read in the same query: a group
+ * may have ten long values.
+ */
 const MOST_FOUND = 1_000
 const SHORT = Math.floor(MOST_AT_ONCE / MOST_FOUND)
 
-// The page is of users who are walked past, not of those who are found, so that no query walks more than it is to.
+// A page limits the users that a query walks past, not the users that it finds. So the work of a query is
+// bounded.
 const WALKED = `
   SELECT max(id) AS last FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 const MARKS = `
@@ -55,12 +59,12 @@ const NAMED = `
 
 const Found = z.array(z.looseObject({ userId: z.string(), bytes: z.number(), group: z.string().nullable() }))
 
-/** Users as D1 has them, and the last id up to which they are all there are; null at the end. */
+/** Users as D1 has them. The page is complete up to the id `last`; null at the end. */
 export type UserCursorPage = { userCursors: UserCursor[]; last: string | null }
 
 /**
- * The tenant's next so many users in order of id, after one of them; of these, those who have changed since a moment (0: all), as a
- * board would have to know them.
+ * Reads the tenant's next `limit` users in order of id, after one of them. Returns the users who have changed
+ * since a moment (0: all), with the data that a board must know of them.
  */
 export async function userCursorsAfter(
   db: TenantDatabase,
@@ -89,7 +93,10 @@ export async function userCursorsAfter(
   return { last: isCut ? (some.at(-1)?.userId ?? last) : last, userCursors }
 }
 
-/** What is counted: changes with their local day and seconds since local midnight, one row a change of the user. */
+/**
+ * The counted changes, with their local day and seconds since local midnight: one row for each change of the
+ * user.
+ */
 const EVENTS = `
   SELECT at, value AS amount, ${localDayOf()} AS day,
     ${timeOfDayOf()} AS time FROM events
@@ -100,8 +107,9 @@ const AWARDS = `
   WHERE user_iid = ${bytesOf('u.iid')} AND system_no = ${numberOf('points_systems', '?3')} AND at >= ?5 AND at <= ?6 GROUP BY at, seq`
 
 /**
- * Sums by local day (or, where ?9 is 0, under the first one) inside the dates from ?7 on and the window ?8, as `[from, to]` in ms.
- * `total` counts in floats, where `sum` fails beyond 64 bits: what a daily window lets in may go as far as it likes (E1).
+ * Sums by local day, inside the dates from ?7 to ?10 and the daily window ?8, as `[from, to]` in ms. If ?9 is
+ * 0, there is one sum, under the first day. `total` adds floats, since `sum` fails beyond 64 bits. The sum of
+ * a daily window has no limit (E1).
  */
 const recountOf = (log: string) => `
   SELECT ${MARK}, (SELECT json_group_array(json_array(day, amount, reached)) FROM (
@@ -119,12 +127,12 @@ const STREAKS = `
       'length', length) FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC LIMIT 1) AS past
   FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-/** A user's marks with the present streak and the newest one that is over. */
+/** A user's cursor with the present streak and the newest streak that has ended. */
 const Streaking = z.intersection(
   UserCursorRow,
   z.object({
     tz: z.string().nullable(),
-    /** Whether the user has streaks on; null where that was never set. */
+    /** Whether the user has streaks on; null if that was never set. */
     enabled: z.literal([0, 1]).nullable(),
     streak: z
       .string()
@@ -138,7 +146,7 @@ const Streaking = z.intersection(
   }),
 )
 
-/** The length of each user's streak, on the last day that counts where that is over (L3). */
+/** The length of each user's streak. If the board has ended, its length on the last day that counts (L3). */
 async function recountStreaks(
   db: TenantDatabase,
   { breakdown, input }: Definition,
@@ -157,8 +165,9 @@ async function recountStreaks(
 }
 
 /**
- * The length that a streak had by the end of a day, and when it was reached, by an event, by being restored, or because it was switched
- * on; null where there is none, or where that can't be told any more, since the streak was extended after that day.
+ * The length of a streak at the end of a day, and when it was reached: by an event, by a restore, or because
+ * it was switched on. The moment is null if there is no present streak, or if the streak was extended after
+ * that day, since then the moment is unknown.
  */
 function lengthBy(
   {
@@ -171,17 +180,17 @@ function lengthBy(
 ): [length: number, reached: number | null] {
   const { run, altered } = streak
   const wasAltered = altered !== null && dayIn(tz, altered) <= day
-  // One that was switched off after that day counts.
+  // If streaks were switched off after that day, the length counts.
   if (isOff && (altered === null || wasAltered)) return [0, null]
   const length = lengthOn(streak, past, day)
   if (run === null) return [length, null]
   if (run.extended === null || dayIn(tz, run.extended) <= day)
     return [length, Math.max(run.extended ?? 0, run.restored ?? 0, wasAltered ? altered : 0)]
-  // The period in which it was extended may have begun by that day, and counts not yet.
+  // The period of the extension may have begun by that day. Then it does not count yet.
   return [run.last <= day ? length - 1 : length, null]
 }
 
-/** What of the log is counted. */
+/** The part of the log that counts. */
 export type RecountScope = {
   /** First and last local day. */
   from: number
@@ -190,11 +199,11 @@ export type RecountScope = {
   window: readonly [number, number] | null
   /** Nothing after this moment counts, in milliseconds: the board was finished by hand. */
   until: number
-  /** Whether sums are wanted by day. */
+  /** Whether there is a sum for each day. */
   byDay: boolean
 }
 
-/** What a board asks D1; of users in packs, see `recountable`. */
+/** The queries of a board to D1. `recountable` packs users for them. */
 export type Source = {
   recount: (definition: Definition, userIds: readonly string[], extent: RecountScope) => Promise<Recounted[]>
   userCursorsAfter: (
@@ -205,7 +214,7 @@ export type Source = {
   ) => Promise<UserCursorPage>
 }
 
-/** What of the log the runs of a board count that start on this day or later. */
+/** The part of the log that counts for runs of a board that start on this day or later. */
 export function recountScopeOf(definition: Definition, from: number): RecountScope {
   const { end, finished, runUnit } = definition
   const window = windowOf(definition)
@@ -218,13 +227,16 @@ export function recountScopeOf(definition: Definition, from: number): RecountSco
   }
 }
 
-/** Bytes that a value of an attribute takes at most as JSON, that a user takes besides, and that a day's sum takes. */
+/** The most bytes of an attribute's value as JSON, of a user's other data, and of a day's sum. */
 const [VALUE, USER, DAY_SUM] = [6_010, 1_500, 45]
 
-/** A user to be counted, and how many changes there are of the user at most, if that is known. */
+/** A user to recount. `seq` is the most changes that the user can have, if known. */
 export type Countable = { userId: string; seq?: number }
 
-/** Users in packs, each of which one query has room to count, if each user has as much as may be; `days` is how many there are to sum up. */
+/**
+ * Packs users so that one query has room to count each pack, even if each user has the maximum. `days` is the
+ * number of days to sum up.
+ */
 export function recountable(
   { breakdown, runUnit }: Definition,
   users: readonly Countable[],
@@ -238,13 +250,15 @@ export function recountable(
   )
 }
 
-/** What counts the scores of each kind of leaderboard from the log. Streaks are counted by rules, not by SQL. */
+/**
+ * The query that counts the scores of each kind of leaderboard from the log. Rules count streaks, not SQL.
+ */
 const RECOUNT = { metric: RECOUNT_EVENTS, points: RECOUNT_AWARDS } as const satisfies Record<
   Exclude<RankBy, 'streak'>,
   string
 >
 
-/** Counts users' scores from the log, as of one moment (L12). Users who are gone are not among the answers. */
+/** Counts users' scores from the log, as of one moment (L12). Erased users are not in the result. */
 export async function recountUsers(
   db: TenantDatabase,
   definition: Definition,

@@ -2,10 +2,13 @@ import { migrate, type Steps, type TableStorage } from '../../db/object-migratio
 
 type Value = string | number | null
 
-/** Statements on an object's own SQLite. Everything is synchronous: what happens without an await in between is one transaction. */
+/**
+ * Statements on an object's own SQLite. All methods are synchronous. Calls without an await between them are
+ * one transaction.
+ */
 export class Sql {
   readonly #storage: TableStorage
-  /** Rows written since this was made; an index entry is a row too. */
+  /** Rows written since this was made. An index entry is a row too. */
   rowsWritten = 0
   #isClosed = false
 
@@ -13,17 +16,17 @@ export class Sql {
     this.#storage = storage
   }
 
-  /** Makes the tables, or brings them to the latest version; see `migrate`. */
+  /** Makes the tables, or brings them to the latest version. See `migrate`. */
   migrate(steps: Steps): void {
     this.rowsWritten += migrate(this.#storage, steps)
   }
 
-  /** Has all further statements do nothing: there is nothing any more, and nothing may come to be. */
+  /** After this, every statement does nothing. All data is deleted, and nothing may be stored again. */
   close(): void {
     this.#isClosed = true
   }
 
-  /** The rows of a statement: what shape they have, the statement says. */
+  /** The rows of a statement, which says their shape. */
   rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
     if (this.#isClosed) return []
     const cursor = this.#storage.sql.exec<T>(statement, ...values)
@@ -32,7 +35,7 @@ export class Sql {
     return rows
   }
 
-  /** Runs a statement that answers nothing. */
+  /** Runs a statement without a result. */
   run(statement: string, ...values: Value[]): void {
     this.rows(statement, ...values)
   }

@@ -11,22 +11,26 @@ import type { UserCursor } from '../board.types'
 import type { Board } from './board.model'
 import { cursorOf } from './chain.rules'
 
-/** Up to when a board does what is due. */
+/** The moments up to which a board does its due work. */
 type Moments = Omit<z.output<typeof RunDueRequest>, 'definition'> & {
-  /** Whether time may go back: only where a test clock can be taken away (C1). */
+  /** Whether time may go back. It can only if a test clock can be removed (C1). */
   mayRewind: boolean
 }
 
-/** Users that are compared at once; those that are walked past in search of who has changed; ranges to one call. */
+/** Users to compare at once; users to walk past in search of changed ones; ranges in one call. */
 const CHUNK = 1_000
 const WALK = 20_000
 const CHUNKS = 10
-/** By how much clocks and the ends of changes may differ: users who changed so long before a comparison are in the next one too. */
+/**
+ * By how much clocks and the ends of changes may differ. Users who changed this long before a comparison are
+ * also in the next one.
+ */
 const MARGIN = 10 * MINUTE
 
 /**
- * Does what is due of a board by `now`, or a part of it: compares it with D1 hourly (L12), and makes runs final after a full
- * comparison (L8). Answers when it wants to be called next, with what is overdue by `until` done once; null for never.
+ * Does the due work of a board by `now`, or a part of it. It compares the board with D1 each hour (L12), and
+ * makes runs final after a full comparison (L8). Returns when it must be called next, or null if never. Work
+ * that is overdue at `until` is done once.
  */
 export async function runDue(
   board: Board,
@@ -35,12 +39,13 @@ export async function runDue(
   const { definition } = board
   const status = statusOf(definition, now)
   if (status === 'inactive') return null
-  // A test clock that was taken away has left the board in its future.
+  // A test clock that was removed has left the board in the future.
   if (mayRewind && now + HOUR < board.progress.compared && definition.finished === null) {
     board.rewind((finalUntil(definition, now) ?? firstDayOf(definition) - 1) + 1)
   }
   if (status === 'scheduled') return beginsAt({ start: firstDayOf(definition) })
-  // Under a set clock, where nothing is late, what is told is told at its time; in real time when it is, so that fifteen minutes lie between (W5).
+  // Under a test clock nothing is late, so events are sent at their due time. In real time they are sent at
+  // the present time, so that there are fifteen minutes between two flushes (W5).
   const toldAt = grace === 0 ? now : until
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
     if (board.progress.comparison === null && !beginComparison(board, now, grace)) {
@@ -53,7 +58,10 @@ export async function runDue(
   return now
 }
 
-/** When a board that has nothing left to do by now is due again: at the next full hour, when the next run is final, or when it has something to tell. */
+/**
+ * When a board that is done for now is due again: at the next full hour, when the next run is made final, or
+ * when it must send events.
+ */
 function nextDue(board: Board, until: Instant, grace: number): Instant | null {
   if (isOver(board)) return null
   const hour = (Math.floor(until / HOUR) + 1) * HOUR
@@ -65,7 +73,7 @@ function isOver({ definition, progress }: Board): boolean {
   return runHolding(definition, progress.openFrom) === null
 }
 
-/** When the oldest run that isn't final is made so; at once where the board was finished by hand (L7). */
+/** When the oldest open run is made final. At once if the board was finished by hand (L7). */
 function nextFinal({ definition, progress }: Board, grace: number): Instant | null {
   const run = runHolding(definition, progress.openFrom)
   if (run === null) return null
@@ -73,7 +81,10 @@ function nextFinal({ definition, progress }: Board, grace: number): Instant | nu
   return definition.finished ?? (final && instant(final + grace))
 }
 
-/** Begins the comparison that is due, if any: of all users before a run is final, else of those who have changed. */
+/**
+ * Begins the comparison that is due, if any: with all users before a run is made final, else with the users
+ * who have changed.
+ */
 function beginComparison(board: Board, now: Instant, grace: number): boolean {
   const { progress } = board
   const final = nextFinal(board, grace)
@@ -86,19 +97,19 @@ function beginComparison(board: Board, now: Instant, grace: number): boolean {
 
 const hourOf = (at: number) => Math.floor(at / HOUR)
 
-/** Compares the next users in order of id with what D1 has, and counts anew those who differ. */
+/** Compares the next users, in order of id, with D1, and recounts users who differ. */
 async function compareChunk(board: Board, options: { grace: number; toldAt: Instant }): Promise<void> {
   const { comparison } = board.progress
   if (comparison === null) return
   const { since, after } = comparison
   const last = await board.whileMoving((moved) => compareRange(board, after, since, moved))
-  // A change of the configuration may have called for another comparison meanwhile.
+  // A change of the configuration may have requested another comparison in the meantime.
   if (board.progress.comparison !== comparison) return
   if (last === null) endComparison(board, comparison, options)
   else board.progress = { ...board.progress, comparison: { ...comparison, after: last } }
 }
 
-/** Compares a range of users; answers its last id, null at the end. */
+/** Compares a range of users. Returns its last id, or null at the end. */
 async function compareRange(
   board: Board,
   after: string,
@@ -112,14 +123,15 @@ async function compareRange(
       : await board.userCursorsAfter(after, since, walked)
   if (since === 0) eraseGone(board, after, last, userCursors, moved)
   const behind = userCursors.filter((mark) => isBehind(board, mark))
-  // A user has as many rows as changes, more or less, and is one to the parameters.
+  // A pack is limited by the rows to read: a user has about as many as changes. It also has at most `CHUNK`
+  // users, who must fit into a parameter.
   for (const some of packsOf(behind, MOST_READ, ({ seq }) => Math.max(seq, MOST_READ / CHUNK))) {
     for await (const truth of board.recount(some)) board.settle(truth)
   }
   return last
 }
 
-/** Takes out the users of this range of ids whom D1 no longer has (U8). */
+/** Deletes the users of this range of ids that D1 no longer has (U8). */
 function eraseGone(
   board: Board,
   after: string,
@@ -159,7 +171,10 @@ function endComparison(
   board.progress = { ...progress, comparison: null, mustCompareAll, compared: began, openFrom }
 }
 
-/** The first day of the oldest run that isn't final at a moment; the day after the last one where all are. */
+/**
+ * The first day of the oldest run that is not final at a moment. If all are final, the day after the last
+ * one.
+ */
 function firstOpen({ definition, progress }: Board, at: number): number {
   const last = definition.finished === null ? finalUntil(definition, instant(at)) : LAST_DAY
   return last === null ? progress.openFrom : Math.max(progress.openFrom, last + 1)
