@@ -155,7 +155,7 @@ export class LeaderScheduler<Item, Result> {
     return entry.end.result
   }
 
-  /** Handover: makes the next group of the longest waiting items, if another group may be in progress. */
+  /** Handover: makes the next group of the items that wait longest, if another group may be in progress. */
   #advance(key: string, line: KeyedQueue<Item, Result>): void {
     if (this.#rules.afterDeath === 'part') {
       for (const group of line.groups) if (isDead(line, group)) line.groups.delete(group)
@@ -165,7 +165,7 @@ export class LeaderScheduler<Item, Result> {
     if (isOver && this.#lines.get(key) === line) this.#lines.delete(key)
   }
 
-  /** Makes a group of the longest waiting items. This entry leads it, or else the first of them. */
+  /** Makes a group of the items that wait longest. This entry leads it, or else the first of them. */
   #gather(line: KeyedQueue<Item, Result>, leader: Entry<Item, Result> | null): void {
     const open = line.waiting.filter(({ end }) => end === null)
     const size = open.length === 0 ? 0 : this.#rules.sizeOf(open.map(({ item }) => item))

@@ -26,7 +26,7 @@ const MOST_ROUNDS = 20
  * they ignore a message that they have already. So nothing is lost or sent twice, even if a drain stops
  * halfway or several run at the same time. `by` is a moment of the service's clock; null is now. With
  * `mustAll`, it hands over everything. Otherwise it does a bounded part, and requests a drain for the rest.
- * Returns true if a points notification is due before the Timekeeper's alarm. Throws if a delivery queue
+ * Returns true if a points notification is due earlier than the Timekeeper knew. Throws if a delivery queue
  * cannot be reached, after all others have received their messages.
  */
 export async function drain(
