@@ -5,7 +5,7 @@ import type { TenantDatabase } from '../../db/database'
 import { guardSql } from '../../db/guard'
 import { followEarliest, makeDueNow } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
-import { Json, jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../lib/packed'
+import { jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../lib/packed'
 import { parkedEvents } from './inbox.table'
 import type { InboxRow, Progress } from './inbox.types'
 
@@ -147,7 +147,8 @@ const COUNT = `
 const PARK_VALUES: ColumnValues<typeof parkedEvents, Progress['parked'][number], 'tenantId'> = {
   batchId: ({ batchId }) => batchId,
   position: ({ position }) => position,
-  event: ({ event }) => new Json(event),
+  // As a string of JSON: a value of JSON would lose its form, and null would become no value at all.
+  event: ({ event }) => event,
   reason: ({ reason }) => reason,
 }
 const PARK_LIST = columnList(parkedEvents, PARK_VALUES)
