@@ -14,13 +14,13 @@ import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
 import { contextOf } from './contexts'
 import { ADMIN_KEY, at, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
-/* Steps of the inbox one by one, at the real database, with faults before, between and after its batches. */
+/* Single steps of the inbox on the real database, with faults before, between and after its batches. */
 
-/** `weight` is the characters of its parameters. */
+/** `weight` is the number of characters in its parameters. */
 type Batch = { text: string; weight: number; run: () => Promise<D1Result[]> }
 type Fault = (batch: Batch, number: number) => Promise<D1Result[]>
 
-/** The real D1 with a fault before it, which is told each batch's texts and number, from 0. */
+/** The real D1 behind a fault. The fault gets each batch's texts and its number, from 0. */
 function d1With(fault: Fault): D1Database {
   let count = 0
   const texts = new WeakMap<D1PreparedStatement, string>()
@@ -48,7 +48,7 @@ function d1With(fault: Fault): D1Database {
 const isStep = ({ text }: Batch) => text.includes('UPDATE event_batches')
 const isAccept = ({ text }: Batch) => text.includes('INSERT INTO event_batches')
 
-/** A fault at the batches of a kind, by their number, from 0; counts them. */
+/** A fault for batches of one kind. It gets their number, from 0, and `seen` counts them. */
 function only(kind: (batch: Batch) => boolean, fault: Fault) {
   const seen = { count: 0 }
   const DB = d1With((batch) => {
@@ -60,19 +60,19 @@ function only(kind: (batch: Batch) => boolean, fault: Fault) {
 }
 
 const lost = () => new Error('D1_ERROR: Network connection lost.')
-/** What is done, but whose answer is lost. */
+/** Runs the batch and loses its answer. */
 async function answerLost({ run }: Batch): Promise<never> {
   await run()
   throw lost()
 }
 
-/* What is sent, and what became of it */
+/* The input, and the outcome */
 
-/** Timekeepers that can't be woken: what is sent stays in the inbox. */
+/** Timekeepers that can't be woken, so that events stay in the inbox. */
 const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) })
 const muted = (tenant: TestTenant, more = {}) => tenant.through(newApp({ TIMEKEEPER, ...more }))
 
-/** A tenant with 1 point for each 1 of a metric, whose Timekeeper nobody wakes. */
+/** A tenant with 1 point for each 1 of a metric. Its Timekeeper does not run. */
 async function prepared() {
   const tenant = await newTenant(newApp({ TIMEKEEPER }))
   const metric = await tenant.metric('words')
@@ -91,11 +91,11 @@ const event = (user: string, value = 1, more: object = {}) => ({
   value,
   ...more,
 })
-/** So many events of so many users in turn, whose values count up from 1. */
+/** `many` events of `users` users in turn, with values from 1 up. */
 const turns = (many: number, users: number) =>
   Array.from({ length: many }, (_, n) => event(`u${n % users}`, n + 1))
 
-/** Sends a batch, which nobody works on; its id. */
+/** Sends a batch, which stays in the inbox. Returns its id. */
 async function send(tenant: TestTenant, events: readonly unknown[]): Promise<string> {
   const answer = await muted(tenant).admin('POST', '/metrics/events', events)
   expect(answer.status).toBe(202)
@@ -112,7 +112,7 @@ const rowsOf = async ({ id }: TestTenant, sql: string) =>
 const inboxWork = async ({ id }: TestTenant): Promise<DueWork | undefined> =>
   (await nextWork(contextOf(id), JOBS)).find(({ kind }) => kind === 'inbox')
 
-/** Does one step of the inbox; how many changes it made, null where it was empty. */
+/** Does one step of the inbox. Returns the number of changes, or null if the inbox is empty. */
 async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<number | null> {
   const work = await inboxWork(tenant)
   if (work === undefined) return null
@@ -123,7 +123,7 @@ async function allSteps(tenant: TestTenant, DB: D1Database = env.DB): Promise<vo
   while ((await step(tenant, DB)) !== null);
 }
 
-/** Values of the log by user, each user's in their order. */
+/** Values in the log by user, each user's in order. */
 async function valuesOf(tenant: TestTenant): Promise<Record<string, number[]>> {
   const rows = await rowsOf(
     tenant,
@@ -135,7 +135,10 @@ async function valuesOf(tenant: TestTenant): Promise<Record<string, number[]>> {
   return values
 }
 
-/** Holds that just these values are in the log, each user's in this order, and that totals and awards are what they come to. */
+/**
+ * Checks that the log has exactly these values, each user's in this order, and that totals and awards are
+ * their sums.
+ */
 async function holds(tenant: TestTenant, expected: Record<string, number[]>): Promise<void> {
   expect(await valuesOf(tenant)).toEqual(expected)
   const sums = Object.entries(expected).map(([id, values]) => ({
@@ -155,7 +158,7 @@ async function holds(tenant: TestTenant, expected: Record<string, number[]>): Pr
   expect(awarded).toEqual(sums)
 }
 
-/** What `turns` leaves. */
+/** The values in the log after `turns`. */
 function afterTurns(many: number, users: number): Record<string, number[]> {
   const values: Record<string, number[]> = {}
   for (const { user, value } of turns(many, users)) values[user.id] = [...(values[user.id] ?? []), value]
@@ -171,7 +174,7 @@ const done = (count: number, more: object = {}) => ({
   ...more,
 })
 
-/** The lines that were logged, parsed. */
+/** The logged lines, parsed. */
 function linesOf(level: 'error' | 'warn') {
   const lines: unknown[] = []
   vi.spyOn(console, level).mockImplementation((line: unknown) => void lines.push(JSON.parse(String(line))))
@@ -181,11 +184,11 @@ afterEach(() => vi.restoreAllMocks())
 
 const live = (tenant: TestTenant, user: string, value: number) => muted(tenant).event('words', user, value)
 
-describe('accepting, when D1’s answer is lost', () => {
+describe('accepting a batch, when D1’s answer is lost', () => {
   it.each([
-    ['before it was stored', false],
-    ['after it was stored', true],
-  ])('%s: 202, and each event counts once', async (_when, stores) => {
+    ['before the write', false],
+    ['after the write', true],
+  ])('%s: answers 202, and each event counts once', async (_when, stores) => {
     const { tenant } = await prepared()
     const { DB, seen } = only(isAccept, (batch, n) =>
       n > 0 ? batch.run() : stores ? answerLost(batch) : Promise.reject(lost()),
@@ -198,7 +201,7 @@ describe('accepting, when D1’s answer is lost', () => {
     await holds(tenant, afterTurns(300, 3))
   })
 
-  it('and it arrives late, after it was tried again: each event counts once', async () => {
+  it('and the write arrives late, after the retry: each event counts once', async () => {
     const { tenant } = await prepared()
     let late: Batch | undefined
     const { DB, seen } = only(isAccept, async (batch, n) => {
@@ -215,7 +218,7 @@ describe('accepting, when D1’s answer is lost', () => {
     await holds(tenant, afterTurns(4, 2))
   })
 
-  it('for good: an opaque 500, and nothing is stored', async () => {
+  it('at every attempt: answers an opaque 500 and stores nothing', async () => {
     const { tenant } = await prepared()
     const before = await everything()
     const { DB, seen } = only(isAccept, () => Promise.reject(lost()))
@@ -233,7 +236,8 @@ describe('accepting, when D1’s answer is lost', () => {
 })
 
 describe('a step, when D1’s answer is lost', () => {
-  // It reads the inbox, then the configuration, which a new isolate doesn't know, then the users, then it writes.
+  // A step reads the inbox, then the configuration (a new isolate has no cache), then the users, then it
+  // writes.
   it.each([
     [0, 'before'],
     [1, 'before'],
@@ -243,13 +247,13 @@ describe('a step, when D1’s answer is lost', () => {
     [1, 'after'],
     [2, 'after'],
     [3, 'after'],
-  ])('at batch %d, %s it was done: each event counts once', async (number, when) => {
+  ])('at batch %d, %s its execution: each event counts once', async (number, when) => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(600, 7))
     const DB = d1With((batch, n) =>
       n !== number ? batch.run() : when === 'after' ? answerLost(batch) : Promise.reject(lost()),
     )
-    // Where it was done, the step goes on with what comes next.
+    // If the write is done, the step continues with the next events.
     const isLostWrite = number === 3 && when === 'after'
     expect(await step(tenant, DB)).toBe(250)
     expect(await counts(tenant, id)).toMatchObject({ status: 'pending', processed: isLostWrite ? 500 : 250 })
@@ -258,7 +262,7 @@ describe('a step, when D1’s answer is lost', () => {
     await holds(tenant, afterTurns(600, 7))
   })
 
-  it('and it arrives late, after it was tried again: it is refused, and changes nothing', async () => {
+  it('and the write arrives late, after the retry: its guard refuses it, and it changes nothing', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(300, 3))
     let late: Batch | undefined
@@ -278,7 +282,7 @@ describe('a step, when D1’s answer is lost', () => {
     'D1_ERROR: Network connection lost.',
     'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
     'D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.',
-  ])('for a while (%s): it gives up, parks nothing, and all is done later', async (message) => {
+  ])('for a while (%s): it gives up and parks nothing, and a later step does the work', async (message) => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(300, 3))
     for (const kind of [isStep, ({ text }: Batch) => text.includes('CROSS JOIN users u ON'), () => true]) {
@@ -292,7 +296,7 @@ describe('a step, when D1’s answer is lost', () => {
     await holds(tenant, afterTurns(300, 3))
   })
 
-  it('[C2] the Timekeeper tries again after a minute, and does what else is due', async () => {
+  it('[C2] the Timekeeper tries again after a minute, and does other due work', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(4, 2))
     const lines = linesOf('error')
@@ -307,8 +311,8 @@ describe('a step, when D1’s answer is lost', () => {
   })
 })
 
-describe('steps that meet', () => {
-  it('[E9] six at once and one after the other: each event counts once', async () => {
+describe('concurrent steps', () => {
+  it('[E9] six at once, and one afterwards: each event counts once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(700, 9))
     const work = await inboxWork(tenant)
@@ -324,7 +328,7 @@ describe('steps that meet', () => {
     await holds(tenant, afterTurns(700, 9))
   })
 
-  it('[E9] a batch that comes while the last event is done is not forgotten', async () => {
+  it('[E9] a batch that arrives while the last event is processed is not forgotten', async () => {
     const { tenant } = await prepared()
     await send(tenant, [event('u0', 1)])
     const ids: string[] = []
@@ -339,12 +343,13 @@ describe('steps that meet', () => {
     await holds(tenant, { u0: [1, 2] })
   })
 
-  it('[E9] over events that change nobody: each is counted as dropped once', async () => {
+  it('[E9] two steps over events that are all dropped: each event is counted as dropped once', async () => {
     const { tenant, metric } = await prepared()
     const id = await send(tenant, turns(200, 3))
     await tenant.admin('DELETE', `/metrics?ids=${metric}`)
     linesOf('warn')
-    // The one takes half of them, since something was configured; the other has read the same ones when that is stored.
+    // The first step tries again with half of the events, since the configuration has changed. Before that
+    // write, the other step has read the same events.
     const { DB, seen } = only(isStep, async (batch, n) => {
       if (n === 0) await tenant.metric('another')
       if (n !== 1) return batch.run()
@@ -387,7 +392,7 @@ describe('steps that meet', () => {
 })
 
 describe('live events between a step’s read and its write', () => {
-  it('[E9] have it take half as many, each time; all count once', async () => {
+  it('[E9] the step halves its events at each conflict, and all events count once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(300, 3))
     const { DB, seen } = only(isStep, async (batch, n) => {
@@ -403,7 +408,7 @@ describe('live events between a step’s read and its write', () => {
     await holds(tenant, { u0: [1_000, 1_001, ...u0], ...others })
   })
 
-  it('[E9] make a user whom it has seen as nobody: conflict, and all count once', async () => {
+  it('[E9] a live event creates a user whom the step has read as absent: conflict, and all events count once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 2), event('u1', 3)])
     const { DB, seen } = only(isStep, async (batch, n) => {
@@ -421,7 +426,7 @@ describe('live events between a step’s read and its write', () => {
     expect(users).toEqual({ count: 2 })
   })
 
-  it('[E9, E4] use the idempotency key that it was about to use', async () => {
+  it('[E9, E4] a live event uses the idempotency key of an event in the step', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 2, { idempotencyKey: 'k' }), event('u0', 3)])
     const { DB, seen } = only(isStep, async (batch, n) => {
@@ -434,7 +439,7 @@ describe('live events between a step’s read and its write', () => {
     await holds(tenant, { u0: [1, 3] })
   })
 
-  it('[E4] a key that a batch repeats needs no second try', async () => {
+  it('[E4] a key that occurs twice in a batch needs no second attempt', async () => {
     const { tenant } = await prepared()
     const keyed = (value: number) => event('u0', value, { idempotencyKey: 'k' })
     const id = await send(tenant, [keyed(1), keyed(2), event('u0', 3), keyed(4)])
@@ -444,7 +449,7 @@ describe('live events between a step’s read and its write', () => {
     await holds(tenant, { u0: [1, 3] })
   })
 
-  it('[E9] that never stop have it give up after a while, and harm nothing', async () => {
+  it('[E9] endless live events make the step give up after a while, without harm', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 1_000)])
     const { DB, seen } = only(isStep, async (batch) => {
@@ -458,7 +463,7 @@ describe('live events between a step’s read and its write', () => {
     await holds(tenant, { u0: [...Array<number>(12).fill(1), 1_000] })
   })
 
-  it('[E3, E9] of two Workers while the Timekeeper works: all count once', async () => {
+  it('[E3, E9] two Workers send events while the Timekeeper runs: all events count once', async () => {
     const { tenant } = await prepared()
     const apps = [newApp(), newApp()].map((send) => tenant.through(send))
     const answer = await tenant.through(toApp).admin('POST', '/metrics/events', turns(600, 4))
@@ -483,15 +488,15 @@ describe('live events between a step’s read and its write', () => {
   })
 })
 
-describe('what changes before an event’s turn comes', () => {
-  /** Does something else between a step's read and its first write; the step's writes are counted. */
+describe('changes before an event is processed', () => {
+  /** Does something else between a step's read and its first write, and counts the step's writes. */
   const between = (act: () => Promise<unknown>) =>
     only(isStep, async (batch, n) => {
       if (n === 0) await act()
       return batch.run()
     })
 
-  it('[E9] the configuration: events are decided by the new one', async () => {
+  it('[E9] to the configuration: the new configuration decides the events', async () => {
     const { tenant, system, metric } = await prepared()
     const id = await send(tenant, turns(4, 2))
     const trigger = {
@@ -534,7 +539,7 @@ describe('what changes before an event’s turn comes', () => {
     ])
   })
 
-  it('[E9] what can’t be done any more is dropped and logged: no points, no attribute, too large a total', async () => {
+  it('[E9] an event that is no longer valid is dropped and logged: unaffordable, unknown attribute, total too large', async () => {
     const { tenant, kind, system, metric } = await prepared()
     const price = { type: 'metric', points: -10, status: 'active', metricId: metric, metricThreshold: 5 }
     await tenant.create(`/points/${system}/triggers`, { ...price, blockIfOutOfPoints: true })
@@ -558,7 +563,7 @@ describe('what changes before an event’s turn comes', () => {
     ])
   })
 
-  it('[E9] the streaks’ frequency, twice while it reads: they are counted anew, and it ends', async () => {
+  it('[E9] the streaks’ frequency changes twice during the reads: streaks are counted again, and the step ends', async () => {
     const { tenant } = await prepared()
     const set = (frequency: string) => tenant.admin('PATCH', '/streaks/settings', { frequency })
     await live(tenant, 'u0', 1)
@@ -581,7 +586,7 @@ describe('what changes before an event’s turn comes', () => {
     })
   })
 
-  it('[U8] the user is erased: what was sent of them is dropped, also between read and write', async () => {
+  it('[U8] the user is erased: their events are dropped, also between read and write', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 1), event('u1', 2), event('u0', 3), event('u1', 4)])
     const lines = [linesOf('warn'), linesOf('error')]
@@ -600,7 +605,7 @@ describe('what changes before an event’s turn comes', () => {
     expect(lines.flat()).toEqual([])
   })
 
-  it('[U8] the user is gone between read and write: whoever comes back is somebody new', async () => {
+  it('[U8] the user is erased between read and write: the same id is then a new user', async () => {
     const { tenant } = await prepared()
     await live(tenant, 'u0', 10)
     const id = await send(tenant, [event('u0', 1), event('u1', 2)])
@@ -613,7 +618,7 @@ describe('what changes before an event’s turn comes', () => {
     await holds(tenant, { u0: [1], u1: [2] })
   })
 
-  it('[T3] the tenant is archived: nothing of it is due any more', async () => {
+  it('[T3] the tenant is archived: its inbox is no longer due', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 1)])
     const work = await inboxWork(tenant)
@@ -627,7 +632,7 @@ describe('what changes before an event’s turn comes', () => {
     expect(row).toEqual({ id, processed: 0, parked: 0 })
   })
 
-  it('[E9] a step that is too much for D1 is done in smaller ones, and nothing is put aside', async () => {
+  it('[E9] a step that is too much for D1 is split into smaller steps, and nothing is parked', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(250, 10))
     const limit = new Error('D1_ERROR: D1 DB exceeded its CPU time limit and was reset.')
@@ -641,7 +646,7 @@ describe('what changes before an event’s turn comes', () => {
     expect(await counts(tenant, id)).toMatchObject(done(250))
   })
 
-  describe('the clock', () => {
+  describe('the test clock', () => {
     afterEach(forgetTime)
     const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
     const moment = async (tenant: TestTenant) =>
@@ -650,7 +655,7 @@ describe('what changes before an event’s turn comes', () => {
         `SELECT e.at FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid WHERE u.tenant_id = ?1`,
       )
 
-    it('[C1] is moved between read and write: conflict, and the event happens when it was sent', async () => {
+    it('[C1] is moved between read and write: conflict, and the event keeps the time at which it was sent', async () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
       await send(tenant, [event('u0', 1)])
@@ -660,7 +665,7 @@ describe('what changes before an event’s turn comes', () => {
       expect(await moment(tenant)).toEqual([{ at: NOON }])
     })
 
-    it('[C1] is moved while a batch is on its way: it is sent at the time at which it is stored', async () => {
+    it('[C1] is moved while a batch is accepted: the batch gets the time at which it is stored', async () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
       const { DB } = only(isAccept, async (batch) => {
@@ -673,7 +678,7 @@ describe('what changes before an event’s turn comes', () => {
       expect(await moment(tenant)).toEqual([{ at: NOON + DAY }])
     })
 
-    it('[S9] streaks of another frequency are counted anew first', async () => {
+    it('[S9] streaks of another frequency are counted again first', async () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
       await live(tenant, 'u0', 1)
@@ -685,7 +690,7 @@ describe('what changes before an event’s turn comes', () => {
       expect(await rowsOf(tenant, streak)).toEqual([{ length: 2 }])
     })
 
-    it('[C1] is set between read and write: the event does not happen before what else it has done', async () => {
+    it('[C1] is set between read and write: the event is not earlier than the user’s other changes', async () => {
       const { tenant } = await prepared()
       await send(tenant, [event('u0', 1)])
       const { DB, seen } = between(() =>
@@ -697,7 +702,7 @@ describe('what changes before an event’s turn comes', () => {
   })
 })
 
-describe('an event that can’t be done by itself', () => {
+describe('an event that cannot be processed', () => {
   const Parked = z.array(
     z.object({
       position: z.number(),
@@ -713,7 +718,7 @@ describe('an event that can’t be done by itself', () => {
       ),
     )
 
-  /** Holds that just these of a batch's events are put aside, for this reason, and told of in the log. */
+  /** Checks that exactly these events of a batch are parked for this reason, and that the log says so. */
   async function putAside(
     tenant: TestTenant,
     id: string,
@@ -736,7 +741,7 @@ describe('an event that can’t be done by itself', () => {
     expect(await inboxWork(tenant)).toBeUndefined()
   }
 
-  it('[E9] which can’t be read is put aside; its neighbours count', async () => {
+  it('[E9] is parked if it cannot be read; its neighbours count', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(6, 2))
     await env.DB.prepare(
@@ -752,7 +757,7 @@ describe('an event that can’t be done by itself', () => {
     await holds(tenant, { u0: [1], u1: [4, 6] })
   })
 
-  it('[E9] whose whole row can’t be read, or is too short, is put aside; other rows count', async () => {
+  it('[E9] is parked if its whole inbox row cannot be read or is too short; other rows count', async () => {
     const { tenant } = await prepared()
     const ids = [
       await send(tenant, turns(2, 1)),
@@ -772,14 +777,14 @@ describe('an event that can’t be done by itself', () => {
     await holds(tenant, { u0: [1, 2] })
   })
 
-  it('[E9] whose evaluation fails is put aside; its neighbours count', async () => {
+  it('[E9] is parked if its evaluation fails; its neighbours count', async () => {
     const { tenant, metric, kind } = await prepared()
     const other = await tenant.create('/points', { key: 'other', name: 'Other' })
     const eventAttributes = [{ attributeId: kind, attributeValue: 'poison' }]
     const common = { type: 'metric', points: 1, status: 'active', metricId: metric, metricThreshold: 1_000 }
     const trigger = await tenant.create(`/points/${other}/triggers`, { ...common, eventAttributes })
     await tenant.create(`/points/${other}/boosts`, { name: 'x', start: '2000-01-01', multiplier: 2 })
-    // More points than there are numbers, which no boost can multiply.
+    // Too many points for a number, so that no boost can multiply them.
     await env.DB.batch([
       env.DB.prepare(
         'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
@@ -795,7 +800,7 @@ describe('an event that can’t be done by itself', () => {
     await holds(tenant, { u0: [1, 3, 5], u1: [2, 6] })
   })
 
-  it('[E9] whose user’s row is spoilt is put aside; other users’ count', async () => {
+  it('[E9] is parked if its user’s row is corrupt; events of other users count', async () => {
     const { tenant } = await prepared()
     await live(tenant, 'u1', 10)
     const spoil = (points: string) =>
@@ -813,7 +818,7 @@ describe('an event that can’t be done by itself', () => {
     await holds(tenant, { u0: [1, 3, 5], u1: [10] })
   })
 
-  /** Has the database refuse the event of that position, since it has a key. */
+  /** Makes the database refuse the event at that position, by its idempotency key. */
   async function blocked(
     tenant: TestTenant,
     metric: string,
@@ -835,7 +840,7 @@ describe('an event that can’t be done by itself', () => {
     env.DB.prepare(`DROP TRIGGER refuse_${metric.replaceAll('-', '')}`).run()
 
   it.each([0, 57, 299])(
-    '[E9] which SQLite refuses (at %d of 300) is put aside; its neighbours count, in order',
+    '[E9] is parked if SQLite refuses it (at %d of 300); its neighbours count, in order',
     async (position) => {
       const { tenant, metric } = await prepared()
       const id = await blocked(tenant, metric, 300, position)
@@ -853,7 +858,7 @@ describe('an event that can’t be done by itself', () => {
     },
   )
 
-  it('[E9] which two steps find at once is put aside once, and what comes after it is not', async () => {
+  it('[E9] is parked once if two steps find it at once; the event after it is not parked', async () => {
     const { tenant, metric } = await prepared()
     const id = await blocked(tenant, metric, 4, 1)
     linesOf('error')
@@ -869,7 +874,7 @@ describe('an event that can’t be done by itself', () => {
     await holds(tenant, { u0: [1_000, 1, 3, 4] })
   })
 
-  it('[E9] which another step has put aside leaves the next one to be done', async () => {
+  it('[E9] that another step has parked leaves the next event to this step', async () => {
     const { tenant, metric } = await prepared()
     const id = await blocked(tenant, metric, 4, 0)
     linesOf('error')
@@ -887,12 +892,12 @@ describe('an event that can’t be done by itself', () => {
   })
 })
 
-describe('a leaderboard that can’t be reached during a step', () => {
-  /** Has nothing due of a leaderboard's upkeep, which would count everybody anew. */
+describe('a leaderboard that cannot be reached during a step', () => {
+  /** Deletes the leaderboard's due upkeep, which would count all users again. */
   const withoutUpkeep = ({ id }: TestTenant) =>
     env.DB.prepare("DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'").bind(id).run()
 
-  it('[L11, L12] the step is done all the same, and the leaderboard is right again by the repair', async () => {
+  it('[L11, L12] the step succeeds, and the repair corrects the leaderboard', async () => {
     const { tenant, metric } = await prepared()
     const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
     await tenant.create('/leaderboards', board)
@@ -922,7 +927,7 @@ describe('a leaderboard that can’t be reached during a step', () => {
     await expect.poll(rankings, { timeout: PATIENCE, interval: 50 }).toEqual(expected)
   })
 
-  it('[L12] what a step told nobody of, since its answer was lost, is right again with the user’s next change', async () => {
+  it('[L12] a step whose answer was lost does not update the board: the user’s next change corrects it', async () => {
     const { tenant, metric } = await prepared()
     const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
     await tenant.create('/leaderboards', board)

@@ -26,20 +26,20 @@ import {
   toApp,
 } from './harness'
 
-/* What is sent, and what became of it */
+/* The input, and the outcome */
 
 const post = (tenant: TestTenant, events: unknown) => tenant.admin('POST', '/metrics/events', events)
 const idOf = ({ headers }: Answer) => String(headers.get('x-batch-id'))
 const read = (tenant: TestTenant, id: string) => tenant.admin('GET', `/metrics/events/batches/${id}`)
 
-/** Sends a batch that nobody refuses; its id. */
+/** Sends a valid batch. Returns its id. */
 async function send(tenant: TestTenant, events: readonly unknown[]): Promise<string> {
   const answer = await post(tenant, events)
   expect([answer.status, answer.body]).toEqual([202, { accepted: events.length }])
   return idOf(answer)
 }
 
-/** Waits until a batch is done; its counts. */
+/** Waits until a batch is done. Returns its counts. */
 async function done(tenant: TestTenant, id: string): Promise<unknown> {
   await expect
     .poll(async () => at((await read(tenant, id)).body, 'status'), { timeout: PATIENCE, interval: 20 })
@@ -51,7 +51,7 @@ async function done(tenant: TestTenant, id: string): Promise<unknown> {
 
 const processed = (count: number) => ({ accepted: count, processed: count, dropped: 0, parked: 0 })
 
-/** The tenant through a Worker whose Timekeepers can't be woken: what it sends stays in the inbox. */
+/** The tenant through a Worker whose Timekeepers can't be woken, so that its events stay in the inbox. */
 const muted = (tenant: TestTenant) =>
   tenant.through(
     newApp({
@@ -63,7 +63,7 @@ const Rows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.nul
 const rowsOf = async ({ id }: TestTenant, sql: string) =>
   Rows.parse((await env.DB.prepare(sql).bind(id).all()).results)
 
-/** The events of a tenant's log, each user's in their order: user, value in units, moment. */
+/** The events of a tenant's log, each user's in order: user, value in units, moment. */
 const logOf = async (tenant: TestTenant) =>
   rowsOf(
     tenant,
@@ -74,7 +74,7 @@ const logOf = async (tenant: TestTenant) =>
 const inboxOf = (tenant: TestTenant) =>
   rowsOf(tenant, 'SELECT count, "offset", done FROM inbox WHERE tenant_id = ?1 ORDER BY no')
 
-/** Does one step of a tenant's inbox; how many users' changes it made. */
+/** Does one step of a tenant's inbox. Returns the number of users' changes, or -1 if nothing is due. */
 async function step(tenant: TestTenant, context: TenantContext = contextOf(tenant.id)): Promise<number> {
   const work = (await nextWork(contextOf(tenant.id), JOBS)).find(({ kind }) => kind === 'inbox')
   if (work === undefined) return -1
@@ -88,7 +88,7 @@ const event = (user: string, value: number, more: object = {}) => ({
   ...more,
 })
 
-/* What is refused */
+/* Invalid batches */
 
 describe('a batch that is refused', () => {
   const prepared = async () => {
@@ -98,7 +98,7 @@ describe('a batch that is refused', () => {
     await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
     return tenant
   }
-  /** Holds that a batch is refused so, and that nothing at all of it is stored. */
+  /** Checks that a batch is refused with this status and these problems, and that nothing of it is stored. */
   const refused = async (tenant: TestTenant, body: unknown, status: number, ...words: string[]) => {
     const before = await everything()
     const answer = await post(tenant, body)
@@ -109,7 +109,7 @@ describe('a batch that is refused', () => {
     return error
   }
 
-  it('[E9, G3] is no list of 1–1,000 events', async () => {
+  it('[E9, G3] is not a list of 1–1,000 events', async () => {
     const tenant = await prepared()
     for (const body of [{}, 'x', 5, null, { events: [event('ada', 1)] }])
       await refused(tenant, body, 422, 'must be an array')
@@ -119,7 +119,7 @@ describe('a batch that is refused', () => {
     expect((await post(tenant, many(1_000))).status).toBe(202)
   })
 
-  it('[G3] names every fault of every event by its index', async () => {
+  it('[G3] has field errors: each one of each event is named, by the event’s index', async () => {
     const tenant = await prepared()
     const faults: [item: unknown, path: string][] = [
       [event('ada', 1), ''],
@@ -156,7 +156,7 @@ describe('a batch that is refused', () => {
     expect(error).not.toMatch(/(^|; )0/)
   })
 
-  it('[E6, U4] names unknown attributes of events and users, all of them', async () => {
+  it('[E6, U4] has unknown attributes of events and users: all of them are named', async () => {
     const tenant = await prepared()
     const error = await refused(
       tenant,
@@ -172,7 +172,7 @@ describe('a batch that is refused', () => {
     expect(error).not.toMatch(/\.;|\.\./)
   })
 
-  it('[E7] is of unknown metrics: 404 that names each with the index of its event, before whatever else is wrong', async () => {
+  it('[E7] has unknown metrics: 404 that names each with the index of its event, before any other error', async () => {
     const tenant = await prepared()
     const other = await newTenant()
     await other.metric('theirs')
@@ -198,7 +198,7 @@ describe('a batch that is refused', () => {
     await refused(tenant, [event('ada', 1, { key: 'gone' })], 404, '0.key: no metric has the key "gone"')
   })
 
-  it('[U4] subscribes somebody of whom no address is known by then', async () => {
+  it('[U4] subscribes a user to emails before an address is known', async () => {
     const tenant = await prepared()
     await tenant.app('PUT', '/users/stored', { email: 's@example.com' })
     const user = (id: string, more: object) => event(id, 1, { user: { id, ...more } })
@@ -228,7 +228,7 @@ describe('a batch that is refused', () => {
     expect((await tenant.app('GET', '/users/nowhere')).body).toMatchObject({ subscribeToEmails: false })
   })
 
-  it('[G2] is too large, is no JSON, or comes with the wrong key or tenant', async () => {
+  it('[G2] is too large, is not JSON, or comes with the wrong key or tenant', async () => {
     const tenant = await prepared()
     const key = await tenant.key('ada')
     const before = await everything()
@@ -239,7 +239,7 @@ describe('a batch that is refused', () => {
     expect(await raw(' '.repeat(4 * 1_048_576 + 1))).toBe(413)
     expect(await raw('[{')).toBe(400)
     expect(await raw('')).toBe(400)
-    // Far too many are refused by their number, before anything is looked at.
+    // A batch with too many events is refused by their number, before validation.
     const many = await call(toApp, 'POST', path, { raw: `[${'{},'.repeat(1_000_000)}{}]`, headers: own })
     expect([many.status, String(at(many.body, 'error')).length < 200]).toEqual([422, true])
     const keys = Array.from({ length: 1_000 }, (_, n) => event('ada', 1, { key: `no-${n}` }))
@@ -285,7 +285,7 @@ describe('a batch that is accepted', () => {
     })
   })
 
-  it('[U1] counts an empty email or tz as absent, and takes numbers and booleans as the text of attributes', async () => {
+  it('[U1] an empty email or tz counts as absent, and numbers and booleans become the text of attributes', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
@@ -305,7 +305,7 @@ describe('a batch that is accepted', () => {
     expect(status).toBe(422)
   })
 
-  it('[G2] may be of 3.9 MiB, and all of it is processed', async () => {
+  it('[G2] may have 3.9 MiB, and all of it is processed', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const tokens = ['ä'.repeat(950), '"'.repeat(950)]
@@ -321,7 +321,7 @@ describe('a batch that is accepted', () => {
     expect((await tenant.app('GET', '/users/user%20899')).body).toMatchObject({ deviceTokens: tokens })
   })
 
-  it('[E9, T3] is known by its id to its own tenant, and to nobody else', async () => {
+  it('[E9, T3] is known by its id to its own tenant, and to no other', async () => {
     const [tenant, other] = [await newTenant(), await newTenant()]
     await tenant.metric('words')
     const id = await send(tenant, [event('ada', 1)])
@@ -329,7 +329,7 @@ describe('a batch that is accepted', () => {
     expect((await read(tenant, id.toUpperCase())).status).toBe(200)
     expect((await read(other, id)).status).toBe(404)
     expect((await read(tenant, crypto.randomUUID())).status).toBe(404)
-    // What the path names does not exist, which comes before its form (G2).
+    // An id of another form is not found, whatever else is wrong (G2).
     expect((await read(tenant, 'no-uuid')).status).toBe(404)
     const key = await tenant.key('ada')
     const path = `/admin/v1/metrics/events/batches/${id}`
@@ -368,7 +368,7 @@ describe('a batch that is accepted', () => {
 /* The order */
 
 describe('the order', () => {
-  it('[E9] is that in which events were sent, for each user, in a batch and between batches', async () => {
+  it('[E9] is the order in which the events were sent, for each user, within a batch and between batches', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const batch = (from: number) =>
@@ -390,7 +390,7 @@ describe('the order', () => {
     expect(due).toEqual([])
   })
 
-  it('[E9] holds where a step ends inside of a batch; what is left stays as it was', async () => {
+  it('[E9] holds if a step ends inside a batch; the remaining events stay as they were', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const batch = (from: number) => Array.from({ length: 200 }, (_, n) => event(`u${n % 3}`, from + n))
@@ -439,7 +439,7 @@ describe('the test clock', () => {
   const moments = async (tenant: TestTenant) =>
     (await logOf(tenant)).map(({ value, at: moment }) => [value, moment])
 
-  it('[C1] moving it waits for what was sent, which happens at the time it was sent, before midnight', async () => {
+  it('[C1] a move waits for pending events; they keep the time at which they were sent, before midnight', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.event('words', 'ada', 1)
@@ -453,7 +453,7 @@ describe('the test clock', () => {
     expect((await tenant.app('GET', '/users/ada/streak')).body).toMatchObject({ length: 2 })
   })
 
-  it('[C1] each batch happens when it was sent, though the clock has moved on since', async () => {
+  it('[C1] each batch has the time at which it was sent, though the clock has moved since', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const quiet = muted(tenant)
@@ -480,11 +480,11 @@ describe('the test clock', () => {
     await send(muted(tenant), [event('ada', 1), event('bob', 1, { user: { id: 'bob', tz: 'Asia/Tokyo' } })])
     expect(await step(tenant)).toBe(2)
     const due = await rowsOf(tenant, "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks'")
-    // The day after the next one begins in Tokyo first.
+    // The day after tomorrow begins first in Tokyo.
     expect(due).toEqual([{ due_at: Math.floor(NOON / DAY) * DAY + 2 * DAY - 9 * HOUR }])
   })
 
-  it('[C1, E3] where a live event was faster while the clock moved, a user’s changes do not go back', async () => {
+  it('[C1, E3] a user’s changes do not go back in time if a live event overtakes while the clock moves', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await send(muted(tenant), [event('ada', 1), event('bob', 2)])
@@ -498,7 +498,7 @@ describe('the test clock', () => {
     ])
   })
 
-  it('[C1] without it, what was sent in its future is processed at once, all of it', async () => {
+  it('[C1] without the clock, all events that were sent in its future are processed at once', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const id = await send(
@@ -519,14 +519,14 @@ describe('the test clock', () => {
 /* The price */
 
 describe('the price', () => {
-  it('of 1,000 events of 100 users, each with an award, a key and a leaderboard, the streak extended before', async () => {
+  it('of 1,000 events of 100 users, each with an award, a key and a leaderboard, after the day’s first event', async () => {
     const tenant = await newTenant()
     const metricId = await tenant.metric('words')
     const trigger = { type: 'metric', points: 1, status: 'active', metricId, metricThreshold: 1 }
     await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
     const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId }
     await tenant.create('/leaderboards', board)
-    // At a full hour the leaderboard's upkeep would be counted too.
+    // At a full hour, the leaderboard's upkeep would be counted too.
     const upkeep = "DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'"
     await env.DB.prepare(upkeep).bind(tenant.id).run()
     const events = (many: number, key: string) =>
@@ -543,8 +543,9 @@ describe('the price', () => {
     }
     await cost(await send(muted(tenant), events(100, 'first')))
     const spent = await cost(await send(muted(tenant), events(1_000, 'then')))
-    // Of events by themselves there would be 2,000 round trips and 6,000 rows, 2,000 of them in the leaderboard, which stores a user once a step. A step takes 250 events: an
-    // event, an award and a key each, 100 users, and what is noted of the inbox, the batch and the due work.
+    // Single events would cost 2,000 round trips and 6,000 rows, 2,000 of them in the leaderboard, which
+    // stores a user once a step. A step takes 250 events: an event, an award and a key for each, 100 users,
+    // and one row each for the inbox, the batch and the due work.
     const { rowsRead, ...rest } = spent
     expect(rest).toEqual({
       roundTrips: 4 * 4 + 1,
@@ -555,11 +556,11 @@ describe('the price', () => {
   })
 })
 
-/* The meaning: a batch is its events, sent one after another */
+/* The meaning: a batch equals its events, sent one after another */
 
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
-/** An event that is asked for; with `cut` a batch ends with it, `alone` it is sent by itself. */
+/** An event to send. `cut` ends a batch after it; `alone` sends it as a single event. */
 type Asked = { sent: z.infer<typeof Sent>; cut: boolean; alone: boolean }
 const Sent = z.object({
   key: z.string(),
@@ -602,7 +603,7 @@ const world: fc.Arbitrary<World> = fc.array(
   { minLength: 2, maxLength: 4, size: 'max' },
 )
 
-/** Points as the oracle has them: prizes, a price that may block, a cap, and a boost for everyone. */
+/** Points for the oracle: prizes, a price that may block, a cap, and a boost for all users. */
 const XP: OracleSystem = {
   id: 'xp',
   max: 90,
@@ -622,7 +623,7 @@ const XP: OracleSystem = {
   boosts: [{ id: 'b', start: '2020-01-01', end: null, multiplier: '1.15', rounding: 'nearest', user: [] }],
 }
 
-/** A tenant with something of everything that an event can change. */
+/** A tenant with one of everything that an event can change. */
 async function configured() {
   const tenant = await newTenant()
   const metrics = { words: await tenant.metric('words'), pages: await tenant.metric('pages') }
@@ -673,7 +674,9 @@ async function configured() {
   return { tenant, metrics, xp, triggers }
 }
 
-/** All that there is of a tenant's users, with what only names something, and so differs between twins, numbered as it comes. */
+/**
+ * The whole state of a tenant's users. Ids that differ between twins are numbered in the order of appearance.
+ */
 async function stateOf({ tenant }: { tenant: TestTenant }): Promise<unknown> {
   const users = await rowsOf(tenant, 'SELECT * FROM users WHERE tenant_id = ?1 ORDER BY id')
   const of = (table: string, order: string) =>
@@ -724,7 +727,7 @@ async function stateOf({ tenant }: { tenant: TestTenant }): Promise<unknown> {
 
 const EventRow = z.object({ of: z.string(), metric_id: z.string(), seq: z.number(), value: z.number() })
 
-/** P: what was awarded through batches is what the oracle makes of the log. */
+/** Checks P: awards of batches equal the awards that the oracle computes from the log. */
 async function holdsPoints({ tenant, metrics, xp, triggers }: Awaited<ReturnType<typeof configured>>) {
   const events = z.array(EventRow).parse(
     await rowsOf(
@@ -771,7 +774,9 @@ async function holdsPoints({ tenant, metrics, xp, triggers }: Awaited<ReturnType
 
 const seen = { events: 0, batches: 0, dropped: 0 }
 
-/** Plays a world to twins: to one event by event, to the other in batches and single events between them. */
+/**
+ * Plays a world to twins: to one as single events, to the other as batches with single events between them.
+ */
 async function play(world: World): Promise<void> {
   await moveTo(NOON)
   const [one, other] = [await configured(), await configured()]
@@ -813,14 +818,14 @@ async function play(world: World): Promise<void> {
   await holdsPoints(other)
 }
 
-it('[E9] events in batches leave what the same ones leave that are sent one after another', async () => {
+it('[E9] a batch leaves the same state as its events sent one after another', async () => {
   const playAndForget = (given: World) => play(given).finally(forgetTime)
-  // This one is the same in each run: it has everything that this is about.
+  // This world is the same in each run. It has every case that this test is about.
   for (const given of fc.sample(world, { numRuns: 1, seed: 1 })) await playAndForget(given)
   expect(Math.min(seen.batches, seen.events, seen.dropped), JSON.stringify(seen)).toBeGreaterThan(0)
   await fc.assert(fc.asyncProperty(world, playAndForget), {
     numRuns: Number(WORLDS ?? 1),
-    // A world takes seconds: only who asks for one waits for a smaller one that fails too.
+    // A world takes seconds, so a failing world is made smaller only on request.
     endOnFailure: WORLDS === undefined,
     ...(SEED !== undefined && { seed: Number(SEED) }),
     ...(PATH !== undefined && { path: String(PATH) }),

@@ -6,18 +6,18 @@ import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
-/* The largest that the interfaces take of a user */
+/* The largest user that the interfaces accept */
 
 /** A character that becomes six in JSON, one that becomes two, and one of three bytes. */
 export const GROWING = { control: '\u0001', quote: '"', wide: '中' } as const
 export type Growing = (typeof GROWING)[keyof typeof GROWING]
 
-/** How many attributes a tenant may have, and characters their values. */
+/** The most attributes of a tenant, and the most characters of a value. */
 const [ATTRIBUTES, CHARACTERS] = [200, 1_000]
 
 const keyOf = (n: number) => `a${String(n).padStart(3, '0')}`
 
-/** A tenant with as many user attributes as there may be. */
+/** A tenant with the most user attributes. */
 export async function largeTenant(tenant?: TestTenant): Promise<TestTenant> {
   const made = tenant ?? (await newTenant())
   for (let from = 0; from < ATTRIBUTES; from += 100) {
@@ -28,11 +28,11 @@ export async function largeTenant(tenant?: TestTenant): Promise<TestTenant> {
   return made
 }
 
-/** Values of so many attributes from one on, each as long as may be. */
+/** Values of the longest length for `count` attributes, from attribute number `from` on. */
 export const largeValues = (character: string, from = 0, count = ATTRIBUTES): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [keyOf(from + n), character.repeat(CHARACTERS)]))
 
-/** Fills all attributes of a user: by two requests, since one may not be longer than 1 MiB. */
+/** Fills all attributes of a user, with two requests, since one request may have at most 1 MiB. */
 export async function fill(tenant: TestTenant, id: string, character: string): Promise<void> {
   for (const from of [0, 100]) {
     const attributes = largeValues(character, from, 100)
@@ -41,7 +41,7 @@ export async function fill(tenant: TestTenant, id: string, character: string): P
   }
 }
 
-/** Creates as many achievements of one event of a metric, with points for none; answers their ids. */
+/** Creates a number of achievements for one event of a metric. Returns their ids. */
 export async function achievements(tenant: TestTenant, metricId: string, count: number): Promise<string[]> {
   const ids: string[] = []
   for (let from = 0; from < count; from += 100) {
@@ -61,7 +61,7 @@ export async function achievements(tenant: TestTenant, metricId: string, count: 
   return ids
 }
 
-/** D1 as it is documented: what a statement may be given is bounded more narrowly than by the local one. */
+/** D1 with its documented limits for statements, which are smaller than those of the local one. */
 export function strictD1(bytes = 2_000_000): D1Database {
   const encoder = new TextEncoder()
   const tooBig = (what: string) => new Error(`D1_ERROR: ${what}: SQLITE_TOOBIG`)
@@ -93,7 +93,7 @@ export function strictD1(bytes = 2_000_000): D1Database {
   })
 }
 
-/** Makes copies of a user, numbered from 1 on, all but the counts of users; answers their ids. */
+/** Makes copies of a user, numbered from 1 on, except the counts of users. Returns their ids. */
 export async function copies(tenant: TestTenant, id: string, count: number): Promise<string[]> {
   const { results } = await env.DB.prepare("SELECT name FROM pragma_table_info('users')").all<{
     name: string
@@ -110,7 +110,7 @@ export async function copies(tenant: TestTenant, id: string, count: number): Pro
   return Array.from({ length: count }, (_, n) => `${id}-${String(n + 1).padStart(3, '0')}`)
 }
 
-/** D1 that notes the most that one batch has answered and was given, in characters. */
+/** A D1 that records the most characters that one batch has returned and has received. */
 export function measuredD1(): { DB: D1Database; most: { read: number; written: number } } {
   const most = { read: 0, written: 0 }
   const given = new WeakMap<object, number>()
@@ -149,10 +149,13 @@ export function measuredD1(): { DB: D1Database; most: { read: number; written: n
   return { DB, most }
 }
 
-/** What one batch may read and write, in characters: four megabytes, and whatever was begun by then. */
+/**
+ * The most characters that one batch may read or write: four megabytes, and one more piece that begins before
+ * them.
+ */
 export const MOST = 10_000_000
 
-/** Our own id of a user. */
+/** Laurel's internal id of a user. */
 export const iidOf = async (tenant: TestTenant, id: string) =>
   String(
     await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
@@ -160,7 +163,7 @@ export const iidOf = async (tenant: TestTenant, id: string) =>
       .first('iid'),
   )
 
-/** How many rows a tenant has in a table. */
+/** The number of a tenant's rows in a table. */
 export const count = async (
   tenant: TestTenant,
   table: 'outbox' | 'pending_notifications' | 'inbox' | 'parked_events' | 'due_work',
@@ -171,7 +174,7 @@ export const count = async (
       .first('n'),
   )
 
-/** A tenant with a user whose attributes are as long as may be, each character six in JSON. */
+/** A tenant with a user whose attributes have the longest values, each character six in JSON. */
 export async function withLargeUser(
   character: string = GROWING.control,
 ): Promise<{ tenant: TestTenant; metric: string }> {
@@ -181,12 +184,14 @@ export async function withLargeUser(
   return { tenant, metric }
 }
 
-/** A Timekeeper that nobody reaches. */
+/** A Timekeeper that cannot be reached. */
 export const unreached = new Proxy(env.TIMEKEEPER, {
   get: () => () => ({ wake: () => Promise.reject(new Error('lost')) }),
 })
 
-/** Puts letters into a courier's log, one a millisecond from a moment on; answers their ids. */
+/**
+ * Puts messages into a delivery queue's log, one for each millisecond from a moment on. Returns their ids.
+ */
 export function keepLetters(
   deliveryQueue: string,
   messages: number,
@@ -209,7 +214,7 @@ export function keepLetters(
   })
 }
 
-/** Couriers that take everything over and carry nothing; what they were told, call by call. */
+/** Delivery queues that accept everything and deliver nothing. `told` has the messages of each call. */
 export function queuesThatListen() {
   const told: { body: string }[][] = []
   const accept = async ({ messages }: { messages: { body: string }[] }) => {
@@ -221,7 +226,7 @@ export function queuesThatListen() {
   return { DELIVERY_QUEUE, told }
 }
 
-/** The keys of ten attributes whose values are as long as may be. */
+/** The keys of ten attributes with the longest values. */
 export const breakdown = Object.keys(largeValues('', 0, 10))
 
 /** A board that is broken down by ten attributes, and users in its groups. */

@@ -19,7 +19,7 @@ const move = async (tenant: TestTenant, now: string) => {
   expect((await clock(tenant, 'PUT', { now })).status).toBe(200)
 }
 
-/** The year whose March is the next to come: the tests begin on its 10 March, at noon in UTC. */
+/** The year of the next March. The tests begin on its 10 March, at noon in UTC. */
 const Y = new Date().getUTCFullYear() + (new Date().getUTCMonth() < 2 ? 0 : 1)
 const TODAY = `${Y}-03-10`
 
@@ -80,7 +80,9 @@ const get = async (id: string) => (await s.tenant.admin('GET', `${PATH}/${id}`))
 const patch = async (id: string, change: object) =>
   (await s.tenant.admin('PATCH', PATH, [{ id, ...change }])).body
 
-/** Holds that a change is an issue of two sentences, the first of which is like this, and that nothing was changed. */
+/**
+ * Checks that a change is an issue of two sentences, with `message` in the first, and that nothing changed.
+ */
 async function objects(id: string, change: object, message: RegExp) {
   const before = await get(id)
   const body = await patch(id, change)
@@ -92,7 +94,7 @@ async function objects(id: string, change: object, message: RegExp) {
   expect(await get(id)).toEqual(before)
 }
 
-/** Holds that an item can't be created: the first sentence of its issue is like this. */
+/** Checks that an item cannot be created, and that the first sentence of its issue matches. */
 async function errorStatuses(more: object, message: RegExp) {
   const { status, body } = await post(item(`refused-${crypto.randomUUID()}`, more))
   expect([status, body]).toEqual([
@@ -105,7 +107,7 @@ async function errorStatuses(more: object, message: RegExp) {
   expect([more, at(body, 'issues', 0, 'message')]).toEqual([more, expect.stringMatching(message)])
 }
 
-/** Holds that a change is made: what the answer and a later GET show of it. */
+/** Checks that a change is made, by the response and by a later GET. */
 async function changes(id: string, change: object, shows: object) {
   const body = await patch(id, change)
   expect(body).toMatchObject({ updated: [shows], issues: [] })
@@ -113,7 +115,7 @@ async function changes(id: string, change: object, shows: object) {
 }
 
 describe('fields', () => {
-  it('[G10] defaults are shown, and what is not there is left out', async () => {
+  it('[G10] defaults are shown, and absent fields are left out', async () => {
     const { status, body } = await post(item('a'), {
       ...item('b'),
       description: null,
@@ -133,7 +135,7 @@ describe('fields', () => {
     expect(body).toEqual({ created: [shown('a'), shown('b')], issues: [] })
   })
 
-  it('[G10] all that is given is shown, by GET and by the list, oldest first', async () => {
+  it('[G10] all given fields are shown, by GET and by the list, oldest first', async () => {
     const { plan, city, system } = s
     const all = {
       description: 'Who writes most',
@@ -173,7 +175,7 @@ describe('fields', () => {
     })
   })
 
-  it('[G3] a body of a wrong shape is 422, names every field at fault and stores nothing', async () => {
+  it('[G3] a body of a wrong shape is 422, names every wrong field and stores nothing', async () => {
     const before = await everything()
     const { status, body } = await post(item('fine'), {
       key: 'not a key',
@@ -218,7 +220,7 @@ describe('fields', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('[G7] an item that cannot be done is an issue, and the others go on', async () => {
+  it('[G7] an item that cannot be done is an issue, and the other items are done', async () => {
     const mixed = await post(item('a'), item('a'), item('b', { metricId: NOBODY }), item('c'))
     expect(mixed).toMatchObject({
       status: 201,
@@ -240,7 +242,7 @@ describe('fields', () => {
     expect((await s.tenant.admin('GET', `${PATH}/${a}`)).status).toBe(404)
   })
 
-  it("[T3] an admin call finds, changes and deletes nothing of another tenant's, nor refers to it", async () => {
+  it('[T3] an admin call finds, changes and deletes nothing of another tenant, nor refers to it', async () => {
     const theirs = await setup()
     const id = await theirs.tenant.create(PATH, { ...item('a'), metricId: theirs.metric })
     expect((await s.tenant.admin('GET', `${PATH}/${id}`)).status).toBe(404)
@@ -254,12 +256,12 @@ describe('fields', () => {
     await create('a')
   })
 
-  it('[G5] a key is taken while its leaderboard lives, and within one request as in several', async () => {
+  it('[G5] a key is taken while its leaderboard exists, within one request and across requests', async () => {
     const a = await create('a')
     const b = await create('b')
     await errorStatuses({ key: 'a' }, /^The key "a" is taken/)
     await objects(b, { key: 'a' }, /^The key "a" is taken/)
-    // Each item sees what those before it did, whichever of them is older.
+    // Each item sees the changes of the items before it, in any order of age.
     const rotated = await s.tenant.admin('PATCH', PATH, [
       { id: b, key: 'c' },
       { id: a, key: 'b' },
@@ -271,7 +273,7 @@ describe('fields', () => {
     expect(await get(await create('b'))).toEqual(shown('b'))
   })
 
-  it('[G7] a change changes what it names, and null takes away what can be', async () => {
+  it('[G7] a change changes only the named fields, and null clears optional ones', async () => {
     const id = await create('a', {
       description: 'D',
       maxParticipants: 5,
@@ -315,8 +317,8 @@ describe('fields', () => {
   })
 })
 
-describe('what a leaderboard refers to', () => {
-  it('[L3] it ranks by a metric or a points system that there is; fields of another kind are dropped', async () => {
+describe('references of a leaderboard', () => {
+  it('[L3] it ranks by an existing metric or points system; fields of another kind are dropped', async () => {
     const { metric, system } = s
     await errorStatuses({ metricId: null }, /needs metricId/)
     await errorStatuses({ metricId: NOBODY }, /^No metric has this metricId/)
@@ -369,7 +371,7 @@ describe('what a leaderboard refers to', () => {
     await changes(id, { endTime: null }, { startTime: '22:00' })
   })
 
-  it('[L1, L3] one that ranks by streak is perpetual and has no window', async () => {
+  it('[L1, L3] a board by streak is perpetual and has no window', async () => {
     await errorStatuses({ rankBy: 'streak', runUnit: 'day', runInterval: 7 }, /has no runs/)
     await errorStatuses({ rankBy: 'streak', startTime: '09:00' }, /has no daily window/)
     await errorStatuses({ rankBy: 'streak', endTime: '09:00' }, /has no daily window/)
@@ -386,7 +388,7 @@ describe('what a leaderboard refers to', () => {
 describe('status', () => {
   const [PAST, YESTERDAY, FUTURE] = [`${Y}-03-01`, `${Y}-03-09`, `${Y}-03-12`]
 
-  /** A new leaderboard that has come to this status. */
+  /** A new leaderboard, moved to this status. */
   const inStatus = async (status: string, more: object = {}) => {
     const key = `k${crypto.randomUUID()}`
     if (status !== 'finished') {
@@ -397,7 +399,7 @@ describe('status', () => {
     return id
   }
 
-  it('[L7] it is created inactive, with a future start scheduled by itself, and else by a move to the status', async () => {
+  it('[L7] it is created inactive; it becomes scheduled by a future start; other statuses need a move', async () => {
     for (const [given, status] of [
       [{}, 'inactive'],
       [{ start: PAST }, 'inactive'],
@@ -443,7 +445,7 @@ describe('status', () => {
     }
   })
 
-  it('[L7] a move goes by the dates that the same change sets', async () => {
+  it('[L7] a move uses the dates that the same change sets', async () => {
     const id = await create('a')
     await changes(id, { status: 'scheduled', start: FUTURE }, { status: 'scheduled', start: FUTURE })
     await changes(id, { status: 'inactive' }, { status: 'inactive', start: FUTURE })
@@ -453,7 +455,7 @@ describe('status', () => {
     await changes(other, { status: 'finished', end: YESTERDAY }, { status: 'finished', end: YESTERDAY })
   })
 
-  it('[L7] an inactive one becomes scheduled by itself when a start in the future is set, unless a status is named', async () => {
+  it('[L7] an inactive board becomes scheduled by itself when a future start is set, unless a status is given', async () => {
     const id = await create('a')
     await changes(id, { start: PAST }, { status: 'inactive' })
     await changes(id, { start: FUTURE, status: 'inactive' }, { status: 'inactive' })
@@ -462,7 +464,7 @@ describe('status', () => {
     await changes(id, { status: 'inactive', start: FUTURE }, { status: 'inactive', start: FUTURE })
   })
 
-  it('[L7] it can be active from when its start begins in the first zone on Earth, and is so by itself', async () => {
+  it('[L7] it may be active as soon as its start begins in the first zone on Earth, and becomes so by itself', async () => {
     await move(s.tenant, `${Y}-03-11T09:59:59.999Z`)
     const waiting = await create('waiting', { start: FUTURE })
     const idle = await create('idle', { start: FUTURE, status: 'inactive' })
@@ -474,12 +476,12 @@ describe('status', () => {
     await changes(waiting, { status: 'active' }, { status: 'active' })
     await objects(waiting, { status: 'scheduled' }, /can't become scheduled/)
     await changes(idle, { status: 'active' }, { status: 'active' })
-    // In UTC it is still in the future, so one that sets it is scheduled, and active at once.
+    // In UTC it is still in the future, so a board with this start is scheduled, and active at once.
     expect(await get(await create('late', { start: FUTURE }))).toMatchObject({ status: 'active' })
     await changes(waiting, { status: 'inactive' }, { status: 'inactive' })
   })
 
-  it('[L7] it is finished by itself when its last run is final, and for good', async () => {
+  it('[L7] it finishes by itself when its last run is final, for good', async () => {
     const scheduled = await create('a', { start: FUTURE, end: `${Y}-03-14` })
     const active = await create('b', { status: 'active', end: `${Y}-03-14`, runUnit: 'day' })
     const idle = await create('c', { end: `${Y}-03-14` })
@@ -500,7 +502,7 @@ describe('status', () => {
     await changes(idle, { status: 'finished' }, { status: 'finished' })
   })
 
-  it('[L7] what is frozen changes only on an inactive one, or with the move that makes it so', async () => {
+  it('[L7] frozen fields change only on an inactive board, or together with a move to inactive', async () => {
     const fixed = {
       runUnit: 'day',
       runInterval: 7,
@@ -563,11 +565,11 @@ describe('status', () => {
     }
   })
 
-  it('[L8] the end does not move before that of a run that is final', async () => {
+  it('[L8] the end cannot move before the end of a final run', async () => {
     const weekly = { status: 'active', start: PAST, runUnit: 'day', runInterval: 7 }
     const id = await create('weekly', weekly)
     const perpetual = await create('perpetual', { status: 'active', start: PAST })
-    // The first run ended on the 7th, and is final since noon of the 8th; the second one runs to the 14th.
+    // The first run ended on the 7th, and is final since noon of the 8th. The second one runs to the 14th.
     await objects(id, { end: `${Y}-03-06` }, new RegExp(`The run until ${Y}-03-07 is final`))
     await changes(id, { end: FUTURE }, { end: FUTURE, status: 'active' })
     await changes(id, { end: `${Y}-03-31` }, { end: `${Y}-03-31`, status: 'active' })
@@ -578,7 +580,7 @@ describe('status', () => {
     await objects(id, { end: `${Y}-03-13` }, new RegExp(`The run until ${Y}-03-14 is final`))
     await objects(id, { end: `${Y}-03-13`, status: 'finished' }, /is final/)
     await changes(id, { end: `${Y}-03-13`, status: 'inactive' }, { end: `${Y}-03-13`, status: 'inactive' })
-    // A perpetual one has no final run: ended in the past, it is over.
+    // A perpetual board has no final run. With an end in the past, it is over.
     await changes(perpetual, { end: PAST }, { end: PAST, status: 'finished' })
   })
 
@@ -597,7 +599,7 @@ describe('status', () => {
     await changes(second ?? '', { status: 'inactive' }, { status: 'inactive' })
     await changes(idle, { status: 'active' }, { status: 'active' })
     await objects(second ?? '', { status: 'scheduled' }, /^There are 100/)
-    // Those that are finished by themselves make room.
+    // Boards that finish by themselves make room.
     await move(s.tenant, `${Y}-03-12T12:00:00Z`)
     await create('more', { status: 'active' })
   })
@@ -615,8 +617,8 @@ describe('status', () => {
   })
 })
 
-describe('what is deleted', () => {
-  it('[G9] a metric or points system takes its leaderboards along, in every status', async () => {
+describe('deletions', () => {
+  it('[G9] a metric or points system is deleted with its leaderboards, in every status', async () => {
     const { tenant, metric, system } = s
     const other = await tenant.metric('lines')
     for (const status of ['inactive', 'active']) {
@@ -637,7 +639,7 @@ describe('what is deleted', () => {
     expect(await keys()).toEqual([...rest, 'metric-active'])
   })
 
-  it('[G9] an attribute that breaks down a leaderboard which is not finished is an issue', async () => {
+  it('[G9] deleting an attribute that breaks down an unfinished leaderboard is an issue', async () => {
     const { tenant, plan, city } = s
     const remove = async (id: string) => (await tenant.admin('DELETE', `/attributes?ids=${id}`)).body
     const id = await create('a', {
@@ -664,7 +666,7 @@ describe('what is deleted', () => {
   })
 })
 
-/** D1 that notes which leaderboards each change of the configuration makes due, and when, in its own batch. */
+/** A D1 that records which leaderboards each configuration change makes due, and when, in its own batch. */
 function notingD1() {
   const due: unknown[][][] = []
   const texts = new WeakMap<D1PreparedStatement, { sql: string; params: unknown[] }>()
@@ -695,12 +697,12 @@ function notingD1() {
 }
 
 describe('upkeep', () => {
-  it('[L7] what concerns scores makes the upkeep of the leaderboard due in the same batch', async () => {
+  it('[L7] a change that concerns scores makes the upkeep of the leaderboard due in the same batch', async () => {
     const { DB, due } = notingD1()
     const noting = s.tenant.through(newApp({ DB }))
     s = { ...s, tenant: noting }
     const now = Date.parse(`${TODAY}T12:00:00Z`)
-    /** The leaderboards that are made due by the last change, which is the only one since the last question. */
+    /** The leaderboards that the last change made due. It is the only change since the last call. */
     const made = () => {
       const changes = due.splice(0)
       expect(changes).toHaveLength(1)

@@ -31,10 +31,10 @@ async function logOf({ metric }: Setup): Promise<Logged[]> {
   return z.array(Logged).parse(results)
 }
 
-/** What happened at the object, in order: a call came, or it was answered. */
+/** A step at the object, in order: a call, with `reply` null, or its reply. */
 type Step = { message: Message; reply: Reply | null }
 
-/** Keeps account of the calls that the object really gets, of whoever. */
+/** Records all calls that the object gets, from any caller. */
 function observed(): Step[] {
   const steps: Step[] = []
   const { deliver } = LeaderboardObject.prototype
@@ -52,11 +52,11 @@ function observed(): Step[] {
 
 type Place = { rank: number | null; previousRank: number | null; threshold: number }
 
-/** Ranks as L4 and L5 have them, of whatever part of the log the object has been told. */
+/** Ranks by L4 and L5, from the part of the log that the object has. */
 class Model {
   readonly #log: readonly Logged[]
   readonly #max: number
-  /** Up to which `seq` a user's changes count. */
+  /** The last `seq` up to which a user's changes count. */
   readonly #known = new Map<string, number>()
 
   constructor(log: readonly Logged[], max: number) {
@@ -89,7 +89,7 @@ class Model {
     return this.#log.every((one) => one.iid !== iid || one.seq <= known || one.seq >= seq)
   }
 
-  /** Lets a user's changes count up to this one; tells where that has put them. */
+  /** Counts a user's changes up to this one. Returns the resulting place. */
   take(iid: string, seq: number): Place {
     const previousRank = this.#rankOf(iid)
     this.#known.set(iid, Math.max(seq, this.#known.get(iid) ?? -1))
@@ -103,7 +103,7 @@ class Model {
   }
 }
 
-/** Replays the calls in the order in which they came, and holds every answer against the model. */
+/** Replays the calls in their order, and compares every reply with the model. */
 function replayed(steps: readonly Step[], log: readonly Logged[], max: number): Map<string, Place> {
   const model = new Model(log, max)
   const places = new Map<string, Place>()
@@ -112,7 +112,7 @@ function replayed(steps: readonly Step[], log: readonly Logged[], max: number): 
   for (const { message, reply } of steps) {
     for (const [nth, { iid, seq }] of message.changes.entries()) {
       const id = eventOf(iid, seq)
-      // What lacks a change before it waits until the log was asked, which is when its call is answered.
+      // A change without its predecessor waits until the object has read the log, which is before its reply.
       if (reply === null && model.isNext(iid, seq)) places.set(id, model.take(iid, seq))
       if (reply === null) continue
       if (!places.has(id)) places.set(id, model.take(iid, model.lastOf(iid)))
@@ -124,7 +124,7 @@ function replayed(steps: readonly Step[], log: readonly Logged[], max: number): 
 
 describe('100 parallel events of 50 users, over two Workers', () => {
   it.each([1_000, 10])(
-    '[L11, L12] are exact, and each answer is that of the moment: %i participants',
+    '[L11, L12] are exact, and each response is that of the moment: %i participants',
     async (max) => {
       const setup = await withBoard({ maxParticipants: max })
       const workers = [newApp(), newApp()].map((send) => setup.tenant.through(send))
@@ -147,7 +147,7 @@ describe('100 parallel events of 50 users, over two Workers', () => {
         const told = at(body, 'leaderboards', 'board')
         expect(told).toMatchObject(places.get(String(at(body, 'eventId'))) ?? {})
       }
-      // Nobody falls by what they gain.
+      // A user's own gain never lowers the rank.
       for (const { rank, previousRank } of places.values()) {
         if (previousRank !== null) expect(rank).toBeLessThanOrEqual(previousRank)
       }
@@ -164,7 +164,7 @@ describe('100 parallel events of 50 users, over two Workers', () => {
       }),
     )
     expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(201))
-    // A move that comes before the first score is known with the user's next change.
+    // The object may miss a move before the first score. It gets it with the user's next change.
     for (let n = 0; n < 20; n += 1) await setup.tenant.event('steps', `u${n}`, 1)
     const system = { system: setup.system }
     for (const value of ['x', 'y', 'z']) await agrees(setup, { ...system, group: { [setup.team]: value } })

@@ -19,19 +19,22 @@ import {
   withBoard,
 } from './boards'
 
-/** What may happen in a leaderboard's object while it waits for D1: one answer comes late, others fail, and calls go on. */
+/**
+ * Races in a leaderboard's object while it waits for D1: one answer comes late, others fail, and calls
+ * continue.
+ */
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
 type Batch = () => Promise<D1Result[]>
-/** D1 as the object has it; the test changes what becomes of a batch. */
+/** The object's D1. The test replaces `fault` to change the result of a batch. */
 type Faulty = { fault: (batch: Batch) => Promise<D1Result[]> }
 
 const fine = (batch: Batch) => batch()
 const failing = () => Promise.reject(lost())
 
-/** What D1 answers now, told when the test likes. */
+/** A fault that reads from D1 at once and returns the result when the test calls `tell`. */
 function late() {
   const [read, mayTell] = [gate(), gate()]
   const fault = async (batch: Batch) => {
@@ -43,7 +46,10 @@ function late() {
   return { fault, read: read.opened, tell: mayTell.open }
 }
 
-/** An object of a leaderboard over its real storage and a D1 of the test's own; afterwards the real one knows no more than what is stored. */
+/**
+ * Runs an object of a leaderboard over its real storage and a D1 of the test. Evicts the real object
+ * afterwards, so that it has only the stored state.
+ */
 async function inObject(
   { board }: Setup,
   act: (object: LeaderboardObject, d1: Faulty) => Promise<void>,
@@ -65,7 +71,9 @@ async function inObject(
   await evictDurableObject(stub)
 }
 
-/** A leaderboard that has compared all, with changes since then that it was not told of; the first one is to say what it knows. */
+/**
+ * A leaderboard that is complete, and later changes that it did not get. The first call has its definition.
+ */
 async function withheld(asked: Parameters<typeof events>[1][], more: Record<string, unknown> = {}) {
   const setup = await withBoard({ start: dateAt(NOON), ...more })
   const { tenant, calls } = through(setup.tenant)
@@ -91,7 +99,7 @@ const runDue = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3
   object.runDue({ definition, now, until: now, grace: 0 })
 
 describe('while the object waits for D1', () => {
-  it('[L12] upkeep fails while a change is counted anew: what is served then is right', async () => {
+  it('[L12] upkeep fails while a change is counted again: the served ranking is right', async () => {
     const { setup, call, definition } = await withheld([
       ['ada', 1],
       ['ada', 2],
@@ -115,7 +123,7 @@ describe('while the object waits for D1', () => {
     await agrees(setup)
   })
 
-  it('[L12] a change can’t be counted anew while all are compared: nobody who came meanwhile is lost', async () => {
+  it('[L12] a change cannot be counted again while all users are compared: no new user is lost', async () => {
     const { setup, call, definition, tenant, calls } = await withheld([
       ['ada', 1],
       ['bob', 2],
@@ -140,7 +148,7 @@ describe('while the object waits for D1', () => {
     await agrees(setup)
   })
 
-  it('[L8] a change can’t be counted anew while a run becomes final: it stays final', async () => {
+  it('[L8] a change cannot be counted again while a run becomes final: the run stays final', async () => {
     const { setup, call, definition } = await withheld(
       [
         ['ada', 1],
@@ -175,7 +183,7 @@ describe('while the object waits for D1', () => {
   })
 
   it.each(['deliver', 'recount', 'runDue'] as const)(
-    '[L7] another metric is counted while %s waits for what the old one comes to',
+    '[L7] another metric is counted while %s waits for the result of the old one',
     async (how) => {
       const { setup, call, definition } = await withheld([
         ['ada', 1],
@@ -188,7 +196,7 @@ describe('while the object waits for D1', () => {
       await inObject(setup, async (object, d1) => {
         await object.deliver(call(0))
         const answer = late()
-        // Upkeep asks for marks first, and then for those who differ.
+        // Upkeep first asks for the period history, and then for the users who differ.
         const first = (batch: Batch) => {
           d1.fault = answer.fault
           return batch()
@@ -212,7 +220,7 @@ describe('while the object waits for D1', () => {
     },
   )
 
-  it('[L12] changes arrive while all are compared: none is undone, and none counted twice', async () => {
+  it('[L12] changes arrive while all users are compared: none is undone, and none counts twice', async () => {
     const asked = ['ada', 'bob', 'cai', 'dov'].map((user, n): [string, number] => [user, n + 1])
     const { setup, call, definition, tenant, calls } = await withheld([...asked, ['ada', 10], ['eve', 7]])
     await inObject(setup, async (object, d1) => {
@@ -268,7 +276,7 @@ describe('while the object waits for D1', () => {
     await agrees(setup)
   })
 
-  it('[G9] it is deleted while a change is counted anew: nothing of it is left', async () => {
+  it('[G9] the board is deleted while a change is counted again: nothing of it is left', async () => {
     const { setup, call } = await withheld([
       ['ada', 1],
       ['ada', 2],

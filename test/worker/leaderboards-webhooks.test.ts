@@ -43,18 +43,21 @@ afterEach(async () => {
   losing.after = 0
 })
 
-/** Has the alarms come that a change sets. */
+/** Lets alarms run that changes set. */
 function hearing(): void {
   vi.restoreAllMocks()
   recordDeliveryQueues()
 }
 
-/** A day after today, as lines have it. */
+/** The date of a day after today, as in the lines. */
 const day = (count: number) => dateAt(NOON + count * DAY).slice(5)
 const TODAY = day(0)
 const [CHANGED, RANK_CHANGED] = ['leaderboard.changed', 'leaderboard.rank_changed'] as const
 const DAILY = { runUnit: 'day', runInterval: 1 }
-/** Minutes after noon at which the run of so many days later begins, and at which that of today is final (L7, L8). */
+/**
+ * Minutes after noon at which the run of `count` days later begins, and at which today's run becomes final
+ * (L7, L8).
+ */
 const begins = (count: number) => (count * DAY - 14 * HOUR - (NOON % DAY)) / 60_000
 const FINAL = (DAY + 12 * HOUR - (NOON % DAY)) / 60_000
 
@@ -62,8 +65,8 @@ const activate = (setup: Setup) => patch(setup, { status: 'active' })
 const erase = async ({ tenant }: Setup, id: string) =>
   expect((await tenant.admin('DELETE', `/users/${id}`)).status).toBe(200)
 
-describe('[W5] what changes', () => {
-  it('the first change is told at once, what follows fifteen minutes later, once and as it is by then', async () => {
+describe('[W5] changes', () => {
+  it('the first change is sent at once; later changes are sent once, after fifteen minutes, with the values of then', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5])
@@ -83,7 +86,7 @@ describe('[W5] what changes', () => {
       `15 rank_changed ${TODAY}: bob null→1 null→7`,
       `15 rank_changed ${TODAY}: ada 1→2 5→6`,
     ])
-    // Quiet since then: at once again.
+    // No change for fifteen minutes: the next one is sent at once.
     await events(setup.tenant, ['ada', 2])
     await minutes(NOON, 121)
     expect(news(hook, NOON)).toEqual([
@@ -93,7 +96,7 @@ describe('[W5] what changes', () => {
     ])
   })
 
-  it('nobody has to move the clock, or to ask, for it to be told', async () => {
+  it('events are sent without a request and without a move of the clock', async () => {
     hearing()
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, RANK_CHANGED)
@@ -102,7 +105,7 @@ describe('[W5] what changes', () => {
     expect(news(hook, NOON)).toEqual([`0 rank_changed ${TODAY}: ada null→1 null→5`])
   })
 
-  it('in real time: at once, with the time that it is', async () => {
+  it('in real time: events are sent at once, with the current time', async () => {
     hearing()
     await forgetTime()
     const setup = await withBoard()
@@ -114,7 +117,7 @@ describe('[W5] what changes', () => {
     expect(sent[0]?.at).toBeLessThanOrEqual(Date.now())
   })
 
-  it('to each what it listens to: values only to `changed`, ranks beyond the tenth only to `rank_changed`', async () => {
+  it('each webhook gets what it subscribes to: `changed` for values only, `rank_changed` for ranks beyond the tenth', async () => {
     const setup = await withBoard()
     const tops = await subscribe(setup.tenant, CHANGED)
     const ranks = await subscribe(setup.tenant, RANK_CHANGED)
@@ -138,7 +141,7 @@ describe('[W5] what changes', () => {
     expect(news(idle, NOON)).toEqual([])
   })
 
-  it('a rank that is again what was told is not told; the value told before is that of the telling', async () => {
+  it('a rank that is the last sent one again is not sent; the previous value is the last sent one', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
@@ -155,7 +158,7 @@ describe('[W5] what changes', () => {
     ])
   })
 
-  it('somebody falls out: by a newcomer, by a smaller maximum, by a score of nothing', async () => {
+  it('a user drops out: by a newcomer, by a smaller maximum, by a score of zero', async () => {
     const setup = await withBoard({ maxParticipants: 2 })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
@@ -197,7 +200,7 @@ describe('[W5] what changes', () => {
       `0 rank_changed ${TODAY}: bob null→1 null→30`,
       `0 rank_changed ${TODAY}: bob null→2 null→1`,
     ])
-    // Bob's streak goes on, ada's is lost at midnight after tomorrow.
+    // Bob's streak continues. Ada's is lost at the midnight after tomorrow.
     await moveTo(NOON + DAY)
     await events(points.tenant, ['bob', 0.5])
     await moveTo(NOON + 2 * DAY)
@@ -209,7 +212,7 @@ describe('[W5] what changes', () => {
     ])
   })
 
-  it('[S10] everybody leaves a streak board when the tenant’s streaks are switched off, and is back when they are on', async () => {
+  it('[S10] all users leave a streak board when the tenant’s streaks are switched off, and return when they are on', async () => {
     const setup = await withBoard({ rankBy: 'streak' })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     const streaks = (enabled: boolean) => setup.tenant.admin('PATCH', '/streaks/settings', { enabled })
@@ -232,7 +235,7 @@ describe('[W5] what changes', () => {
     ])
   })
 
-  it('more than is handed out at once', async () => {
+  it('more events than the object hands out at once', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, RANK_CHANGED)
     const users = Array.from({ length: 700 }, (_, n) => `u${n}`)
@@ -247,8 +250,8 @@ describe('[W5] what changes', () => {
   })
 })
 
-describe('who listens since when', () => {
-  it('of what was before nobody is told; what was told before is how it stood then', async () => {
+describe('subscriptions that begin or end', () => {
+  it('earlier changes are not sent; the previous values are those at the time of the subscription', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['ada', 5], ['bob', 4])
     await minutes(NOON, 30)
@@ -264,7 +267,7 @@ describe('who listens since when', () => {
     ])
   })
 
-  it('of what happened while nobody listened nobody is told, though somebody did before', async () => {
+  it('changes while no webhook is active are not sent, even if one was active before', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     const set = (status: string) => setup.tenant.admin('PATCH', '/webhooks', [{ id: hook, status }])
@@ -287,7 +290,7 @@ describe('who listens since when', () => {
     ])
   })
 
-  it('[C1] what is due when the last one ceases to listen is dropped, and no move of the clock waits for it', async () => {
+  it('[C1] a pending flush is dropped when the last webhook is disabled, and no move of the clock waits for it', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     const set = (status: string) => setup.tenant.admin('PATCH', '/webhooks', [{ id: hook, status }])
@@ -304,7 +307,7 @@ describe('who listens since when', () => {
     expect(news(hook, NOON)).toContain(`120 rank_changed ${TODAY}: bob 2→1 4→7`)
   })
 
-  it('who listens to one more type is told of that from then on, and of the others as before', async () => {
+  it('a new type is sent from its subscription on, and the other types as before', async () => {
     const setup = await withBoard()
     const ranks = await subscribe(setup.tenant, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5])
@@ -321,7 +324,7 @@ describe('who listens since when', () => {
     ])
   })
 
-  it('a late message under an older configuration makes nobody deaf, also after the object slept', async () => {
+  it('a late call with an older configuration stops no events, also after the object was evicted', async () => {
     const setup = await withBoard()
     const { tenant, calls } = through(setup.tenant)
     await events(tenant, ['ada', 5])
@@ -342,7 +345,7 @@ describe('who listens since when', () => {
     ])
   })
 
-  it('[W2] while nobody listens, nothing is stored that would not be without webhooks', async () => {
+  it('[W2] without a subscription, nothing is stored that would not be without webhooks', async () => {
     const rows: Record<string, number> = {}
     for (const kind of ['none', 'other', 'listening']) {
       const setup = await withBoard()
@@ -359,13 +362,13 @@ describe('who listens since when', () => {
       if (kind !== 'listening') expect(await kept(setup.board)).toEqual({ told: [], outbox: [], notes: [] })
     }
     expect(rows.other).toBe(rows.none)
-    // Who listens, and when the flush is due: one row each, for all six events.
+    // The subscribed types, and the time of the flush: one row each, for all six events.
     expect(rows.listening).toBe((rows.none ?? 0) + 2)
   })
 })
 
-describe('what it costs', () => {
-  it('[W2] a flush writes six rows in the object, whatever number of events and users it tells of', async () => {
+describe('the cost', () => {
+  it('[W2] a flush writes six rows in the object, for any number of events and users', async () => {
     const setup = await withBoard()
     await subscribe(setup.tenant, ...ALL)
     await events(setup.tenant, ['ada', 5])
@@ -380,17 +383,18 @@ describe('what it costs', () => {
       return found
     })
     for (let n = 0; n < 40; n += 1) await events(setup.tenant, [`u${n}`, n + 1])
-    // That a flush is due.
+    // The row says that a flush is due.
     expect(written.count).toBe(1)
     await minutes(NOON, 59)
     expect(sent.length).toBeGreaterThan(40)
-    // That it was made, the first ten, the ranks, one row of the outbox, which goes again.
+    // The row of the finished flush, the first ten, the ranks, and a row of the outbox, which is written and
+    // deleted.
     expect(written.count).toBe(6)
   })
 })
 
-describe('[W6] which runs begin and end', () => {
-  it('one that is activated has begun at once, empty; the next ones begin at their first midnight on Earth', async () => {
+describe('[W6] runs that begin and end', () => {
+  it('an activated run begins at once, empty; the next ones begin at their first midnight on Earth', async () => {
     const setup = await withBoard({ status: 'inactive', ...DAILY })
     const hook = await subscribe(setup.tenant, ...ALL)
     await minutes(NOON, 1)
@@ -406,7 +410,7 @@ describe('[W6] which runs begin and end', () => {
     ])
   })
 
-  it('one that is scheduled begins by itself; the leaderboard is as configured, with the days of the run', async () => {
+  it('a scheduled board begins by itself; the event has the configured leaderboard with the days of the run', async () => {
     const setup = await withBoard({
       status: 'scheduled',
       start: dateAt(NOON + 2 * DAY),
@@ -434,7 +438,7 @@ describe('[W6] which runs begin and end', () => {
     expect(news(hook, NOON)).toEqual([`${begins(2)} started ${day(2)}`])
   })
 
-  it('whoever begins to listen is told of the next one, not of those before', async () => {
+  it('a new subscription gets the next run, not earlier ones', async () => {
     const setup = await withBoard(DAILY)
     await events(setup.tenant, ['ada', 1])
     await minutes(NOON, begins(2) - 30)
@@ -447,7 +451,7 @@ describe('[W6] which runs begin and end', () => {
     ])
   })
 
-  it('runs that are over when it is activated begin and end then, in order', async () => {
+  it('runs that are over at the activation begin and end then, in order', async () => {
     const start = dateAt(NOON - 3 * DAY)
     const setup = await withBoard({ status: 'inactive', start, ...DAILY, runInterval: 2 })
     const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
@@ -461,7 +465,7 @@ describe('[W6] which runs begin and end', () => {
     ])
   })
 
-  it('[L8] each takes the changes of its own dates; a pending flush comes before the end, and none after', async () => {
+  it('[L8] each run takes the changes of its own dates; a pending flush comes before the end, and none after it', async () => {
     const setup = await withBoard(DAILY)
     const hook = await subscribe(setup.tenant, 'leaderboard.finished', CHANGED, RANK_CHANGED)
     const east = { id: 'kai', tz: 'Pacific/Kiritimati' }
@@ -495,7 +499,7 @@ describe('[W6] which runs begin and end', () => {
     expect(news(hook, NOON).map((text) => text.split(' ')[2]?.slice(0, 5))).toEqual([day(1), day(1), day(1)])
   })
 
-  it('[L7] finished by hand: what was pending is told first, then the end; once', async () => {
+  it('[L7] a run that is finished by hand: pending changes are sent first, then the end, once', async () => {
     const setup = await withBoard(DAILY)
     const hook = await subscribe(setup.tenant, ...ALL)
     await events(setup.tenant, ['ada', 5])
@@ -516,7 +520,7 @@ describe('[W6] which runs begin and end', () => {
     expect(news(hook, NOON)).toEqual([])
   })
 
-  it('a run that is final is finished, although others follow', async () => {
+  it('a final run is finished, although other runs follow', async () => {
     const once = await withBoard({ end: dateAt(NOON) })
     const more = { name: 'More', key: 'more', status: 'active', rankBy: 'metric', metricId: once.metric }
     await once.tenant.create('/leaderboards', { ...more, ...DAILY })
@@ -532,7 +536,7 @@ describe('[W6] which runs begin and end', () => {
     ])
   })
 
-  it('once, whatever comes twice: calls of the upkeep, an object that slept, a leaderboard that was hidden', async () => {
+  it('an end is sent once, despite repeated upkeep, an evicted object and a hidden leaderboard', async () => {
     const setup = await withBoard(DAILY)
     const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
     for (let hour = 6; hour <= 48; hour += 6) {
@@ -550,7 +554,7 @@ describe('[W6] which runs begin and end', () => {
     ])
   })
 
-  it('[L7] with another interval its runs are others, of which nothing was told', async () => {
+  it('[L7] another interval makes other runs, of which nothing was sent', async () => {
     const setup = await withBoard({ status: 'inactive', ...DAILY })
     const hook = await subscribe(setup.tenant, ...ALL)
     await activate(setup)
@@ -566,7 +570,7 @@ describe('[W6] which runs begin and end', () => {
     ])
   })
 
-  it('[L8] a run that was told to be over is not over again, though all is counted anew by other groups', async () => {
+  it('[L8] a run that was finished is not finished again, though a new breakdown counts all users again', async () => {
     const setup = await withBoard(DAILY)
     const hook = await subscribe(setup.tenant, 'leaderboard.finished')
     await events(setup.tenant, ['ada', 5, { team: 'x' }])
@@ -580,7 +584,7 @@ describe('[W6] which runs begin and end', () => {
     expect(news(hook, NOON)).toEqual([`${FINAL + DAY / 60_000} finished ${day(1)}`])
   })
 
-  it('[L7] while it is hidden nothing is told; on return what is other then', async () => {
+  it('[L7] a hidden board sends nothing; when it is back, it sends the differences', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, ...ALL)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
@@ -600,8 +604,8 @@ describe('[W6] which runs begin and end', () => {
   })
 })
 
-describe('when something fails', () => {
-  /** Moves the clock, and doesn't mind that something keeps it from all that is due. */
+describe('if something fails', () => {
+  /** Moves the clock. Returns the status, which is 500 if a fault prevents due work. */
   async function tryMove(ms: number): Promise<number> {
     const { id, send } = await newTenant()
     const request = new Request('http://laurel.test/admin/v1/test-clock', {
@@ -613,7 +617,7 @@ describe('when something fails', () => {
   }
 
   it.each(['before', 'after'] as const)(
-    '[W2, W4] it stops %s the couriers have it: they get it again, with the same ids, and nothing is lost',
+    '[W2, W4] a call fails %s the delivery queue has the events: it gets them again, same ids, nothing lost',
     async (when) => {
       const setup = await withBoard()
       const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
@@ -640,7 +644,7 @@ describe('when something fails', () => {
     },
   )
 
-  it('[C2] the wake is lost: the hourly upkeep tells it', async () => {
+  it('[C2] the wake is lost: the hourly upkeep sends the events', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED)
     await events(setup.tenant, ['ada', 5])
@@ -654,7 +658,7 @@ describe('when something fails', () => {
     expect(news(hook, NOON)).toEqual([`40 changed ${TODAY}: ada 1 5`])
   })
 
-  it('[L12] a change that was lost is told once it is found', async () => {
+  it('[L12] a lost change is sent once the repair finds it', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED)
     await events(setup.tenant, ['ada', 5])
@@ -665,7 +669,7 @@ describe('when something fails', () => {
     expect(news(hook, NOON)).toEqual([`40 changed ${TODAY}: bob 1 6, ada 2 5`])
   })
 
-  it('[C1] the clock goes back: what comes then is told, and not days later', async () => {
+  it('[C1] the clock goes back: later changes are sent at once, not days later', async () => {
     hearing()
     const setup = await withBoard({ start: dateAt(Date.now() - DAY) })
     await subscribe(setup.tenant, RANK_CHANGED)
@@ -679,8 +683,8 @@ describe('when something fails', () => {
   })
 })
 
-describe('[U8] a user who is erased', () => {
-  it('the others are told that they moved up; nothing of the user is left', async () => {
+describe('[U8] an erased user', () => {
+  it('the other users get their better ranks; nothing of the erased user is left', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5], ['bob', 4], ['cai', 3])
@@ -696,7 +700,7 @@ describe('[U8] a user who is erased', () => {
     expect(JSON.stringify(await kept(setup.board))).not.toMatch(/\bada\b/)
   })
 
-  it('what waits in the outbox goes on without the user', async () => {
+  it('waiting events in the outbox are sent without the erased user', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
@@ -717,7 +721,7 @@ describe('[U8] a user who is erased', () => {
     ])
   })
 
-  it('is left out of what is told between the erasure and the visit of the leaderboard', async () => {
+  it('is left out of events between the erasure and the update of the leaderboard', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
@@ -735,7 +739,7 @@ async function iidOf({ tenant }: Setup, id: string): Promise<string> {
   return (await env.DB.prepare(sql).bind(tenant.id, id).first<string>('iid')) ?? ''
 }
 
-/** Asks for the ranking of a group, as lines have it. */
+/** The ranking of a group, in the format of the lines. */
 async function groupOf(setup: Setup, team: string): Promise<string> {
   const ranked = await ranking(setup, { userAttributes: `team:${team}`, limit: '10' })
   return ranked.map(({ userId, rank, value }) => `${userId} ${rank} ${value}`).join(', ')
@@ -745,7 +749,7 @@ describe('[L6] a board with breakdown', () => {
   const [x, y] = [{ team: 'x' }, { team: 'y' }]
   const [X, Y] = ['[team:x]', '[team:y]']
 
-  it('[W5] each group that has changed is told, with the ranks that the group shows', async () => {
+  it('[W5] each changed group gets its own event, with the ranks of that group', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x], ['dov', 9])
@@ -777,7 +781,7 @@ describe('[L6] a board with breakdown', () => {
     ])
   })
 
-  it('[W5] who moves to another group is told once, in the new one; the old one is told without', async () => {
+  it('[W5] a user who moves to another group has one event, in the new group; the old group is sent without the user', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
@@ -791,7 +795,7 @@ describe('[L6] a board with breakdown', () => {
       `20 rank_changed ${TODAY} ${Y}: cai 2→1 3→6`,
       `20 rank_changed ${TODAY} ${Y}: bob 1→2 4→4`,
     ])
-    // First there as here; and x is empty then.
+    // Ada is first in y too, and x is empty then.
     await events(setup.tenant, ['ada', 4, y])
     await minutes(NOON, 60)
     expect(news(hook, NOON)).toEqual([
@@ -809,7 +813,7 @@ describe('[L6] a board with breakdown', () => {
     ])
   })
 
-  it('[W5, L5] a smaller maximum is told of each group that it shortens', async () => {
+  it('[W5, L5] a smaller maximum changes each group that it shortens', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
@@ -823,7 +827,7 @@ describe('[L6] a board with breakdown', () => {
     ])
   })
 
-  it('[W6] a run ends once in each group with ranks; one without any ranks ends once', async () => {
+  it('[W6] a run ends once in each group with ranks; a run without ranks ends once', async () => {
     const setup = await withBoard({ breakdown: ['team'], ...DAILY })
     const hook = await subscribe(setup.tenant, 'leaderboard.started', 'leaderboard.finished')
     await events(
@@ -845,7 +849,7 @@ describe('[L6] a board with breakdown', () => {
     ])
   })
 
-  it('[L6] with other breakdown attributes its groups are others, and nothing is told of the old ones', async () => {
+  it('[L6] other breakdown attributes make other groups, and nothing is sent of the old groups', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, { ...x, plan: 'pro' }])
@@ -859,7 +863,7 @@ describe('[L6] a board with breakdown', () => {
     ])
   })
 
-  it('[U8] an erased user leaves the group, and an empty one is told', async () => {
+  it('[U8] an erased user leaves the group, and the then empty group is sent', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, x])
@@ -877,7 +881,7 @@ describe('[L6] a board with breakdown', () => {
     expect(JSON.stringify(await kept(setup.board))).not.toMatch(/\b(ada|bob|y)\b/)
   })
 
-  it('a flush writes a row for the first places and one for the ranks of each group that has changed, and none for others', async () => {
+  it('a flush writes two rows for each changed group, its first places and its ranks, and none for other groups', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     await subscribe(setup.tenant, ...ALL)
     await events(setup.tenant, ['ada', 5, x], ['bob', 4, y], ['cai', 3, { team: 'z' }])
@@ -904,8 +908,11 @@ describe('[L6] a board with breakdown', () => {
   })
 })
 
-describe('a board that an earlier version has kept', () => {
-  /** Has its object keep what it told as that version did, by all groups together, and forget all that is in memory. */
+describe('a board of an earlier version', () => {
+  /**
+   * Gives the object's last sent lists the form of that version, for all groups together, and clears its
+   * memory.
+   */
   async function asBefore({ board }: Setup): Promise<void> {
     const object = env.LEADERBOARD.getByName(board)
     await runInDurableObject(object, (_, { storage: { sql } }) => {
@@ -921,7 +928,7 @@ describe('a board that an earlier version has kept', () => {
       .filter((row) => !row.includes('"grp":"['))
       .map((row) => at(JSON.parse(row), 'grp'))
 
-  it('goes on as it was', async () => {
+  it('continues as it was', async () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
@@ -940,7 +947,7 @@ describe('a board that an earlier version has kept', () => {
     ])
   })
 
-  it('[L6] tells groups that change from then on, and those alone', async () => {
+  it('[L6] sends groups that change from then on, and only those', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED)
     await events(setup.tenant, ['ada', 5, { team: 'x' }], ['bob', 4, { team: 'y' }])
@@ -955,7 +962,7 @@ describe('a board that an earlier version has kept', () => {
     expect(news(hook, NOON)).toEqual([`100 changed ${TODAY} [team:y]: bob 1 6`])
   })
 
-  it('[L6] tells all groups once if one of them may have changed before', async () => {
+  it('[L6] sends all groups once if one of them may have changed before', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED)
     await events(setup.tenant, ['ada', 5, { team: 'x' }], ['bob', 4, { team: 'y' }])
@@ -970,7 +977,7 @@ describe('a board that an earlier version has kept', () => {
     ])
   })
 
-  it('sends what waits in its outbox as it was made', async () => {
+  it('sends the waiting events of its outbox unchanged', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     const hook = await subscribe(setup.tenant, CHANGED)
     await events(setup.tenant, ['ada', 5, { team: 'x' }])
@@ -988,12 +995,12 @@ describe('a board that an earlier version has kept', () => {
   })
 })
 
-describe('whoever believes all that is told', () => {
+describe('a receiver that trusts all events', () => {
   it.each([
     ['one ranking', [undefined]],
     ['groups', ['x', 'y', 'z']],
   ])(
-    '[W5] knows %s in the end, hears of each user and group once in fifteen minutes, and of no gap',
+    '[W5] knows %s in the end, gets one event of each user and group in fifteen minutes, and misses none',
     async (_what, teams) => {
       const seed = Math.floor(Math.random() * 2 ** 31)
       let state = seed

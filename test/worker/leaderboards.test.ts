@@ -2,11 +2,11 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { at, newTenant, type TestTenant } from './harness'
 
-/** The clock of these tests only moves on: each begins on a day of its own, at noon UTC. */
+/** The clock of these tests only moves forward: each test begins on a later day, at noon UTC. */
 let day = 0
 const DAY = 86_400_000
 const BASE = Date.UTC(2027, 0, 1)
-/** So many days after the present test's first day. */
+/** The date `days` days after the first day of the present test. */
 const date = (days: number) => new Date(BASE + (day + days) * DAY).toISOString().slice(0, 10)
 const moment = (days: number, time: string) => `${date(days)}T${time}:00.000Z`
 
@@ -20,7 +20,7 @@ const setClock = async (days: number, time: string) => {
 
 beforeEach(async () => {
   tenant = await newTenant()
-  // What the tests before have left due is not looked after on the way.
+  // Due work of earlier tests would run when the clock moves.
   await env.DB.prepare('DELETE FROM due_work').run()
   day += 100
   await setClock(0, '12:00')
@@ -67,7 +67,7 @@ describe('scores', () => {
     ])
   })
 
-  test('[L1, E8] belong to the run that holds the local date of the event, whatever the zone is later', async () => {
+  test('[L1, E8] belong to the run with the local date of the event, also after a change of the zone', async () => {
     await create({ start: date(0), runUnit: 'day', runInterval: 1 })
     const answer = await step({ id: 'ada', tz: 'Pacific/Kiritimati' }, 5)
     expect(answer).toMatchObject({ start: date(1), end: date(1) })
@@ -77,7 +77,7 @@ describe('scores', () => {
     expect(await ranked(`?run=${date(0)}`)).toEqual([['ada', 1, 3]])
   })
 
-  test('[L2] run= picks the run that holds a date; without it, the run of today', async () => {
+  test('[L2] run= selects the run with a date; without it, the run of today', async () => {
     await create({ start: date(-10), end: date(3), runUnit: 'day', runInterval: 7 })
     await step('ada', 5)
     expect(await ranked()).toEqual([['ada', 1, 5]])
@@ -90,7 +90,7 @@ describe('scores', () => {
     expect(await ranked()).toEqual([['ada', 1, 5]])
   })
 
-  test('[L3] of what happened since the start, when a leaderboard is activated later', async () => {
+  test('[L3] include all events since the start if a leaderboard is activated later', async () => {
     for (let i = 0; i < 5; i += 1) await tenant.event('steps', `user-${i}`, i + 1)
     await setClock(3, '12:00')
     await tenant.event('steps', 'user-0', 10)
@@ -103,7 +103,7 @@ describe('scores', () => {
     ])
   })
 
-  test('[L3, L7] while a leaderboard is inactive it is hidden, and what happens is counted on return', async () => {
+  test('[L3, L7] an inactive leaderboard is hidden, and events meanwhile count when it is active again', async () => {
     const id = await create()
     await step('ada', 5)
     await tenant.admin('PATCH', '/leaderboards', [{ id, status: 'inactive' }])
@@ -117,7 +117,7 @@ describe('scores', () => {
     ])
   })
 
-  test('[L3, P6] by points are the sums of awards as applied, those of time triggers among them', async () => {
+  test('[L3, P6] by points are the sums of applied awards, also of time triggers', async () => {
     const pointsSystemId = await tenant.create('/points', {
       key: 'xp',
       name: 'XP',
@@ -160,7 +160,7 @@ describe('scores', () => {
 })
 
 describe('the order', () => {
-  test('[L4] score, then who reached it first, then user id; only scores above 0', async () => {
+  test('[L4] score, then the earlier time, then user id; only scores above 0', async () => {
     await create()
     for (const user of ['z', 'é', '\u{1F600}', 'ﬀ', 'a']) await step(user, 5)
     await step('zero', 0)
@@ -173,7 +173,7 @@ describe('the order', () => {
     expect(users).toEqual(['a', 'é', 'ﬀ', '\u{1F600}', 'later', 'z'])
   })
 
-  test('[L5] a newcomer to a full group must exceed the last score; who falls out comes back', async () => {
+  test('[L5] a newcomer to a full group must exceed the last score; a user who drops out can come back', async () => {
     await create({ maxParticipants: 2 })
     await step('ada', 5)
     expect(await step('bob', 3)).toMatchObject({ rank: 2, previousRank: null, threshold: 3 })
@@ -242,7 +242,7 @@ describe('groups', () => {
 })
 
 describe('runs', () => {
-  test('[L8] overlap between UTC+14 and 12 hours after the end in UTC, each by the users whose date it is; then final', async () => {
+  test('[L8] overlap between UTC+14 and 12 hours after the end in UTC, by the users’ dates; then they are final', async () => {
     await create({ start: date(0), runUnit: 'day', runInterval: 2 })
     await step('utc', 1)
     await setClock(1, '10:00')
@@ -308,7 +308,7 @@ describe('runs', () => {
 })
 
 describe('reading', () => {
-  test('[L9] a page by offset and limit, or from the place of a user on', async () => {
+  test('[L9] a page by offset and limit, or from the rank of a user on', async () => {
     await create({ maxParticipants: 12 })
     for (let i = 1; i <= 14; i += 1) await step({ id: `u${i}`, name: `User ${i}` }, i)
     expect(await ranked()).toHaveLength(10)
@@ -326,7 +326,7 @@ describe('reading', () => {
       ['u9', 6, 9],
     ])
     expect(await ranked('?userId=u10&offset=2&limit=1')).toEqual([['u8', 7, 8]])
-    // With a user, a negative offset starts the page before them, and at rank 1 at the earliest.
+    // With a user, a negative offset starts the page before the user, at rank 1 at the earliest.
     expect(await ranked('?userId=u10&offset=-2&limit=4')).toEqual([
       ['u12', 3, 12],
       ['u11', 4, 11],
@@ -349,7 +349,7 @@ describe('reading', () => {
     for (const field of ['limit', 'userAttributes']) expect(at(body, 'error')).toContain(field)
   })
 
-  test('[L9, G9] a finished leaderboard stays readable when an attribute that it was broken down by is deleted', async () => {
+  test('[L9, G9] a finished leaderboard stays readable after an attribute of its breakdown is deleted', async () => {
     const attribute = (key: string) => tenant.create('/attributes', { key, name: key, type: 'user' })
     const [plan, team] = [await attribute('plan'), await attribute('team')]
     const id = await create({ breakdownAttributes: [plan, team] })
@@ -369,7 +369,7 @@ describe('reading', () => {
     expect(await ranked()).toEqual(both)
   })
 
-  test("[L10] a user's place, with the days at whose end it had changed, today's live", async () => {
+  test('[L10] a user’s rank, with the days at whose end it had changed, today’s live', async () => {
     await create()
     const place = async (query = '') =>
       (await tenant.app('GET', `/users/ada/leaderboards/board${query}`)).body
@@ -405,7 +405,7 @@ describe('reading', () => {
     expect(at(await place(), 'history', 3)).toEqual(entry(6, [2, 0], [null, null]))
   })
 
-  test('[K3] an application key reads leaderboards, and the place of its own user only', async () => {
+  test('[K3] an application key reads leaderboards, and the rank of its own user only', async () => {
     await create()
     await step('ada', 5)
     const key = await tenant.key('ada')
@@ -415,7 +415,7 @@ describe('reading', () => {
     expect((await tenant.as(key, 'GET', '/users/bob/leaderboards/board')).status).toBe(403)
   })
 
-  test('[K3, L6] with breakdown it sees all groups, and the users of each, also by values that its own user lacks', async () => {
+  test('[K3, L6] with breakdown it sees all groups and their users, also by values that its own user lacks', async () => {
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await create({ breakdownAttributes: [plan] })
     await step({ id: 'ada', attributes: { plan: 'free' } }, 5)
@@ -432,7 +432,7 @@ describe('reading', () => {
 })
 
 describe('an event', () => {
-  test('[L11] is answered with each leaderboard whose score it changed, as of that moment', async () => {
+  test('[L11] has in its response each leaderboard whose score it changed, as of that moment', async () => {
     await create()
     await create({ key: 'small', maxParticipants: 1 })
     await create({ key: 'off', status: 'inactive' })
@@ -459,7 +459,7 @@ describe('an event', () => {
     })
   })
 
-  test('[E4] that is a replay names no leaderboards, and moves nobody', async () => {
+  test('[E4] that is a replay names no leaderboards, and changes no ranks', async () => {
     await create()
     const send = () => tenant.event('steps', 'ada', 4, { idempotencyKey: 'k' })
     expect(at((await send()).body, 'leaderboards', 'board', 'rank')).toBe(1)
@@ -468,9 +468,9 @@ describe('an event', () => {
   })
 })
 
-// The last one, since it ends the set clock of all.
+// This test is the last one, since it ends the test clock for all.
 describe('in real time', () => {
-  test('[C1, C2] what ran ahead of the clock is open again, and what begins in the far future holds up nothing', async () => {
+  test('[C1, C2] due work that ran ahead of the clock is due again, and a start in the far future delays nothing', async () => {
     await create({ key: 'far', start: '9999-12-30', status: 'scheduled' })
     await create({ start: '2026-01-01', runUnit: 'day', runInterval: 1 })
     await step('ada', 5)
@@ -487,7 +487,7 @@ describe('in real time', () => {
     expect((await tenant.admin('PATCH', `/points/${systemId}/triggers`, [{ id, points: 3 }])).status).toBe(
       200,
     )
-    // The alarm does it, and this waits for its turn after it.
+    // The alarm has started. This waits until it is done.
     await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 20)
     expect(await step('bob', 3)).toMatchObject({ rank: 1, previousRank: null })
     expect(await ranked()).toEqual([['bob', 1, 3]])

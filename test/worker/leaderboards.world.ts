@@ -6,11 +6,11 @@ import type { Action, Play, WorldBoard } from '../oracle/leaderboards.play'
 import { type Economy, type Passed, POINTS } from '../oracle/ledger.oracle'
 import { ADMIN_KEY, type Answer, at, call, newTenant, type TestTenant } from './harness'
 
-/** Plays random worlds to the service: configures what the oracle knows, and does what a step comes to. */
+/** Plays random worlds to the service: makes the configuration of the oracle, and performs its steps. */
 
 const DAY = 86_400_000
 
-/** The first leap year to come that has the weekdays of 2028: every world begins in it, whenever the tests run. */
+/** The next leap year with the weekdays of 2028. Every world begins in it, on whichever day the tests run. */
 export function yearOfWorlds(): number {
   let year = 2028
   while (midnight(`${year}-01-01`) < Date.now()) year += 28
@@ -24,7 +24,7 @@ async function clock(tenant: TestTenant, method: string, body?: unknown): Promis
   return Date.parse(String(at(answer.body, 'now')))
 }
 
-/** Moves the clock forward, by no more at once than it allows (C1). */
+/** Moves the clock forward, in steps that it allows (C1). */
 async function moveTo(tenant: TestTenant, to: number): Promise<void> {
   let now = await clock(tenant, 'GET')
   do {
@@ -35,7 +35,7 @@ async function moveTo(tenant: TestTenant, to: number): Promise<void> {
 
 export type Ids = { metrics: Map<string, string>; system: string; boards: Map<string, string> }
 
-/** A fresh tenant at a world's beginning, with what the world has configured. */
+/** A new tenant at a world's beginning, with the world's configuration. */
 export async function configure(play: Play): Promise<{ tenant: TestTenant; ids: Ids }> {
   const { begins, economy, boards } = play.world
   const tenant = await newTenant()
@@ -102,7 +102,7 @@ function boardItem(
     ...(of === POINTS
       ? { rankBy: 'points', pointsSystemId: system }
       : { rankBy: 'metric', metricId: metrics.get(of) }),
-    // L2: today is what it starts with unless said, and 1,000 are its maximum.
+    // L2: the default start is today, and the default maximum is 1,000.
     ...(start !== new Date(play.world.begins).toISOString().slice(0, 10) && { start }),
     ...(end !== null && { end }),
     ...(from !== null && { startTime: from }),
@@ -113,7 +113,7 @@ function boardItem(
   }
 }
 
-/** Does what a step comes to, through two isolates, as it were; the answers of events, in order. */
+/** Performs a step, through two apps that act as two isolates. Returns the responses to events, in order. */
 export async function perform(
   apps: readonly [TestTenant, TestTenant],
   { boards }: Ids,
@@ -152,7 +152,7 @@ const bodyOf = ({ attributes, tz }: Passed) => ({
   ...(tz !== undefined && { tz }),
 })
 
-/** What a world leaves behind would be done again by the clock of the next one. */
+/** Deletes a world's configuration, so that the clock of the next world has no due work of it. */
 export async function clear(tenant: TestTenant, { system, boards }: Ids): Promise<void> {
   await tenant.admin('DELETE', `/points?ids=${system}`)
   const all = [...boards.values()].map((id) => `ids=${id}`).join('&')
@@ -164,7 +164,7 @@ const Rankings = z.object({
   rankings: z.array(z.object({ userId: z.string(), rank: z.number(), value: z.number() })),
 })
 
-/** A page, empty where it is refused; `board` is the leaderboard's status. */
+/** A page, empty if it is refused. `board` is the leaderboard's status. */
 export type Page = { status: number; board: string | null; rankings: Ranked[] }
 
 /** Reads one page of a leaderboard (L9). */

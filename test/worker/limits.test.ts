@@ -2,14 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { basesOf, operations } from '../walk'
 import { ADMIN_KEY, type Answer, at, call, countedD1, newApp, newTenant, type Send } from './harness'
 
-/** With limits on: the tests run without, as `npm start` does. */
+/** With limits on. The other tests run without limits, as `npm start` does. */
 const limited = newApp({ RATE_LIMITS: 'on' })
 
-/** The most requests that are sent to reach a limit: on a slow machine counters begin anew, every 10 s, before they are full. */
+/**
+ * The most requests that are sent to reach a limit. Counters restart every 10 s, on a slow machine before
+ * they are full.
+ */
 const MOST = 2_000
 const WAVE = 20
 
-/** Sends waves of requests, each with the next of the headers, until one is refused; all the answers. */
+/** Sends waves of requests, with the headers in turn, until one is refused. Returns all responses. */
 async function untilRefused(
   send: Send,
   headers: readonly Record<string, string>[],
@@ -28,7 +31,7 @@ async function untilRefused(
 const counted = (responses: readonly Answer[], status: number) =>
   responses.filter((answer) => answer.status === status).length
 
-/** A limiter that refuses, and remembers what it was asked for. */
+/** A limiter that refuses everything and records the keys. */
 function refusing() {
   const asked: string[] = []
   const limiter: RateLimit = {
@@ -41,7 +44,7 @@ function refusing() {
 }
 
 const FAILING: RateLimit = { limit: () => Promise.reject(new Error('the limiter is away')) }
-/** A binding that a wrangler.toml of before does not have fails where it is called, not in its answer. */
+/** A missing binding of an older wrangler.toml throws at the call, not in the promise. */
 const ABSENT: RateLimit = {
   get limit(): never {
     throw new TypeError('the binding is not there')
@@ -50,7 +53,7 @@ const ABSENT: RateLimit = {
 const ALLOWING: RateLimit = { limit: async () => ({ success: true }) }
 
 describe('[G2] rate limits', () => {
-  it('an application key gets 100 requests in 10 s, and another is not concerned', async () => {
+  it('an application key gets 100 requests in 10 s, and other keys are not affected', async () => {
     const tenant = await newTenant()
     const [one, two] = [await tenant.key('ada'), await tenant.key('bob')]
     const responses = await untilRefused(limited, [{ 'x-api-key': one }], '/v1/points/none')
@@ -101,7 +104,7 @@ describe('[G2] rate limits', () => {
     expect(address.asked).toEqual(['192.0.2.3'])
   })
 
-  it('an IPv6 address is counted with its /64 network, and an IPv4 address by itself, however they are written', async () => {
+  it('an IPv6 address counts with its /64 network, and an IPv4 address by itself, in any notation', async () => {
     const address = refusing()
     const send = newApp({ RATE_LIMITS: 'on', ADDRESS_LIMIT: address.limiter })
     const countedAs = async (given: string) => {
@@ -160,7 +163,7 @@ describe('[G2] rate limits', () => {
     }
   })
 
-  it('429 comes first under every path that an operation is served at', async () => {
+  it('429 comes first on every path of an operation', async () => {
     const limits = refusing()
     const send = newApp({ RATE_LIMITS: 'on', ADMIN_LIMIT: limits.limiter, ADMIN_HOST: 'admin.laurel.test' })
     const headers = { 'x-api-key': ADMIN_KEY }
@@ -177,7 +180,7 @@ describe('[G2] rate limits', () => {
     expect(limits.asked).toHaveLength(paths.length + 1)
   })
 
-  it('what has not the form of a key is not looked for', async () => {
+  it('a key of the wrong form is refused without a read', async () => {
     const { DB, count } = countedD1()
     const send = newApp({ RATE_LIMITS: 'on', ADDRESS_LIMIT: ALLOWING, DB })
     for (const key of [
@@ -193,7 +196,7 @@ describe('[G2] rate limits', () => {
     expect(count.batches).toBe(0)
   })
 
-  it('a limiter that fails stops nobody, and neither do those that are off', async () => {
+  it('a limiter that fails or is off stops no requests', async () => {
     const tenant = await newTenant()
     const headers = { 'x-api-key': await tenant.key('ada') }
     for (const limiter of [FAILING, ABSENT]) {

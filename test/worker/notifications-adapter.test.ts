@@ -81,7 +81,7 @@ const carried = (
     instant(now),
   )
 
-/** Expo, which answers each token by its name: `gone`, `slow`, `big`; all others are taken. */
+/** An Expo that answers by the name of the token: `gone`, `slow`, `big`. It accepts all other tokens. */
 function expo(meanwhile: () => Promise<unknown> = async () => undefined) {
   const asked: string[][] = []
   vi.stubGlobal('fetch', async (_url: string, { body }: { body: string }) => {
@@ -105,7 +105,7 @@ function expo(meanwhile: () => Promise<unknown> = async () => undefined) {
 describe('[N4] without a provider', () => {
   const UNSENT = { kind: 'unsent', error: 'unsent: no provider' }
 
-  it('[N4] nothing is sent, whatever the form of the token, and however little is configured', async () => {
+  it('[N4] nothing is sent, for any form of token and any partial configuration', async () => {
     vi.stubGlobal('fetch', () => {
       throw new Error('sent')
     })
@@ -119,7 +119,7 @@ describe('[N4] without a provider', () => {
     }
   })
 
-  it('[N4] what could not be rendered is refused with its fault, with a provider too', async () => {
+  it('[N4] a notification that could not be rendered is refused with its error, also with a provider', async () => {
     const refused = { kind: 'refused', status: null, error: 'body: no' }
     expect(await carried({ ...email(), fault: 'body: no' })).toEqual(refused)
     expect(await carried({ ...push(['x']), fault: 'body: no' })).toEqual(refused)
@@ -127,7 +127,7 @@ describe('[N4] without a provider', () => {
 })
 
 describe('[N4] email', () => {
-  it('[N4] goes by Resend where there is a key, else by the binding; only Resend knows an email by its letter again', async () => {
+  it('[N4] uses Resend if there is a key, else the binding; only Resend recognizes a repeated email by its id', async () => {
     const EMAIL_FROM = 'Laurel <hi@laurel.example>'
     const sent: unknown[] = []
     const EMAIL: SendEmail = { send: async (message: unknown) => ({ messageId: String(sent.push(message)) }) }
@@ -150,12 +150,12 @@ describe('[N4] email', () => {
   })
 })
 
-describe('[N1, N2, U8] what has changed since a letter was written', () => {
+describe('[N1, N2, U8] changes since a notification was made', () => {
   const UNWANTED = { kind: 'refused', status: null, error: 'the user does not want this any more' }
   const GONE = { kind: 'refused', status: null, error: 'the user is gone' }
   const DELIVERED = { kind: 'delivered', status: null }
 
-  /** The binding for emails, which takes everything. */
+  /** A binding for emails that accepts everything. */
   function box() {
     const sent: string[] = []
     const EMAIL: SendEmail = {
@@ -166,7 +166,7 @@ describe('[N1, N2, U8] what has changed since a letter was written', () => {
   const prefer = (recap: string[]) =>
     tenant.app('PATCH', '/users/ada/preferences', { notifications: { recap } })
 
-  it('[N1] nobody gets an email who has unsubscribed, or wants that type otherwise', async () => {
+  it('[N1] a user who has unsubscribed, or turned that type off, gets no email', async () => {
     const { sent, ...bindings } = box()
     const { asked, ...expos } = expo()
     expect((await prefer(['push'])).status).toBe(200)
@@ -181,7 +181,7 @@ describe('[N1, N2, U8] what has changed since a letter was written', () => {
     expect(asked).toEqual([])
   })
 
-  it('[N1] an email goes to the present address, a push message to devices that are still the user’s', async () => {
+  it('[N1] an email goes to the present address, a push message to devices that the user still has', async () => {
     const { sent, ...bindings } = box()
     const { asked, ...expos } = expo()
     await tenant.app('PATCH', '/users/ada', { email: 'new@b.example', deviceTokens: tokensOf('b', 'd') })
@@ -197,7 +197,7 @@ describe('[N1, N2, U8] what has changed since a letter was written', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('[U8] who was erased gets nothing, nor does one who has come back under the same id', async () => {
+  it('[U8] an erased user gets nothing, nor does a new user with the same id', async () => {
     const { sent, ...bindings } = box()
     const { asked, ...expos } = expo()
     await tenant.admin('DELETE', '/users/ada')
@@ -208,11 +208,11 @@ describe('[N1, N2, U8] what has changed since a letter was written', () => {
     expect([...sent, ...asked]).toEqual([])
   })
 
-  it('[N2] a reminder is sent on its day alone, by the user’s date; all else later too', async () => {
+  it('[N2] a reminder is sent only on its day, by the user’s date; other notifications also later', async () => {
     const { sent, ...bindings } = box()
     await tenant.app('PATCH', '/users/ada', { tz: 'Asia/Kathmandu' })
     const hours = (n: number) => n * 3_600_000
-    // 20:00 there, whose day ends four hours later.
+    // 20:00 in Kathmandu, where the day ends four hours later.
     const moment = hours(20_000 * 24 + 14.25)
     const reminder: Notification = { ...email(), type: 'streak_reminder' }
     expect(await carried(reminder, bindings, { moment, now: moment + hours(4) - 1 })).toEqual(DELIVERED)
@@ -226,7 +226,7 @@ describe('[N1, N2, U8] what has changed since a letter was written', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('an email is tried again where nobody knows who is to get it', async () => {
+  it('an email is tried again if the user cannot be read', async () => {
     const { sent, ...bindings } = box()
     const DB = new Proxy(env.DB, {
       get: (target, name) => {
@@ -241,7 +241,7 @@ describe('[N1, N2, U8] what has changed since a letter was written', () => {
 })
 
 describe('[N4, N6] push', () => {
-  it('[N4] one device is enough; it is carried on to those alone that may be reached later', async () => {
+  it('[N4] one device is enough; retries go only to devices that may still be reached', async () => {
     const { asked, ...bindings } = expo()
     expect(await carried(push(tokensOf('a', 'b')), bindings)).toEqual({ kind: 'delivered', status: 200 })
     const attempt = await carried(push(tokensOf('a', 'slow', 'big')), bindings)
@@ -249,7 +249,7 @@ describe('[N4, N6] push', () => {
     const body = attempt.kind === 'failed' ? (attempt.body ?? '') : ''
     const rest = notificationIn({ body })
     expect(rest).toEqual({ ...push(tokensOf('slow')), taken: 1 })
-    // Where that one is refused in the end, another one has it all the same.
+    // If that device is refused in the end, another one already has the message.
     expect(await carried(push(tokensOf('big'), 1), bindings)).toEqual({
       kind: 'delivered',
       status: null,
@@ -261,7 +261,7 @@ describe('[N4, N6] push', () => {
     expect(asked).toHaveLength(4)
   })
 
-  it('[N4] each token goes to its provider, and one that is not configured keeps no other from it', async () => {
+  it('[N4] each token goes to its provider, and a missing provider does not affect the others', async () => {
     const { asked, ...bindings } = expo()
     const tokens = [...tokensOf('a'), APNS_TOKEN, 'fcm:x']
     expect(await carried(push(tokens), bindings)).toEqual({ kind: 'delivered', status: 200 })
@@ -273,7 +273,7 @@ describe('[N4, N6] push', () => {
     })
   })
 
-  it('[N6] a token that is gone is taken from the user, and no other', async () => {
+  it('[N6] a token that is gone is removed from the user, and no other', async () => {
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('a', 'gone', 'b', 'gone') })
     const before = await userOf('ada')
     const attempt = await carried(push(tokensOf('a', 'gone')), expo())
@@ -291,7 +291,7 @@ describe('[N4, N6] push', () => {
     })
   })
 
-  it('[N6] nothing that happens to the user meanwhile is lost', async () => {
+  it('[N6] concurrent changes of the user are not lost', async () => {
     const meanwhile = async () => {
       await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('new', 'gone'), name: 'Ada' })
     }
@@ -302,7 +302,7 @@ describe('[N4, N6] push', () => {
     })
   })
 
-  it('[N6] many at once, beside events and changes, all count', async () => {
+  it('[N6] several removals at once, next to events and changes, all count', async () => {
     await tenant.metric('words')
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf(...names, 'stays') })
@@ -323,7 +323,7 @@ describe('[N4, N6] push', () => {
     expect(at((await tenant.app('GET', '/users/ada/metrics/words')).body, 'current')).toBe(6)
   })
 
-  it('[N6, T3] another tenant, and one who has come back under the same id, keep theirs', async () => {
+  it('[N6, T3] another tenant’s user, and a new user with the same id, keep their tokens', async () => {
     const other = await newTenant()
     await other.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
     await tenant.admin('DELETE', '/users/ada')
@@ -335,7 +335,7 @@ describe('[N4, N6] push', () => {
 })
 
 describe('[N4] the log', () => {
-  /** Hands notifications to the tenant's courier, each with its moment, and has it carry what is due. */
+  /** Adds notifications to the tenant's delivery queue, each with its moment, and runs the due ones. */
   async function told(channel: 'email' | 'push', messages: { at: number; notification: Notification }[]) {
     const destination = { kind: channel, tenantId: tenant.id }
     const now = systemNow()
@@ -357,7 +357,7 @@ describe('[N4] the log', () => {
     return z.array(z.record(z.string(), z.unknown())).parse(body)
   }
 
-  it('[N4] keeps what would have been sent, to whom and by what, newest first', async () => {
+  it('[N4] has notifications that would have been sent, with user and channel, newest first', async () => {
     const began = systemNow() - 10_000
     const [id] = await told('email', [{ at: began, notification: email() }])
     await told('push', [
@@ -383,7 +383,7 @@ describe('[N4] the log', () => {
     expect(await read('?limit=1')).toMatchObject([{ created: new Date(began + 5).toISOString() }])
   })
 
-  it('[N4] tells what became of it', async () => {
+  it('[N4] shows each outcome', async () => {
     const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
       get: (target, name) =>
         name === 'getByName'
@@ -405,7 +405,7 @@ describe('[N4] the log', () => {
     expect(statuses).toEqual(['sent', 'pending', 'sent', 'failed', 'pending'])
   })
 
-  it('[N4] any page of it is that part of both channels, newest first', async () => {
+  it('[N4] each page is that part of both channels, newest first', async () => {
     const seed = Math.floor(Math.random() * 2 ** 31)
     let state = seed
     const random = (below: number) => {
@@ -414,7 +414,7 @@ describe('[N4] the log', () => {
     }
     const began = systemNow() - 100_000
     const some = (count: number, notification: Notification) =>
-      // No two of one moment, of which either may come first.
+      // Each has another moment, since the order within one moment is not defined.
       Array.from({ length: count }, (_, n) => ({
         at: began + n * 100 + random(50) * 2 + (notification.channel === 'email' ? 0 : 1),
         notification,
@@ -439,7 +439,7 @@ describe('[N4] the log', () => {
     }
   })
 
-  it('[N4] what some devices have is carried on to the others alone', async () => {
+  it('[N4] a push message that some devices have is sent again only to the others', async () => {
     const adapter = (attempt: Attempt) => ({ mayRepeat: true, attempt: async () => attempt })
     const rest = JSON.stringify(push(tokensOf('slow'), 1))
     const kept = await runInDurableObject(
@@ -462,14 +462,14 @@ describe('[N4] the log', () => {
     expect(kept).toBe(rest)
   })
 
-  it('[U8] goes with an erased user', async () => {
+  it('[U8] is erased with the user', async () => {
     await told('email', [{ at: systemNow(), notification: email() }])
     expect(await read()).toHaveLength(1)
     await tenant.admin('DELETE', '/users/ada')
     await untilHeld(async () => expect(await read()).toEqual([]))
   })
 
-  it('[N4] is empty where nobody was told anything, and a page has its limits', async () => {
+  it('[N4] is empty without notifications, and a page has limits', async () => {
     expect(await read()).toEqual([])
     expect(await read('?skip=5')).toEqual([])
     expect((await tenant.admin('GET', '/notifications/log?limit=0&skip=100001')).status).toBe(422)

@@ -25,10 +25,10 @@ const rendered = (form: 'html' | 'text', text: string, variables: object = {}) =
 const HUGE = 1_000_000_000
 const TOO_MUCH = 'it makes too much'
 
-describe('what a template may cost', () => {
+describe('limits of a template', () => {
   it.each([
     ['a range', `{% for i in (1..${HUGE}) %}x{% endfor %}`, TOO_MUCH],
-    ['a range that is only looked at', `{% assign a = (1..${HUGE}) %}`, TOO_MUCH],
+    ['a range in an assignment', `{% assign a = (1..${HUGE}) %}`, TOO_MUCH],
     ['a range of a variable', '{% for i in (1..n) %}x{% endfor %}', TOO_MUCH],
     ['a table', `{% tablerow i in (1..${HUGE}) %}x{% endtablerow %}`, TOO_MUCH],
     ['nested loops', loops('(1..1000)', 4), TOO_MUCH],
@@ -44,7 +44,7 @@ describe('what a template may cost', () => {
       TOO_MUCH,
     ],
     [
-      'looking through a list',
+      'searching a list',
       '{% assign a = (1..50000) %}{% for i in a %}{% if a contains 0 %}{% endif %}{% endfor %}',
       TOO_MUCH,
     ],
@@ -57,13 +57,13 @@ describe('what a template may cost', () => {
     ['a wide date', '{{ "2030-01-01" | date: "%999999999d" }}', TOO_MUCH],
     ['much text', `{% for i in (1..5) %}${'x'.repeat(60_000)}{% endfor %}`, 'more than 262144 characters'],
     ['deep conditions', '{% if 1 %}'.repeat(300) + '{% endif %}'.repeat(300), null],
-  ])('[N3] %s ends at once', (_name, text, fault) => {
+  ])('[N3] %s fails at once', (_name, text, fault) => {
     const run = () => rendered('html', text, { n: String(HUGE) })
     if (fault === null) expect(run()).toBe('')
     else expect(run).toThrow(expect.objectContaining({ message: expect.stringContaining(fault) }))
   })
 
-  it('[N3] what people write is far within it', () => {
+  it('[N3] a normal template is far within the limits', () => {
     const metrics = Array.from({ length: 300 }, (_, n) => ({ key: `m${n}`, change: n }))
     const text =
       '{% for m in metrics %}{% if m.change > 5 %}<li>{{ m.key | upcase }}: {{ m.change }}</li>{% endif %}{% endfor %}'
@@ -71,7 +71,7 @@ describe('what a template may cost', () => {
     expect(rendered('text', 'x'.repeat(65_536))).toHaveLength(65_536)
   })
 
-  it('[N3] a text that looks for its ends is read once, whatever is missing', () => {
+  it('[N3] the search for the end of a tag reads a text once, whichever part is missing', () => {
     for (const part of [
       '<',
       '<a',
@@ -91,8 +91,8 @@ describe('what a template may cost', () => {
   }
 })
 
-describe('what a template can reach', () => {
-  it('[N3] HTML is escaped unless it is asked for raw, whatever writes it; text is not', () => {
+describe('data that a template can reach', () => {
+  it('[N3] HTML is escaped in all outputs, except as raw; text is not', () => {
     const b = '<b>"\'&'
     const safe = '&lt;b&gt;&#34;&#39;&amp;'
     const ways = ['{{ b }}', '{% echo b %}', '{% cycle b %}', '{% liquid echo b %}', '{{ b | append: "" }}']
@@ -104,7 +104,7 @@ describe('what a template can reach', () => {
     expect(rendered('html', '{{ b | raw }}', { b })).toBe(b)
   })
 
-  it('[N3] nothing of the run time', () => {
+  it('[N3] no template can reach the runtime', () => {
     const names = [
       'constructor',
       '__proto__',
@@ -194,7 +194,7 @@ async function scene(prepare: (tenant: TestTenant) => Promise<unknown>) {
 }
 
 describe('[N3] composing', () => {
-  it('[N3] every documented variable is there', async () => {
+  it('[N3] every documented variable has its value', async () => {
     const ids = new Map<string, string>()
     const { write } = await scene(async (tenant) => {
       await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
@@ -246,7 +246,7 @@ describe('[N3] composing', () => {
     expect(write({ ...push, body: back }, reason).body).toBe('2 5')
   })
 
-  it('[N3] a subject is one line, whatever a user is called; the body has no control characters', async () => {
+  it('[N3] a subject is one line for any user name; the body has no control characters', async () => {
     const { write } = await scene((tenant) =>
       tenant.app('PUT', '/users/ada', {
         name: 'Ada\r\nBcc: eve@b.example\u2028\u0000x',
@@ -280,7 +280,7 @@ describe('[N3] composing', () => {
     expect(push).toMatchObject({ channel: 'push', body: 'Hi', headers: {}, tokens: ['one', 'two'], taken: 0 })
   })
 
-  it('[N3] a push message fits what providers take', async () => {
+  it('[N3] a push message fits the limits of providers', async () => {
     const { write } = await scene((tenant) => tenant.app('PUT', '/users/ada', { deviceTokens: ['x'] }))
     for (const text of ['"\\', '😀', 'x', 'ä\n']) {
       const { title, body } = write({ channel: 'push', title: text.repeat(400), body: text.repeat(9_000) })
@@ -291,7 +291,7 @@ describe('[N3] composing', () => {
     }
   })
 
-  it('[N3] a template that cannot be rendered comes out with its fault', async () => {
+  it('[N3] a template that cannot be rendered returns its error', async () => {
     const { write } = await scene((tenant) => tenant.app('PUT', '/users/ada', { email: 'ada@b.example' }))
     const fault = expect.stringContaining('subject: it makes too much')
     expect(write({ title: `{% for i in (1..${HUGE}) %}x{% endfor %}` })).toMatchObject({

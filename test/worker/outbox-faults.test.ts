@@ -15,7 +15,7 @@ import { messageBuilderOf, subscribe } from './messages'
 let tenant: TestTenant
 let webhook: string
 
-/** Rows that wait in the outbox, and points that are to be told. */
+/** The number of outbox rows and of points notifications that are due. */
 async function waiting(): Promise<number> {
   const row = await env.DB.prepare(
     `SELECT (SELECT count(*) FROM outbox WHERE tenant_id = ?1)
@@ -26,11 +26,11 @@ async function waiting(): Promise<number> {
   return row?.count ?? 0
 }
 
-/** What the webhook's courier was handed: types, with what was added to points. */
+/** The messages in the webhook's delivery queue: types, with the points that were added. */
 const told = async () =>
   (await messageBuilderOf(webhook)).map(({ event, body }) => [event, at(body, 'points', 'added')])
 
-/** Hands messages to the Worker's queue handler; answers which of them it is done with. */
+/** Sends messages to the Worker's queue handler. Returns the ids of acknowledged messages. */
 async function consume(...bodies: DrainRequest[]): Promise<string[]> {
   const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
   const batch = createMessageBatch<DrainRequest>('laurel-outbox', messages)
@@ -39,7 +39,7 @@ async function consume(...bodies: DrainRequest[]): Promise<string[]> {
   return (await getQueueResult(batch, ctx)).explicitAcks
 }
 
-/** Messages of the queue are lost. */
+/** An app that loses its messages to the queue. */
 const silent = newApp({
   OUTBOX: new Proxy(env.OUTBOX, {
     get: (target, name) => (name === 'send' ? () => Promise.reject(lost()) : Reflect.get(target, name)),
@@ -56,7 +56,7 @@ beforeEach(async () => {
 })
 
 describe('[W2] between the commit and the drain', () => {
-  it('the message of the queue is lost: the event has happened, and the cron trigger has it told', async () => {
+  it('the message of the queue is lost: the event counts, and the cron trigger sends its webhook events', async () => {
     expect((await tenant.event('steps', 'ada', 1)).status).toBe(201)
     expect(await waiting()).toBe(2)
     await wakeAll(contextOf(tenant.id), JOBS)
@@ -67,7 +67,7 @@ describe('[W2] between the commit and the drain', () => {
     ])
   })
 
-  it('[C1] moving the clock has told first what waits, as of the time at which it was due', async () => {
+  it('[C1] a move of the clock first sends waiting messages, with the time at which they were due', async () => {
     const now = Math.ceil(Date.now() / 60_000) * 60_000 + 60_000
     const put = (ms: number) => tenant.admin('PUT', '/test-clock', { now: new Date(ms).toISOString() })
     await put(now)
@@ -78,7 +78,7 @@ describe('[W2] between the commit and the drain', () => {
     await tenant.admin('DELETE', '/test-clock')
   })
 
-  it('the queue brings a message twice, and one of nobody', async () => {
+  it('the queue delivers a message twice, and one of an unknown tenant', async () => {
     await tenant.event('steps', 'ada', 1)
     const own = { tenantId: tenant.id }
     expect(await consume(own, own, { tenantId: 'nobody' })).toEqual(['m0', 'm1', 'm2'])
@@ -86,7 +86,7 @@ describe('[W2] between the commit and the drain', () => {
     expect(await told()).toHaveLength(2)
   })
 
-  it('the write of an event has no answer: it is told once, whether it went through or not', async () => {
+  it('the write of an event has no answer: its messages are sent once, whether it was stored or not', async () => {
     for (const goesThrough of [true, false]) {
       const { DB } = faulty(async (run, write) => {
         if (write > 0) return run()
@@ -105,7 +105,7 @@ describe('[W2] between the commit and the drain', () => {
     ])
   })
 
-  it('a refused write leaves nothing to tell', async () => {
+  it('a failed write leaves no messages', async () => {
     const { DB } = faulty(() => Promise.reject(lost()))
     const response = tenant.through(newApp({ DB })).event('steps', 'ada', 1)
     await expect(response).rejects.toThrow('Something went wrong')
@@ -114,26 +114,29 @@ describe('[W2] between the commit and the drain', () => {
 })
 
 describe('[W2, W5] in the middle of a drain', () => {
-  it.each([0, 1, 2, 3, 4])('D1 fails at its write %i, after it or before: all is told once', async (n) => {
-    for (const goesThrough of [true, false]) {
-      const user = `user-${goesThrough}`
-      await tenant.event('steps', user, 1)
-      const { DB, seen } = faulty(async (run, write) => {
-        if (write !== n) return run()
-        if (goesThrough) await run()
-        throw lost()
-      })
-      await drain(contextOf(tenant.id, DB)).catch(() => undefined)
-      expect(seen.writes).toBeGreaterThan(0)
-      await drain(contextOf(tenant.id))
-      expect(await waiting()).toBe(0)
-      const messages = await messageBuilderOf(webhook)
-      const own = messages.filter(({ body }) => at(body, 'user', 'id') === user)
-      expect(own.map(({ event }) => event).toSorted()).toEqual(['points.changed', 'streak.started'])
-    }
-  })
+  it.each([0, 1, 2, 3, 4])(
+    'D1 fails at its write %i, after it or before: each message is sent once',
+    async (n) => {
+      for (const goesThrough of [true, false]) {
+        const user = `user-${goesThrough}`
+        await tenant.event('steps', user, 1)
+        const { DB, seen } = faulty(async (run, write) => {
+          if (write !== n) return run()
+          if (goesThrough) await run()
+          throw lost()
+        })
+        await drain(contextOf(tenant.id, DB)).catch(() => undefined)
+        expect(seen.writes).toBeGreaterThan(0)
+        await drain(contextOf(tenant.id))
+        expect(await waiting()).toBe(0)
+        const messages = await messageBuilderOf(webhook)
+        const own = messages.filter(({ body }) => at(body, 'user', 'id') === user)
+        expect(own.map(({ event }) => event).toSorted()).toEqual(['points.changed', 'streak.started'])
+      }
+    },
+  )
 
-  it('a courier that can’t be reached keeps what it is to carry in the outbox', async () => {
+  it('messages for an unreachable delivery queue stay in the outbox', async () => {
     await tenant.event('steps', 'ada', 1)
     const context = contextOf(tenant.id)
     const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
@@ -148,7 +151,7 @@ describe('[W2, W5] in the middle of a drain', () => {
     expect(await told()).toHaveLength(2)
   })
 
-  it('[W4] a courier that can’t be reached holds up nobody else, and misses nothing', async () => {
+  it('[W4] an unreachable delivery queue delays no other, and misses nothing', async () => {
     const other = await subscribe(tenant, '*')
     const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
       get: (target, name) =>
@@ -176,7 +179,7 @@ describe('[W2, W5] in the middle of a drain', () => {
     ])
   })
 
-  it('[G2] what is too much for one row goes in several, in order; an event is never refused for it', async () => {
+  it('[G2] messages too large for one row use several, in order; an event is never refused for their size', async () => {
     const keys = Array.from({ length: 40 }, (_, n) => ({ key: `k${n}`, name: `K${n}`, type: 'user' }))
     const made = (await tenant.admin('POST', '/attributes', keys)).body
     const ids = keys.slice(0, 20).map((_, n) => at(made, 'created', n, 'id'))
@@ -206,14 +209,15 @@ describe('[W2, W5] in the middle of a drain', () => {
     expect(rows?.most).toBeLessThan(425_000)
     expect(rows?.count).toBeGreaterThan(4)
     await drain(contextOf(tenant.id))
-    // In the late afternoon the Timekeeper tells of the achievements too (N2): those letters have an order of their own.
+    // In the late afternoon the Timekeeper also sends notifications of the achievements (N2), in an order of
+    // their own.
     const all = (await messageBuilderOf(webhook)).filter(({ event }) => event !== 'emails.achievement_due')
     expect(all.filter(({ event }) => event === 'achievement.completed')).toHaveLength(40)
     expect(all[0]?.event).toBe('streak.started')
     for (const { body } of all) expect(at(body, 'user', 'attributes')).toEqual(attributes)
   })
 
-  it('six at once, while events come in: each change is told, none twice', async () => {
+  it('six drains at once, while events arrive: each change is sent, none twice', async () => {
     for (let round = 0; round < 4; round += 1) {
       await Promise.all([
         ...Array.from({ length: 6 }, () => drain(contextOf(tenant.id))),
@@ -226,10 +230,10 @@ describe('[W2, W5] in the middle of a drain', () => {
     expect(all.filter(([event]) => event === 'points.changed')).toHaveLength(40)
   })
 
-  it('an event between reading and telling is told with the next one', async () => {
+  it('an event between the read and the send of a drain is sent with the next message', async () => {
     await tenant.event('steps', 'ada', 1)
     const { DB } = faulty(async (run, write) => {
-      // The first write takes out what the outbox held; the second tells the points.
+      // The first write deletes the read outbox rows. The second one updates the points notifications.
       if (write === 1) await tenant.event('steps', 'ada', 2)
       return run()
     })
@@ -244,7 +248,7 @@ describe('[W2, W5] in the middle of a drain', () => {
     expect((await told()).filter(([event]) => event === 'points.changed')).toEqual([['points.changed', 10]])
   })
 
-  it('more than one drain can take is left to the next, which the queue is asked for', async () => {
+  it('rows beyond the limit of a drain are left to the next one, which the drain requests from the queue', async () => {
     await env.DB.prepare(
       `INSERT INTO outbox (tenant_id, at, seq, id, messages)
        WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 4300)

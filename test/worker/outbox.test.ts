@@ -11,13 +11,16 @@ import { type HeldLetter, messageBuilderOf, subscribe } from './messages'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-/** A Monday at midnight in UTC, ahead of the present; each test begins some weeks later, since the clock is the file's. */
+/**
+ * A Monday at midnight in UTC, in the future. Each test begins some weeks later, since all tests of the file
+ * share the clock.
+ */
 let start = Math.ceil(Date.now() / DAY) * DAY + ((11 - (Math.ceil(Date.now() / DAY) % 7)) % 7) * DAY
 const iso = (ms: number) => new Date(ms).toISOString()
 
 let tenant: TestTenant
 
-/** Moves the clock to so many milliseconds after the test's start. */
+/** Moves the clock to that many milliseconds after the test's start. */
 async function move(ms: number): Promise<void> {
   expect((await tenant.admin('PUT', '/test-clock', { now: iso(start + ms) })).status).toBe(200)
 }
@@ -30,7 +33,9 @@ const rowsOf = async (table: 'outbox' | 'points_notifications') => {
   return results
 }
 
-/** What a webhook's courier has, once everything is handed over; every body is as the contract has it. */
+/**
+ * The messages in a webhook's delivery queue after a full drain. Checks that every body follows the contract.
+ */
 async function told(webhookId: string): Promise<HeldLetter[]> {
   await drain(contextOf(tenant.id))
   expect(await rowsOf('outbox')).toEqual([])
@@ -39,10 +44,10 @@ async function told(webhookId: string): Promise<HeldLetter[]> {
   return messages
 }
 
-/** A body as its schema reads it, where it has no field that the schema doesn't know. */
+/** The body, parsed by its schema. Fails if it has a field that the schema does not have. */
 function parsed(event: string, body: unknown): unknown {
   const schema = Object.entries(EVENTS).find(([type]) => type === event)?.[1].schema
-  if (schema === undefined) throw new Error(`an event of a type that is none: ${event}`)
+  if (schema === undefined) throw new Error(`an event of an unknown type: ${event}`)
   return z.strictObject({ type: z.literal(event), ...schema.shape }).parse(body)
 }
 
@@ -72,8 +77,8 @@ beforeEach(async () => {
   await move(9 * HOUR)
 })
 
-describe('[W1, W2] who is told', () => {
-  it('[W2] nothing is written while nobody listens, nor of what nobody listens to', async () => {
+describe('[W1, W2] which webhooks are notified', () => {
+  it('[W2] nothing is written without a subscription, nor for other types than the subscribed ones', async () => {
     await pointsFor('xp')
     await tenant.event('steps', 'ada', 1)
     const inactive = await tenant.create('/webhooks', {
@@ -87,7 +92,7 @@ describe('[W1, W2] who is told', () => {
     expect([await told(inactive), await told(other)]).toEqual([[], []])
   })
 
-  it('[W2] two webhooks are told of their own types, with the same ids', async () => {
+  it('[W2] two webhooks get their own types, with the same ids', async () => {
     const [all, some] = [await subscribe(tenant, '*'), await subscribe(tenant, 'streak.started')]
     await pointsFor('xp')
     await tenant.event('steps', 'ada', 1)
@@ -96,7 +101,7 @@ describe('[W1, W2] who is told', () => {
     expect(await told(some)).toEqual(messages.filter(({ event }) => event === 'streak.started'))
   })
 
-  it('[W2] a refused event tells nothing, and a replay nothing more', async () => {
+  it('[W2] a refused event sends nothing, and a replay nothing more', async () => {
     const all = await subscribe(tenant, '*')
     await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
     const { status } = await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
@@ -106,7 +111,7 @@ describe('[W1, W2] who is told', () => {
   })
 })
 
-/** What is told of streaks; what is told at a time of the day is no part of it. */
+/** The types of streak events, without scheduled notifications. */
 const OF_STREAKS = EVENT_TYPES.filter((type) => type.startsWith('streak.'))
 
 describe('[W6] streaks', () => {
@@ -165,7 +170,7 @@ describe('[W6] streaks', () => {
     expect((await told(all)).length).toBe(6)
   })
 
-  it('[W6, U7] whoever switches streaks off hears nothing more of them', async () => {
+  it('[W6, U7] a user who switches streaks off has no more streak events', async () => {
     const all = await subscribe(tenant, ...OF_STREAKS)
     const freezes = { initial: 0, max: 5, autoEarnInterval: 1, autoEarnAmount: 1 }
     await tenant.admin('PATCH', '/streaks/settings', { freezes })
@@ -176,7 +181,7 @@ describe('[W6] streaks', () => {
     expect(types(await told(all))).toEqual(['streak.started'])
   })
 
-  it('[S9] a switch of the frequency tells nothing', async () => {
+  it('[S9] a change of the frequency sends nothing', async () => {
     const all = await subscribe(tenant, ...OF_STREAKS)
     await tenant.event('steps', 'ada', 1)
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
@@ -244,7 +249,7 @@ describe('[W5, W6] points', () => {
         z.array(z.unknown()).parse(at(body, 'points', 'awards')).length,
       ])
 
-  it('[W5] the first change at once, then one in 15 minutes with all that happened since, and none without', async () => {
+  it('[W5] the first change at once, then one in 15 minutes with all changes since, and none without a change', async () => {
     const changed = await subscribe(tenant, 'points.changed')
     await pointsFor('xp')
     await tenant.event('steps', 'ada', 1)
@@ -262,7 +267,7 @@ describe('[W5, W6] points', () => {
     expect(await rowsOf('points_notifications')).toMatchObject([{ due_at: null }])
   })
 
-  it('[W5] each user and each system has a quarter of an hour of its own', async () => {
+  it('[W5] each user and each system has its own quarter of an hour', async () => {
     const changed = await subscribe(tenant, 'points.changed')
     await pointsFor('xp')
     await pointsFor('gems', 3)
@@ -274,7 +279,7 @@ describe('[W5, W6] points', () => {
     ).toEqual(['ada gems', 'ada xp', 'bob gems', 'bob xp'])
   })
 
-  it('[W5] parallel events are told of once now and once later, and nothing is left out', async () => {
+  it('[W5] parallel events send one message now and at most one later, with all their points', async () => {
     const changed = await subscribe(tenant, 'points.changed')
     await pointsFor('xp')
     await Promise.all(Array.from({ length: 20 }, () => tenant.event('steps', 'ada', 1)))
@@ -285,7 +290,7 @@ describe('[W5, W6] points', () => {
     expect(told20.length).toBeLessThanOrEqual(2)
   })
 
-  it('[W5] what happened while nobody listened is not told', async () => {
+  it('[W5] changes without a subscription are not sent later', async () => {
     await pointsFor('xp')
     const before = await subscribe(tenant, 'points.changed')
     await tenant.event('steps', 'ada', 1)
@@ -331,7 +336,7 @@ describe('[W5, W6] points', () => {
     )
   })
 
-  it('[W5, W6] ticks tell of points and levels', async () => {
+  it('[W5, W6] ticks send changes of points and levels', async () => {
     const all = await subscribe(tenant, 'points.level_changed', 'points.changed')
     const system = await tenant.create('/points', { name: 'Energy', key: 'energy' })
     await tenant.create(`/points/${system}/levels`, { key: 'one', name: 'One', points: 10 })
@@ -355,7 +360,7 @@ describe('[W5, W6] points', () => {
   })
 })
 
-it('[C1] after the test clock is taken away, points are told within 15 minutes again', async () => {
+it('[C1] after the test clock is removed, points are due within 15 minutes again', async () => {
   await subscribe(tenant, 'points.changed')
   await pointsFor('xp')
   await tenant.event('steps', 'ada', 1)

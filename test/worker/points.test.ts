@@ -31,7 +31,7 @@ async function setup(triggers: Item[] = [], system: object = {}) {
   return { tenant, metric, plan, page, id, ids, path: `/points/${id}`, trigger }
 }
 
-/** What an event did to xp: total and added; null where nothing. */
+/** The result of an event in xp: the total and the added points, both null if the event changed none. */
 async function send(
   tenant: TestTenant,
   value: number,
@@ -47,7 +47,7 @@ async function send(
 const read = async (tenant: TestTenant, user = 'ada', query = '') =>
   Object((await tenant.app('GET', `/users/${user}/points/xp${query}`)).body)
 
-// At a noon the dates of these tests are the same from the first to the last, in all zones.
+// At noon, the local dates in all zones stay the same for the whole run of these tests.
 beforeAll(() => moveTo(NOON))
 afterAll(forgetTime)
 
@@ -78,7 +78,7 @@ describe('[P1] metric triggers', () => {
     expect(pick(awards, 'total')).toEqual([15, 12, 9, 3])
   })
 
-  it('[P1] below zero nothing fires, and the first multiple is counted from 0', async () => {
+  it('[P1] nothing fires below zero, and multiples count from 0', async () => {
     const { tenant } = await setup([{ points: 1, metricThreshold: 2 }])
     for (const [value, outcome] of [
       [-5, null],
@@ -157,7 +157,7 @@ describe('[P1] metric triggers', () => {
 describe('[P5] boosts', () => {
   const boost = (fields: object) => ({ name: 'B', start: '2020-01-01', ...fields })
 
-  it('[P5] those for everyone, for attributes and the own ones multiply together, positive awards only', async () => {
+  it('[P5] boosts for all users, for attributes and of the user multiply together, for positive awards only', async () => {
     const { tenant, path, plan } = await setup([{ points: 10 }])
     await tenant.app('PUT', '/users/ada', {})
     expect(await send(tenant, 1)).toEqual([10, 10])
@@ -187,7 +187,7 @@ describe('[P5] boosts', () => {
     expect(listed.body).toEqual(awards[0].boosts)
     expect(pick((await tenant.app('GET', '/users/bob/points/xp/boosts')).body, 'id')).toEqual([all])
     expect(pick((await tenant.app('GET', '/points/xp/boosts')).body, 'id')).toEqual([all, pro])
-    // What was stored stays as it was; what is deleted or changed counts no more.
+    // Stored awards stay as they were. Deleted and changed boosts no longer count.
     await tenant.admin('DELETE', `${path}/boosts?ids=${own},${all}`)
     await tenant.admin('PATCH', `${path}/boosts`, [{ id: pro, multiplier: 1.1, name: 'renamed' }])
     expect(await send(tenant, 1)).toEqual([171, 11])
@@ -195,7 +195,7 @@ describe('[P5] boosts', () => {
     expect(pick((await tenant.app('GET', '/users/ada/points/xp/boosts')).body, 'id')).toEqual([pro])
   })
 
-  it('[P5] an own boost counts in the next event of an app that remembers the configuration', async () => {
+  it('[P5] a new boost of a user counts in the next event of an app that has cached the configuration', async () => {
     const { tenant, path } = await setup([{ points: 10 }])
     const other = tenant.through(newApp())
     expect(await send(other, 1)).toEqual([10, 10])
@@ -207,7 +207,7 @@ describe('[P5] boosts', () => {
     expect(await send(other, 1)).toEqual([70, 10])
   })
 
-  it('[P5] rounding is down unless all that apply agree; whole results stay', async () => {
+  it('[P5] rounding is down unless all applied boosts agree; whole results stay', async () => {
     const cases: [number, [number, string][], number][] = [
       [10, [[1.1, 'up']], 11],
       [
@@ -297,7 +297,7 @@ describe('[P5] boosts', () => {
     )
   })
 
-  it("[P5] applies on the local dates from start to end, both included, by the user's zone", async () => {
+  it('[P5] applies on the local dates from start to end, both included, by the user’s zone', async () => {
     const { tenant, path } = await setup([{ points: 10 }])
     for (const [tz, offset] of [
       ['Pacific/Kiritimati', 14],
@@ -333,7 +333,7 @@ describe('[P5] boosts', () => {
 })
 
 describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
-  it('[P6] cap at maxPoints, floor at 0; awarded is what was applied, and 0 is not recorded', async () => {
+  it('[P6] cap at maxPoints, floor at 0; `awarded` is the applied amount, and 0 is not recorded', async () => {
     const { tenant, id, path, trigger } = await setup([{ points: 7 }], { maxPoints: 10 })
     const minus = await tenant.create(`${path}/triggers`, trigger({ points: -100, metricThreshold: 3 }))
     expect(await send(tenant, 1)).toEqual([7, 7])
@@ -341,7 +341,7 @@ describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
     expect(await send(tenant, 1)).toEqual([0, -10])
     expect(await send(tenant, 1)).toEqual([7, 7])
     expect(pick((await read(tenant)).awards, 'awarded')).toEqual([7, -10, 3, 7])
-    // Lowering the cap takes nothing away, and nothing is added above it.
+    // A lower cap takes no points away, and no points are added above it.
     await tenant.admin('PATCH', '/points', [{ id, maxPoints: 5 }])
     expect(await read(tenant)).toMatchObject({ total: 7, maxPoints: 5 })
     expect(await send(tenant, 1)).toBe(null)
@@ -358,7 +358,7 @@ describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
     )
   })
 
-  it('[P6] up and down in one event are both recorded, in order, each against the total at that point', async () => {
+  it('[P6] a plus and a minus in one event are both recorded, in order, each against the total at that point', async () => {
     const { tenant } = await setup([{ points: -3 }, { points: 8 }, { points: -5 }], { maxPoints: 6 })
     const { body } = await tenant.event('words', 'ada', 1)
     expect(at(body, 'points', 'xp')).toMatchObject({
@@ -381,7 +381,7 @@ describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
     })
   })
 
-  it('[P7] a block refuses the whole event where the total at its turn would go below zero, and not at zero', async () => {
+  it('[P7] a block refuses the whole event if the total would then go below zero, and not at zero', async () => {
     const { tenant } = await setup([
       { points: 4 },
       { points: -5, metricThreshold: 2, blockIfOutOfPoints: true },
@@ -426,7 +426,7 @@ describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
 describe('[P9] levels', () => {
   const level = (key: string, points: number) => ({ key, name: key.toUpperCase(), points })
 
-  it('[P9] the highest that the total reaches; in an answer only when it changed, null when lost', async () => {
+  it('[P9] the highest that the total reaches; in a response only if it changed, null if lost', async () => {
     const { tenant, path } = await setup([{ points: 10 }, { points: -95, metricThreshold: 11 }], {
       levels: [level('two', 50), level('one', 20), level('three', 100)],
     })
@@ -449,7 +449,7 @@ describe('[P9] levels', () => {
     })
     expect(await outcome(1)).toEqual([15, null])
     expect(await read(tenant)).toMatchObject({ level: null, total: 15 })
-    // A level by editing levels shows in readings, and in no event's answer.
+    // A level that changes because levels were edited is shown in reads, and in no response to an event.
     await tenant.create(`${path}/levels`, level('zero', 0))
     expect(await read(tenant)).toMatchObject({ level: { key: 'zero' } })
     expect(await outcome(1)).toEqual([25, 'one'])
@@ -461,7 +461,7 @@ describe('[P9] levels', () => {
 })
 
 describe('[P10] reading awards', () => {
-  it('[P10] newest first, 10 unless asked, at most 100; each with its trigger as it was when it fired', async () => {
+  it('[P10] newest first, 10 by default, at most 100; each with its trigger at the time it fired', async () => {
     const { tenant, metric, path, ids, plan, page } = await setup([{ points: 1 }])
     for (let n = 0; n < 12; n += 1) await send(tenant, 1)
     const first = (await read(tenant)).awards
@@ -523,7 +523,7 @@ describe('[P10] reading awards', () => {
     expect(Object.keys(awards[1].trigger)).not.toContain('eventAttributes')
   })
 
-  it('[P10] a user known without awards is 200 with total 0; an unknown one, or system, 404', async () => {
+  it('[P10] a user without awards is 200 with total 0; an unknown user or system is 404', async () => {
     const { tenant } = await setup([{ points: 1 }])
     await tenant.app('PUT', '/users/ada', {})
     const body = await read(tenant)
@@ -543,7 +543,7 @@ describe('[P10] reading awards', () => {
     }
   })
 
-  it('[P8] the total is the sum of the awards after any mix, read and answered alike', async () => {
+  it('[P8] the total is the sum of the awards after any mix, in reads and in responses', async () => {
     const { tenant } = await setup(
       [
         { points: 7, metricThreshold: 2 },
@@ -691,15 +691,15 @@ describe('[P11] summaries of a system', () => {
     expect(await users('')).toBe(500)
     read = 0
     expect(await users('')).toBe(500)
-    // Once by the key, and once more as it is sorted, which D1 counts too.
+    // Once by the key, and once more for the sort, which D1 counts too.
     expect(read).toBeLessThan(2 * 500 + 100)
     read = 0
     expect(await users('?userAttributes=plan:pro')).toBe(0)
-    // The list of filters is read for each besides.
+    // The list of filters is read for each user as well.
     expect(read).toBeLessThan(3 * 500 + 100)
   })
 
-  it("[K3] with an application key userAttributes may only name values that the key's own user has", async () => {
+  it('[K3] with an application key userAttributes may only name values that the key’s own user has', async () => {
     const { tenant, path } = await setup([{ points: 1 }])
     await tenant.create('/attributes', { key: 'city', name: 'City', type: 'user' })
     await tenant.create(`${path}/levels`, { key: 'l', name: 'L', points: 0 })
@@ -721,14 +721,14 @@ describe('[P11] summaries of a system', () => {
     }
     const { body } = await tenant.as(ada, 'GET', '/points/xp/summary?userAttributes=plan:free')
     expect(at(body, 'error')).toContain("may only name values that the key's own user has")
-    // Another's values are 403 also for a system without levels (G2).
+    // Values of other users are 403 also for a system without levels (G2).
     await tenant.create('/points', { key: 'flat', name: 'Flat' })
     const flat = (query: string) => tenant.as(ada, 'GET', `/points/flat/level-summary${query}`)
     expect((await flat('?userAttributes=plan:free')).status).toBe(403)
     expect((await flat('?userAttributes=plan:pro')).status).toBe(422)
   })
 
-  it('[P11, K7] a user can take a value and then count who has it, unless only admins may set the attribute', async () => {
+  it('[P11, K7] a user can take a value and then count its users, unless only admins may set the attribute', async () => {
     const { tenant, plan } = await setup([{ points: 1 }])
     await tenant.admin('PATCH', '/attributes', [{ id: plan, writableBy: 'user' }])
     await send(tenant, 1, { id: 'bob', attributes: { plan: 'pro' } })
@@ -850,7 +850,7 @@ describe('[P12] event summaries', () => {
     }
   })
 
-  it('[P12] wrong ranges are 422, and all faults are named', async () => {
+  it('[P12] wrong ranges are 422, and all field errors are named', async () => {
     const { tenant } = await setup([{ points: 2 }])
     await send(tenant, 3)
     for (const path of ['metrics/words', 'points/xp']) {
@@ -881,7 +881,7 @@ describe('[P12] event summaries', () => {
     }
   })
 
-  it('[A6] all metrics of a user, with 0 where unused', async () => {
+  it('[A6] all metrics of a user, with 0 for unused ones', async () => {
     const { tenant, metric } = await setup()
     await tenant.metric('pages')
     await send(tenant, 2.5)

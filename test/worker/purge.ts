@@ -22,7 +22,7 @@ import {
 } from './harness'
 import { Hook } from './receiver'
 
-/* A tenant with something of everything, and what is left of it */
+/* A tenant with one of everything, and the rest of it after a purge */
 
 export const tenants = (
   method: string,
@@ -34,7 +34,7 @@ export const tenants = (
 export const archive = (id: string) => tenants('DELETE', `?ids=${id}`)
 export const purge = (id: string, send: Send = toApp) => tenants('DELETE', `/${id}?purge=true`, { send })
 
-/** A Timekeeper that nobody reaches. */
+/** A Timekeeper that cannot be reached. */
 export const unreached = new Proxy(env.TIMEKEEPER, {
   get: () => () => ({
     wake: () => Promise.reject(new Error('lost')),
@@ -42,7 +42,7 @@ export const unreached = new Proxy(env.TIMEKEEPER, {
   }),
 })
 
-/** What names a tenant with everything: ids of the tenant and its users, and the objects. */
+/** Ids of a tenant with everything: the tenant, its users, and its objects. */
 export type Furnished = {
   tenant: TestTenant
   users: string[]
@@ -138,7 +138,7 @@ export async function furnished(): Promise<Furnished> {
   return { tenant, users, boards: [board, goneBoard], deliveryQueues, webhook, hook, metric, key }
 }
 
-/** D1 with something between it and each batch that writes; the texts of the batch tell which it is. */
+/** A D1 that calls `around` for each batch that writes. The texts of the batch identify it. */
 function aroundWrites(
   around: (run: () => Promise<D1Result[]>, texts: string) => Promise<D1Result[]>,
 ): D1Database {
@@ -169,7 +169,7 @@ function aroundWrites(
   })
 }
 
-/** D1 that does something before the first batch that writes. */
+/** A D1 that runs `work` before the first batch that writes. */
 export function beforeFirstWrite(work: () => Promise<void>): D1Database {
   let isFirst = true
   return aroundWrites(async (run) => {
@@ -180,11 +180,14 @@ export function beforeFirstWrite(work: () => Promise<void>): D1Database {
   })
 }
 
-/** D1 that fails at each different write of an erasure once, before it is done or after; and how many of them have failed. */
+/**
+ * A D1 that fails once at each different write of an erasure, before or after the write; and the failed
+ * writes.
+ */
 export function failingOnce(isDone: boolean): { DB: D1Database; failed: Set<string> } {
   const failed = new Set<string>()
   const DB = aroundWrites(async (run, texts) => {
-    // That what has failed is left alone for a while.
+    // The write that postpones failed work does not fail.
     if (/SET due_at/.test(texts) || failed.has(texts)) return run()
     failed.add(texts)
     if (isDone) await run()
@@ -195,7 +198,9 @@ export function failingOnce(isDone: boolean): { DB: D1Database; failed: Set<stri
 
 const Ids = z.array(z.object({ id: z.string() }))
 
-/** Everything that names a tenant in the tables: its id, those of its users, and those of its configuration. */
+/**
+ * Every id that names a tenant in the tables: its own, those of its users, and those of its configuration.
+ */
 export async function namesOf({ tenant, users }: Pick<Furnished, 'tenant' | 'users'>): Promise<string[]> {
   const idsIn = async (column: string, table: string) => {
     const { results } = await env.DB.prepare(`SELECT ${column} AS id FROM ${table} WHERE tenant_id = ?1`)
@@ -215,13 +220,13 @@ export async function namesOf({ tenant, users }: Pick<Furnished, 'tenant' | 'use
   return [tenant.id, ...users, ...ids.flat()]
 }
 
-/** The tables that still name something. */
+/** The tables that still contain one of the names. */
 export async function tablesWith(names: readonly string[]): Promise<string[]> {
   const tables = Object.entries(await everything()).map(([name, rows]) => [name, rows.join('\n')] as const)
   return tables.filter(([, rows]) => names.some((name) => rows.includes(name))).map(([name]) => name)
 }
 
-/** What is stored in the objects of a tenant, and in KV: names of tables and keys. */
+/** The remaining data of a tenant in its objects and in KV: names of tables and keys. */
 export async function objectsWith({ tenant, boards, deliveryQueues }: Furnished): Promise<string[]> {
   const found: string[] = []
   const look =
@@ -239,32 +244,32 @@ export async function objectsWith({ tenant, boards, deliveryQueues }: Furnished)
     }
   for (const id of boards) await runInDurableObject(env.LEADERBOARD.getByName(id), look(`board ${id}`))
   for (const name of deliveryQueues)
-    await runInDurableObject(env.DELIVERY_QUEUE.getByName(name), look(`courier ${name}`))
+    await runInDurableObject(env.DELIVERY_QUEUE.getByName(name), look(`delivery queue ${name}`))
   await runInDurableObject(env.TIMEKEEPER.getByName(tenant.id), look('timekeeper'))
   const { keys } = await env.KEYS.list()
   for (const { name } of keys) if ((await env.KEYS.get(name))?.includes(tenant.id)) found.push(`kv ${name}`)
   return found
 }
 
-/** Every table that there is to purge. */
+/** Every table that a purge clears. */
 export const tables = (): string[] =>
   Object.entries(TABLES).flatMap(([name, { purged }]) => (purged.length > 0 ? [name] : []))
 export const created = (body: unknown) => String(at(body, 'created', 0, 'id'))
 
-/** Begins to erase a tenant, and does nothing more of it than that. */
+/** Requests the erasure of a tenant, and does no step of it. */
 export async function accepted({ tenant }: Pick<Furnished, 'tenant'>): Promise<void> {
   expect((await archive(tenant.id)).status).toBe(200)
   expect((await purge(tenant.id, newApp({ TIMEKEEPER: unreached }))).status).toBe(202)
 }
 
-/** Does what is due of a tenant, so many steps. */
+/** Runs a number of steps of a tenant's due work. */
 export const work = (id: string, steps: number, DB: D1Database = env.DB, more: Partial<Bindings> = {}) => {
   const context = contextOf(id, DB)
   const when = { to: instant(NOON), mustAll: false, isSet: true, grace: { first: 0, finals: 0 } }
   return workOff(JOBS, { ...context, env: { ...context.env, ...more } }, { ...when, steps })
 }
 
-/** Holds that a tenant is gone, once its work is done. */
+/** Checks that a tenant is gone, after its work is done. */
 export async function isGone(one: Furnished, names: readonly string[]): Promise<void> {
   await env.TIMEKEEPER.getByName(one.tenant.id).wake(one.tenant.id, 100)
   expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])

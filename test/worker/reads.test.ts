@@ -4,13 +4,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DAY, dateAt, forgetTime, moveTo, NOON } from './boards'
 import { ADMIN_KEY, at, call, countedD1, newApp, newTenant, type TestTenant, toApp } from './harness'
 
-/** The reads that say at once what others say one by one: each of their items is what the single read has. */
+/** Reads that combine several single reads: each of their items equals the single read. */
 
 const list = (body: unknown): unknown[] => (Array.isArray(body) ? body : [])
 const keysOf = (body: unknown) => list(body).map((one) => at(one, 'key'))
 const date = (days: number) => dateAt(NOON + days * DAY)
 
-// The clock stands still but for what a test makes pass, so that no midnight comes in between.
+// The clock moves only by `pass`, so that no midnight comes in between.
 let now = NOON
 const pass = async (ms: number) => {
   now += ms
@@ -24,7 +24,7 @@ beforeEach(async () => {
   tenant = await newTenant()
 })
 
-/** Has the test read a tenant that was set up once for all of them. */
+/** Makes a test read a tenant that is set up once for all tests. */
 let settled: Promise<TestTenant> | null = null
 async function settle(): Promise<void> {
   settled ??= setUp()
@@ -37,7 +37,10 @@ const read = async (path: string): Promise<unknown> => {
   return body
 }
 
-/** Two metrics, three points systems, boards of all kinds and statuses, achievements, streaks with freezes and a pause, and four users. */
+/**
+ * Two metrics, three points systems, boards of all kinds and statuses, achievements, streaks with freezes and
+ * a pause, and four users.
+ */
 async function setUp(): Promise<TestTenant> {
   const metric = await tenant.metric('words')
   await tenant.metric('unused')
@@ -94,7 +97,7 @@ async function setUp(): Promise<TestTenant> {
 }
 
 describe('GET /points', () => {
-  it('[P13] lists the systems in order of creation, each as it is read alone, and with its key', async () => {
+  it('[P13] lists the systems in order of creation, each equal to its single read, and with its key', async () => {
     await settle()
     const systems = list(await read('/points'))
     expect(keysOf(systems)).toEqual(['xp', 'gems', 'bare'])
@@ -104,7 +107,7 @@ describe('GET /points', () => {
     }
   })
 
-  it('[G9] is empty without any, and without a deleted one', async () => {
+  it('[G9] is empty without systems, and without deleted ones', async () => {
     expect(await read('/points')).toEqual([])
     const id = await tenant.create('/points', { key: 'xp', name: 'XP' })
     expect(keysOf(await read('/points'))).toEqual(['xp'])
@@ -115,7 +118,7 @@ describe('GET /points', () => {
 
 describe('GET /users/{id}/points', () => {
   it.each(['', '?awards=1', '?awards=2', '?awards=100'])(
-    '[P9, P10] has every system as it is read alone: %s',
+    '[P9, P10] has every system, equal to its single read: %s',
     async (query) => {
       await settle()
       for (const user of ['ada', 'bob']) {
@@ -129,7 +132,7 @@ describe('GET /users/{id}/points', () => {
     },
   )
 
-  it('[P10] a user without awards has totals of 0; an unknown one is 404, a number of awards that can’t be 422', async () => {
+  it('[P10] a user without awards has totals of 0; an unknown one is 404, an invalid number of awards 422', async () => {
     await settle()
     expect(list(await read('/users/dov/points')).map((one) => [at(one, 'total'), at(one, 'awards')])).toEqual(
       [
@@ -143,7 +146,7 @@ describe('GET /users/{id}/points', () => {
       expect((await tenant.app('GET', `/users/ada/points?awards=${awards}`)).status).toBe(422)
   })
 
-  it('with so many systems that the answer would be long it has fewer awards of each', async () => {
+  it('has fewer awards of each system if there are so many systems that the response would be long', async () => {
     const metric = await tenant.metric('words')
     const triggers = [{ type: 'metric', status: 'active', metricId: metric, points: 1, metricThreshold: 1 }]
     for (const from of [0, 100, 200]) {
@@ -197,7 +200,7 @@ function countedRows() {
 }
 
 describe('GET /users/{id}/leaderboards', () => {
-  it('[L9, L10] has every active leaderboard as it is read alone, finished ones if asked for', async () => {
+  it('[L9, L10] has every active leaderboard, equal to its single read, finished ones on request', async () => {
     await settle()
     for (const [query, keys] of [
       ['?numEvents=3', ['words', 'daily', 'streaks', 'plans']],
@@ -255,7 +258,7 @@ describe('GET /users/{id}/overview', () => {
     leaderboards: '/leaderboards',
   }
 
-  it('each part is as the read of that part alone has it', async () => {
+  it('each part equals the read of that part alone', async () => {
     await settle()
     for (const user of ['ada', 'bob', 'cai']) {
       const overview = await read(`/users/${user}/overview`)
@@ -268,7 +271,7 @@ describe('GET /users/{id}/overview', () => {
     expect(keysOf(at(overview, 'achievements'))).toEqual(['ten'])
   })
 
-  it('of a user without anything, and before anything is configured', async () => {
+  it('of a user without data, and of a tenant without configuration', async () => {
     await tenant.app('PUT', '/users/ada', {})
     expect(await read('/users/ada/overview')).toMatchObject({
       ...{ user: { id: 'ada' }, metrics: [], points: [], achievements: [], leaderboards: [] },
@@ -278,7 +281,7 @@ describe('GET /users/{id}/overview', () => {
   })
 
   it.each(['daily', 'weekly', 'monthly'])(
-    '[S6] has the past of a %s streak, wherever the user is',
+    '[S6] has the past of a %s streak, in any time zone',
     async (frequency) => {
       await tenant.metric('words')
       await tenant.admin('PATCH', '/streaks/settings', { frequency })
@@ -287,7 +290,7 @@ describe('GET /users/{id}/overview', () => {
         ['east', 'Pacific/Kiritimati'],
       ] as const) {
         await tenant.event('words', { id, tz }, 1)
-        // One that is over, as long ago as the history reaches, and one before that.
+        // A streak that is over, as long ago as the history reaches, and one before that.
         const first = String(at(await read(`/users/${id}/streak`), 'streakHistory', 0, 'periodStart'))
         const start = Date.parse(first) / DAY
         for (const day of [start, start - 40])
@@ -329,11 +332,11 @@ describe('GET /users/{id}/overview', () => {
     waves.length = 0
     expect((await warm.app('GET', '/users/ada/overview')).status).toBe(200)
     expect(count.batches - before).toBe(2)
-    // All four had begun before the first had answered.
+    // All four had begun before the first one answered.
     expect(waves).toEqual([1, 2, 3, 4])
   })
 
-  it('[A6, S9] costs two while the streak still has to be counted by another frequency, if one read takes the log', async () => {
+  it('[A6, S9] costs two while the streak awaits a recount by another frequency, if one read can take the log', async () => {
     await tenant.metric('words')
     for (const id of ['ada', 'busy']) await tenant.event('words', id, 1)
     await tenant.admin('POST', '/streaks/pauses', {
@@ -353,7 +356,7 @@ describe('GET /users/{id}/overview', () => {
       env.DB.prepare('SELECT streak, id FROM users WHERE tenant_id = ?1').bind(tenant.id).all()
     const { results: daily } = await stored()
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
-    // All streaks are counted now. The rows of before are put back: as they are while that is still to come.
+    // All streaks are counted now. Restore the old rows, to get the state before the recount.
     await pass(1_000)
     const putBack = env.DB.prepare('UPDATE users SET streak = ?3 WHERE tenant_id = ?1 AND id = ?2')
     await env.DB.batch(daily.map(({ id, streak }) => putBack.bind(tenant.id, id, streak)))
@@ -387,7 +390,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     const item = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId }
     return tenant.create('/leaderboards', { ...item, breakdownAttributes, ...more })
   }
-  /** Has so many users of each group score. */
+  /** Makes several users of each group score. */
   async function score(groups: Record<string, string>[], value = 1): Promise<void> {
     const batch = groups.map((attributes, n) => ({
       ...{ key: 'words', value, user: { id: `u${n}-${Object.values(attributes).join()}`, attributes } },
@@ -423,7 +426,7 @@ describe('GET /leaderboards/{key}/groups', () => {
       'city:Washington, DC plan:free 1',
       'city:Washington, DC plan:pro 1',
     ])
-    // Who moves is counted in the new group.
+    // A user who moves counts in the new group.
     await tenant.app('PATCH', '/users/u3-Washington, DC,pro', { attributes: { city: 'Bonn' } })
     expect(sizes(await read('/leaderboards/board/groups'))).toContain('city:Bonn plan:pro 1')
   })
@@ -460,7 +463,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     }
   })
 
-  it('[G1, L6] the Link keeps the base that was asked for, and leads to the next page on every host', async () => {
+  it('[G1, L6] the Link keeps the base of the request, and leads to the next page on every host', async () => {
     await grouped(['city'])
     await score([{ city: 'Rome' }, { city: 'Oslo' }])
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
@@ -479,7 +482,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     }
   })
 
-  it('[L2, L8] of a run, final ones too, in which an erased user counts no more', async () => {
+  it('[L2, L8] of a run, also a final one, in which an erased user no longer counts', async () => {
     await grouped(['city'], { runUnit: 'day', runInterval: 1 })
     await score([{ city: 'Rome' }, { city: 'Rome' }, { city: 'Oslo' }])
     const [today, before] = [dateAt(now), dateAt(now - DAY)]
@@ -504,7 +507,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     expect(await read('/leaderboards/board/groups')).toEqual([])
   })
 
-  it('[L6, L9, G3] without breakdown 422, hidden 404, and wrong queries are 422', async () => {
+  it('[L6, L9, G3] 422 without a breakdown, 404 for a hidden board, 422 for wrong queries', async () => {
     await settle()
     expect(await tenant.app('GET', '/leaderboards/words/groups')).toMatchObject({
       status: 422,
@@ -518,7 +521,7 @@ describe('GET /leaderboards/{key}/groups', () => {
     expect((await tenant.app('GET', '/leaderboards/plans/groups?limit=101')).status).toBe(422)
   })
 
-  it('[L5] a group has as many users as may be ranked in it', async () => {
+  it('[L5] a group counts at most as many users as can be ranked in it', async () => {
     const board = await grouped(['city'])
     await score([{ city: 'Rome' }])
     const object = env.LEADERBOARD.getByName(board)
@@ -545,7 +548,7 @@ describe('GET /streaks/pauses', () => {
   }
   const pauses = (query: string) => tenant.admin('GET', `/streaks/pauses${query}`)
 
-  it('[G7] the pauses of a user as they were created, oldest first, without deleted ones', async () => {
+  it('[G7] the pauses of a user in the order of creation, oldest first, without deleted ones', async () => {
     for (const id of ['ada', 'bob']) await tenant.app('PUT', `/users/${id}`, {})
     const made: unknown[] = []
     for (const start of [9, 3, 6]) made.push(...(await create(pause('ada', start, start + 1))))
@@ -558,7 +561,7 @@ describe('GET /streaks/pauses', () => {
     expect((await pauses('?userId=nobody')).body).toEqual([])
   })
 
-  it('[G3] needs a user, and names every fault', async () => {
+  it('[G3] needs a user, and names every field error', async () => {
     const { status, body } = await pauses('?limit=0')
     expect(status).toBe(422)
     expect(at(body, 'error')).toMatch(/userId: /)
@@ -566,7 +569,7 @@ describe('GET /streaks/pauses', () => {
     expect((await pauses('?userId=a&userId=b')).status).toBe(422)
   })
 
-  it('[U8] somebody who comes back has none of those from before', async () => {
+  it('[U8] a user who comes back after an erasure has none of the old pauses', async () => {
     await tenant.app('PUT', '/users/ada', {})
     await create(pause('ada', 1, 2))
     await tenant.admin('DELETE', '/users/ada')
@@ -575,8 +578,8 @@ describe('GET /streaks/pauses', () => {
   })
 })
 
-describe('[K3] who may read', () => {
-  it('an application key reads what is configured, and all of its own user; never another one', async () => {
+describe('[K3] access', () => {
+  it('an application key reads the configuration and all of its own user, and never another user', async () => {
     await settle()
     const key = await tenant.key('ada')
     for (const path of ['/points', '/leaderboards/plans/groups'])

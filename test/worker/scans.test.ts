@@ -7,7 +7,7 @@ import { scanTurnsOf } from '../../src/runtime/shared-scans'
 import { anotherUuid } from '../readable'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
-/** The most users that a statement may read (scans.ts), and those of its first parts. */
+/** The most users that a statement may read (scans.ts), and the sizes of the first parts. */
 const MOST = 20_000
 const PART = 2_500
 
@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 type Bare = { id: string; points: number; plan: string | null; streak: number; created: number }
 
-/** Puts users into the database whose points, plan and streak are these. */
+/** Stores users with these points, plans and streaks. */
 async function fill(users: readonly Bare[], into = tenant, from = 0): Promise<void> {
   const rows = users.map(({ id, points, plan, streak, created }, n) => [
     id,
@@ -53,7 +53,7 @@ async function fill(users: readonly Bare[], into = tenant, from = 0): Promise<vo
   }
 }
 
-/** What an isolate remembers whose requests wait for as long as the machine takes. */
+/** An instance in which requests wait without a time limit, so that a slow machine does not matter. */
 function patient(): Instance {
   const long = 3_600_000
   const scanTurns = new ScanTurns(long, long)
@@ -63,7 +63,10 @@ function patient(): Instance {
   return instance
 }
 
-/** D1 that shows what reads users by ranges: how many statements at once, and how many rows each; and that can hold them back. */
+/**
+ * A D1 that observes statements that read users by ranges: how many at the same time, and the rows of each.
+ * `hold` stops them.
+ */
 function watched() {
   const seen = { statements: 0, together: 0, most: 0, rows: [] as number[] }
   const texts = new WeakMap<object, string>()
@@ -98,7 +101,7 @@ function watched() {
         seen.statements += 1
         seen.together += 1
         seen.most = Math.max(seen.most, seen.together)
-        // A transaction with two scans would keep others out for as long as both take.
+        // A transaction with two scans would block others for as long as both take.
         expect(scans).toHaveLength(1)
         reached()
         await open
@@ -109,7 +112,7 @@ function watched() {
       }
     },
   })
-  /** Holds scans back from now on; `begun` settles when so many of them have been asked for. */
+  /** Stops scans from now on. `begun` resolves after `count` scans have been requested. */
   const hold = (count: number) => {
     const gate = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
@@ -121,7 +124,7 @@ function watched() {
     }
     return { begun: begun.promise, release: gate.resolve }
   }
-  /** Settles when so many requests have looked for a summary that is kept. */
+  /** Resolves after `count` requests have looked for a stored summary. */
   const looks = (count: number) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     let left = count
@@ -134,7 +137,7 @@ function watched() {
   return { DB, seen, hold, looks }
 }
 
-/** P11 in one piece, by the users as they were put in. */
+/** The ranges of P11, computed in one piece from the users that were stored. */
 function rangesOf(users: readonly Bare[]): number[] {
   const most = Math.max(10, ...users.map(({ points }) => points))
   const width = 10 ** Math.ceil(Math.log10(most)) / 10
@@ -148,7 +151,7 @@ function rangesOf(users: readonly Bare[]): number[] {
 
 const usersIn = (body: unknown) => (Array.isArray(body) ? body.map((row) => Number(at(row, 'users'))) : body)
 
-/** Ids in an order other than that of UTF-16, some of them at the ends of parts. */
+/** Ids whose order is not that of UTF-16. Some of them are at the ends of parts. */
 const idOf = (n: number) =>
   `${n % 3 === 0 ? '\u{1f600}' : n % 3 === 1 ? '\uffee' : 'z'}${String(n).padStart(6, '0')}`
 
@@ -162,8 +165,8 @@ const bare = (n: number): Bare => ({
 })
 const many = Array.from({ length: 10_001 }, (_, n) => bare(n))
 
-describe('[P11] what reads all users of a tenant', () => {
-  it('counts ranges and levels in parts of at most 20,000 users, each in a round trip of its own, as in one piece', async () => {
+describe('[P11] reads of all users of a tenant', () => {
+  it('counts ranges and levels in parts of at most 20,000 users, each in one round trip, with the exact result', async () => {
     await fill(many)
     const { DB, seen } = watched()
     const own = tenant.through(newApp({ DB }))
@@ -182,11 +185,11 @@ describe('[P11] what reads all users of a tenant', () => {
     expect(await summary('level-summary', '?userAttributes=plan:pro')).toEqual(levels(pro))
     expect(seen.statements).toBe(4 * 5)
     expect(seen.most).toBe(1)
-    // Each user once by the key, and once as they are sorted; with filters, the list of these besides.
+    // Each user once by the key, and once for the sort; with filters, the list of filters as well.
     expect(Math.max(...seen.rows)).toBeLessThan(3 * PART + 100)
   })
 
-  it('ranges are right whatever the largest total is', async () => {
+  it('ranges are right for any largest total', async () => {
     const users = POINTS.map((points, n) => ({ ...bare(n), points }))
     for (const [index, user] of users.entries()) {
       await fill([user], tenant, index)
@@ -237,7 +240,7 @@ describe('[P11] what reads all users of a tenant', () => {
     expect(Math.max(...seen.rows)).toBeLessThanOrEqual(2 * MOST + 100)
   })
 
-  it('identical requests share a scan, different ones run two at a time, and another tenant waits for none of them', async () => {
+  it('identical requests share a scan, different ones run two at a time, and other tenants do not wait', async () => {
     await fill(many)
     const other = await newTenant()
     await other.metric('words')
@@ -282,7 +285,7 @@ describe('[P11] what reads all users of a tenant', () => {
     const far = (path: string) => `${path}${path.includes('?') ? '&' : '?'}skip=20000`
     for (const path of lists.map(far))
       expect([path, (await own.admin('GET', path)).status]).toEqual([path, 429])
-    // So does the year of a user with a long log, and not that of any other.
+    // The year of a user with a long log waits as well, and the year of another user does not.
     for (const [user, seq, wanted] of [
       ['ada', 20_000, 429],
       ['bob', 19_999, 200],
@@ -293,7 +296,7 @@ describe('[P11] what reads all users of a tenant', () => {
         .run()
       expect([user, (await own.app('GET', `/users/${user}/wrapped`)).status]).toEqual([user, wanted])
     }
-    // A page that one statement finds does not wait for its turn, and neither do others' requests.
+    // A page that one statement finds does not wait, and neither do requests of other tenants.
     expect((await own.admin('GET', '/users')).status).toBe(200)
     const other = (await newTenant()).through(newApp({}, instance))
     expect((await other.app('GET', '/streaks/rankings')).status).toBe(200)
@@ -303,7 +306,7 @@ describe('[P11] what reads all users of a tenant', () => {
     for (const path of lists.map(far)) expect((await own.admin('GET', path)).body).toEqual([])
   })
 
-  it('counts everybody once whose row is changed, made or erased between two parts', async () => {
+  it('counts each user once if rows are changed, added or erased between two parts', async () => {
     await fill(many)
     const { DB, hold } = watched()
     const own = tenant.through(newApp({ DB }, patient()))
@@ -313,7 +316,8 @@ describe('[P11] what reads all users of a tenant', () => {
     const second = hold(1)
     first.release()
     await second.begun
-    // The first part has been read: who is made there now is not counted, who changes later is counted as they are then.
+    // The first part has been read. A user who is added there is not counted. A later user counts with the
+    // changed row.
     await fill([{ ...bare(0), id: 'a new one', points: 5 }], tenant, many.length)
     await env.DB.prepare(
       "UPDATE users SET points = json_object(?2, 7), seq = seq + 1 WHERE tenant_id = ?1 AND points <> '{}'",

@@ -31,7 +31,7 @@ const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?
 const DUE = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due']
 const HOOK = { url: new Hook().url, events: DUE }
 
-/** A tenant with a webhook and users who were active yesterday, and so are to be reminded this evening. */
+/** A tenant with a webhook and users who were active yesterday, so that reminders are due this evening. */
 async function reminded(users: Record<string, unknown>[] = [{ id: 'ada' }]): Promise<TestTenant> {
   const tenant = await newTenant()
   await tenant.metric('m')
@@ -75,8 +75,8 @@ const template = (tenant: TestTenant, type: string, channel: string, body = 'b')
     status: 'active',
   })
 
-describe('[N2, C2] a step of the schedule, done badly', () => {
-  it('done again with what was due before, and six at once: each is told once', async () => {
+describe('[N2, C2] a step of the schedule, under faults', () => {
+  it('repeated with the same due work, and six at once: each user is notified once', async () => {
     const tenant = await reminded()
     await stealthily(TODAY)
     const due = await work(tenant)
@@ -90,7 +90,7 @@ describe('[N2, C2] a step of the schedule, done badly', () => {
     expect((await work(tenant)).dueAt).toBe(NOON + 2 * DAY - 3 * HOUR)
   })
 
-  it('that failed before it wrote, and whose answer was lost: each is told once', async () => {
+  it('that failed before the write, and with a lost answer: each user is notified once', async () => {
     const tenant = await reminded()
     await stealthily(TODAY)
     const before = faulty(() => Promise.reject(lost()))
@@ -105,7 +105,7 @@ describe('[N2, C2] a step of the schedule, done badly', () => {
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])
   })
 
-  it('with an event between read and write: what was due at the moment is told, once', async () => {
+  it('with an event between read and write: notifications that were due at the moment are sent, once', async () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
     await stealthily(TODAY)
     const { DB } = faulty(async (run, write) => {
@@ -117,9 +117,9 @@ describe('[N2, C2] a step of the schedule, done badly', () => {
     expect(await told(tenant)).toEqual([`${REMINDER} ada`, `${REMINDER} bob`])
   })
 
-  it('[S11] who has come back to a day that is not extended yet is reminded, although a later one counts', async () => {
+  it('[S11] a user who comes back to a day that is not extended yet is reminded, although a later day counts', async () => {
     const tenant = await reminded()
-    // It is noon; in Kiritimati, 14 hours ahead, the next day has begun.
+    // It is noon. In Kiritimati, 14 hours ahead, the next day has begun.
     await tenant.event('m', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
     await tenant.app('PATCH', '/users/ada', { tz: 'UTC' })
     await stealthily(TODAY)
@@ -127,7 +127,7 @@ describe('[N2, C2] a step of the schedule, done badly', () => {
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])
   })
 
-  it('[U8] with somebody erased between read and write: nothing is kept of them', async () => {
+  it('[U8] with a user erased between read and write: nothing is kept of the user', async () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
     await stealthily(TODAY)
     const { DB } = faulty(async (run, write) => {
@@ -139,7 +139,7 @@ describe('[N2, C2] a step of the schedule, done badly', () => {
     expect(await told(tenant)).toEqual([`${REMINDER} bob`])
   })
 
-  it('with the configuration changed in between: nothing happens, and then it goes by the new one', async () => {
+  it('with the configuration changed in between: the step does nothing, and the next one uses the new one', async () => {
     const tenant = await reminded()
     await stealthily(TODAY)
     const { body } = await tenant.admin('GET', '/webhooks')
@@ -163,16 +163,16 @@ describe('[N2, C2] a step of the schedule, done badly', () => {
     expect(users).toHaveLength(2_601)
     expect(new Set(users).size).toBe(2_601)
     expect(steps).toBeGreaterThan(4)
-    // Two rows for each user whom there is something to tell, the tests' own copy among them, and one for each step.
+    // Two rows for each user with a notification, of which one is the tests' own copy, and one for each step.
     expect(seen.rowsWritten).toBeLessThan(2_601 * 2 + steps + 1)
     expect(seen.rowsRead).toBeLessThan(2_601 * 12)
-    // The rest of the way is not of interest here.
+    // The delivery does not matter here.
     await env.DB.prepare('DELETE FROM outbox').run()
   })
 })
 
-describe('[N2, C2] how many are told at once', () => {
-  it.each([499, 500, 501, 999, 1_001])('with %i beside one: each once, in full steps', async (count) => {
+describe('[N2, C2] how many users are notified at once', () => {
+  it.each([499, 500, 501, 999, 1_001])('with %i more users: each once, in full steps', async (count) => {
     const tenant = await reminded()
     await manyUsers(tenant, count)
     await stealthily(TODAY)
@@ -185,7 +185,7 @@ describe('[N2, C2] how many are told at once', () => {
     await env.DB.prepare('DELETE FROM outbox').run()
   })
 
-  it('of a page no more candidates are read than are told, and it ends where it did', async () => {
+  it('no more candidates of a page are read than can be notified, and the page ends at the same user', async () => {
     const tenant = await newTenant()
     await manyUsers(tenant, 1_200)
     const { db } = contextOf(tenant.id)
@@ -200,7 +200,7 @@ describe('[N2, C2] how many are told at once', () => {
     expect([rest?.ids.length, rest?.last]).toEqual([10, null])
   })
 
-  it('fewer at once by a long template', async () => {
+  it('fewer at once with a long template', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     await template(tenant, 'streak_reminder', 'email', 'x'.repeat(60_000))
@@ -235,8 +235,8 @@ async function manyUsers(tenant: TestTenant, count: number): Promise<void> {
     .run()
 }
 
-describe('[N1, N5] who is told', () => {
-  it('[N5] nothing is scheduled while no template is active and no webhook listens', async () => {
+describe('[N1, N5] which users are notified', () => {
+  it('[N5] nothing is scheduled while no template is active and no webhook is subscribed', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     await tenant.event('m', 'ada', 1)
@@ -247,7 +247,7 @@ describe('[N1, N5] who is told', () => {
     expect(await toldOf(tenant, 'emails.')).toEqual([])
   })
 
-  it('[N5] webhooks need the preference and the subscription, no address, and no control group', async () => {
+  it('[N5] webhooks need the preference and the subscription, but no address and no control group', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     for (const id of ['plain', 'off', 'push', 'unsubscribed']) await tenant.event('m', id, 1)
@@ -270,7 +270,7 @@ describe('[N1, N5] who is told', () => {
     expect(at(message?.body, 'streak', 'streakHistory')).toHaveLength(7)
   })
 
-  it('[N1] letters go by each channel that has a template and a place to go to', async () => {
+  it('[N1] notifications use each channel that has a template and an address or a device', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     const users = [
@@ -293,14 +293,14 @@ describe('[N1, N5] who is told', () => {
     ])
   })
 
-  it('[N2, N3] a recap by email says what the period has brought, and what there was at its end', async () => {
+  it('[N2, N3] a recap by email has the changes in the period, and the totals at its end', async () => {
     const tenant = await newTenant()
     const metricId = await tenant.metric('m')
     await tenant.metric('unused')
     const trigger = { type: 'metric', points: 10, status: 'active', metricId, metricThreshold: 1 }
     await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
     const user = { id: 'ada', email: 'a@example.com' }
-    // A Wednesday, the Thursday of the week after, and the Monday when the recap comes.
+    // A Wednesday, the Thursday of the week after, and the Monday when the recap is sent.
     await tenant.event('m', user, 1.5)
     const text =
       '{{ recap.periodStart }} {% for one in recap.metrics %}{{ one.key }} {{ one.change }} {{ one.total }}{% endfor %} {% for one in recap.points %}{{ one.key }} {{ one.change }} {{ one.total }}{% endfor %}.'
@@ -324,7 +324,7 @@ describe('[N1, N5] who is told', () => {
     expect(message?.body.body).toContain(`${monday} m 2.25 3.75 xp 20 30.`)
   })
 
-  it('[N2] a paused streak is not reminded of, one with a freeze is', async () => {
+  it('[N2] a paused streak gets no reminder, a streak with a freeze does', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 1, max: 2 } })
@@ -339,7 +339,7 @@ describe('[N1, N5] who is told', () => {
   })
 })
 
-/** What the schedule knows of zones, as stored. */
+/** The zones of the schedule, as stored. */
 const row = async (tenant: TestTenant) => JSON.parse((await work(tenant)).progress ?? '')
 const zones = async (tenant: TestTenant) =>
   z
@@ -349,8 +349,8 @@ const zones = async (tenant: TestTenant) =>
 const spelled = (tenant: TestTenant, id: string, tz: string) =>
   env.DB.prepare('UPDATE users SET tz = ?3 WHERE tenant_id = ?1 AND id = ?2').bind(tenant.id, id, tz).run()
 
-describe('[N2] when they are told', () => {
-  it('nothing from before somebody wanted it; what is wanted later begins then', async () => {
+describe('[N2] when users are notified', () => {
+  it('nothing that was due before it was configured; a type that is added later begins then', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     await tenant.event('m', 'ada', 1)
@@ -365,7 +365,7 @@ describe('[N2] when they are told', () => {
     expect(await told(tenant)).toEqual(['emails.reactivation_due ada'])
   })
 
-  it('in a zone that nobody was in before, from its first occasion on', async () => {
+  it('in a zone that is new to the tenant, from its first moment on', async () => {
     const tenant = await reminded()
     await tenant.event('m', { id: 'cleo' }, 1)
     await moveTo(NOON + 2 * DAY)
@@ -377,7 +377,7 @@ describe('[N2] when they are told', () => {
     expect((await told(tenant)).filter((line) => line.endsWith('cleo'))).toEqual([`${REMINDER} cleo`])
   })
 
-  it('in a zone that has several names and spellings, each user once, and the zone is one', async () => {
+  it('in a zone with several names and spellings, each user once, and the zone counts once', async () => {
     const tenant = await reminded([
       { id: 'ada', tz: 'Asia/Kolkata' },
       { id: 'bob', tz: 'Asia/Calcutta' },
@@ -391,7 +391,7 @@ describe('[N2] when they are told', () => {
     const before = await row(tenant)
     await tenant.event('m', { id: 'bob', tz: 'asia/kolkata' }, 0)
     await tenant.app('PATCH', '/users/cleo', { tz: 'europe/kyiv' })
-    // A name that the schedule knows changes nothing of it.
+    // Another name of a known zone changes nothing in the schedule.
     expect(await row(tenant)).toEqual(before)
     // As an earlier version has stored it.
     await spelled(tenant, 'cleo', 'eUROPE/kYIV')
@@ -401,7 +401,7 @@ describe('[N2] when they are told', () => {
     )
   })
 
-  it('however many spellings of zones earlier versions have stored', async () => {
+  it('with any number of spellings of zones that earlier versions have stored', async () => {
     const tenant = await reminded()
     await manyUsers(tenant, 700)
     // The binary digits of a user's number say which of the eleven letters are capitals.
@@ -425,7 +425,7 @@ describe('[N2] when they are told', () => {
     await env.DB.prepare('DELETE FROM outbox').run()
   })
 
-  it('and of a zone that nobody is in any more, the schedule forgets within two days', async () => {
+  it('the schedule forgets a zone without users within two days', async () => {
     const tenant = await reminded([
       { id: 'ada', tz: 'Asia/Tokyo' },
       { id: 'bob', tz: 'America/Lima' },
@@ -434,7 +434,7 @@ describe('[N2] when they are told', () => {
     await tenant.app('PATCH', '/users/ada', { tz: 'America/Lima' })
     await moveTo(NOON + 3 * DAY)
     expect(await zones(tenant)).toEqual(['America/Lima'])
-    // It is noted again when somebody comes, and told from then on.
+    // The zone is added again when a user is there, and its users are notified from then on.
     await tenant.event('m', { id: 'ada', tz: 'Asia/Tokyo' }, 1)
     await env.DB.prepare('DELETE FROM test_told').run()
     await moveTo(NOON + 4 * DAY)
@@ -442,13 +442,13 @@ describe('[N2] when they are told', () => {
     expect(await told(tenant)).toContain(`${REMINDER} ada`)
   })
 
-  it('somebody who comes to a date again, with the same id, which is carried once', async () => {
+  it('a user who comes to a date again gets the same id, so the notification is sent once', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     // Thursday, 02:00.
     await tenant.event('m', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
     const webhookId = await subscribe(tenant, REMINDER)
-    // Friday, 20:00, is at 06:00 in UTC; a day later it is in Honolulu.
+    // Friday, 20:00, is at 06:00 in UTC. In Honolulu it comes a day later.
     await moveTo(NOON + 43 * HOUR)
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])
     await tenant.app('PATCH', '/users/ada', { tz: 'Pacific/Honolulu' })
@@ -456,12 +456,12 @@ describe('[N2] when they are told', () => {
     const reminders = await toldOf(tenant, REMINDER)
     expect(reminders.map((one) => (one.at - NOON) / HOUR)).toEqual([42, 66])
     expect(reminders[1]?.id).toBe(reminders[0]?.id)
-    // Drained in full, or the courier might have but the first of them by now.
+    // Drain in full. Without it, the delivery queue might have only the first of them by now.
     await drain(contextOf(tenant.id))
     expect((await messageBuilderOf(webhookId)).map(({ id }) => id)).toEqual([reminders[0]?.id])
   })
 
-  it('after an outage, in real time: no reminder of a day that is over, and all else', async () => {
+  it('after an outage, in real time: no reminder of a day that is over, and all other types', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     const day = Math.floor(Date.now() / DAY)
@@ -479,7 +479,8 @@ describe('[N2] when they are told', () => {
         "UPDATE due_work SET due_at = ?2, progress = json_set(progress, '$.through', ?2) WHERE tenant_id = ?1 AND kind = 'schedule'",
       ).bind(tenant.id, (day - 1) * DAY - HOUR),
     ])
-    // By the state of now, yesterday at 20:00 the streak of two days was in danger; three days without an event were over yesterday.
+    // By the present state, the streak of two days was in danger yesterday at 20:00, and three days without
+    // an event were over yesterday.
     await allSteps(tenant, env.DB, (day - 1) * DAY + 21 * HOUR)
     expect((await told(tenant)).filter((line) => !line.startsWith('emails.recap'))).toEqual([
       'emails.reactivation_due ada',

@@ -4,7 +4,10 @@ import { parseLiquid, renderLiquid } from '../../src/features/notifications/temp
 import { unsubscribeToken } from '../../src/features/notifications/unsubscribe/links.repository'
 import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
-/** What an attacker would put into bodies, templates and links, by topic; `security.test.ts` has keys, hosts and targets. */
+/**
+ * Attempts of an attacker with bodies, templates and links, by topic. `security.test.ts` has keys, hosts and
+ * targets.
+ */
 let tenant: TestTenant
 let key: string
 beforeAll(async () => {
@@ -34,9 +37,9 @@ describe('template injection and render bombs', () => {
       '{% for i in (9007199254740992..9007199254740994) %}x{% endfor %}',
       'too far',
     ],
-    ['the same down there', '{{ (-9007199254740994..-9007199254740992) | size }}', 'too far'],
+    ['the same with negative numbers', '{{ (-9007199254740994..-9007199254740992) | size }}', 'too far'],
     [
-      'the same by a text',
+      'the same with a text',
       '{% assign n = "9007199254740992" %}{% assign m = n | plus: 2 %}{% for i in (n..m) %}{% endfor %}',
       'too far',
     ],
@@ -64,7 +67,7 @@ describe('template injection and render bombs', () => {
     expect(() => render(text)).toThrow(fault)
   })
 
-  it('[N3] what a user is called is never read as Liquid, nor as HTML, nor as a header', async () => {
+  it('[N3] a user’s name is never read as Liquid, as HTML or as a header', async () => {
     const name =
       '{{ user.email }}{% for i in (1..9) %}x{% endfor %}<img src=x onerror=alert(1)>\r\nBcc: eve@b.example'
     await tenant.app('PUT', '/users/eve', { name, email: 'eve@b.example' })
@@ -120,11 +123,11 @@ describe('mass assignment', () => {
     at: 0,
     date: '2000-01-01',
   }
-  /** Everything that is stored and none of which was asked for. */
+  /** The forged values that are stored anywhere, or null. */
   const forged = async () =>
     JSON.stringify(await everything()).match(/forged|evil\.example|00000000beef|946684800000/g)
 
-  it('[U5] users, events and preferences take their own fields and no others', async () => {
+  it('[U5] users, events and preferences accept their own fields and no others', async () => {
     const { id: _id, metrics: _metrics, ...more } = SECRET_FIELDS
     const own = await tenant.key('mass')
     const [first, second] = [
@@ -148,7 +151,7 @@ describe('mass assignment', () => {
     expect(await forged()).toBeNull()
   })
 
-  it('[G3] what admins create has ids, times, tenants and secrets of ours', async () => {
+  it('[G3] created configuration has ids, times, tenants and secrets that Laurel chose', async () => {
     const items: [string, object][] = [
       ['/metrics', { key: 'm', name: 'M' }],
       ['/attributes', { key: 'a', name: 'A', type: 'user' }],
@@ -183,7 +186,7 @@ describe('mass assignment', () => {
 })
 
 describe('JSON depth and size', () => {
-  it('[G2] the limit counts bytes that come, also in pieces, and whatever length is told beside Transfer-Encoding', async () => {
+  it('[G2] the limit counts the bytes that arrive, also in pieces, with any length beside Transfer-Encoding', async () => {
     const pieces = (count: number) => {
       let left = count
       return new ReadableStream<Uint8Array>({
@@ -248,7 +251,7 @@ describe('secrets in logs and errors', () => {
     FCM_SERVICE_ACCOUNT: '{"private_key":"hush8"}',
   }
 
-  it('[G2] neither the variables nor keys, links and secrets are in a log line or an answer, however a request ends', async () => {
+  it('[G2] no log line or response has variables, keys, links or secrets, however a request ends', async () => {
     const responses: string[] = []
     const failing = new Proxy(env.DB, {
       get: (target, name) =>
@@ -345,7 +348,7 @@ describe('secrets in logs and errors', () => {
 })
 
 describe('unsubscribe link forgery', () => {
-  it("[N3, T3] a link is signed by its own tenant's secret, for its user alone, and is void once the tenant is archived", async () => {
+  it('[N3, T3] a link has the signature of its own tenant, for one user, and is void after the tenant is archived', async () => {
     const [mine, theirs] = [await newTenant(), await newTenant()]
     const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: 'B' }
     for (const one of [mine, theirs]) {
@@ -376,7 +379,7 @@ describe('unsubscribe link forgery', () => {
       `${payload([mine.id], iid, 'ada')}.${signature}`,
     ])
       expect(await post(forged)).toBe(404)
-    // Our own signature of one who isn't that user any more: it fits, and does nothing.
+    // A valid signature for another id than the user's own: the link is accepted, and does nothing.
     expect(await post(await unsubscribeToken(secret, { tenantId: mine.id, iid, userId: 'bob' }))).toBe(200)
     expect(await everything()).toEqual(before)
     const headers = { 'x-api-key': ADMIN_KEY }

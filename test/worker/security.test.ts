@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { sameInConstantTime, sha256 } from '../../src/access/keys.rules'
 import { ADMIN_KEY, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
-/** What an attacker would try, by topic; SECURITY.md says what holds. Other files of tests hold the plain cases. */
+/** Attempts of an attacker, by topic. SECURITY.md has the rules. Other test files have the simple cases. */
 let tenant: TestTenant
 let other: TestTenant
 let key: string
@@ -25,7 +25,7 @@ const corsOf = ({ headers }: Pick<Response, 'headers'>) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'))
 
 describe('timing-safe comparison', () => {
-  it('[K1] is of whole texts, of any length, and says the same as ===', () => {
+  it('[K1] compares whole texts of any length, with the same result as ===', () => {
     const texts = ['', 'a', 'b', 'ab', 'a\u0000', 'ä', 'a\u0308', '\ufffd', 'x'.repeat(99_999)]
     for (const one of texts) {
       for (const two of texts) {
@@ -34,7 +34,7 @@ describe('timing-safe comparison', () => {
     }
   })
 
-  it('[K1, N3] decides on the first admin key, on the hash of the body of others, and on links', async () => {
+  it('[K1, N3] is used for the first admin key, for the hash of the body of other keys, and for links', async () => {
     const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual')
     const compared = () =>
       compare.mock.calls.splice(0).map((pair) => pair.map((one) => new TextDecoder().decode(one)))
@@ -60,7 +60,7 @@ describe('timing-safe comparison', () => {
 const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: '{{ unsubscribeUrl }}' }
 
 describe('key and tenant confusion', () => {
-  it('[T2] a key of one tenant opens no other, however that one is called', async () => {
+  it('[T2] a key of one tenant opens no other, under any name of that tenant', async () => {
     const named = `customer-${other.id}`
     for (const name of [other.id, other.id.toUpperCase(), ` ${other.id} `, named, ` ${named}\t`]) {
       expect([name, await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': name })]).toEqual([
@@ -83,7 +83,7 @@ describe('key and tenant confusion', () => {
       '_',
       "' OR '1'='1",
     ]) {
-      // The same as for a tenant that there is: a key of one does not find out what others are called.
+      // The same as for an existing tenant, so that a key does not reveal the names of other tenants.
       expect([name, await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': name })]).toEqual([
         name,
         403,
@@ -96,14 +96,14 @@ describe('key and tenant confusion', () => {
     const keys = new Headers({ 'x-api-key': key, 'tenant-id': tenant.id })
     keys.append('x-api-key', ADMIN_KEY)
     expect((await toApp(new Request('http://laurel.test/v1/users/ada', { headers: keys }))).status).toBe(401)
-    // An empty header names none, and the key's own tenant is meant.
+    // An empty header counts as absent, and the key's own tenant is used.
     expect(await status('/v1/users/ada', { 'x-api-key': key, 'tenant-id': '' })).toBe(200)
-    // Keys of tenants open nothing where there are no tenants any more.
+    // Keys of tenants open nothing when multi-tenancy is off.
     const off = newApp({ MULTI_TENANCY: 'off' })
     expect(await status('/v1/users/ada', { 'x-api-key': key }, 'GET', off)).toBe(401)
   })
 
-  it('[K3] a key of one user is for that user to the letter: case, spaces, normal forms and encodings are others', async () => {
+  it('[K3] a key opens exactly one user id: other cases, spaces, normal forms and encodings are other users', async () => {
     const [composed, decomposed] = ['\u00e9', 'e\u0301']
     for (const id of [composed, decomposed]) await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, {})
     const own = await tenant.key(composed)
@@ -138,7 +138,7 @@ describe('key and tenant confusion', () => {
         expect((await tenant.as(own, 'GET', `/streaks?${query}`)).status).toBe(403)
       }
     }
-    // Where JSON names a field twice, whoever checks and whoever acts read the same one.
+    // If JSON has a field twice, the check and the action read the same one.
     const twice = '{"user":{"id":"\u00e9"},"value":1,"user":{"id":"bob"}}'
     const hidden = '{"value":1,"__proto__":{"user":{"id":"bob"}}}'
     for (const [raw, expected] of [
@@ -178,7 +178,7 @@ describe('key and tenant confusion', () => {
 describe('header and host tricks', () => {
   const onHost = newApp({ ADMIN_HOST: 'admin.laurel.test' })
 
-  it('[G1] no header, and no other spelling of the host, makes an application key an admin key or /v1 the admin interface', async () => {
+  it('[G1] no header or host spelling makes an application key an admin key, or /v1 the admin interface', async () => {
     const tricks = {
       'x-forwarded-host': 'admin.laurel.test',
       'x-forwarded-for': '127.0.0.1',
@@ -254,7 +254,7 @@ describe('header and host tricks', () => {
 })
 
 describe('CORS on admin', () => {
-  it('[G8] a preflight gets no CORS header on any spelling of an admin path, on any host, and credentials are never allowed', async () => {
+  it('[G8] a preflight gets no CORS header on any spelling of an admin path or host, and never credentials', async () => {
     const onHost = newApp({ ADMIN_HOST: 'admin.laurel.test' })
     const headers = {
       origin: 'https://evil.example',
@@ -285,11 +285,11 @@ describe('CORS on admin', () => {
 })
 
 describe('SSRF by webhook targets', () => {
-  it('[W1] what the rules refuse is refused by create and update, in every place of a list, and nothing of it is stored', async () => {
+  it('[W1] URLs against the rules are refused by create and update, anywhere in a list, and are not stored', async () => {
     const id = await tenant.create('/webhooks', { url: 'https://example.com/', events: ['*'] })
     const before = await everything()
     const good = { url: 'https://example.com/', events: ['*'] }
-    // The spellings are in test/targets.ts; production is without the test clock.
+    // The spellings are in test/targets.ts. The production app has no test clock.
     const production = tenant.through(newApp({ TEST_CLOCK: 'off' }))
     for (const url of [
       'https://169.254.169.254/latest/meta-data/',

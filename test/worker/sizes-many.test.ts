@@ -37,20 +37,21 @@ import {
 import { messageBuilderOf, subscribe } from './messages'
 
 /*
- * The platform's limits are in bytes, and the interfaces' are in characters and numbers: whatever the interfaces take must pass where the
- * largest of it comes together. These are about many users; sizes.test.ts is about one.
+ * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input
+ * that the interfaces accept must fit in the platform's limits. These tests are about many users;
+ * sizes.test.ts is about one.
  */
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-describe('what is told of a user as large as may be', () => {
-  it('[N2] what comes at a time of the day is told some users at a time', async () => {
+describe('messages about users of the largest size', () => {
+  it('[N2] scheduled notifications are made for a few users at a time', async () => {
     const { tenant } = await withLargeUser()
     await tenant.event('m', 'ada', 1)
     const ids = await copies(tenant, 'ada', 9)
     await subscribe(tenant, 'emails.streak_reminder_due')
-    // Tomorrow evening they are to be reminded of their streaks.
+    // A reminder of their streaks is due for all users tomorrow evening.
     const { DB, most } = measuredD1()
     const context = contextOf(tenant.id, DB)
     const told: number[] = []
@@ -69,7 +70,7 @@ describe('what is told of a user as large as may be', () => {
     await env.DB.prepare('DELETE FROM outbox').run()
   })
 
-  it('[W5, W6] points and levels that change by ticks are told, of many users', async () => {
+  it('[W5, W6] changes of points and levels by ticks, of many users', async () => {
     const { tenant } = await withLargeUser()
     await copies(tenant, 'ada', 9)
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
@@ -95,7 +96,7 @@ describe('what is told of a user as large as may be', () => {
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
   })
 
-  it('[W6] many boosts with filters as long as may be are told of some at a time', async () => {
+  it('[W6] boosts with the longest filters are sent a few at a time', async () => {
     const tenant = await largeTenant()
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     await subscribe(tenant, 'points.boost_started')
@@ -126,7 +127,7 @@ describe('what is told of a user as large as may be', () => {
     await env.DB.prepare('DELETE FROM outbox').run()
   })
 
-  it('[E3] parallel events that each tell of the user all count, and are told', async () => {
+  it('[E3] parallel events of the user, each with webhook events, all count and are sent', async () => {
     const { tenant, metric } = await withLargeUser()
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     const levels = Array.from({ length: 12 }, (_, n) => ({ key: `l${n}`, name: 'L', points: n + 1 }))
@@ -150,8 +151,8 @@ describe('what is told of a user as large as may be', () => {
   })
 })
 
-describe('work on many users as large as may be', () => {
-  it('[P4, S3, A4] goes on some at a time, to the last of them', async () => {
+describe('work on many users of the largest size', () => {
+  it('[P4, S3, A4] continues a few users at a time, to the last one', async () => {
     const { tenant, metric } = await withLargeUser()
     await tenant.event('m', 'ada', 3)
     await copies(tenant, 'ada', 24)
@@ -175,7 +176,7 @@ describe('work on many users as large as may be', () => {
       .through(newApp({ TIMEKEEPER: unreached }))
       .admin('PATCH', '/achievements', [{ id, status: 'active' }])
     const { DB, most } = measuredD1()
-    // Over two midnights, by which all streaks are lost.
+    // Over two midnights, after which all streaks are lost.
     const to = instant(NOON + 2 * DAY)
     await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
     const moved = { to, from: instant(NOON), mustAll: true, isSet: true }
@@ -194,12 +195,12 @@ describe('work on many users as large as may be', () => {
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
   })
 
-  it('[E9] a batch of events of them, each with attributes as long as may be', async () => {
+  it('[E9] a batch of events of these users, each with the longest attributes', async () => {
     const { tenant } = await withLargeUser()
     const ids = ['ada', ...(await copies(tenant, 'ada', 7))]
     const webhook = await subscribe(tenant, 'streak.started')
     const events = ids.map((id) => ({ key: 'm', user: { id }, value: 1 }))
-    // One event that fills all attributes of somebody new: 1.2 MB of JSON.
+    // One event that fills all attributes of a new user: 1.2 MB of JSON.
     const large = { key: 'm', user: { id: 'bob', attributes: largeValues(GROWING.control) }, value: 2 }
     const { DB, most } = measuredD1()
     const send = tenant.through(newApp({ DB, TIMEKEEPER: unreached }))
@@ -224,8 +225,8 @@ describe('work on many users as large as may be', () => {
   })
 })
 
-describe('what is listed', () => {
-  it('[G7] a page of users as large as may be', async () => {
+describe('lists', () => {
+  it('[G7] a page of users of the largest size', async () => {
     const { tenant } = await withLargeUser()
     const ids = ['ada', ...(await copies(tenant, 'ada', 11))]
     const { DB, most } = measuredD1()
@@ -238,7 +239,7 @@ describe('what is listed', () => {
     expect(most.read).toBeLessThan(MOST)
   })
 
-  it('[U8] the export of events with attributes as long as may be', async () => {
+  it('[U8] the export of events with the longest attributes', async () => {
     const tenant = await newTenant()
     await tenant.metric('m')
     const items = Array.from({ length: 100 }, (_, n) => ({ key: `e${n}`, name: 'E', type: 'event' }))
@@ -266,8 +267,8 @@ describe('what is listed', () => {
   })
 })
 
-describe('leaderboards whose groups are as long as may be', () => {
-  it('[L3, L12, U8] everybody is counted, in as many parts as there is room for; the export has all runs', async () => {
+describe('leaderboards with the longest groups', () => {
+  it('[L3, L12, U8] all users are counted, in parts that fit; the export has all runs', async () => {
     const { tenant, board, ids } = await withGroups(100)
     await tenant.admin('PATCH', '/leaderboards', [{ id: board, status: 'active' }])
     const ranked = () =>
@@ -281,7 +282,7 @@ describe('leaderboards whose groups are as long as may be', () => {
     const rows = await ranked()
     expect(rows.map(({ userId }) => userId).toSorted()).toEqual(ids.toSorted())
     expect(Math.min(...rows.map(({ bytes }) => bytes))).toBeGreaterThan(60_000)
-    // As many final runs as a call of the object could not answer at once, and as its answer holds.
+    // More final runs than one call of the object can return.
     const iid = await iidOf(tenant, 'ada')
     await runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) => {
       storage.sql.exec(
@@ -299,7 +300,7 @@ describe('leaderboards whose groups are as long as may be', () => {
     expect(places[0]?.group).toEqual(breakdown.map(() => GROWING.control.repeat(1_000)))
   })
 
-  it('[W5] who has another rank is told of whole, however large', async () => {
+  it('[W5] a user with another rank is sent with the whole user, of any size', async () => {
     const { tenant, metric } = await withLargeUser()
     const ids = ['ada', ...(await copies(tenant, 'ada', 9))]
     const item = { key: 'board', name: 'Board', rankBy: 'metric', metricId: metric }

@@ -33,19 +33,20 @@ import {
 import { messageBuilderOf, subscribe } from './messages'
 
 /*
- * The platform's limits are in bytes, and the interfaces' are in characters and numbers: whatever the interfaces take must pass where the
- * largest of it comes together. The local D1 takes more than the documented one, so that these tests go through `strictD1`.
+ * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input
+ * that the interfaces accept must fit in the platform's limits. The local D1 accepts more than the documented
+ * one, so these tests use `strictD1`.
  */
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-/** Has a webhook be sent nothing. */
+/** Makes a webhook inactive, so that nothing is sent. */
 const silently = (tenant: TestTenant, id: string) =>
   tenant.admin('PATCH', '/webhooks', [{ id, status: 'inactive' }])
 
-describe('what is told of a user as large as may be', () => {
-  it('[W2] an event that completes many achievements has them told, the user once', async () => {
+describe('messages about a user of the largest size', () => {
+  it('[W2] an event that completes many achievements stores their messages with the user once', async () => {
     const { tenant, metric } = await withLargeUser()
     await achievements(tenant, metric, 30)
     const webhook = await subscribe(tenant, 'achievement.completed')
@@ -66,7 +67,7 @@ describe('what is told of a user as large as may be', () => {
     expect([await count(tenant, 'outbox'), await messageBuilderOf(webhook)]).toEqual([0, []])
   })
 
-  it('[U8] the export has all that was told of them', async () => {
+  it('[U8] the export has all messages about the user', async () => {
     const tenant = await newTenant()
     await tenant.app('PUT', '/users/ada', {})
     const webhookId = await subscribe(tenant, 'streak.lost')
@@ -88,7 +89,7 @@ describe('what is told of a user as large as may be', () => {
     expect((await tenant.admin('GET', `/webhooks/${webhookId}/deliveries?limit=100`)).body).toHaveLength(29)
   })
 
-  it('[N2, C1] notices are told some at a time, and hold up nothing', async () => {
+  it('[N2, C1] scheduled notifications are made a few at a time, and delay nothing', async () => {
     const { tenant, metric } = await withLargeUser()
     await achievements(tenant, metric, 9)
     const webhook = await subscribe(tenant, 'emails.achievement_due')
@@ -111,14 +112,14 @@ describe('what is told of a user as large as may be', () => {
   })
 })
 
-describe('work on many users as large as may be', () => {
-  it('[U8] parked events and those that wait are exported whole', async () => {
+describe('work on many users of the largest size', () => {
+  it('[U8] parked and pending events are exported whole', async () => {
     const { tenant } = await withLargeUser(GROWING.quote)
     const user = { id: 'ada', attributes: largeValues(GROWING.quote) }
     const events = Array.from({ length: 8 }, (_, n) => ({ key: 'm', user, value: n + 1 }))
     const send = tenant.through(newApp({ DB: strictD1(), TIMEKEEPER: unreached }))
     expect((await send.admin('POST', '/metrics/events', events)).status).toBe(202)
-    // The second of them can't be read, and is put aside.
+    // The second event can't be read and is parked.
     await env.DB.prepare(
       `UPDATE inbox SET events = json_set(events, '$[1].kind', 'other') WHERE "offset" = 0 AND tenant_id = ?1`,
     )
@@ -146,15 +147,15 @@ describe('work on many users as large as may be', () => {
   })
 })
 
-describe('what is listed', () => {
-  it('[N4] a page of the log, of emails as long as may be', async () => {
+describe('lists', () => {
+  it('[N4] a page of the log, of the longest emails', async () => {
     const tenant = await newTenant()
     const body = GROWING.wide.repeat(262_144)
     const common = { userId: 'ada', iid: 'i', type: 'recap', title: 't', body, headers: {} }
     const email = JSON.stringify({ ...common, channel: 'email', to: 'a@b.c' })
     const push = JSON.stringify({ ...common, channel: 'push', tokens: [], taken: 0 })
     const emails = await keepLetters(`email:${tenant.id}`, 66, NOON, null, email)
-    // Of the same moments as some of the emails, behind which they come.
+    // At the same moments as some of the emails, after which they come.
     const pushes = await keepLetters(`push:${tenant.id}`, 3, NOON + 5, null, push)
     const newest = emails
       .flatMap((id, n) => [...pushes.slice(n - 5, n - 4), id].slice(n < 5 ? -1 : 0))
@@ -171,8 +172,8 @@ describe('what is listed', () => {
   })
 })
 
-describe('leaderboards whose groups are as long as may be', () => {
-  it('[L11] changes of many users are delivered in calls that are short enough, and so are repairs', async () => {
+describe('leaderboards with the longest groups', () => {
+  it('[L11] changes of many users are delivered in calls that fit, and so are repairs', async () => {
     const { tenant, metric, board } = await withGroups(1)
     await tenant.admin('PATCH', '/leaderboards', [{ id: board, status: 'active' }])
     const context = contextOf(tenant.id)
@@ -222,7 +223,7 @@ describe('leaderboards whose groups are as long as may be', () => {
 })
 
 describe('calls and parameters', () => {
-  it('[N2] what many users have gained is asked for in parameters that are short enough', async () => {
+  it('[N2] the gains of many users are read with parameters that fit', async () => {
     const tenant = await newTenant()
     const metrics = new Map(
       Array.from(
@@ -236,7 +237,7 @@ describe('calls and parameters', () => {
     expect((await activeBetween(db, users, { start: 1, end: 7 })).size).toBe(0)
   })
 
-  it('[G2] a user for whom no row has room is refused, and nothing is stored', async () => {
+  it('[G2] a user too large for a row is refused, and nothing is stored', async () => {
     const tenant = await largeTenant()
     await tenant.metric('m')
     await tenant.event('m', { id: 'ada', attributes: { a000: 'short' } }, 1)
@@ -275,7 +276,7 @@ describe('calls and parameters', () => {
     expect(results.map(({ keys }) => keys)).toEqual(Array.from({ length: 7 }, () => 10_000))
     expect(results.filter(({ own }) => own === 1)).toHaveLength(1)
     expect(Math.max(...results.map(({ bytes }) => bytes))).toBeLessThan(2_000_000)
-    // Its steps are those of any other erasure.
+    // Its steps are the same as in any other erasure.
     await env.DB.prepare("UPDATE due_work SET progress = json_set(progress, '$.prefixes', json('[]'))").run()
     await moveTo(NOON + DAY)
     expect(await count(tenant, 'due_work')).toBe(0)

@@ -37,7 +37,7 @@ async function page(query = ''): Promise<string[]> {
   return Array.isArray(rankings) ? rankings.map((one) => `${at(one, 'userId')} ${at(one, 'value')}`) : []
 }
 
-/** An app that can't reach any leaderboard, nor the queue that would tell it later. */
+/** An app that can reach no leaderboard, and not the queue of repairs either. */
 const cut = () =>
   newApp({
     LEADERBOARD: new Proxy(env.LEADERBOARD, {
@@ -50,7 +50,7 @@ const cut = () =>
   })
 
 describe('[L3] boards by streak', () => {
-  it('[L3] one that is activated later has the lengths of then, whenever they began', async () => {
+  it('[L3] a board that is activated later has the lengths of that moment, for runs that began at any time', async () => {
     await act('ada')
     await move(1, 9)
     await act('ada')
@@ -59,7 +59,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['ada 2', 'bob 1'])
   })
 
-  it('[L12] a change that was lost is found by the next one, and within the hour', async () => {
+  it('[L12] the next change corrects a lost change, or the upkeep does within the hour', async () => {
     await create()
     await tenant.through(cut()).event('steps', 'ada', 1)
     await tenant.through(cut()).event('steps', 'bob', 1)
@@ -76,7 +76,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['ada 3', 'bob 2'])
   })
 
-  it('[L3, L8] after its end nothing counts any more, also where a recount comes later', async () => {
+  it('[L3, L8] after the end of a board nothing counts any more, also after a later recount', async () => {
     await create({ end: date(1) })
     await act('ada')
     await act('bob')
@@ -84,7 +84,7 @@ describe('[L3] boards by streak', () => {
     await act('ada')
     await move(2, 1)
     await act('ada')
-    // Bob's streak was lost with the end of the last day, which is after it; Ada's third day is too.
+    // Bob's streak was lost at the end of the last day. That is after the board's end, like Ada's third day.
     const lengths = ['ada 2', 'bob 1']
     expect(await page()).toEqual(lengths)
     await move(2, 13)
@@ -93,7 +93,7 @@ describe('[L3] boards by streak', () => {
     expect(at(body, 'status')).toBe('finished')
   })
 
-  it('[L4, L8] who was first by the end stays first, also where a recount finds the streak extended since', async () => {
+  it('[L4, L8] the first user at the end stays first, also if a recount finds that the streak was extended since', async () => {
     await create({ end: date(1) })
     await act('bob')
     await act('ada')
@@ -109,7 +109,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(lengths)
   })
 
-  it('[L3, L8] what extends a week’s streak after the end does not count, although the week began before', async () => {
+  it('[L3, L8] an extension of a week’s streak after the end does not count, although the week began before it', async () => {
     const weekday = (days: number) => new Date(start + days * DAY).getUTCDay()
     const end = [1, 2].find((days) => weekday(days) !== 0) ?? 1
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
@@ -122,8 +122,8 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['bob 1'])
   })
 
-  it('[L12, S9] a recount that an event has made is found within the hour', async () => {
-    // The three days are of one month.
+  it('[L12, S9] a recount that an event has made reaches the board within the hour', async () => {
+    // The three days are in one month.
     while (new Date(start).getUTCDate() > 26) start += DAY
     await create()
     for (const day of [0, 1, 2]) {
@@ -133,7 +133,7 @@ describe('[L3] boards by streak', () => {
     }
     expect(await page()).toEqual(['ada 3', 'bob 3'])
     await move(2, 12.5)
-    // As if the walk over the users had still to come.
+    // The configuration before the walk over the users has run.
     await env.DB.prepare(
       `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'), 'off', json('[]'),
          'frequency', 'monthly', 'epoch', 1, 'metrics', json('[]'), 'evaluationMode', 'OR', 'personalisation', json('false'),
@@ -147,7 +147,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['bob 3', 'ada 1'])
   })
 
-  it('[L4, L12, S8] a restored length was reached when it was restored, also where a recount comes later', async () => {
+  it('[L4, L12, S8] a restored length counts as reached at the restore, also after a later recount', async () => {
     const board = await create({ end: date(9) })
     for (const [day, user] of [
       [0, 'bob'],
@@ -165,10 +165,10 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['ada 2', 'bob 2'])
   })
 
-  it('[L4, L12] a streak that is lost and begun anew by one event reaches its length anew', async () => {
+  it('[L4, L12] a streak that one event ends and begins again counts as reached at that event', async () => {
     const board = await create({ end: date(9) })
     await act('ada')
-    // The event is faster than the Timekeeper, which would have taken the length away at midnight.
+    // The event comes before the Timekeeper, which would have removed the length at midnight.
     await env.DB.prepare('DELETE FROM due_work').run()
     await move(2, 8)
     await act('bob')
@@ -179,7 +179,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['bob 1', 'ada 1'])
   })
 
-  it('[L4, L12, S10] one that was switched off is not ranked; on again, it was reached then, also where a recount comes later', async () => {
+  it('[L4, L12, S10] a disabled streak is not ranked; enabled again, it was reached then, also after a recount', async () => {
     const board = await create({ end: date(9) })
     const turn = (enabled: boolean) => tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled } })
     await act('ada')
@@ -200,7 +200,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['ada 2', 'bob 1'])
   })
 
-  it('[L8, S10] one that is switched off after the end stays ranked, also where a recount comes later', async () => {
+  it('[L8, S10] a streak that is switched off after the end stays ranked, also after a later recount', async () => {
     await create({ end: date(1) })
     await act('ada')
     await act('bob')
@@ -212,7 +212,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['ada 2', 'bob 1'])
   })
 
-  it('[L4, L12, S11] a length that is back after a journey was reached then, also where a recount comes later', async () => {
+  it('[L4, L12, S11] a length that is back after a journey was reached at that moment, also after a later recount', async () => {
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
     const board = await create({ end: date(30) })
     const sunday = (7 - new Date(start).getUTCDay()) % 7
@@ -223,7 +223,7 @@ describe('[L3] boards by streak', () => {
     await act('bob')
     expect(await page()).toEqual(['bob 2', 'ada 1'])
     await move(sunday + 7, 23)
-    // In Tokyo it is Monday: the week is lost, until she is back.
+    // In Tokyo it is Monday: the week is lost until Ada is back.
     await tenant.app('PATCH', '/users/ada', { tz: 'Asia/Tokyo' })
     expect(await page()).toEqual(['bob 2'])
     await act('cid')
@@ -235,7 +235,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(ranked)
   })
 
-  it('[L4, L12, S9] a length that was counted anew was reached when the log says, also where a recount comes later', async () => {
+  it('[L4, L12, S9] a recounted length was reached at the moment in the log, also after a later recount', async () => {
     const isSunday = new Date(start).getUTCDay() === 0
     const monday = isSunday ? 1 : 0
     const board = await create({ end: date(9) })
@@ -257,7 +257,7 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(inTheirWeek)
   })
 
-  it('[L6] broken down by an attribute; whoever moves takes the length along', async () => {
+  it('[L6] with a breakdown by an attribute; a user who moves keeps the length', async () => {
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     await create({ breakdownAttributes: [plan] })
     await tenant.event('steps', { id: 'ada', attributes: { plan: 'free' } }, 1)
@@ -268,7 +268,7 @@ describe('[L3] boards by streak', () => {
     expect(await page('?userAttributes=plan:pro')).toEqual(['ada 1', 'bob 1'])
   })
 
-  it('[L10] the history of a place tells the day of the loss', async () => {
+  it('[L10] the history of a rank has the day of the loss', async () => {
     await create()
     await act('ada')
     await move(1, 9)
@@ -306,7 +306,7 @@ describe('[S10] while streaks are off for the tenant', () => {
     return board
   }
 
-  it('streak boards rank nobody, and everybody again when streaks are on', async () => {
+  it('streak boards rank no users, and all users again when streaks are on', async () => {
     await ranked()
     await streaks(false)
     expect(await page()).toEqual([])
@@ -317,7 +317,7 @@ describe('[S10] while streaks are off for the tenant', () => {
     expect(await place('ada')).toMatchObject({ rank: 2, value: 2 })
   })
 
-  it('comparisons, recounts and another maximum bring nobody back, nor does a board that is activated meanwhile', async () => {
+  it('comparisons, recounts, another maximum and an activation bring no user back', async () => {
     const board = await ranked({ end: date(9) })
     await streaks(false)
     await move(1, 12.5)
@@ -331,7 +331,7 @@ describe('[S10] while streaks are off for the tenant', () => {
     expect(await place('ada', 'later')).toMatchObject({ rank: 2, value: 2 })
   })
 
-  it('groups are empty, and other boards go on', async () => {
+  it('groups are empty, and other boards continue', async () => {
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const groups = [plan, await tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })]
     const metricId = at((await tenant.admin('GET', '/metrics')).body, '0', 'id')
@@ -347,7 +347,7 @@ describe('[S10] while streaks are off for the tenant', () => {
     expect([await page(group), await page(several)]).toEqual([['ada 1'], ['ada 1']])
   })
 
-  it('[L10] the history of a place tells when it was taken away and given back', async () => {
+  it('[L10] the history of a rank has the times of its loss and its return', async () => {
     await ranked()
     await streaks(false)
     await move(3, 9)
@@ -364,7 +364,7 @@ describe('[S10] while streaks are off for the tenant', () => {
     ])
   })
 
-  it('[L8] the same on boards that are final, or become so meanwhile', async () => {
+  it('[L8] the same on boards that are final, or become final meanwhile', async () => {
     await ranked({ end: date(1) })
     await create({ key: 'longer', end: date(3) })
     await move(2, 13)

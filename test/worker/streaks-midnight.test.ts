@@ -12,14 +12,17 @@ import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
 
-/* Steps one by one, at the real database, with faults between their reads and their writes. */
+/* Single steps on the real database, with faults between their reads and their writes. */
 
 const DAY = 86_400_000
-/** The midnight that has just been, in UTC. */
+/** The last midnight, in UTC. */
 const midnight = Math.floor(Date.now() / DAY) * DAY
 const now = () => instant(Date.now())
 
-/** Makes users with a streak of 5 days up to two days ago, whose deadline was the last midnight; the last ones were active yesterday. */
+/**
+ * Makes users with a streak of 5 days up to two days ago. Their deadline was the last midnight. The last
+ * `active` users were active yesterday.
+ */
 async function streakers(tenant: TestTenant, count: number, active = 0): Promise<void> {
   const last = midnight / DAY - 2
   const streakOf = (day: number) =>
@@ -52,7 +55,7 @@ async function streakers(tenant: TestTenant, count: number, active = 0): Promise
     .run()
 }
 
-/** All steps of what is due at midnight; how many users each changed. */
+/** Runs all steps that are due at midnight. Returns the number of changed users for each. */
 async function allSteps(tenant: TestTenant, DB: D1Database = env.DB): Promise<number[]> {
   const counts: number[] = []
   for (;;) {
@@ -79,8 +82,8 @@ const alive = async (tenant: TestTenant) =>
 const due = (tenant: TestTenant) =>
   rows(tenant, "SELECT due_at AS due FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks'")
 
-describe('[S3] a midnight of many', () => {
-  it('[S3] in chunks of a thousand, two rows for each streak that is lost, and none for whoever keeps it', async () => {
+describe('[S3] a midnight of many users', () => {
+  it('[S3] in chunks of a thousand, two rows for each lost streak, and none for a streak that continues', async () => {
     const tenant = await newTenant()
     await streakers(tenant, 2_600, 300)
     const kept = await rows(
@@ -94,14 +97,14 @@ describe('[S3] a midnight of many', () => {
     expect(
       await rows(tenant, "SELECT id, seq, streak FROM users WHERE tenant_id = ?1 AND id > 'user02300'"),
     ).toEqual(kept)
-    // The rows besides are those of due work.
+    // The other rows are due work.
     expect(seen.rowsWritten).toBeGreaterThanOrEqual(2 * 2_300)
     expect(seen.rowsWritten).toBeLessThanOrEqual(2 * 2_300 + 4)
     expect(seen.rowsRead).toBeLessThan(2_300 * 12)
     expect(await due(tenant)).toEqual([{ due: midnight + DAY }])
   })
 
-  it('[C2] a step that is done again, or by six at once, does nothing twice', async () => {
+  it('[C2] a step that is repeated, or done by six at once, does nothing twice', async () => {
     const tenant = await newTenant()
     await streakers(tenant, 5)
     const steps = await Promise.all(
@@ -114,7 +117,7 @@ describe('[S3] a midnight of many', () => {
     expect(await due(tenant)).toEqual([])
   })
 
-  it('[C2] a crash before the write, or after it: what is left is done by the next one', async () => {
+  it('[C2] a crash before or after the write: the next step does the rest', async () => {
     const tenant = await newTenant()
     await streakers(tenant, 3)
     const before = faulty(() => Promise.reject(lost()))
@@ -130,7 +133,7 @@ describe('[S3] a midnight of many', () => {
     expect(await ended(tenant)).toHaveLength(3)
   })
 
-  it('[E2] events and settings that come between read and write are neither lost nor undone', async () => {
+  it('[E2] events and settings between read and write are neither lost nor undone', async () => {
     const tenant = await newTenant()
     await tenant.metric('steps')
     await streakers(tenant, 3)
@@ -145,7 +148,7 @@ describe('[S3] a midnight of many', () => {
     expect(await ended(tenant)).toHaveLength(3)
   })
 
-  it('[E2] the configuration moves between read and write: the step is done anew under the new one', async () => {
+  it('[E2] the configuration changes between read and write: the step is repeated under the new one', async () => {
     const tenant = await newTenant()
     await streakers(tenant, 3)
     await env.DB.prepare("UPDATE users SET streak = json_set(streak, '$.freezes', 1) WHERE tenant_id = ?1")
@@ -155,7 +158,7 @@ describe('[S3] a midnight of many', () => {
       env.DB.prepare("DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'recount'").bind(tenant.id)
     const { DB } = faulty(async (run, write) => {
       if (write === 0) {
-        // The walk over the users that follows would do the same.
+        // The walk over the users that follows would have the same result.
         await env.DB.prepare(
           `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'), 'off', json('[]'),
              'frequency', 'daily', 'epoch', 0, 'metrics', json('[]'), 'evaluationMode', 'OR', 'personalisation', json('false'),
@@ -173,7 +176,7 @@ describe('[S3] a midnight of many', () => {
     expect((await tenant.app('GET', '/users/user00001/streak')).body).toMatchObject({ length: 5, freezes: 0 })
   })
 
-  it('[C2] a deadline that an event sets while the step looks for the next one is not forgotten', async () => {
+  it('[C2] a deadline that an event sets after the last step is not forgotten', async () => {
     const tenant = await newTenant()
     await tenant.metric('steps')
     await streakers(tenant, 1)
@@ -190,11 +193,11 @@ describe('[S3] a midnight of many', () => {
   })
 })
 
-describe('[A4, S9, C2] walks over all users, done badly', () => {
+describe('[A4, S9, C2] walks over all users, under faults', () => {
   const workOf = async (tenant: TestTenant, kind: DueWork['kind']): Promise<DueWork | undefined> =>
     (await nextWork(contextOf(tenant.id), JOBS)).find((work) => work.kind === kind)
 
-  /** Users with a lesson each, and an achievement for it that is active, but of which nobody was told yet. */
+  /** Users with a lesson each, and an active achievement for it that no user has yet. */
   async function qualified(count: number, filters: object[] = []) {
     const tenant = await newTenant()
     const metricId = await tenant.metric('lessons')
@@ -263,7 +266,7 @@ describe('[A4, S9, C2] walks over all users, done badly', () => {
     return Array.isArray(body) ? body.map((one) => [at(one, 'completions'), at(one, 'rarity')]) : []
   }
 
-  it('[A4] who qualifies has it once, with its points and composites, however often a step is done', async () => {
+  it('[A4] a qualified user gets it once, with points and composites, after any number of repeated steps', async () => {
     const tenant = await qualified(4)
     const work = await workOf(tenant, 'backdate')
     if (work === undefined) throw new Error('nothing is due')
@@ -305,10 +308,10 @@ describe('[A4, S9, C2] walks over all users, done badly', () => {
     expect(await held(tenant)).toEqual(full(3))
   })
 
-  it('[A2, A4] one that counts matching events takes in the whole log, and events while it does', async () => {
+  it('[A2, A4] an achievement that counts matching events counts the whole log, and concurrent events', async () => {
     const tenant = await qualified(2, [{}])
     const attributes = { kind: 'long' }
-    // As if there before the achievement: visited by the first step, with nothing that matches.
+    // As if this user was older than the achievement: the first step visits a user without matching events.
     await tenant.event('lessons', 'bo', 5)
     await env.DB.prepare("UPDATE users SET counters = '[]' WHERE tenant_id = ?1 AND id = 'bo'")
       .bind(tenant.id)
@@ -318,7 +321,7 @@ describe('[A4, S9, C2] walks over all users, done badly', () => {
         await tenant.event('lessons', 'u0', 1, { attributes })
         await tenant.event('lessons', 'new', 1, { attributes })
       }
-      // Between the step that has passed them and the last one.
+      // Between the step that has visited these users and the last step.
       if (write === 2) {
         await tenant.event('lessons', 'bo', 1, { attributes })
         await tenant.app('PUT', '/users/a-later', {})
@@ -346,7 +349,7 @@ describe('[A4, S9, C2] walks over all users, done badly', () => {
     expect(await held(tenant)).toEqual(all)
   })
 
-  it('[A2, G2] matching events that go beyond 64 bits are as much as counts', async () => {
+  it('[A2, G2] matching events beyond 64 bits are counted exactly', async () => {
     const tenant = await qualified(1, [{}])
     const attributeId = at((await tenant.admin('GET', '/attributes')).body, 0, 'id')
     const metricId = at((await tenant.admin('GET', '/metrics')).body, 0, 'id')
@@ -363,7 +366,7 @@ describe('[A4, S9, C2] walks over all users, done badly', () => {
     expect((await tenant.app('GET', '/users/u0/wrapped?year=1970')).status).toBe(200)
   })
 
-  it('[S9, A4] whoever is still of another frequency is counted anew before an achievement is given', async () => {
+  it('[S9, A4] a user of the old frequency is counted again before an achievement is given', async () => {
     const tenant = await newTenant()
     await tenant.metric('lessons')
     await tenant.event('lessons', 'u0', 1)
@@ -381,7 +384,7 @@ describe('[A4, S9, C2] walks over all users, done badly', () => {
     expect((await tenant.app('GET', '/users/u0/streak')).body).toMatchObject({ length: 1 })
   })
 
-  it('[S9, C2] a recount that is done twice, or crashes, leaves what the log says', async () => {
+  it('[S9, C2] a recount that is repeated, or crashes, leaves the streaks of the log', async () => {
     const tenant = await newTenant()
     await tenant.metric('lessons')
     for (let n = 0; n < 3; n += 1) await tenant.event('lessons', `u${n}`, 1)

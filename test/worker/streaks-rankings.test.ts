@@ -9,19 +9,22 @@ import { at, newApp, newTenant, type TestTenant } from './harness'
 
 const DAY = 86_400_000
 const iso = (ms: number) => new Date(ms).toISOString()
-/** A Monday at midnight in UTC, ahead of the present; each test begins some weeks later, since the clock is the file's. */
+/**
+ * A Monday at midnight in UTC, in the future. Each test begins some weeks later, since all tests of the file
+ * share the clock.
+ */
 let start = Math.ceil(Date.now() / DAY) * DAY
 while (new Date(start).getUTCDay() !== 1) start += DAY
 
 let tenant: TestTenant
 
-/** Moves the clock to so many days, and hours, after the test's start, with all that falls due on the way. */
+/** Moves the clock to that many days and hours after the test's start, with all due work on the way. */
 async function move(days: number, hours = 9): Promise<void> {
   const now = iso(start + days * DAY + hours * 3_600_000)
   expect((await tenant.admin('PUT', '/test-clock', { now })).status).toBe(200)
 }
 
-/** Moves the clock, and has nobody do what falls due: deadlines pass that nobody judges. */
+/** Moves the clock without running due work, so that deadlines pass and are not judged. */
 async function moveUnseen(days: number, hours = 9): Promise<void> {
   const now = start + days * DAY + hours * 3_600_000
   await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(now).run()
@@ -36,7 +39,7 @@ const ranked = async (query = '', of = tenant) => {
     .map(({ userId, streakLength }) => [userId, streakLength])
 }
 
-/** Events of these users on so many days from one on; the clock stands on the last one. */
+/** Sends events of these users on consecutive days from one on. The clock ends on the last day. */
 async function play(from: number, ...days: readonly string[][]): Promise<void> {
   for (const [index, users] of days.entries()) {
     await move(from + index)
@@ -76,7 +79,7 @@ describe('active streaks', () => {
     expect(await ranked('', await newTenant())).toEqual([])
   })
 
-  it('[S3] one whose deadline has passed is judged by the rules, although nobody has judged it yet', async () => {
+  it('[S3] a streak whose deadline has passed is judged by the rules, although its due work has not run', async () => {
     const change = { freezes: { initial: 0, max: 2, autoEarnInterval: null, autoEarnAmount: 1 } }
     await tenant.admin('PATCH', '/streaks/settings', change)
     await play(0, ['frozen', 'lost', 'paused'], ['frozen', 'lost', 'paused', 'west'])
@@ -110,7 +113,7 @@ describe('active streaks', () => {
     expect((await ranked()).slice(2)).toEqual([])
   })
 
-  it('more than a page of passed deadlines are all looked at', async () => {
+  it('more than a page of passed deadlines are all judged', async () => {
     await tenant.event('steps', 'seed', 1)
     await env.DB.prepare(
       `INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control, created, updated,
@@ -121,7 +124,7 @@ describe('active streaks', () => {
     )
       .bind(tenant.id, JSON.stringify(Array.from({ length: 2_500 }, (_, n) => n + 1)))
       .run()
-    // Past the deadline that is stored, before midnight in New York.
+    // After the stored deadline, before midnight in New York.
     await moveUnseen(2, 2)
     expect(await ranked('?limit=3')).toEqual([
       ['user-2500', 2500],
@@ -131,7 +134,7 @@ describe('active streaks', () => {
     expect(await ranked('?limit=100')).toHaveLength(100)
   })
 
-  it('[S1, U7] nobody has one where streaks are off, or where the user wants none', async () => {
+  it('[S1, U7] no user has one if streaks are off, or if the user has turned them off', async () => {
     await play(0, ['ada', 'bob'])
     await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: false } })
     expect(await ranked()).toEqual([['ada', 1]])
@@ -147,7 +150,7 @@ describe('active streaks', () => {
 })
 
 describe('the longest streaks', () => {
-  it('are those that users ever had, over or not', async () => {
+  it('are the longest that users ever had, over or not', async () => {
     await play(0, ['ada', 'bob'], ['ada', 'bob'], ['ada'], [], ['bob'], ['ada', 'bob'], ['bob'], ['bob'])
     expect(await ranked('?type=longest')).toEqual([
       ['bob', 4],
@@ -169,7 +172,7 @@ describe('the longest streaks', () => {
     expect(await ranked('?type=longest')).toEqual([['ada', 4]])
   })
 
-  it('[S9] after a switch of the frequency they are counted from the log', async () => {
+  it('[S9] after a change of the frequency they are counted from the log', async () => {
     await play(0, ['ada'], ['ada'], [], [], [], [], [], ['ada', 'bob'], ['bob'], ['bob'])
     await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
     await move(10)
@@ -195,7 +198,7 @@ describe('the longest streaks', () => {
 })
 
 describe('a ranking', () => {
-  it('is kept for a minute where there are more than 10,000 users, as long as the configuration is the same', async () => {
+  it('is cached for a minute with more than 10,000 users, while the configuration is the same', async () => {
     await play(0, ['ada'])
     const setUsers = (count: number) =>
       env.DB.prepare("UPDATE tenant_counters SET count = ?2 WHERE tenant_id = ?1 AND name = 'users'")
@@ -249,7 +252,7 @@ describe('a ranking', () => {
     expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(named)])
   })
 
-  it('[P11] costs no row of a user who has no streak, where the streaks that users have are asked for', async () => {
+  it('[P11] reads no row of a user without a streak, in a query for existing streaks', async () => {
     await play(0, ['ada', 'bob'])
     for (let n = 0; n < 30; n += 1) await tenant.app('PUT', `/users/idle-${n}`, { name: 'Idle' })
     const { db, cost } = contextOf(tenant.id)

@@ -4,15 +4,18 @@ import { faulty, lost } from './faulty'
 import { at, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 const DAY = 86_400_000
-/** A Monday at midnight in UTC, ahead of the present; each test begins some days later, since the clock is the file's. */
+/**
+ * A Monday at midnight in UTC, in the future. Each test begins some days later, since all tests of the file
+ * share the clock.
+ */
 let start = Math.ceil(Date.now() / DAY) * DAY + ((11 - (Math.ceil(Date.now() / DAY) % 7)) % 7) * DAY
 const iso = (ms: number) => new Date(ms).toISOString()
-/** The date so many days after the test's first one. */
+/** The date `days` days after the test's first one. */
 const date = (days: number) => iso(start + days * DAY).slice(0, 10)
 
 let tenant: TestTenant
 
-/** Moves the clock to so many days, and hours, after the test's start. */
+/** Moves the clock to that many days and hours after the test's start. */
 async function move(days: number, hours = 0): Promise<void> {
   const now = iso(start + days * DAY + hours * 3_600_000)
   expect((await tenant.admin('PUT', '/test-clock', { now })).status).toBe(200)
@@ -38,7 +41,7 @@ beforeEach(async () => {
 })
 
 describe('[S1] the settings', () => {
-  it('[S1] have defaults, and are changed field by field', async () => {
+  it('[S1] have defaults, and change field by field', async () => {
     expect((await tenant.admin('GET', '/streaks/settings')).body).toEqual({
       enabled: true,
       frequency: 'daily',
@@ -77,7 +80,7 @@ describe('[S1] the settings', () => {
 })
 
 describe('[S2] extending', () => {
-  it('[S2] the first positive event of a day extends by one, later ones and negative ones change nothing', async () => {
+  it('[S2] the first positive event of a day extends by one; later events and negative events change nothing', async () => {
     const first = await tenant.event('steps', 'ada', 1)
     expect(at(first.body, 'currentStreak')).toEqual({
       length: 1,
@@ -118,7 +121,7 @@ describe('[S2] extending', () => {
     expect(await extendedBy('words', 0.5)).toBe(true)
   })
 
-  it('[S2, E3] twenty at once extend by one, and exactly one says so', async () => {
+  it('[S2, E3] twenty at once extend by one, and exactly one response says so', async () => {
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => tenant.through(n % 2 ? toApp : newApp()).event('steps', 'ada', 1)),
     )
@@ -126,7 +129,7 @@ describe('[S2] extending', () => {
     expect(await length('ada')).toBe(1)
   })
 
-  it('[E4] a replay tells the streak as it is now', async () => {
+  it('[E4] a replay shows the streak as it is now', async () => {
     await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' })
     await move(1, 9)
     await tenant.event('steps', 'ada', 1)
@@ -134,7 +137,7 @@ describe('[S2] extending', () => {
     expect([status, at(body, 'currentStreak')]).toMatchObject([202, { length: 2, extended: false }])
   })
 
-  it('[G9] a deleted metric has no share any more', async () => {
+  it('[G9] a deleted metric no longer counts', async () => {
     const id = await tenant.metric('gone')
     await settings({ metrics: [{ key: 'gone', threshold: 5 }] })
     expect(at((await tenant.event('steps', 'ada', 9)).body, 'currentStreak', 'extended')).toBe(false)
@@ -145,7 +148,7 @@ describe('[S2] extending', () => {
 })
 
 describe('[S3] the end of a day', () => {
-  it('[S3] the streak is lost at the user’s midnight by itself, with one row for it, and nobody else is touched', async () => {
+  it('[S3] the streak is lost at the user’s midnight without a request, with one row, and other users do not change', async () => {
     await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
     await tenant.event('steps', { id: 'bob', tz: 'Asia/Kathmandu' }, 1)
     await tenant.event('steps', 'cleo', 1)
@@ -173,7 +176,7 @@ describe('[S3] the end of a day', () => {
     expect([await length('ada'), await length('cleo')]).toEqual([0, 0])
   })
 
-  it('[S3] a reading between the deadline and the tick tells it as it is by the rules', async () => {
+  it('[S3] a read between the deadline and the tick shows the streak by the rules', async () => {
     await tenant.event('steps', 'ada', 1)
     await env.DB.prepare('DELETE FROM due_work').run()
     await move(2, 1)
@@ -182,7 +185,7 @@ describe('[S3] the end of a day', () => {
     expect((await tenant.app('GET', '/streaks?userIds=ada')).body).toEqual([
       { userId: 'ada', streakLength: 0, extended: null },
     ])
-    // An event that comes before the tick judges what was due, and begins anew.
+    // An event before the tick ends the lost streak and begins a new one.
     expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
       length: 1,
       started: date(2),
@@ -195,7 +198,7 @@ describe('[S3] the end of a day', () => {
     ])
   })
 
-  it('[S3, S7] a freeze is consumed at each midnight that needs one; earned before consumed', async () => {
+  it('[S3, S7] a freeze is consumed at each midnight that needs one; it is earned before it is consumed', async () => {
     await settings({ freezes: { initial: 1, max: 2, autoEarnInterval: 3, autoEarnAmount: 1 } })
     await tenant.event('steps', 'ada', 1)
     expect(await streak('ada')).toMatchObject({
@@ -225,7 +228,7 @@ describe('[S3] the end of a day', () => {
     expect(await stored('ada')).toMatchObject({ due: null })
   })
 
-  it('[U6] a user is created with the initial freezes, whichever call it is, once', async () => {
+  it('[U6] a user is created with the initial freezes, once, by any call', async () => {
     await settings({ freezes: { initial: 2, max: 3 } })
     await tenant.app('PUT', '/users/ada', { name: 'Ada' })
     await tenant.app('PUT', '/users/ada', { name: 'Ada L' })
@@ -255,9 +258,9 @@ describe('[S3] the end of a day', () => {
 })
 
 describe('[S4] travelling', () => {
-  it('[S4] a date that is skipped is not missed; one that comes twice counts once', async () => {
+  it('[S4] a skipped date is not missed; a date that comes twice counts once', async () => {
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
-    // 23:30 on the first day in Pago Pago (UTC−11); in Kiritimati (UTC+14) it is 00:30, two dates later.
+    // 23:30 on the first day in Pago Pago (UTC−11). In Kiritimati (UTC+14) it is 00:30, two dates later.
     await move(1, 10.5)
     await tenant.event('steps', { id: 'ada', tz: 'Pacific/Pago_Pago' }, 1)
     await away('Pacific/Kiritimati')
@@ -316,7 +319,7 @@ describe('[S4] travelling', () => {
       return [at(body, 'currentStreak', 'length'), at(body, 'currentStreak', 'extended')]
     }
     for (const user of twins) await tenant.app('PUT', `/users/${user}`, { tz: 'Pacific/Kiritimati' })
-    // 11 in the morning of the day after in Kiritimati; in Pago Pago it is still the first day.
+    // 11 in the morning of the next day in Kiritimati. In Pago Pago it is still the first day.
     await move(0, 21)
     for (const tz of ['Pacific/Pago_Pago', 'Asia/Tokyo', 'Pacific/Kiritimati']) await away('bob', tz)
     for (const user of twins) expect(await extend(user)).toEqual([1, true])
@@ -331,7 +334,7 @@ describe('[S4] travelling', () => {
     expect(bob).toEqual(ada)
   })
 
-  it('[S11] a hop each evening does not keep a streak, nor is anything told twice of a date that is open again', async () => {
+  it('[S11] a hop each evening does not keep a streak, and a date that is open again sends nothing twice', async () => {
     const notices = async () => {
       const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
       return Array.isArray(body) ? body.map((one) => at(one, 'event')).toReversed() : []
@@ -353,7 +356,7 @@ describe('[S4] travelling', () => {
       await move(days + 1, 5.5)
       await away('America/New_York')
     }
-    // The first date is spared, the second takes the freeze, the third the streak.
+    // No loss on the first date, the freeze on the second, the streak on the third.
     expect(seen).toEqual([
       [1, 1],
       [1, 1],
@@ -374,7 +377,7 @@ describe('[S4] travelling', () => {
     expect(await notices()).toEqual(['streak.freeze_consumed', 'streak.lost'])
   })
 
-  it('[S11, U8] the export has what a journey may give back; a streak that has gone on after one is not over', async () => {
+  it('[S11, U8] the export has the parts that a journey may give back; a streak that continued after one is not over', async () => {
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     const exported = async () =>
       at((await tenant.admin('GET', '/users/ada/export')).body, 'streak') ?? 'nothing'
@@ -397,7 +400,7 @@ describe('[S4] travelling', () => {
     expect(await exported()).toMatchObject({ stored: { run: { length: 1 }, journeys: [] }, past: [] })
   })
 
-  it('[S10, S11] what an earlier version has stored is read', async () => {
+  it('[S10, S11] data of an earlier version is read', async () => {
     const day = Math.floor(start / DAY)
     const run = { started: day - 3, first: day - 3, last: day, history: '3e1s', length: 3, extended: start }
     await tenant.app('PUT', '/users/ada', { tz: 'UTC' })
@@ -416,7 +419,7 @@ describe('[S4] travelling', () => {
     expect(at((await tenant.event('steps', 'bob', 1)).body, 'currentStreak')).toMatchObject({ length: 1 })
   })
 
-  it('[S11] a freeze that is granted on the way stays', async () => {
+  it('[S11] a freeze that is granted during a journey stays', async () => {
     await settings({ freezes: { initial: 1, max: 3 } })
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     await settings({ frequency: 'weekly' })
@@ -435,7 +438,7 @@ describe('[S7] pauses', () => {
   const pause = (userId: string, from: number, to: number) =>
     tenant.admin('POST', '/streaks/pauses', { pauses: [{ userId, start: date(from), end: date(to) }] })
 
-  it('[S3, S5, S7] keep the length, and put the expiry off; activity still extends', async () => {
+  it('[S3, S5, S7] keep the length, and postpone the expiry; activity still extends', async () => {
     await tenant.event('steps', 'ada', 1)
     const { status, body } = await pause('ada', 1, 3)
     expect([status, body]).toEqual([
@@ -470,7 +473,7 @@ describe('[S7] pauses', () => {
     expect(await length('ada')).toBe(0)
   })
 
-  it('[S7] deleting one changes no period that is over', async () => {
+  it('[S7] the deletion of a pause changes no period that is over', async () => {
     await tenant.event('steps', 'ada', 1)
     const id = String(at((await pause('ada', 1, 5)).body, 'created', 0, 'id'))
     await move(2, 9)
@@ -484,7 +487,7 @@ describe('[S7] pauses', () => {
     expect(await length('ada')).toBe(0)
   })
 
-  it('[S7, G7] one in the past, one of nobody and one beyond all bounds are issues; an end before the start is 422', async () => {
+  it('[S7, G7] a pause in the past, of an unknown user or beyond all bounds is an issue; an end before the start is 422', async () => {
     await tenant.event('steps', 'ada', 1)
     const { status, body } = await tenant.admin('POST', '/streaks/pauses', {
       pauses: [
@@ -506,7 +509,7 @@ describe('[S7] freezes by hand', () => {
   const grant = (...ids: string[]) =>
     tenant.admin('POST', '/streaks/freezes', { freezes: ids.map((userId) => ({ userId })) })
 
-  it('[S7] one each; at the maximum a warning, and 200 when nothing came of it', async () => {
+  it('[S7] one each; at the maximum a warning, and 200 if nothing changed', async () => {
     await tenant.event('steps', 'ada', 1)
     expect(await grant('ada')).toMatchObject({
       status: 200,
@@ -542,11 +545,11 @@ describe('[S7] freezes by hand', () => {
   })
 })
 
-describe('[G2] an admin’s change whose answer is lost', () => {
+describe('[G2] an admin’s change with a lost answer', () => {
   const grant = (through: TestTenant) =>
     through.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
 
-  it('[G2, S7] is told as what it was, and done once', async () => {
+  it('[G2, S7] has its true result, and is done once', async () => {
     await settings({ freezes: { max: 5 } })
     await tenant.event('steps', 'ada', 1)
     const { DB, seen } = faulty(async (run) => {
@@ -559,8 +562,8 @@ describe('[G2] an admin’s change whose answer is lost', () => {
   })
 })
 
-describe('what an event writes (design)', () => {
-  it('budget: extending costs one row, of the deadline; nothing more once that is done', async () => {
+describe('rows that an event writes (design)', () => {
+  it('budget: an extension writes one row of the deadline; later events of the day write none', async () => {
     const { DB, seen } = faulty((run) => run())
     const through = tenant.through(newApp({ DB }))
     const rowsOf = async (user: string) => {
@@ -568,7 +571,7 @@ describe('what an event writes (design)', () => {
       await through.event('steps', user, 1)
       return seen.rowsWritten - before
     }
-    // The first of a tenant tells the Timekeeper, and a new user is counted, and found by age.
+    // The first user of a tenant wakes the Timekeeper. A new user is counted and indexed by age.
     expect(await rowsOf('ada')).toBe(6)
     expect(await rowsOf('bob')).toBe(5)
     expect([await rowsOf('ada'), await rowsOf('bob')]).toEqual([2, 2])
@@ -581,7 +584,7 @@ describe('[S8] restoring', () => {
   const restore = (...ids: string[]) =>
     tenant.admin('POST', '/streaks/restore', { users: ids.map((id) => ({ id })) })
 
-  it('[S8] the longest of late becomes the length, which expires with the current period', async () => {
+  it('[S8] the longest recent streak becomes the length, which expires with the current period', async () => {
     for (let day = 0; day < 3; day += 1) {
       await move(day, 9)
       await tenant.event('steps', 'ada', 1)
@@ -605,7 +608,7 @@ describe('[S8] restoring', () => {
 })
 
 describe('[S9] another frequency', () => {
-  it('[S9] lengths are counted anew from the log; pauses count, freezes and restores don’t; freezes stay', async () => {
+  it('[S9] lengths are counted again from the log; pauses count, freezes and restores do not; freezes stay', async () => {
     await settings({ freezes: { initial: 1, max: 5 } })
     for (const [day, hours] of [
       [0, 9],
@@ -634,12 +637,12 @@ describe('[S9] another frequency', () => {
     expect(await streak('ada')).toMatchObject({ length: 1, started: date(14), expires: date(15) })
   })
 
-  it('[S9] whoever comes before the background does is counted anew at once', async () => {
+  it('[S9] a request before the background walk counts the user’s streak again at once', async () => {
     await move(0, 9)
     await tenant.event('steps', 'ada', 1)
     await move(7, 9)
     await tenant.event('steps', 'ada', 1)
-    // As if the walk over the users had not come there yet.
+    // The configuration before the walk over the users has run.
     const change = settings({ frequency: 'weekly' })
     await change
     await env.DB.prepare(
@@ -674,7 +677,7 @@ describe('[S9] another frequency', () => {
     start += (monday + 20) * DAY
   })
 
-  it('[S1, S10] off, streaks are 0 and silent; on again, each event has counted, and nothing that ended meanwhile was missed', async () => {
+  it('[S1, S10] off: streaks are 0 and silent; on again: each event has counted, and no period meanwhile was missed', async () => {
     await tenant.event('steps', 'ada', 1)
     await settings({ enabled: false })
     expect(await streak('ada')).toMatchObject({ length: 0, started: null, expires: null })
@@ -698,7 +701,7 @@ describe('[S9] another frequency', () => {
   })
 })
 
-describe('what else follows streaks', () => {
+describe('effects of streaks', () => {
   it('[P2] a streak trigger fires each time the streak is extended to a multiple', async () => {
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     await tenant.create(`/points/${system}/triggers`, {

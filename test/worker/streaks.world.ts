@@ -11,8 +11,9 @@ import type { PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
 import { ADMIN_KEY, at, call, newTenant, type TestTenant } from './harness'
 
 /**
- * Plays lives of one user to the service over HTTP, and holds what it shows against the oracle after each step: the streak with its
- * history, the lists of several users' streaks, the streak board, and what streak triggers and an achievement have awarded.
+ * Plays lives of one user to the service over HTTP. After each step, compares all reads with the oracle: the
+ * streak with its history, the lists of several users' streaks, the streak board, and the awards of streak
+ * triggers and of an achievement.
  */
 
 const DAY = 86_400_000
@@ -25,7 +26,7 @@ const HABIT = { daily: 1, weekly: 7, monthly: 30 }
 const TRIGGERS = { 1: 5, 2: 7, 3: 11 }
 const ACHIEVED = 3
 
-/** What was compared and met, so that a test that compares nothing is noticed. */
+/** Counts of compared steps and of cases, so that a test that compares nothing is noticed. */
 export const nothingSeen = () => ({
   ...{ steps: 0, alive: 0, lost: 0, frozen: 0, paused: 0, restored: 0, off: 0, silent: 0, back: 0 },
   ...{ boards: 0, fired: 0, achieved: 0, recounts: 0 },
@@ -91,7 +92,7 @@ class Life {
   async begin(): Promise<void> {
     const tenant = this.#tenant
     await clock(tenant, 'DELETE')
-    // What earlier worlds left behind would be done on the way.
+    // The clock would run the due work of earlier worlds.
     await env.DB.prepare('DELETE FROM due_work').run()
     await moveTo(tenant, this.#now)
     for (const key of ['m0', 'm1', 'm2']) await tenant.metric(key)
@@ -226,7 +227,7 @@ class Life {
         const frequency = this.#world.switches ? step.settings.frequency : this.#settings.frequency
         const enabled = step.settings.enabled || !this.#world.switches
         if (frequency !== this.#settings.frequency) this.#seen.recounts += 1
-        // Who has travelled earns none (see the worlds).
+        // A user who has travelled earns no freezes (see the worlds), so the interval stays.
         const interval = this.#settings.freezes?.interval ?? null
         const freezes = step.settings.freezes && { ...step.settings.freezes, interval }
         await this.#configure({ ...step.settings, frequency, enabled, freezes })
@@ -255,7 +256,7 @@ class Life {
     this.#settings = settings
     this.#tell({ at: this.#now, do: 'settings', settings })
     await this.#admin('PATCH', '/streaks/settings', settingsBody(settings), 200)
-    // All users are gone through before the clock has moved (C1).
+    // The walk over all users ends before the clock has moved (C1).
     this.#now += 1
     await moveTo(this.#tenant, this.#now)
   }
@@ -280,7 +281,7 @@ class Life {
       ...expected,
       ...(freezes !== null && { freezes }),
       extended: extended === null ? null : new Date(extended).toISOString(),
-      // What the periods were in which streaks are off is only told when they are on again.
+      // The history of periods with streaks off is shown only when streaks are on again.
       ...(!this.#isOff && { streakHistory }),
     })
     await this.#listsAgree(when, expected.length)
@@ -295,7 +296,7 @@ class Life {
     if (history.some(({ usedPause }) => usedPause)) seen.paused += 1
   }
 
-  /** What is shown of several users has the same length: lists, rankings, and the board by streaks. */
+  /** Checks that reads of several users have the same length: lists, rankings, and the board by streaks. */
   async #listsAgree(when: object, length: number): Promise<void> {
     const list = await this.#app('GET', '/streaks?userIds=ada', undefined, 200)
     expect({ ...when, list }).toMatchObject({ ...when, list: [{ userId: 'ada', streakLength: length }] })
@@ -309,7 +310,10 @@ class Life {
     if (length > 0) this.#seen.boards += 1
   }
 
-  /** Triggers fire once for each length that is reached, and the achievement is completed once (P2, A3, S10). */
+  /**
+   * Checks that triggers fired once for each length, and that the achievement was completed once (P2, A3,
+   * S10).
+   */
   async #rewardsAgree(when: object): Promise<void> {
     const fired = Object.entries(TRIGGERS).map(([n, points]) => this.#oracle.firings(Number(n)) * points)
     const points = fired.reduce((sum, each) => sum + each, 0)
@@ -322,7 +326,7 @@ class Life {
   }
 }
 
-/** Changes of a profile that have no share in streaks. */
+/** Changes of a profile that do not affect streaks. */
 const PROFILES: { [field in (typeof PROFILE)[number]]: (nth: number) => object } = {
   email: (nth) => ({ email: `ada${nth}@b.example` }),
   name: (nth) => ({ name: `Ada ${nth}` }),
@@ -331,7 +335,7 @@ const PROFILES: { [field in (typeof PROFILE)[number]]: (nth: number) => object }
   attributes: (nth) => ({ attributes: { plan: `plan ${nth}` } }),
 }
 
-/** Plays a world; it begins in a year to come, whenever the tests run. */
+/** Plays a world. It begins in a future year, on whichever day the tests run. */
 export async function holdsThrough(world: StreakWorld, seen = nothingSeen()): Promise<void> {
   let { begins } = world
   while (begins < Date.now()) begins += 28 * 365.25 * DAY

@@ -1,4 +1,7 @@
-/** Nothing crosses tenants (T3): a walk through every operation, and what else two tenants could meet in. */
+/**
+ * Nothing crosses tenants (T3): a walk through every operation, and through everything else that tenants
+ * share.
+ */
 import { runDurableObjectAlarm } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -25,8 +28,8 @@ const MARKS = { alpha: 777, beta: 3 } as const
 type PeriodKind = keyof typeof MARKS
 
 /**
- * The operations of the whole account, which take no `Tenant-ID`: tenants and admin keys are above tenants, and there is one clock
- * (K4, T2, C1). What they do is tested in tenants-admin.test.ts, keys.test.ts and clock.test.ts.
+ * The operations of the whole account, which take no `Tenant-ID`: tenants and admin keys are above tenants,
+ * and there is one clock (K4, T2, C1). tenants-admin.test.ts, keys.test.ts and clock.test.ts test them.
  */
 const OF_THE_ACCOUNT = [
   'admin_tenants_list',
@@ -48,7 +51,7 @@ const ofTenants = operations.filter(({ account }) => !account)
 const reads = ofTenants.filter(({ method }) => method === 'get')
 const writes = ofTenants.filter(({ method }) => method !== 'get')
 
-/** Noon of a day some days ahead; the year doesn't end within the walk. */
+/** Noon of a day some days ahead. The year does not end during the walk. */
 let start = Math.ceil(Date.now() / DAY) * DAY + 1.5 * DAY
 const date = (days: number) => new Date(start + days * DAY).toISOString().slice(0, 10)
 while (date(-1).slice(0, 4) !== date(10).slice(0, 4)) start += DAY
@@ -59,18 +62,18 @@ const admin = async (method: string, path: string, body?: unknown) => {
   return answer.body
 }
 
-/** Moves the clock, and so has everything done that falls due in any tenant. */
+/** Moves the clock, which runs the due work of all tenants. */
 const move = (days: number) =>
   admin('PUT', '/test-clock', { now: new Date(start + days * DAY).toISOString() })
 
-/* What a tenant has */
+/* A tenant's data */
 
 /** A tenant and its side of the walk. */
 type Side = { id: string; customerId: string; world: World }
 
 /**
- * Makes a tenant, which is called by the customer's identifier and by the UUID in turn. Beta's calls use the older base, `/api`, so that
- * the walk covers every operation under both (G1).
+ * Makes a tenant. Calls name it by the customer's identifier and by the UUID in turn. Beta's calls use the
+ * older base, `/api`, so that the walk covers every operation under both (G1).
  */
 async function newSide(
   mark: PeriodKind,
@@ -100,13 +103,13 @@ async function settled(...marks: PeriodKind[]): Promise<Side[]> {
   for (const day of [1, 2, 3]) {
     await move(day)
     for (const { world } of sides) await carryOn(world, day)
-    // Places among all users are there from the next day on.
+    // Ranks among all users exist from the next day on.
     for (const side of sides) await walk(side, [specOf('users_wrapped')], new Transcript())
   }
   return sides
 }
 
-/** By what rows say whose they are. */
+/** The columns that show whose a row is. */
 const Owned = z.object({
   tenant_id: z.string().nullish(),
   user_iid: z.string().nullish(),
@@ -116,7 +119,7 @@ const Owned = z.object({
 })
 const tables: string[] = []
 
-/** Every row there is, as JSON behind its table's name, with what says whose it is. */
+/** Every row of the database, as JSON after the name of its table, with the columns that show whose it is. */
 async function allRows() {
   if (tables.length === 0) {
     const { results } = await env.DB.prepare(
@@ -134,10 +137,10 @@ async function allRows() {
   )
 }
 
-/** Ids of tenants' users and triggers, by tenant; those who were deleted are remembered. */
+/** Ids of tenants' users and triggers, by tenant. Ids of deleted ones stay. */
 const inner = new Map<string, Set<string>>()
 
-/** The rows of a tenant and all the others, each sorted. */
+/** The rows of a tenant, and all other rows, both sorted. */
 async function rowsOf(tenantId: string): Promise<{ own: string[]; others: string[] }> {
   const rows = await allRows()
   const known = inner.get(tenantId) ?? new Set()
@@ -161,10 +164,16 @@ const uuidsIn = (texts: readonly string[]) => new Set(texts.flatMap((text) => te
 
 /* The walk */
 
-/** A request, and what it was answered: ids, keys and secrets, which are others each time, are numbered as they appear. */
+/**
+ * A request and its response. Ids, keys and secrets differ each time, so they are numbered in the order of
+ * appearance.
+ */
 type Entry = [request: string, status: number, body: string]
 
-/** An export lists by ids, which of one moment are in no particular order: here by what else there is to each. */
+/**
+ * An export lists items by ids. Ids of one moment have no defined order, so this sorts by the rest of each
+ * item.
+ */
 function ordered(body: unknown): unknown {
   const exported = z.looseObject({ exported: z.string() }).safeParse(body).data
   if (exported === undefined) return body
@@ -195,13 +204,13 @@ class Transcript {
   }
 }
 
-/** Holds that two lives read the same, and tells the first answer in which they don't. */
+/** Checks that two transcripts are equal. Fails with the first response that differs. */
 function expectSame(one: Transcript, other: Transcript): void {
   for (const [index, entry] of one.entries.entries()) expect(entry).toEqual(other.entries[index])
   expect(one.entries).toHaveLength(other.entries.length)
 }
 
-/** Calls operations in a world, and writes down what they answer; with the check, after each of them. */
+/** Calls operations in a world and records the responses. Runs `check` after each call. */
 async function walk(
   { world }: Side,
   specs: readonly OperationSpec[],
@@ -222,8 +231,8 @@ async function walk(
 }
 
 /**
- * All that a tenant's life is: everything is read, everything written, and read again. What a write makes due is done before the next one,
- * so that the order of things is the same each time.
+ * The whole life of a tenant: reads everything, writes everything, and reads everything again. The work that
+ * a write makes due is done before the next write, so that the order is the same each time.
  */
 async function live(side: Side, into: Transcript, check?: (request: string, body: unknown) => Promise<void>) {
   await walk(side, reads, into, check)
@@ -234,19 +243,22 @@ async function live(side: Side, into: Transcript, check?: (request: string, body
   return walk(side, reads, into, check)
 }
 
-/** Those of the texts that aren't among the others. */
+/** The texts that are not among the others. */
 const without = (texts: Iterable<string>, others: Iterable<string>) => {
   const known = new Set(others)
   return [...new Set(texts)].filter((text) => !known.has(text))
 }
 
-/** The rows that are not in both. */
+/** The rows that are not in both lists. */
 const changed = (before: readonly string[], after: readonly string[]) => [
   ...without(before, after),
   ...without(after, before),
 ]
 
-/** What each answer in one tenant is held to: nothing in it is the other's, and no row changed that isn't the tenant's own. */
+/**
+ * Checks for each response of one tenant: it contains nothing of the other's, and no row of other tenants
+ * changed.
+ */
 async function keepingTo(mine: Side, theirs: Side) {
   const before = await rowsOf(mine.id)
   const foreign = without(uuidsIn((await rowsOf(theirs.id)).own), uuidsIn(before.own))
@@ -263,7 +275,7 @@ async function keepingTo(mine: Side, theirs: Side) {
   }
 }
 
-/** The names of the ids that calls of an operation are made with. */
+/** The names of the ids that calls of an operation use. */
 function idsIn(spec: OperationSpec, world: World): string[] {
   const used = new Set<string>()
   const ids = (name: string) => {
@@ -281,7 +293,10 @@ const Parts = z.object({
   issues: z.array(z.unknown()),
 })
 
-/** Calls operations in a tenant with one id of another's at a time; answers those that let it in. */
+/**
+ * Calls operations in a tenant with one id of another tenant at a time. Returns the responses that are not
+ * refused.
+ */
 async function trespass(mine: Side, theirs: Side): Promise<string[]> {
   const found: string[] = []
   let tried = 0
@@ -312,13 +327,14 @@ afterEach(() => {
   expect(logged).toEqual([])
 })
 
-it('[T3] the walk knows every operation of both interfaces, and which are not of a tenant', () => {
+it('[T3] the walk knows every operation of both interfaces, and which operations are above tenants', () => {
   expect(operations.filter(({ account }) => account).map(({ id }) => id)).toEqual(OF_THE_ACCOUNT)
   expect([...calls.keys()].toSorted()).toEqual(ofTenants.map(({ id }) => id).toSorted())
 })
 
-// test/conformance.ts holds each answer of the walk to it, and any other that shows a secret.
-it('[K1, W1, N3] operations that answer secrets say so, so that no cache keeps them', () => {
+// test/conformance.ts checks these headers on each response of the walk, and on each other response with a
+// secret.
+it('[K1, W1, N3] operations that return secrets say so, so that no cache keeps them', () => {
   expect(operations.filter(({ secret }) => secret).map(({ id }) => id)).toEqual([
     'admin_users_export',
     'admin_webhooks_create',
@@ -334,7 +350,7 @@ it('[K1, W1, N3] operations that answer secrets say so, so that no cache keeps t
 describe('[T3] two tenants with the same keys, users and idempotency keys', () => {
   let alpha: Side
   let beta: Side
-  /** Beta's whole life when there was nobody else. */
+  /** Beta's whole life without another tenant. */
   let alone: Transcript
   let inCompany: Transcript
 
@@ -354,7 +370,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
   }, 120_000)
   afterAll(() => admin('DELETE', '/test-clock'))
 
-  it("each one's figures are its own", async () => {
+  it('each tenant has its own figures', async () => {
     for (const { world } of [alpha, beta]) {
       const { ask, factor } = world
       const get = async (path: string) => (await ask('GET', `/v1${path}`, {}, undefined)).body
@@ -386,7 +402,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
     }
   })
 
-  it("an application key is nothing in the other, and in its own it reads what its tenant's admin reads", async () => {
+  it('an application key is unknown in the other tenant, and in its own it reads the same as the tenant’s admin', async () => {
     for (const [mine, theirs] of [
       [alpha, beta],
       [beta, alpha],
@@ -420,7 +436,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
     }
   })
 
-  it('a user of one only is nobody in the other', async () => {
+  it('a user of one tenant does not exist in the other', async () => {
     const [id, user] = ['only-alpha', { userId: 'only-alpha' }]
     const before = (await allRows()).map(({ text }) => text)
     const ask = (method: string, path: string, body?: unknown) => beta.world.ask(method, path, {}, body)
@@ -455,7 +471,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
     ).toEqual([])
   })
 
-  it("an id of the other's is none, of what is there to be deleted too", async () => {
+  it('an id of the other tenant is unknown, also in deletions', async () => {
     const before = (await allRows()).map(({ text }) => text)
     expect(await trespass(beta, alpha)).toEqual([])
     expect(await trespass(alpha, beta)).toEqual([])
@@ -467,7 +483,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
     ).toEqual([])
   })
 
-  it("a walk through one tells, changes and counts nothing of the other's", async () => {
+  it('a walk through one tenant shows, changes and counts nothing of the other', async () => {
     inCompany = new Transcript()
     for (const [mine, theirs, into] of [
       [beta, alpha, inCompany],
@@ -475,17 +491,17 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
     ] as const) {
       const before = await walk(theirs, reads)
       await live(mine, into, await keepingTo(mine, theirs))
-      // What boards and caches keep is not in D1.
+      // Boards and caches keep data outside D1.
       expectSame(await walk(theirs, reads), before)
     }
   })
 
-  it('a life, ticks, midnights and batches included, is the same in company as alone', async () => {
+  it('a life, with ticks, midnights and batches, is the same with another tenant as alone', async () => {
     await move(4)
     expectSame(await walk(beta, reads, inCompany), alone)
   })
 
-  it('one that is archived gets nothing any more, and its events in the inbox stay where they are', async () => {
+  it('no due work runs for an archived tenant, and its events stay in the inbox', async () => {
     const unheard = newApp({
       TIMEKEEPER: new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) }),
     })
@@ -514,7 +530,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
 const list = (body: unknown): unknown[] => [body].flat()
 const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
 
-/** A tenant with a metric and a system of the same keys in each. */
+/** Two tenants, each with a metric and a system of the same keys. */
 async function twin(points: number) {
   const tenant = await newTenant()
   const metric = await tenant.metric('words')
@@ -528,8 +544,8 @@ async function twin(points: number) {
   return { tenant, metric, system }
 }
 
-describe('two tenants at once', () => {
-  it('[T3] 40 parallel events of the same user and key in two tenants, through one app, mix nothing', async () => {
+describe('two tenants at the same time', () => {
+  it('[T3] 40 parallel events of the same user and key in two tenants, through one app, do not mix', async () => {
     const [one, two] = [await twin(1), await twin(100)]
     const responses = await Promise.all(
       Array.from({ length: 40 }, async (_, n) => {
@@ -546,7 +562,7 @@ describe('two tenants at once', () => {
     }
   })
 
-  it("[T3] settings and an own boost of one tenant's user touch nobody of the same id in another", async () => {
+  it('[T3] settings and a boost of one tenant’s user do not affect the same user id in another tenant', async () => {
     const [one, two] = [await twin(1), await twin(1)]
     for (const { tenant } of [one, two]) await tenant.app('PUT', '/users/ada', {})
     await one.tenant.admin('PATCH', '/settings', { controlRatio: 100 })
@@ -563,14 +579,14 @@ describe('two tenants at once', () => {
     expect((await two.tenant.admin('GET', '/settings')).body).toMatchObject({ controlRatio: 0 })
   })
 
-  it('[T3] what is kept for a while of large tenants, rankings and summaries, is kept for each of them', async () => {
+  it('[T3] cached rankings and summaries of large tenants are separate for each tenant', async () => {
     const [one, two] = [await twin(1), await twin(1)]
     for (const [{ tenant, system }, users, points] of [
       [one, 10_001, 7],
       [two, 10_002, 9],
     ] as const) {
       await tenant.event('words', `first-${points}`, points)
-      // Ten thousand more like the first.
+      // Ten thousand more users like the first.
       await env.DB.prepare(
         `WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
          INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
@@ -584,7 +600,7 @@ describe('two tenants at once', () => {
         .bind(tenant.id, users)
         .run()
     }
-    // The second time from what is kept.
+    // The second read comes from the cache.
     for (const _ of [1, 2]) {
       for (const [{ tenant }, users, points] of [
         [one, 10_001, 7],
@@ -600,7 +616,7 @@ describe('two tenants at once', () => {
     }
   })
 
-  it('[T2] an application key belongs to its tenant: the header may be omitted, and another is 403', async () => {
+  it('[T2] an application key belongs to its tenant: the header may be omitted, and another tenant is 403', async () => {
     const [one, two] = [await twin(1), await twin(1)]
     const key = await one.tenant.key('ada')
     const body = { user: { id: 'ada' }, value: 1 }
@@ -673,7 +689,7 @@ describe('[T1] with multi-tenancy off', () => {
     })
   })
 
-  it('[T1] the implicit tenant is one of its own: nothing of the others is in it', async () => {
+  it('[T1] the implicit tenant is separate: it has nothing of the others', async () => {
     const { tenant } = await twin(1)
     await tenant.app('PUT', '/users/only-there', {})
     expect((await call(off, 'GET', '/v1/users/only-there', { headers })).status).toBe(404)

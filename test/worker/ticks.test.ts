@@ -13,7 +13,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/* What is configured, and how long ago */
+/* The configuration, and its age */
 
 type Wanted = {
   points?: number
@@ -58,7 +58,7 @@ async function withTicks(
 
 type Setup = Awaited<ReturnType<typeof withTicks>>
 
-/** Makes all of it as old as if it had been there for so long: anchors, users, what is due. */
+/** Makes the anchors, users and due work of a tenant older by `ms`. */
 async function age({ tenant }: Pick<Setup, 'tenant'>, ms: number): Promise<void> {
   const older = (sql: string) => env.DB.prepare(sql).bind(tenant.id, ms)
   await env.DB.batch([
@@ -86,7 +86,7 @@ async function anchorOf(setup: Setup): Promise<number> {
   return anchor
 }
 
-/* Steps, one by one */
+/* Single steps */
 
 async function ticksDue({ tenant }: Pick<Setup, 'tenant'>): Promise<DueWork | undefined> {
   return workOf(contextOf(tenant.id).db, 'ticks')
@@ -94,7 +94,7 @@ async function ticksDue({ tenant }: Pick<Setup, 'tenant'>): Promise<DueWork | un
 
 const now = () => instant(Date.now())
 
-/** One step of what is due by now. */
+/** One step of the work that is due by now. */
 async function step(setup: Pick<Setup, 'tenant'>, DB = env.DB): Promise<TickStep> {
   const work = await ticksDue(setup)
   if (work === undefined) throw new Error('nothing is due')
@@ -116,7 +116,7 @@ async function allSteps(setup: Pick<Setup, 'tenant'>, to: Instant = now(), DB = 
   return steps
 }
 
-/* What is stored */
+/* The stored rows */
 
 const AwardRow = z.object({
   user: z.string(),
@@ -136,7 +136,7 @@ const UserRow = z.object({
   last_seq_by_input: z.string(),
 })
 
-/** All awards in the system in the order in which they were made, once it is sure that totals are their sums (P8). */
+/** All awards in the system in the order of creation. Checks first that totals are their sums (P8). */
 async function ledger({ tenant, system }: Setup): Promise<z.infer<typeof AwardRow>[]> {
   const [awardRows, userRows] = await env.DB.batch([
     env.DB.prepare(
@@ -170,11 +170,11 @@ const duesOf = async (setup: Setup, user = 'ada') =>
     .filter((one) => one.user === user && setup.ids.includes(one.trigger_id))
     .map((a) => a.at)
 
-/** anchor + k × interval. */
+/** The due times anchor + k × interval, for k from `from` to `to`. */
 const dues = (anchor: number, interval: number, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => anchor + (from + n) * interval)
 
-/** The real D1; what a step writes goes through `fault`, which is told how often that was before. */
+/** The real D1. Writes of a step go through `fault`, which gets the number of earlier writes. */
 function faulty(fault: (run: () => Promise<D1Result[]>, writes: number) => Promise<D1Result[]>) {
   const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
   const texts = new WeakMap<D1PreparedStatement, string>()
@@ -205,7 +205,7 @@ function faulty(fault: (run: () => Promise<D1Result[]>, writes: number) => Promi
   return { DB, seen }
 }
 
-/** Makes many users at once, as the service would store them. */
+/** Makes many users at once, with the rows that the service would store. */
 async function manyUsers({ tenant }: Setup, count: number): Promise<void> {
   await env.DB.prepare(
     `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
@@ -251,7 +251,7 @@ describe('[P4] ticks', () => {
     })
   })
 
-  it('are caught up in passes that never go over a UTC midnight, one change of a user each', async () => {
+  it('are caught up in sweeps that never span a UTC midnight, with one change of a user in each', async () => {
     const setup = await withTicks()
     await age(setup, 60 * HOUR + MINUTE)
     const anchor = await anchorOf(setup)
@@ -271,7 +271,7 @@ describe('[P4] ticks', () => {
     ])
   })
 
-  it('go to matching users who were there, and to nobody else', async () => {
+  it('go to matching users who existed at the due time, and to no others', async () => {
     const tenant = await newTenant()
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const system = await tenant.create('/points', {
@@ -284,7 +284,7 @@ describe('[P4] ticks', () => {
     await tenant.app('POST', '/users', { id: 'pro', attributes: { plan: 'pro' } })
     await age(setup, 2 * HOUR + MINUTE)
     await tenant.app('POST', '/users', { id: 'new', attributes: { plan: 'pro' } })
-    // Attributes count as they are when the tick runs.
+    // The attributes count that users have when the tick runs.
     await tenant.app('PATCH', '/users/free', { attributes: { plan: 'pro' } })
     await allSteps(setup)
     const awards = await ledger(setup)
@@ -296,7 +296,7 @@ describe('[P4] ticks', () => {
     ])
   })
 
-  it('are boosted by the due time, by own boosts too', async () => {
+  it('are boosted by the due time, also by boosts of the user', async () => {
     const setup = await withTicks([{ points: 3 }])
     await age(setup, 3 * DAY)
     const anchor = await anchorOf(setup)
@@ -321,7 +321,7 @@ describe('[P4] ticks', () => {
     }
   })
 
-  it('[P6] stop at the cap, and cost a user who is there no write', async () => {
+  it('[P6] stop at the cap, and then need no write for the user', async () => {
     const setup = await withTicks([{ points: 4 }], { users: ['ada', 'bob'], maxPoints: 10 })
     await age(setup, 5 * HOUR + MINUTE)
     await allSteps(setup)
@@ -333,12 +333,12 @@ describe('[P4] ticks', () => {
     const { DB, seen } = faulty((run) => run())
     const steps = await allSteps(setup, now(), DB)
     expect(steps.flatMap(({ changes }) => changes)).toEqual([])
-    // The row of due work, once a step.
+    // One row of due work for each step.
     expect(seen.rowsWritten).toBe(seen.writes)
     expect(await ledger(setup)).toEqual(awards.map((award) => expect.objectContaining({ id: award.id })))
   })
 
-  it('read and write as many rows as there are users and awards, in chunks of a thousand', async () => {
+  it('read and write a number of rows proportional to users and awards, in chunks of a thousand', async () => {
     const setup = await withTicks([{}], { users: [] })
     await manyUsers(setup, 2_300)
     await age(setup, HOUR + MINUTE)
@@ -353,8 +353,8 @@ describe('[P4] ticks', () => {
   })
 })
 
-describe('[P4, C2] a step of ticks, done badly', () => {
-  it('done again with what was due before, does nothing', async () => {
+describe('[P4, C2] a step of ticks, under faults', () => {
+  it('repeated with the same due work, does nothing', async () => {
     const setup = await withTicks()
     await age(setup, HOUR + MINUTE)
     const work = await ticksDue(setup)
@@ -366,7 +366,7 @@ describe('[P4, C2] a step of ticks, done badly', () => {
     const again = await tickStep(context, work, now())
     expect(again).toMatchObject({ dueAt: first.dueAt, progress: first.progress, changes: [] })
     expect(await ledger(setup)).toEqual(before)
-    // Six at once come to the same.
+    // Six at once have the same result.
     await age(setup, HOUR)
     const later = await ticksDue(setup)
     if (later === undefined) throw new Error('nothing is due')
@@ -377,7 +377,7 @@ describe('[P4, C2] a step of ticks, done badly', () => {
     expect(await ledger(setup)).toHaveLength(2)
   })
 
-  it('with events of some users between read and write: each tick once, and the events count', async () => {
+  it('with events of some users between read and write: each tick counts once, and the events count', async () => {
     const setup = await withTicks([{}, {}, {}], { users: ['ada', 'bob', 'cleo'] })
     await age(setup, HOUR + MINUTE)
     const anchor = await anchorOf(setup)
@@ -401,7 +401,7 @@ describe('[P4, C2] a step of ticks, done badly', () => {
     }
   })
 
-  it('with users gone or somebody else by the time of the write: theirs is nothing', async () => {
+  it('with users erased or created again before the write: they get no ticks', async () => {
     const setup = await withTicks([{}], { users: ['ada', 'bob', 'cleo'] })
     await age(setup, 2 * HOUR + MINUTE)
     const { DB } = faulty(async (run, writes) => {
@@ -416,7 +416,7 @@ describe('[P4, C2] a step of ticks, done badly', () => {
     expect((await ledger(setup)).map(({ user }) => user)).toEqual(['cleo', 'cleo'])
   })
 
-  it('whose answer is lost after it was done: nothing is done twice', async () => {
+  it('with an answer that is lost after the write: nothing is done twice', async () => {
     const setup = await withTicks([{}], { users: ['ada', 'bob'] })
     await age(setup, 30 * HOUR)
     const anchor = await anchorOf(setup)
@@ -430,7 +430,7 @@ describe('[P4, C2] a step of ticks, done badly', () => {
     for (const user of ['ada', 'bob']) expect(await duesOf(setup, user)).toEqual(dues(anchor, HOUR, 1, 30))
   })
 
-  it('that was not done at all: it throws, and can be done later', async () => {
+  it('that failed before the write: it throws, and works later', async () => {
     const setup = await withTicks()
     await age(setup, HOUR + MINUTE)
     const lost = new Error('D1_ERROR: Network connection lost.')
@@ -441,7 +441,7 @@ describe('[P4, C2] a step of ticks, done badly', () => {
     expect(await ledger(setup)).toHaveLength(1)
   })
 
-  it('that a change of the configuration overtook: nothing happens, and the next goes by the new one', async () => {
+  it('overtaken by a change of the configuration: it does nothing, and the next step uses the new one', async () => {
     const setup = await withTicks()
     await age(setup, 2 * HOUR + MINUTE)
     const before = await ticksDue(setup)
@@ -455,7 +455,7 @@ describe('[P4, C2] a step of ticks, done badly', () => {
     expect((await ledger(setup)).map(({ awarded }) => awarded)).toEqual([5, 2])
   })
 
-  it('with nothing left to be due: the row goes', async () => {
+  it('with no due work left: the row is deleted', async () => {
     const setup = await withTicks()
     await env.DB.prepare("UPDATE points_triggers SET deleted = 1 WHERE system_id = ?1 AND type = 'time'")
       .bind(setup.system)
@@ -467,7 +467,7 @@ describe('[P4, C2] a step of ticks, done badly', () => {
 })
 
 describe('[P4, G9] changes of time triggers', () => {
-  it('deactivation and deletion: what was due before is granted, then there are no ticks', async () => {
+  it('deactivation and deletion: due ticks are granted first, then there are no more', async () => {
     for (const change of ['deactivate', 'delete', 'delete system'] as const) {
       const setup = await withTicks()
       const [id] = setup.ids
@@ -484,7 +484,7 @@ describe('[P4, G9] changes of time triggers', () => {
     }
   })
 
-  it('activation again and another interval begin anew', async () => {
+  it('a new activation and another interval start from a new anchor', async () => {
     const setup = await withTicks([{ status: 'inactive' }])
     const [id] = setup.ids
     expect([await anchors(setup), await ticksDue(setup)]).toEqual([[null], undefined])
@@ -531,7 +531,7 @@ describe('[P4, G9] changes of time triggers', () => {
     },
   )
 
-  it('a change in the middle of a pass waits for its end: nobody gets what others do not', async () => {
+  it('a change in the middle of a sweep waits for its end: all users get the same', async () => {
     const setup = await withTicks([{}], { users: [] })
     await manyUsers(setup, 1_500)
     await age(setup, HOUR + MINUTE)
@@ -549,7 +549,7 @@ describe('[P4, G9] changes of time triggers', () => {
     expect(versions).toBe(1)
   })
 
-  it('a second trigger has its own ticks beside those that went on before', async () => {
+  it('a second trigger has its own ticks, and the first trigger’s ticks continue', async () => {
     const setup = await withTicks()
     await age(setup, 90 * MINUTE)
     await setup.tenant.create(setup.path, tick({ points: 2 }))
@@ -576,7 +576,7 @@ describe('[C1, P4] ticks by the test clock', () => {
     expect(answer.status).toBe(200)
   }
 
-  // The clock is one for all tenants, and what the tests before have left due is not of interest here.
+  // The clock is one for all tenants. Due work of earlier tests does not matter here.
   beforeAll(async () => {
     await env.DB.exec('DELETE FROM due_work')
   })
@@ -585,7 +585,7 @@ describe('[C1, P4] ticks by the test clock', () => {
     await clock(await newTenant(), 'DELETE')
   })
 
-  it('moving it does all that is due, exactly, however far', async () => {
+  it('a move runs all due ticks, exactly, over any distance', async () => {
     const setup = await withTicks([{ points: 5 }, { unit: 'days', interval: 7, points: 1 }])
     const [hourly = 0, weekly = 0] = (await anchors(setup)).map(Number)
     await move(setup.tenant, hourly + HOUR - 1)
@@ -599,7 +599,7 @@ describe('[C1, P4] ticks by the test clock', () => {
     expect(answer.body).toMatchObject({ points: { xp: { total: 480 * 5 + 2 + 3 } } })
   })
 
-  it('a reset has triggers begin anew, and what is granted stays', async () => {
+  it('a reset gives triggers a new anchor and keeps the awards', async () => {
     const setup = await withTicks()
     await move(setup.tenant, (await anchorOf(setup)) + 10 * HOUR)
     expect(await duesOf(setup)).toHaveLength(10)

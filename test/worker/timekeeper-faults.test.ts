@@ -33,34 +33,34 @@ afterEach(forgetTime)
 
 /* Alarms that are lost, come twice, or come at the wrong time */
 
-/** Moves the test clock, and tells nobody: all alarms are lost. */
+/** Moves the test clock directly in D1: all alarms are lost. */
 const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
 
-/** What the cron trigger does. */
+/** Runs the cron trigger. */
 async function scheduled(): Promise<void> {
   const ctx = createExecutionContext()
   await worker.scheduled(createScheduledController(), env, ctx)
   await waitOnExecutionContext(ctx)
 }
 
-/** Has the cron trigger come, and the alarm that it sets; answers when all of that is done. */
+/** Runs the cron trigger and the alarm that it sets. Returns when both are done. */
 async function cron(setup: Setup): Promise<void> {
   await scheduled()
   await runDurableObjectAlarm(timekeeperOf(setup))
-  // Where the alarm came by itself, this waits for its turn after it.
+  // If the alarm has already started, this waits until it is done.
   await timekeeperOf(setup).wake(setup.tenant.id, 0)
 }
 
 const timekeeperOf = ({ tenant }: Setup) => env.TIMEKEEPER.getByName(tenant.id)
 
-/** Has the Timekeeper's alarm come, whether it was set or not. */
+/** Runs the Timekeeper's alarm, also if none is set. */
 async function alarm(setup: Setup): Promise<void> {
   const stub = timekeeperOf(setup)
   await runInDurableObject(stub, (_, { storage }) => storage.setAlarm(Date.now() + DAY))
   expect(await runDurableObjectAlarm(stub)).toBe(true)
 }
 
-/** A leaderboard by points with 5 of them every hour for ada and bob, and what is 100 for bob and was lost. */
+/** A leaderboard by points. Ada and bob get 5 points every hour. A change of 100 for bob was lost. */
 async function withTicks(): Promise<Setup> {
   const setup = await withBoard({ rankBy: 'points', runUnit: 'day', runInterval: 1 })
   const trigger = { type: 'time', points: 5, status: 'active', timeUnit: 'hours', timeInterval: 1 }
@@ -72,7 +72,7 @@ async function withTicks(): Promise<Setup> {
 
 const Due = z.array(z.object({ kind: z.string(), due_at: z.number() }))
 
-/** What is due of a tenant, and when, as hours from the first noon. */
+/** A tenant's due work with its times, as hours from the first noon. */
 async function due({ tenant }: Setup): Promise<unknown[]> {
   const { results } = await env.DB.prepare(
     "SELECT kind, due_at FROM due_work WHERE tenant_id = ?1 AND kind <> 'streaks' ORDER BY kind, due_at",
@@ -86,18 +86,18 @@ const HOURS = 5
 const today = { from: dateAt(NOON), to: dateAt(NOON), query: { run: dateAt(NOON) } }
 const RIGHT = ['bob 125', 'ada 35']
 
-/** Holds that the ticks of five hours were granted once, and that the next ones are due. */
+/** Checks that the ticks of five hours were granted once, and that the next ones are due. */
 async function wasDoneOnce(setup: Setup): Promise<void> {
   expect(await agrees(setup, { system: setup.system, ...today })).toEqual(RIGHT)
   expect(await due(setup)).toEqual([
-    // 20 minutes after noon, the next full hour is 40 minutes away.
+    // The upkeep is due 20 minutes after noon, then at the next full hour, 40 minutes later.
     ['leaderboard', HOURS + 40 / 60],
     ['ticks', HOURS + 1],
   ])
 }
 
 describe('alarms', () => {
-  it('[C2] the alarm was lost: the cron trigger does what is due', async () => {
+  it('[C2] the alarm was lost: the cron trigger runs the due work', async () => {
     const setup = await withTicks()
     await stealthily(NOON + HOURS * HOUR)
     expect(await ranking(setup)).toEqual([{ userId: 'ada', rank: 1, value: 10 }])
@@ -108,7 +108,7 @@ describe('alarms', () => {
     await wasDoneOnce(setup)
   })
 
-  it('[C2] the cron trigger sets the alarm for what is due within minutes', async () => {
+  it('[C2] the cron trigger sets the alarm for work that is due within minutes', async () => {
     const setup = await withBoard()
     expect((await newClock('DELETE')).status).toBe(200)
     const soon = Date.now() + 4 * 60_000
@@ -131,7 +131,7 @@ describe('alarms', () => {
     await wasDoneOnce(setup)
   })
 
-  it('[C2] the Timekeeper is evicted between alarms, and has forgotten nothing', async () => {
+  it('[C2] the Timekeeper is evicted between alarms, and forgets nothing', async () => {
     const setup = await withTicks()
     for (let hour = 1; hour <= HOURS; hour += 1) {
       await evictDurableObject(timekeeperOf(setup))
@@ -141,7 +141,7 @@ describe('alarms', () => {
     await wasDoneOnce(setup)
   })
 
-  it('[C1, C2] the clock is moved while alarms and the cron trigger come, and somebody configures', async () => {
+  it('[C1, C2] the clock moves while alarms and the cron trigger run and the configuration changes', async () => {
     const setup = await withTicks()
     await Promise.all([
       moveTo(NOON + HOURS * HOUR),
@@ -156,7 +156,7 @@ describe('alarms', () => {
     expect(await agrees(setup, { system: setup.system, ...today, max: 500 })).toEqual(RIGHT)
   })
 
-  it('[C2] for somebody who is gone, or with nothing due, is nothing', async () => {
+  it('[C2] for an unknown tenant, or with nothing due, nothing happens', async () => {
     const { id } = await newTenant()
     expect(await runDurableObjectAlarm(env.TIMEKEEPER.getByName(id))).toBe(false)
     await env.TIMEKEEPER.getByName(id).wake(id, 20)
@@ -164,7 +164,7 @@ describe('alarms', () => {
   })
 })
 
-/* One that fails */
+/* Failing work */
 
 const spoil = async (board: string, sql: string) => {
   const stub = env.LEADERBOARD.getByName(board)
@@ -173,7 +173,7 @@ const spoil = async (board: string, sql: string) => {
 }
 
 describe('a leaderboard whose upkeep fails', () => {
-  it('[C2] keeps no other work from being done, and is tried again', async () => {
+  it('[C2] delays no other work, and is tried again', async () => {
     const setup = await withTicks()
     const item = { name: 'Bad', key: 'bad', status: 'active', rankBy: 'metric', metricId: setup.metric }
     const bad = await setup.tenant.create('/leaderboards', item)
@@ -200,7 +200,7 @@ describe('a leaderboard whose upkeep fails', () => {
     await agrees(setup, { system: setup.system, ...today })
   })
 
-  it('[C1] the clock’s answer doesn’t claim that all was done', async () => {
+  it('[C1] the response of the clock does not say that all work was done', async () => {
     const setup = await withTicks()
     await spoil(setup.board, "INSERT OR REPLACE INTO notes (name, value) VALUES ('board', 'no JSON')")
     const { id } = await newTenant()
@@ -223,10 +223,10 @@ async function newClock(method: string, body?: unknown) {
   return call(newApp(), method, '/admin/v1/test-clock', { body, headers })
 }
 
-/* The clock moves while events come */
+/* The clock moves while events arrive */
 
 describe('the test clock', () => {
-  it('[C1] is moved while events come, by several at once: all count, in the run of their date', async () => {
+  it('[C1] is moved by several calls while events arrive: all events count, in the run of their date', async () => {
     const setup = await withTicks()
     const workers = [newApp(), newApp()].map((send) => setup.tenant.through(send))
     const many = (from: number) =>
@@ -235,7 +235,7 @@ describe('the test clock', () => {
       )
     const dates = [NOON, NOON + DAY]
     for (let step = 1; step <= 5; step += 1) {
-      // The last one is in the morning, before the first run is final.
+      // The last move is to a morning, before the first run is final.
       const to = NOON + step * 4 * HOUR
       const moves = [0, 1].map(() => newClock('PUT', { now: new Date(to).toISOString() }))
       const responses = await Promise.all([...many(step), ...moves, ...many(step + 5)])
@@ -254,8 +254,8 @@ describe('the test clock', () => {
     }
   })
 
-  // It is in the log, and in no ranking: nothing keeps an event from being stored after its run is final.
-  it('[C1, L8] an event that was on its way while the clock moved counts at the time that it shows then', async () => {
+  // The event is in the log and in no ranking: an event may be stored after its run is final.
+  it('[C1, L8] an event in progress while the clock moves counts at the new time of the clock', async () => {
     const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
     await events(setup.tenant, ['ada', 1])
     const [writing, mayWrite] = [gate(), gate()]

@@ -18,7 +18,7 @@ afterEach(forgetTime)
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
-/** A carrier with a time limit in seconds, to a hook. */
+/** A channel adapter with a time limit in seconds, for a hook. */
 const carrierTo = (hook: { url: string }, limit = 30, more: object = {}) => {
   const adapter = webhookAdapter(
     { variables: { ...variables(env), WEBHOOK_TIMEOUT: limit, ...more } },
@@ -28,7 +28,7 @@ const carrierTo = (hook: { url: string }, limit = 30, more: object = {}) => {
 }
 
 describe('[W3, W4] one attempt', () => {
-  it('posts the body as it is, signed in both ways, with the real time', async () => {
+  it('posts the body unchanged, signed in both ways, with the real time', async () => {
     const hook = new Hook()
     const body = '{"type": "streak.lost",  "name":"Zoë \\u2028"}'
     const one = message(NOON, null, { body })
@@ -72,7 +72,7 @@ describe('[W3, W4] one attempt', () => {
     expect(await elsewhere.seen()).toEqual([])
   })
 
-  it('of an answer one kilobyte is kept, and a body that never ends is not waited for', async () => {
+  it('at most one kilobyte of a response is kept, and an endless body is cut off', async () => {
     const hook = new Hook()
     await hook.plan(
       { status: 500, body: 'é'.repeat(100_000) },
@@ -91,7 +91,7 @@ describe('[W3, W4] one attempt', () => {
     expect(await adapter.attempt(message(NOON))).toEqual({ kind: 'delivered', status: 200 })
   })
 
-  it('no answer in time, a connection that is cut, and nobody there are failures that say so', async () => {
+  it('a late response, a broken connection and a missing server are failures with a reason', async () => {
     const hook = new Hook()
     await hook.plan({ hold: true }, { drop: true })
     const url = `${hook.url}?token=very-secret`
@@ -111,14 +111,14 @@ describe('[W3, W4] one attempt', () => {
     }
   })
 
-  it('[W1] what may not be called any more is refused, and not called', async () => {
+  it('[W1] a URL that is no longer allowed is refused and not called', async () => {
     const hook = new Hook()
     const came = await carrierTo(hook, 5, { TEST_CLOCK: 'off' }).attempt(message(NOON))
     expect(came).toMatchObject({ kind: 'refused', error: expect.stringContaining('public address') })
     expect(await hook.seen()).toEqual([])
   })
 
-  it('[W1] what WEBHOOK_ALLOW names is called, by http too; without its port it names nothing', async () => {
+  it('[W1] a host in WEBHOOK_ALLOW is called, also by http; an entry without a port is an error', async () => {
     const hook = new Hook()
     const { host } = new URL(hook.url)
     const attempt = (WEBHOOK_ALLOW: string) =>
@@ -132,14 +132,14 @@ describe('[W3, W4] one attempt', () => {
     expect(variables({ ...env, WEBHOOK_ALLOW: '' }).WEBHOOK_ALLOW).toEqual(new Set())
   })
 
-  it('WEBHOOK_TIMEOUT is 60 unless said, a whole number from 1 to 300', () => {
+  it('WEBHOOK_TIMEOUT is 60 by default, a whole number from 1 to 300', () => {
     expect(variables({ ...env }).WEBHOOK_TIMEOUT).toBe(60)
     expect(variables({ ...env, WEBHOOK_TIMEOUT: '300' }).WEBHOOK_TIMEOUT).toBe(300)
     for (const WEBHOOK_TIMEOUT of ['0', '301', '1.5', 'long'])
       expect(() => variables({ ...env, WEBHOOK_TIMEOUT })).toThrow('WEBHOOK_TIMEOUT')
   })
 
-  it('a variable that is empty is none, and no request fails for it', async () => {
+  it('an empty variable counts as absent, and no request fails because of it', async () => {
     const names = ['ADMIN_API_KEY', 'ADMIN_HOST', 'PUBLIC_URL', 'EMAIL_FROM', 'RESEND_API_KEY', 'RESEND_URL']
     const push = ['EXPO_ACCESS_TOKEN', 'EXPO_URL', 'APNS_KEY', 'APNS_URL', 'FCM_SERVICE_ACCOUNT', 'FCM_URL']
     const all = [
@@ -164,7 +164,7 @@ describe('[W3, W4] one attempt', () => {
 })
 
 describe('[W4] the log', () => {
-  it('a sample of each type is sent, to webhooks that are not told of it too, and is what the contract has', async () => {
+  it('a sample of each type can be sent, also to webhooks without that type, and follows the contract', async () => {
     const { tenant, hook, webhookId, ...setup } = await withHook({ events: ['streak.lost'] })
     const ids: unknown[] = []
     for (const type of EVENT_TYPES) {
@@ -190,7 +190,7 @@ describe('[W4] the log', () => {
     for (const { body } of seen) {
       const payload = JSON.parse(body)
       const schema = WEBHOOKS[payload.type]
-      // Nothing is missing, and nothing is more than the schema knows.
+      // No field is missing, and none is unknown to the schema.
       expect(schema?.parse(payload)).toEqual(payload)
       expect(body).toContain('ample')
     }
@@ -216,7 +216,7 @@ describe('[W4] the log', () => {
     expect(at(refused.body, 'error')).toMatch(/limit.*skip/)
   })
 
-  it('a delivered, a dead and a pending one can be made pending again, with all tries, under the same id', async () => {
+  it('a delivered, a failed or a pending delivery can be sent again, with all attempts, under the same id', async () => {
     const setup = await withHook()
     const { tenant, hook, webhookId } = setup
     const again = (id: string) => tenant.admin('POST', `/webhooks/${webhookId}/deliveries/${id}/redeliver`)
@@ -242,7 +242,7 @@ describe('[W4] the log', () => {
     expect(new Set(await hook.ids(10))).toEqual(new Set([one.id]))
   })
 
-  it('unknown ones are 404, those of another webhook or tenant too; wrong types are named', async () => {
+  it('unknown deliveries are 404, also of another webhook or tenant; wrong types are named', async () => {
     const { tenant, webhookId, destination } = await withHook({ status: 'inactive' })
     const other = await withHook({ status: 'inactive' })
     const one = message(NOON)
@@ -278,7 +278,7 @@ describe('[W4] the log', () => {
     expect((await newTenant()).id).toBeTruthy()
   })
 
-  it('a rotated secret is void at once, for what waits too; so is an old URL', async () => {
+  it('a rotated secret is void at once, also for waiting messages; so is an old URL', async () => {
     const { tenant, hook, webhookId, destination, secret } = await withHook()
     await hook.plan({ status: 500 })
     await hand(destination, NOON, message(NOON))
