@@ -408,7 +408,7 @@ describe('live events between a step’s read and its write', () => {
     await holds(tenant, { u0: [1_000, 1_001, ...u0], ...others })
   })
 
-  it('[E9] a live event creates a user whom the step has read as absent: conflict, and all events count once', async () => {
+  it('[E9] a live event creates a user who did not exist at the read: conflict, and all events count once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 2), event('u1', 3)])
     const { DB, seen } = only(isStep, async (batch, n) => {

@@ -329,7 +329,7 @@ describe('a batch that is accepted', () => {
     expect((await read(tenant, id.toUpperCase())).status).toBe(200)
     expect((await read(other, id)).status).toBe(404)
     expect((await read(tenant, crypto.randomUUID())).status).toBe(404)
-    // An id of another form is not found, whatever else is wrong (G2).
+    // An id of another form is 404, before any other error (G2).
     expect((await read(tenant, 'no-uuid')).status).toBe(404)
     const key = await tenant.key('ada')
     const path = `/admin/v1/metrics/events/batches/${id}`

@@ -18,7 +18,7 @@ import {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
-/** Every path under which an operation is served, of somebody and something that need not exist. */
+/** Every path under which an operation is served. The ids in it need not exist. */
 function routesOf(spec: OperationSpec, user = 'nobody'): string[] {
   return basesOf(spec).map((base) =>
     (base + spec.path)
@@ -41,12 +41,12 @@ const tampered = (key: string) => key.slice(0, -1) + (key.endsWith('A') ? 'B' : 
 const kvDown = () =>
   new Proxy(env.KEYS, {
     get: () => async () => {
-      throw new Error('KV is out of reach')
+      throw new Error('KV is unreachable')
     },
   })
 
 const d1Down = async () => {
-  throw new Error('D1 is out of reach')
+  throw new Error('D1 is unreachable')
 }
 
 let shared: TestTenant
@@ -58,7 +58,7 @@ beforeAll(async () => {
 })
 
 describe('the walk over every route', () => {
-  it('[G2] 401 without a key, and with one that is malformed, unknown or tampered with', async () => {
+  it('[G2] 401 without a key, and with a malformed, an unknown or a changed one', async () => {
     const [prefix = '', body = ''] = key.split('.')
     const wrong = {
       none: undefined,
@@ -66,9 +66,9 @@ describe('the walk over every route', () => {
       'without a body': `${prefix}.`,
       'without a prefix': `.${body}`,
       unknown: `app_AAAAAAAAAAAA.${body}`,
-      'tampered with': tampered(key),
-      'with more behind it': `${key}.`,
-      'of the right prefix in the wrong case': `${prefix.toUpperCase()}.${body}`,
+      'with another last letter': tampered(key),
+      'with extra text at the end': `${key}.`,
+      'with the prefix in the wrong case': `${prefix.toUpperCase()}.${body}`,
       'too long': `${prefix}.${body.repeat(10)}`,
       'the admin key with another end': tampered(ADMIN_KEY),
     }
@@ -112,7 +112,7 @@ describe('the walk over every route', () => {
     }
   })
 
-  it('[K3] and for itself, each of them says something else', async () => {
+  it('[K3] with its own user, each of these paths is not 403', async () => {
     for (const { spec } of APPLICATION.filter(({ spec }) => spec.path.startsWith('/users/{id}'))) {
       for (const path of routesOf(spec, 'ada')) {
         const answer = await call(toApp, spec.method.toUpperCase(), path, {
@@ -153,7 +153,7 @@ describe('the walk over every route', () => {
   })
 })
 
-describe('[G2] the order of refusals', () => {
+describe('[G2] the order of API errors', () => {
   const big = 'x'.repeat(1_048_577)
   const eventPaths = ['/v1/metrics/none/event', '/api/metrics/none/event']
 
@@ -179,7 +179,7 @@ describe('[G2] the order of refusals', () => {
     expect((await call(remembering, 'POST', '/v1/metrics/words/event', { body, headers })).status).toBe(401)
   })
 
-  it("[G2] the tenant's errors come before 413 and 400", async () => {
+  it('[G2] the tenant’s errors come before 413 and 400', async () => {
     for (const path of [...eventPaths, '/v1/users', '/admin/v1/metrics']) {
       for (const raw of [big, 'no JSON', '{}']) {
         const without = await call(toApp, 'POST', path, { raw, headers: { 'x-api-key': ADMIN_KEY } })
@@ -223,7 +223,7 @@ describe('[G2] the order of refusals', () => {
     expect((await shared.as(key, 'POST', '/metrics/none/event', event)).status).toBe(403)
   })
 
-  it('[G2] 404 of what the path names comes before 422', async () => {
+  it('[G2] 404 of a resource in the path comes before 422', async () => {
     expect((await shared.app('PATCH', '/users/nobody', { tz: 1, email: 'x' })).status).toBe(404)
     expect((await shared.app('GET', '/users/nobody/points/xp?awards=x')).status).toBe(404)
     expect((await shared.app('GET', '/users/nobody/metrics/words/event-summary')).status).toBe(404)
@@ -252,7 +252,7 @@ describe('[G2] the order of refusals', () => {
     }
   })
 
-  it('[G2] a 422 names what is wrong in one sentence', async () => {
+  it('[G2] a 422 names the wrong field in one sentence', async () => {
     const { status, body } = await shared.app('POST', '/metrics/words/event', {
       user: { id: 'ada' },
       value: 'x',
@@ -262,10 +262,10 @@ describe('[G2] the order of refusals', () => {
   })
 })
 
-describe('what every response carries', () => {
+describe('headers of every response', () => {
   const EXPOSED = ['X-Request-Id', 'Retry-After', 'Link', 'X-Laurel-Warning']
 
-  it('[G8] preflights on application routes allow the headers asked for, without a key, for any origin', async () => {
+  it('[G8] preflights on application routes allow the requested headers, without a key, for any origin', async () => {
     const asked = [
       ...['x-api-key', 'tenant-id', 'idempotency-key', 'content-type'],
       // The npm client sends these.
@@ -288,7 +288,7 @@ describe('what every response carries', () => {
     }
   })
 
-  it('[G8] application answers allow any origin, errors too, and admin ones send no CORS header', async () => {
+  it('[G8] application responses and errors allow any origin, and admin responses have no CORS header', async () => {
     const origin = { origin: 'https://example.com' }
     for (const { path, method } of APPLICATION) {
       const { headers } = await call(toApp, method, path, { headers: origin })
@@ -316,7 +316,7 @@ describe('what every response carries', () => {
     }
   })
 
-  it('[G8] a 413, a 429 and a 500 can be read by pages of any origin too', async () => {
+  it('[G8] pages of any origin can also read a 413, a 429 and a 500', async () => {
     const refusing: RateLimit = { limit: async () => ({ success: false }) }
     const DB = new Proxy(env.DB, {
       get: (target, name) => (name === 'prepare' ? target.prepare.bind(target) : d1Down),
@@ -340,7 +340,7 @@ describe('what every response carries', () => {
     }
   })
 
-  it('[G2] X-Request-Id and {error} on unknown paths and methods, on both interfaces and beside them', async () => {
+  it('[G2] X-Request-Id and {error} on unknown paths and methods, on both interfaces and outside them', async () => {
     const seen = new Set<string | null>()
     const paths = [
       '/',
@@ -357,7 +357,7 @@ describe('what every response carries', () => {
       '/v1//users/ada',
       '/v1/users//points/xp',
       '/v1/users/ada//points/xp',
-      // Only what a parameter stands for may be percent-encoded.
+      // Only the value of a parameter may be percent-encoded.
       '/%76%31/users/ada',
       '/v1/%75sers/ada',
       '/%61pi/users/ada',
@@ -406,10 +406,11 @@ describe('what every response carries', () => {
     expect((await call(own, 'GET', '/admin/v1/metrics', { headers })).status).toBe(200)
     expect((await call(own, 'GET', '/health')).status).toBe(200)
     expect(at((await call(own, 'GET', '/v1/openapi.json')).body, 'servers', 0, 'url')).toBe('/admin/v1')
-    // The operation of the application interface is not there: its users are 404, also with a key that fits.
+    // The operation of the application interface does not exist there: its users are 404, also with their own
+    // key.
     const users = await own(new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': key } }))
     expect(users.status).toBe(404)
-    // At /api it is, with CORS: only /v1 has another meaning on this host.
+    // At /api it exists, with CORS: only /v1 has another meaning on this host.
     const asEve = { 'x-api-key': eve, origin: 'https://example.com' }
     const older = await call(own, 'GET', '/api/users/eve', { headers: asEve })
     expect([older.status, at(older.body, 'id')]).toEqual([200, 'eve'])
@@ -468,12 +469,12 @@ describe('application keys', () => {
     expect((await tenant.as(made[99] ?? '', 'PUT', '/users/user-0', {})).status).toBe(200)
   })
 
-  it('[K2] a new key works in the very next request, here and in another memory; for a user not yet there', async () => {
+  it('[K2] a new key works in the very next request, here and in another isolate; for a user who does not exist yet', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const other = newApp()
     const event = { user: { id: 'new' }, value: 1 }
-    // An unknown prefix asked for before must not hide the key afterwards.
+    // An earlier request with the then unknown prefix must not hide the key later.
     await call(other, 'GET', '/v1/users/new', { headers: { 'x-api-key': 'app_AAAAAAAAAAAA.x' } })
     const own = await tenant.key('new')
     expect((await tenant.through(other).as(own, 'POST', '/metrics/words/event', event)).body).toMatchObject({
@@ -484,7 +485,7 @@ describe('application keys', () => {
     expect((await tenant.through(newApp()).as(third, 'GET', '/users/new')).status).toBe(200)
   })
 
-  it('[K2] a deleted key is refused at once, where it is remembered and where KV still holds it', async () => {
+  it('[K2] a deleted key is refused at once, also if an isolate has cached it and KV still has it', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.app('PUT', '/users/ada', {})
@@ -524,7 +525,7 @@ describe('application keys', () => {
     expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ name: null })
   })
 
-  it('[K2] KV out of reach, or holding rubbish, only costs a round trip', async () => {
+  it('[K2] an unreachable KV, or an invalid record in it, only costs a round trip', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const own = await tenant.key('ada')
@@ -541,7 +542,7 @@ describe('application keys', () => {
     for (const rubbish of ['null', '{}', '[]', '{"hash":1}', 'no JSON']) {
       await env.KEYS.put(name, rubbish)
       const count = await costOf({})
-      // Once the record is back in KV, D1 is asked after the answer whether the key is still there.
+      // Once the record is back in KV, the Worker asks D1 after the response whether the key still exists.
       await vi.waitFor(() => expect(count.batches).toBe(usual + 2))
     }
     const down = tenant.through(newApp({ KEYS: kvDown() }))
@@ -595,7 +596,7 @@ describe('application keys', () => {
     }
   })
 
-  it('[G7] deleting says which ids were none, of another tenant or of another kind', async () => {
+  it('[G7] a deletion names ids that are unknown, of another tenant or of another kind', async () => {
     const [one, two] = [await newTenant(), await newTenant()]
     const mine = await one.admin('POST', '/application-api-keys', [{ userId: 'a' }, { userId: 'b' }])
     const theirs = await two.admin('POST', '/application-api-keys', [{ userId: 'a' }])
@@ -617,7 +618,7 @@ describe('application keys', () => {
     expect((await call(one.send, 'GET', '/admin/v1/metrics', { headers })).status).toBe(200)
   })
 
-  it('[G3] a wrong item makes none of them, and is named with all its faults', async () => {
+  it('[G3] a wrong item prevents the creation of all, and is named with all its field errors', async () => {
     const tenant = await newTenant()
     const before = await everything()
     for (const body of [
@@ -649,7 +650,7 @@ describe('[K4] admin keys', () => {
   const asKey = (tenant: TestTenant, text: string) =>
     call(tenant.send, 'GET', '/admin/v1/metrics', { headers: { 'x-api-key': text, 'tenant-id': tenant.id } })
 
-  it('[K4] created ones are shown once, work at once on both interfaces, and are listed', async () => {
+  it('[K4] a created key is shown once, works at once on both interfaces, and is listed', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'CI' }, { name: 'Ops' }])
     expect(status).toBe(201)
@@ -695,7 +696,7 @@ describe('[K4] admin keys', () => {
     expect((await tenant.admin('POST', `/admin-api-keys/${id}/rotate`)).status).toBe(404)
   })
 
-  it('[K4] a deleted one is refused in the next request; the one of the variable stays', async () => {
+  it('[K4] a deleted key is refused in the next request; the key of the variable stays', async () => {
     const tenant = await newTenant()
     const { body } = await tenant.admin('POST', '/admin-api-keys', [{ name: 'CI' }])
     const made = Object(at(body, 'created', 0))
@@ -713,7 +714,7 @@ describe('[K4] admin keys', () => {
     }
   })
 
-  it('[K4] the first key is the one of the variable, whole and no other', async () => {
+  it('[K4] the first key is the whole value of the variable, and nothing else', async () => {
     const tenant = await newTenant()
     const whole = 'adm_other.a-key-of-thirty-two-ch'
     const other = tenant.through(newApp({ ADMIN_API_KEY: whole }))
@@ -731,7 +732,7 @@ describe('[K4] admin keys', () => {
     expect((await asKey(other, whole)).status).toBe(200)
   })
 
-  it('[K4] a first key of fewer than 32 characters is none, and the log says so without it', async () => {
+  it('[K4] a first key of fewer than 32 characters is ignored, and the log says so without the key', async () => {
     const tenant = await newTenant()
     const logged = vi.spyOn(console, 'error')
     try {

@@ -61,7 +61,7 @@ export async function achievements(tenant: TestTenant, metricId: string, count: 
   return ids
 }
 
-/** D1 with its documented limits for statements, which are smaller than those of the local one. */
+/** D1 with the documented limits for statements. The local D1 allows more. */
 export function strictD1(bytes = 2_000_000): D1Database {
   const encoder = new TextEncoder()
   const tooBig = (what: string) => new Error(`D1_ERROR: ${what}: SQLITE_TOOBIG`)
@@ -150,8 +150,8 @@ export function measuredD1(): { DB: D1Database; most: { read: number; written: n
 }
 
 /**
- * The most characters that one batch may read or write: four megabytes, and one more piece that begins before
- * them.
+ * The most characters that one batch may read or write: four megabytes, and the rest of the last piece that
+ * begins below that limit.
  */
 export const MOST = 10_000_000
 

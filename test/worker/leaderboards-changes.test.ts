@@ -25,8 +25,8 @@ afterEach(() => vi.restoreAllMocks())
 const OFF = { status: 'inactive' }
 const ON = { status: 'active' }
 
-describe('a message under an older configuration', () => {
-  it('[L7] arrives after the leaderboard was made inactive: it stays hidden, and counts on return', async () => {
+describe('a call with an older configuration', () => {
+  it('[L7] arrives after the leaderboard was made inactive: it stays hidden, and the change counts on return', async () => {
     const setup = await withBoard()
     const { tenant, calls } = through(setup.tenant)
     await events(tenant, ['ada', 4], ['bob', 5], ['ada', 2])
@@ -51,7 +51,7 @@ describe('a message under an older configuration', () => {
     expect(await events(setup.tenant, ['bob', 2])).toMatchObject([{ rank: 2, previousRank: 3 }])
   })
 
-  it('[L7] those with very many events are counted a few at a time, which no statement takes too long for', async () => {
+  it('[L7] users with very many events are counted a few at a time, so that no statement takes too long', async () => {
     const setup = await withBoard(OFF)
     await events(setup.tenant, ['ada', 4], ['bob', 5], ['cai', 7], ['dee', 1])
     await env.DB.prepare("UPDATE users SET seq = 600000 WHERE tenant_id = ? AND id IN ('ada', 'bob')")
@@ -88,7 +88,7 @@ describe('a message under an older configuration', () => {
     expect(await agrees(setup, points)).toEqual(['bob 50', 'ada 40'])
   })
 
-  it('[L7] arrives after it is broken down otherwise', async () => {
+  it('[L7] arrives after a change of the breakdown', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     await events(setup.tenant, ['ada', 4, { team: 'x', plan: 'y' }])
     const { tenant, calls } = through(setup.tenant)
@@ -120,7 +120,7 @@ describe('a message under an older configuration', () => {
     expect(await agrees(setup, { from: dateAt(NOON + DAY) })).toEqual(['ada 3'])
   })
 
-  it('[G9] arrives after the leaderboard was deleted: 404, and another one with its key knows nothing of it', async () => {
+  it('[G9] arrives after the leaderboard was deleted: 404, and a new one with its key is not affected', async () => {
     const setup = await withBoard()
     const { tenant, calls } = through(setup.tenant)
     await events(tenant, ['ada', 4])
@@ -139,7 +139,7 @@ describe('a message under an older configuration', () => {
   })
 })
 
-describe('what changes while it is active', () => {
+describe('changes of an active leaderboard', () => {
   it('[L5] the maximum: acts at once, and lost and late changes count under it', async () => {
     const setup = await withBoard({ maxParticipants: 2 })
     const { tenant, calls } = through(setup.tenant)
@@ -183,7 +183,7 @@ describe('what changes while it is active', () => {
     expect(await agrees(setup)).toEqual(['cai 9', 'ada 7', 'bob 6'])
   })
 
-  it('[L2, L7] the end of one that repeats: runs after it are gone, and come back', async () => {
+  it('[L2, L7] the end of a board that repeats: runs after it are gone, and come back', async () => {
     await moveTo(NOON)
     const [first, second, third] = [NOON, NOON + DAY, NOON + 2 * DAY].map(dateAt)
     const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
@@ -211,7 +211,7 @@ describe('a breakdown attribute that changes', () => {
     expect((await tenant.app('PUT', `/users/${id}`, { attributes: { team } })).status).toBe(200)
   }
 
-  it('[L6] its message is lost: right with the next change of anything', async () => {
+  it('[L6] its call is lost: correct with the user’s next change', async () => {
     const setup = await withBoard({ breakdown: ['team'] })
     await events(setup.tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'x' }])
     const { tenant, calls } = through(setup.tenant)
@@ -225,7 +225,7 @@ describe('a breakdown attribute that changes', () => {
     expect(await teams(setup)).toEqual({ x: [], y: ['ada 5'], z: ['bob 5'] })
   })
 
-  it('[L6] its message is lost, and nothing comes after it: right within the hour', async () => {
+  it('[L6] its call is lost, and there is no later change: correct within the hour', async () => {
     await moveTo(NOON)
     const setup = await withBoard({ breakdown: ['team'] })
     await events(setup.tenant, ['ada', 4, { team: 'x' }], ['bob', 5, { team: 'x' }])
@@ -260,7 +260,7 @@ describe('a breakdown attribute that changes', () => {
     expect(await teams(setup)).toEqual({ x: [], y: [], z: ['ada 6'] })
   })
 
-  it('[L6] comes before the first event: that one’s older group does not last', async () => {
+  it('[L6] comes before the first event: the older group of that event does not last', async () => {
     await moveTo(NOON)
     const setup = await withBoard({ breakdown: ['team'] })
     const { tenant, calls } = through(setup.tenant)
@@ -280,7 +280,7 @@ describe('a metric or points system that is deleted', () => {
     ['metric', {}],
     ['points system', { rankBy: 'points' }],
     ['leaderboard', {}],
-  ])('[G9] the %s: the leaderboard is 404 at once, and its object forgets', async (what, more) => {
+  ])('[G9] the %s: the leaderboard is 404 at once, and its object deletes its data', async (what, more) => {
     const setup = await withBoard(more)
     await events(setup.tenant, ['ada', 4], ['bob', 5])
     const paths = { metric: `/metrics?ids=${setup.metric}`, 'points system': `/points?ids=${setup.system}` }
@@ -293,7 +293,7 @@ describe('a metric or points system that is deleted', () => {
   })
 })
 
-/** The tables of a leaderboard's object that hold anything of users. */
+/** The tables of a leaderboard's object that have rows about users. */
 async function kept(board: string): Promise<string[]> {
   return runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) => {
     const tables = ['scores', 'finals', 'standings', 'history']

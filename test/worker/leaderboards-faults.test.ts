@@ -31,7 +31,7 @@ import { at, newApp, untilHeld } from './harness'
 
 afterEach(forgetTime)
 
-/** Hands messages to the Worker's queue handler; answers which of them it is done with. */
+/** Sends messages to the Worker's queue handler. Returns the ids of acknowledged messages. */
 async function consume(...bodies: Repair[]): Promise<string[]> {
   const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
   const batch = createMessageBatch<Repair>('laurel-repairs', messages)
@@ -50,10 +50,7 @@ describe('a leaderboard that can’t be reached', () => {
           throw lost()
         }),
     ],
-    [
-      'answers what is no answer',
-      () => boardsWith(async () => ({ placements: [], rowsWritten: Number.NaN })),
-    ],
+    ['returns an invalid reply', () => boardsWith(async () => ({ placements: [], rowsWritten: Number.NaN }))],
     [
       'is not even found',
       () =>
@@ -66,7 +63,7 @@ describe('a leaderboard that can’t be reached', () => {
   ]
 
   it.each(faults)(
-    '[L11] %s: the event is 201 without it, and the next change makes it right',
+    '[L11] %s: the event is 201 without it, and the next change corrects it',
     async (_what, board) => {
       const setup = await withBoard()
       const REPAIRS = queueWith(async () => undefined)
@@ -83,7 +80,7 @@ describe('a leaderboard that can’t be reached', () => {
     },
   )
 
-  it('[L11] the queue is told, and its message makes it right, once or twice', async () => {
+  it('[L11] the queue gets a message, which corrects it, once or twice', async () => {
     const setup = await withBoard()
     const { tenant, repairs } = through(setup.tenant)
     await events(tenant, ['ada', 4], ['bob', 5], ['ada', 2])
@@ -107,7 +104,7 @@ describe('a leaderboard that can’t be reached', () => {
     await agrees(setup)
   })
 
-  it('[L11] a message of the queue for what is gone, or is none, harms no other', async () => {
+  it('[L11] an invalid message of the queue, or one of deleted objects, harms no other', async () => {
     const setup = await withBoard()
     const { tenant, repairs } = through(setup.tenant)
     await events(tenant, ['ada', 4])
@@ -125,8 +122,8 @@ describe('a leaderboard that can’t be reached', () => {
 
   it.each([
     ['just after a comparison', 0],
-    ['just before one', HOUR - 1],
-  ])('[L12] the queue fails too, %s: right again within the hour', async (_what, wait) => {
+    ['just before a comparison', HOUR - 1],
+  ])('[L12] the queue fails too, %s: correct again within the hour', async (_what, wait) => {
     const hour = NOON - (NOON % HOUR)
     await moveTo(hour - HOUR)
     const setup = await withBoard()
@@ -153,7 +150,7 @@ describe('a leaderboard that can’t be reached', () => {
     ])
   })
 
-  it('[L11] only that one is missing from the answer', async () => {
+  it('[L11] only this leaderboard is missing from the response', async () => {
     const setup = await withBoard()
     const more = { name: 'More', key: 'more', status: 'active', rankBy: 'metric', metricId: setup.metric }
     await setup.tenant.create('/leaderboards', more)
@@ -166,8 +163,8 @@ describe('a leaderboard that can’t be reached', () => {
   })
 })
 
-describe('a call whose answer is lost', () => {
-  it('[L12] has counted once, whatever comes after it', async () => {
+describe('a call with a lost answer', () => {
+  it('[L12] has counted once, with any later changes', async () => {
     const setup = await withBoard()
     const { tenant, calls, repairs } = through(setup.tenant, async (go) => {
       await go()
@@ -183,7 +180,7 @@ describe('a call whose answer is lost', () => {
   })
 
   it('[L11] is slow: the event is answered without it after seconds, and it counts when it arrives', async () => {
-    // An hourly comparison would come to its help.
+    // The hourly comparison would correct the board, so the clock stays at noon.
     await moveTo(NOON)
     const setup = await withBoard()
     const [called, mayGo] = [gate(), gate()]
@@ -205,7 +202,7 @@ describe('a call whose answer is lost', () => {
     expect(await agrees(setup)).toEqual(['ada 4', 'bob 3'])
   })
 
-  it('[L12] never comes, since the Worker died after the commit: right with the next change', async () => {
+  it('[L12] never arrives, since the Worker died after the commit: correct with the next change', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['bob', 3], ['ada', 1])
     const called = gate()
@@ -221,7 +218,7 @@ describe('a call whose answer is lost', () => {
   })
 })
 
-/** Six changes of two users, none of which the leaderboard has been told of: ada's at 0, 2 and 4, bob's at 1, 3 and 5. */
+/** Six changes of two users, which the leaderboard did not get: ada's at 0, 2 and 4, bob's at 1, 3 and 5. */
 async function withheld(more: Record<string, unknown> = {}): Promise<{ setup: Setup; calls: Message[] }> {
   const setup = await withBoard(more)
   const { tenant, calls } = through(setup.tenant)
@@ -232,7 +229,7 @@ async function withheld(more: Record<string, unknown> = {}): Promise<{ setup: Se
 
 const pick = (calls: readonly Message[], places: readonly number[]) => places.map((place) => calls[place])
 
-describe('messages that arrive as they like', () => {
+describe('calls in any order', () => {
   const RIGHT = ['bob 222', 'ada 7']
 
   it.each([
@@ -260,7 +257,7 @@ describe('messages that arrive as they like', () => {
     }
   })
 
-  it('[L12] no message is needed to be the last: a prefix counts as what it is', async () => {
+  it('[L12] no call needs to be the last: the changes so far count', async () => {
     const { setup, calls } = await withheld()
     await arrive(...pick(calls, [0, 1, 2]))
     expect(await ranking(setup)).toMatchObject([
@@ -274,7 +271,7 @@ describe('messages that arrive as they like', () => {
     ])
   })
 
-  it('[L12] several users in one call, some of whom lack a change', async () => {
+  it('[L12] several users in one call, some with a missing change', async () => {
     const { setup, calls } = await withheld()
     await arrive(calls[0])
     const [first] = calls
@@ -285,7 +282,7 @@ describe('messages that arrive as they like', () => {
       { rank: 1, previousRank: 1 },
       { rank: 1, previousRank: null },
       { rank: 1, previousRank: 1 },
-      // Nobody waits for another one's recount.
+      // No user waits for the recount of another.
       { rank: 1, previousRank: 1 },
       { rank: 1, previousRank: 1 },
     ])
@@ -316,7 +313,7 @@ describe('an object that is evicted', () => {
     expect(await agrees(setup)).toEqual(['ada 907', 'bob 222'])
   })
 
-  it('[L12] while calls are on their way, also such as wait for D1', async () => {
+  it('[L12] during calls, also calls that wait for D1', async () => {
     const { setup, calls } = await withheld()
     const object = env.LEADERBOARD.getByName(setup.board)
     await arrive(calls[0])
@@ -326,12 +323,12 @@ describe('an object that is evicted', () => {
     expect(await agrees(setup)).toEqual(['bob 222', 'ada 7'])
   })
 
-  it('[L12] is thrown away in the middle of them: right with the next change', async () => {
+  it('[L12] is aborted in the middle of calls: correct with the next change', async () => {
     const { setup, calls } = await withheld()
     const object = env.LEADERBOARD.getByName(setup.board)
     await arrive(calls[0])
     const arriving = Promise.allSettled(pick(calls, [4, 3, 5, 2]).map((message) => arrive(message)))
-    await runInDurableObject(object, (_, state) => state.abort('thrown away')).catch(() => undefined)
+    await runInDurableObject(object, (_, state) => state.abort('aborted')).catch(() => undefined)
     await arriving
     await events(setup.tenant, ['bob', 1], ['ada', 1])
     expect(await agrees(setup)).toEqual(['bob 223', 'ada 8'])

@@ -31,15 +31,15 @@ afterEach(forgetTime)
 const DAILY = { runUnit: 'day', runInterval: 1 }
 const on = (date: string) => ({ from: date, to: date, query: { run: date } })
 
-/** Makes all changes so far too old for a comparison that asks for what is new. */
+/** Makes all changes so far too old for a comparison that only asks for recent ones. */
 const grown = ({ tenant }: Setup) =>
   env.DB.prepare('UPDATE users SET changed = 1 WHERE tenant_id = ?1').bind(tenant.id).run()
 
 describe('before a run is final', () => {
   it.each([
-    ['of one that repeats', DAILY],
-    ['of the only one', { end: FIRST }],
-  ])('[L12] a lost change is found, however old: %s', async (_what, more) => {
+    ['of a board that repeats', DAILY],
+    ['of a board with one run', { end: FIRST }],
+  ])('[L12] a lost change of any age is found: %s', async (_what, more) => {
     const setup = await withBoard(more)
     await events(setup.tenant, ['ada', 1], ['bob', 2])
     await events(through(setup.tenant).tenant, ['ada', 4], ['cai', 9], ['bob', -2])
@@ -50,7 +50,7 @@ describe('before a run is final', () => {
     expect(await agrees(setup, on(FIRST))).toEqual(['cai 9', 'ada 5'])
   })
 
-  it('[L8] points of ticks that are due before count, also where the leaderboard was not told of them', async () => {
+  it('[L8] points of earlier due ticks count, also if the leaderboard did not get them', async () => {
     const setup = await withBoard({ ...DAILY, rankBy: 'points' })
     const trigger = { type: 'time', points: 7, status: 'active', timeUnit: 'hours', timeInterval: 2 }
     await setup.tenant.create(`/points/${setup.system}/triggers`, trigger)
@@ -65,9 +65,9 @@ describe('before a run is final', () => {
 
 describe('once a run is final', () => {
   it.each([
-    ['of one that repeats', DAILY],
-    ['of the only one', { end: FIRST }],
-  ])('[L8] nothing moves any more, whatever arrives: %s', async (_what, more) => {
+    ['of a board that repeats', DAILY],
+    ['of a board with one run', { end: FIRST }],
+  ])('[L8] nothing changes any more, for any late call: %s', async (_what, more) => {
     const setup = await withBoard({ ...more, breakdown: ['team'] })
     const x = { team: 'x' }
     await events(setup.tenant, ['ada', 1, x], ['bob', 2, x])
@@ -100,7 +100,7 @@ describe('once a run is final', () => {
     expect(await final()).toEqual(before)
   })
 
-  it('[L5, L8] a smaller maximum is for the runs that are not final', async () => {
+  it('[L5, L8] a smaller maximum applies to runs that are not final', async () => {
     const setup = await withBoard(DAILY)
     await events(setup.tenant, ['ada', 1], ['bob', 2], ['cai', 3])
     await moveTo(FINAL)
@@ -111,7 +111,7 @@ describe('once a run is final', () => {
     expect(await agrees(setup, on(FIRST))).toEqual(['cai 3', 'bob 2', 'ada 1'])
   })
 
-  it('[L7] finished by hand: final at once, with what was lost until then and nothing that comes after', async () => {
+  it('[L7] finished by hand: final at once, with lost changes until then and no later ones', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['ada', 1])
     const { tenant, calls } = through(setup.tenant)
@@ -129,7 +129,7 @@ describe('once a run is final', () => {
   })
 })
 
-/** Takes a user and all that is theirs out of D1. */
+/** Deletes a user with all events and awards from D1. */
 async function erase(tenant: TestTenant, id: string): Promise<void> {
   const own = `SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2`
   await env.DB.batch(
@@ -142,7 +142,7 @@ async function erase(tenant: TestTenant, id: string): Promise<void> {
 }
 
 describe('a user who is erased from D1', () => {
-  it('[U8] leaves by the full comparison; in the run that is final the others keep their ranks', async () => {
+  it('[U8] leaves by the full comparison; in the final run the others keep their ranks', async () => {
     const setup = await withBoard(DAILY)
     await events(setup.tenant, ['ada', 9], ['bob', 8], ['cai', 7], ['dov', 6])
     await moveTo(FINAL)
@@ -160,7 +160,7 @@ describe('a user who is erased from D1', () => {
     expect((await ranking(setup, { run: FIRST })).map(({ rank }) => rank)).toEqual([1, 3])
   })
 
-  it('[U8] a message of theirs that comes after that does not bring them back for long', async () => {
+  it('[U8] a late call about an erased user brings the user back at most until the next comparison', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['ada', 9], ['bob', 8])
     const { tenant, calls } = through(setup.tenant)

@@ -5,10 +5,10 @@ import { BoardStore } from '../../src/boards/object/board.store'
 import { Sql } from '../../src/boards/object/statements.store'
 import { amountOf } from '../../src/boards/score.rules'
 
-/** What the platform takes as one text, in bytes; the run time of the tests takes any. */
+/** The platform's limit for one text, in bytes. The runtime of the tests has no limit. */
 const LONGEST = 2_000_000
 
-/** An object's SQLite that refuses what the platform does. */
+/** An object's SQLite that refuses the same statements as the platform. */
 class Strict extends Sql {
   override rows<T extends Record<string, string | number | null>>(
     statement: string,
@@ -29,7 +29,7 @@ const FILL = `
     1000000 + i, i, 1, 1 FROM n`
 
 describe('the day’s end of a leaderboard with many groups', () => {
-  it('[L10] is written down however many have moved, and once', async () => {
+  it('[L10] is recorded once, for any number of changed ranks', async () => {
     const id = env.LEADERBOARD.newUniqueId()
     await runInDurableObject(env.LEADERBOARD.get(id), (_, { storage }) => {
       const store = new BoardStore(new Strict(storage))

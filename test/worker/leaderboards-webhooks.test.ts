@@ -55,8 +55,8 @@ const TODAY = day(0)
 const [CHANGED, RANK_CHANGED] = ['leaderboard.changed', 'leaderboard.rank_changed'] as const
 const DAILY = { runUnit: 'day', runInterval: 1 }
 /**
- * Minutes after noon at which the run of `count` days later begins, and at which today's run becomes final
- * (L7, L8).
+ * Minutes after NOON (12:20 UTC) at which the run of `count` days later begins, and at which today's run
+ * becomes final (L7, L8).
  */
 const begins = (count: number) => (count * DAY - 14 * HOUR - (NOON % DAY)) / 60_000
 const FINAL = (DAY + 12 * HOUR - (NOON % DAY)) / 60_000
@@ -117,7 +117,7 @@ describe('[W5] changes', () => {
     expect(sent[0]?.at).toBeLessThanOrEqual(Date.now())
   })
 
-  it('each webhook gets what it subscribes to: `changed` for values only, `rank_changed` for ranks beyond the tenth', async () => {
+  it('each webhook gets the subscribed types: `changed` for values only, `rank_changed` for ranks beyond the tenth', async () => {
     const setup = await withBoard()
     const tops = await subscribe(setup.tenant, CHANGED)
     const ranks = await subscribe(setup.tenant, RANK_CHANGED)

@@ -17,16 +17,16 @@ import { added, groupsOf, history, placeOf, readingsOf } from '../oracle/places.
 import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
 import { clear, configure, perform, read, yearOfWorlds } from './leaderboards.world'
 
-/** How many worlds, and of which seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
+/** The number of worlds, and their seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
-/** What was compared, so that a property that compares nothing is noticed. */
+/** Counts of comparisons, so that a property that compares nothing is noticed. */
 const seen = { readings: 0, ranked: 0, final: 0, hidden: 0, places: 0, days: 0, responses: 0, moved: 0 }
 
 const earlier = (a: string, b: string) => (a < b ? a : b)
 const isHidden = (status: string) => status === 'inactive' || status === 'scheduled'
 
-/** Holds all of a leaderboard's newest runs against the oracle. */
+/** Compares a leaderboard's newest runs with the oracle. */
 async function agrees(tenant: TestTenant, play: Play, board: WorldBoard, newest: number): Promise<void> {
   const status = play.statusOf(board)
   const view = play.view()
@@ -56,7 +56,7 @@ async function agrees(tenant: TestTenant, play: Play, board: WorldBoard, newest:
   }
 }
 
-/** Looks at pages of the present run, and at one user's place (L2, L9, L10). */
+/** Compares pages of the present run, and one user's rank (L2, L9, L10). */
 async function looks(tenant: TestTenant, play: Play, board: WorldBoard, look: number): Promise<void> {
   if (isHidden(play.statusOf(board))) return
   const view = play.view()
@@ -78,12 +78,15 @@ async function looks(tenant: TestTenant, play: Play, board: WorldBoard, look: nu
     const first = Math.max(0, place + shift)
     expect([id, shift, from.rankings]).toEqual([id, shift, place < 0 ? [] : all.slice(first, first + max)])
   }
-  // Seldom, since they don't depend on what happened.
+  // Rarely, since they do not depend on the events.
   if (look % 8 === 0) await errorStatuses(tenant, board, wanted, max)
   await placed(tenant, play, board, id, look)
 }
 
-/** A page that is too long, dates outside all runs, and groups that are not named or not there (L2, L6, L9). */
+/**
+ * Checks errors: a page that is too long, dates outside all runs, and groups that are missing or unknown (L2,
+ * L6, L9).
+ */
 async function errorStatuses(
   tenant: TestTenant,
   board: WorldBoard,
@@ -97,7 +100,7 @@ async function errorStatuses(
   if (board.end !== null) expect(await status({ wanted, run: plusDays(board.end, 1) })).toBe(404)
 }
 
-/** Holds a user's place in the present run, and in an earlier one, against the oracle (L10). */
+/** Compares a user's rank in the present run, and in an earlier one, with the oracle (L10). */
 async function placed(tenant: TestTenant, play: Play, board: WorldBoard, id: string, look: number) {
   const zone = play.ledger.zoneOf(id)
   if (zone === undefined) return
@@ -116,7 +119,7 @@ async function placed(tenant: TestTenant, play: Play, board: WorldBoard, id: str
     const { rank, value } = placeOf(board, of, view, id)
     expect([board.key, of, id, status, body]).toMatchObject([board.key, of, id, 200, { rank, value }])
     seen.places += 1
-    // What the days were like while it was not active, nobody has seen.
+    // The history has no data of days on which the board was not active.
     if (!wasAlwaysOn(board, view)) continue
     const days = history(board, of, view, id, events)
     expect([board.key, of, id, at(body, 'history')]).toEqual([board.key, of, id, days])
@@ -127,7 +130,10 @@ async function placed(tenant: TestTenant, play: Play, board: WorldBoard, id: str
 const wasAlwaysOn = ({ key }: WorldBoard, { log }: View) =>
   log.every((one) => one.kind !== 'board' || one.board !== key || one.status !== 'inactive')
 
-/** L11: the answer of an event lists the leaderboards whose score it changed, with the places before and after. */
+/**
+ * L11: the response to an event lists the leaderboards whose score it changed, with the ranks before and
+ * after.
+ */
 function responses(play: Play, user: string, before: View, body: unknown): void {
   const view = play.view()
   const own = view.log
@@ -160,7 +166,7 @@ function responses(play: Play, user: string, before: View, body: unknown): void 
   seen.responses += expected.length
 }
 
-/** Plays a world, and holds the service against the oracle after each of its steps. */
+/** Plays a world, and compares the service with the oracle after each of its steps. */
 async function holdsThrough(world: World): Promise<void> {
   const play = new Play(world)
   const { tenant, ids } = await configure(play)
@@ -198,12 +204,12 @@ const year = yearOfWorlds()
 
 it.each(Object.entries(exampleWorlds(year)))('%s', (_rule, world) => holdsThrough(world))
 
-it('[L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11] the examples above have everything that random worlds are compared by', () => {
+it('[L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11] the examples above cover every kind of comparison', () => {
   const { hidden: _, ...shown } = seen
   expect(Math.min(...Object.values(shown)), JSON.stringify(seen)).toBeGreaterThan(0)
 })
 
-it('[L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11, P4] leaderboards are at every moment what a recount of the log gives', async () => {
+it('[L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11, P4] leaderboards always equal a recount of the log', async () => {
   await fc.assert(fc.asyncProperty(worldsOf(year), holdsThrough), {
     numRuns: Number(WORLDS ?? 2),
     ...(SEED !== undefined && { seed: Number(SEED) }),

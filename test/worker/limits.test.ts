@@ -43,11 +43,11 @@ function refusing() {
   return { asked, limiter }
 }
 
-const FAILING: RateLimit = { limit: () => Promise.reject(new Error('the limiter is away')) }
+const FAILING: RateLimit = { limit: () => Promise.reject(new Error('the limiter is unreachable')) }
 /** A missing binding of an older wrangler.toml throws at the call, not in the promise. */
 const ABSENT: RateLimit = {
   get limit(): never {
-    throw new TypeError('the binding is not there')
+    throw new TypeError('the binding is missing')
   },
 }
 const ALLOWING: RateLimit = { limit: async () => ({ success: true }) }

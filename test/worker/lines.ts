@@ -1,6 +1,7 @@
 /**
- * What the Worker logs, a line a request, of which only those of a test that fails are worth reading. It is kept here, and not by vitest, which
- * sends each line to its main process and counts it as an error if one is still on its way when the file ends: objects' alarms log then too.
+ * Keeps the lines that the Worker logs, one for each request, since only the lines of failed tests matter.
+ * vitest must not keep them: it sends each line to its main process, and reports an error if a line is still
+ * on its way when the file ends. Alarms of objects log at that time too.
  */
 
 /** The most lines that are kept. */
@@ -14,13 +15,13 @@ for (const level of ['debug', 'log', 'info', 'warn', 'error'] as const) {
   }
 }
 
-/** Forgets what was logged until now. */
+/** Deletes the lines so far. */
 export function forgetLines(): void {
   lines.length = 0
 }
 
-/** Prints what was logged in a test. */
+/** Prints the lines of a test. */
 export function tellLines(test: string): void {
-  error(`What was logged in "${test}", the last ${KEPT} lines at most:`)
+  error(`Log of "${test}", the last ${KEPT} lines at most:`)
   for (const line of lines) error(...line)
 }

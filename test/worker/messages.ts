@@ -4,10 +4,10 @@ import { hasTables } from '../../src/db/object-migrations'
 import type { TestTenant } from './harness'
 import { Hook } from './receiver'
 
-/** What a courier has of a letter, as far as tests look at it. */
+/** A message in a delivery queue, with the fields that tests look at. */
 export type HeldLetter = { id: string; at: number; subject: string | null; event: string; body: unknown }
 
-/** All that was handed to a webhook's courier, in its order: by time, and of one user by `seq`. */
+/** All messages in a webhook's delivery queue, in its order: by time, and for one user by `seq`. */
 export async function messageBuilderOf(webhookId: string): Promise<HeldLetter[]> {
   const deliveryQueue = env.DELIVERY_QUEUE.getByName(`webhook:${webhookId}`)
   return runInDurableObject(deliveryQueue, (_, { storage }) => {
@@ -21,7 +21,7 @@ export async function messageBuilderOf(webhookId: string): Promise<HeldLetter[]>
   })
 }
 
-/** Creates a webhook at a receiver that takes everything, and returns its id. */
+/** Creates a webhook at a receiver that accepts everything. Returns its id. */
 export function subscribe(tenant: TestTenant, ...events: string[]): Promise<string> {
   return tenant.create('/webhooks', { url: new Hook().url, events })
 }

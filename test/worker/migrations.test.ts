@@ -10,7 +10,7 @@ const TABLES = `SELECT name, sql FROM sqlite_schema
 
 const schema = async () => (await env.DB.prepare(TABLES).all()).results.map((row) => JSON.stringify(row))
 
-/** An empty database, migrated up to (not including) the migration with this number. */
+/** Migrates an empty database up to the migration before this number. */
 async function migratedBefore(number: number): Promise<void> {
   const tables = await env.DB.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
@@ -19,7 +19,7 @@ async function migratedBefore(number: number): Promise<void> {
   await applyD1Migrations(env.DB, env.MIGRATIONS.slice(0, number))
 }
 
-/** UUIDs as databases of before have them: users' own, events', metrics'. */
+/** UUIDs in the form of earlier databases: of users, events, metrics. */
 const id = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`
 const ADA = id(1)
 const METRIC = id(11)
@@ -29,7 +29,7 @@ const METRICS = `INSERT INTO metrics (id, tenant_id, created, updated, deleted, 
 
 const first = async (sql: string) => await env.DB.prepare(sql).first()
 
-test('0001: from a database of before, users keep what they had, and active time triggers begin to tick', async () => {
+test('0001: in an earlier database, users keep their data, and active time triggers begin to tick', async () => {
   const fresh = await schema()
   await migratedBefore(1)
   await env.DB.batch([
@@ -64,7 +64,7 @@ test('0001: from a database of before, users keep what they had, and active time
   expect(await first("SELECT config_version FROM tenants WHERE id = 't'")).toEqual({ config_version: 1 })
 })
 
-test('0002: from a database of before, streaks are counted from the log, and users are counted', async () => {
+test('0002: in an earlier database, streaks are counted from the log, and users are counted', async () => {
   const fresh = await schema()
   await migratedBefore(2)
   const day = 86_400_000
@@ -100,7 +100,7 @@ test('0002: from a database of before, streaks are counted from the log, and use
   ])
 })
 
-test('0005: from a database of before, users know the local date of their last event', async () => {
+test('0005: in an earlier database, users get the local date of their last event', async () => {
   const fresh = await schema()
   await migratedBefore(5)
   const day = 86_400_000
@@ -109,7 +109,7 @@ test('0005: from a database of before, users know the local date of their last e
       updated, metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 3, ?1, 1, '{}', 0, 1, 1, '[["${METRIC}",2,2]]', '{}', '[]'),
       ('t', 'bob', 'j', 1, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]')`).bind(20_000 * day),
     env.DB.prepare(METRICS),
-    // The last one was at 23:30 UTC, which is the next day an hour to the east.
+    // The last event was at 23:30 UTC. An hour further east, that is the next day.
     env.DB.prepare(`INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
       VALUES ('${ADA}', '${METRIC}', ?1, 1, '${id(21)}', 1, 0), ('${ADA}', '${OTHER}', ?2, 2, '${id(22)}', 1, 60)`).bind(
       20_000 * day,
@@ -122,7 +122,7 @@ test('0005: from a database of before, users know the local date of their last e
   expect(await first("SELECT active_day FROM users WHERE id = 'bob'")).toEqual({ active_day: null })
 })
 
-test('0007: from a database of before, the log, the ledger and the keys are the same, and a key stands for its event', async () => {
+test('0007: in an earlier database, the log, the ledger and the keys stay the same, and a key finds its event', async () => {
   const fresh = await schema()
   await migratedBefore(7)
   const [system, trigger, event, award] = [id(31), id(32), id(41), id(42)]

@@ -43,7 +43,7 @@ const userOf = async (id: string) => {
   const { db } = contextOf(tenant.id)
   const result = await db.run(userStatement(db, id, systemNow()))
   const user = parseUser(result)
-  if (user === null) throw new Error(`nobody is ${id}`)
+  if (user === null) throw new Error(`no user has the id ${id}`)
   return user
 }
 const devices = async () => at((await tenant.app('GET', '/users/ada')).body, 'deviceTokens')
@@ -212,7 +212,7 @@ describe('[N1, N2, U8] changes since a notification was made', () => {
     const { sent, ...bindings } = box()
     await tenant.app('PATCH', '/users/ada', { tz: 'Asia/Kathmandu' })
     const hours = (n: number) => n * 3_600_000
-    // 20:00 in Kathmandu, where the day ends four hours later.
+    // 20:00 in Kathmandu. The day there ends four hours later.
     const moment = hours(20_000 * 24 + 14.25)
     const reminder: Notification = { ...email(), type: 'streak_reminder' }
     expect(await carried(reminder, bindings, { moment, now: moment + hours(4) - 1 })).toEqual(DELIVERED)

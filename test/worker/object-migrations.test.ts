@@ -20,7 +20,7 @@ function contents({ sql }: Pick<DurableObjectStorage, 'sql'>) {
   return { tables, rows: named.map(({ name }) => sql.exec(`SELECT * FROM ${name}`).toArray()) }
 }
 
-/** The object's storage, with the rows counted that its statements read and write. */
+/** The object's storage, with counts of the rows that its statements read and write. */
 function counted(storage: DurableObjectStorage) {
   const cursors: { rowsRead: number; rowsWritten: number }[] = []
   const count = (name: 'rowsRead' | 'rowsWritten') => cursors.reduce((sum, cursor) => sum + cursor[name], 0)
@@ -38,13 +38,13 @@ function counted(storage: DurableObjectStorage) {
   return { storage: { sql, transactionSync }, costs: () => [count('rowsRead'), count('rowsWritten')] }
 }
 
-/** Runs something on the storage of an object that has nothing yet. */
+/** Runs `act` on the storage of a new, empty object. */
 const inNewObject = (act: (storage: DurableObjectStorage) => void) =>
   runInDurableObject(env.DELIVERY_QUEUE.get(env.DELIVERY_QUEUE.newUniqueId()), (_, { storage }) =>
     act(storage),
   )
 
-/** Makes an object as an earlier version has left it, and has it woken by the present one. */
+/** Makes an object in the state of an earlier version, and starts it in the present one. */
 async function leaveBehind(
   stub: Parameters<typeof evictDurableObject>[0],
   statements: readonly string[],
@@ -64,7 +64,7 @@ const STEPS: Steps = [
 ]
 
 describe('numbered steps', () => {
-  it.each([1, 2, 3])('bring tables of version %i to the latest, with what is in them', (version) =>
+  it.each([1, 2, 3])('bring tables of version %i to the latest, with their rows', (version) =>
     inNewObject((storage) => {
       migrate(storage, STEPS.slice(0, version))
       storage.sql.exec('INSERT INTO things (id, size) VALUES (1, 5)')
@@ -77,7 +77,7 @@ describe('numbered steps', () => {
     }),
   )
 
-  it('make the tables of a new object, and are done once', () =>
+  it('make the tables of a new object, and run once', () =>
     inNewObject((storage) => {
       migrate(storage, STEPS)
       storage.sql.exec('INSERT INTO things (id, size) VALUES (1, 5)')
@@ -97,7 +97,7 @@ describe('numbered steps', () => {
       expect(contents(storage)).not.toEqual(before)
     }))
 
-  it('refuse the tables of a later version, and leave them alone', () =>
+  it('refuse the tables of a later version, and do not change them', () =>
     inNewObject((storage) => {
       migrate(storage, STEPS)
       const before = contents(storage)
@@ -110,7 +110,7 @@ describe('numbered steps', () => {
   it.each([
     ['the first version', STEPS.slice(0, 1), 0],
     ['a later one', STEPS, 1],
-  ])('read one row at most and write none if all is done: %s', (_what, steps, read) =>
+  ])('read at most one row and write none if all is done: %s', (_what, steps, read) =>
     inNewObject((storage) => {
       expect(migrate(storage, steps)).toBeGreaterThan(0)
       const spied = counted(storage)
@@ -120,7 +120,10 @@ describe('numbered steps', () => {
   )
 })
 
-/** What leaderboards had in their objects before there were versions: at first, with maxima, and with what they tell. */
+/**
+ * The tables of leaderboards' objects before there were versions: at first, with maxima, and with webhook
+ * events.
+ */
 const BOARD_FIRST = [
   `CREATE TABLE scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached INTEGER,
      cursor INTEGER, grouped INTEGER, PRIMARY KEY (user_id, iid, run)) WITHOUT ROWID`,
@@ -141,7 +144,7 @@ const BOARD_1 = [
   'CREATE TABLE outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
 ]
 
-/** The same of the delivery queue: at first, and with the ids of named letters. */
+/** The same for the delivery queue: at first, and with the ids of named messages. */
 const QUEUE_FIRST = [
   `CREATE TABLE letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
      attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed INTEGER,
@@ -168,7 +171,7 @@ describe('the objects of an earlier version', () => {
     ['at first', BOARD_FIRST, []],
     ['with maxima', BOARD_MAXIMA, ['INSERT INTO final_runs VALUES (RUN, 1000)']],
     ['of version 1', BOARD_1, ['INSERT INTO final_runs VALUES (RUN, 1000)']],
-  ])('[L8, L10] a final run and its history are served as they were: %s', async (_what, tables, more) => {
+  ])('[L8, L10] a final run and its history are served as before: %s', async (_what, tables, more) => {
     const start = dateAt(NOON - 10 * DAY)
     const setup = await withBoard({ runUnit: 'day', runInterval: 1, start })
     for (const user of ['ada', 'bob']) await setup.tenant.app('PUT', `/users/${user}`, {})
@@ -194,7 +197,7 @@ describe('the objects of an earlier version', () => {
       ...more.map((statement) => statement.replace('RUN', String(run))),
       note('board', definition),
       note('progress', progress),
-      // The log has nothing of these scores: they can't come from a recount.
+      // The log has none of these scores, so they cannot come from a recount.
       `INSERT INTO finals VALUES (${run}, '[]', 1, 'bob', '${bob?.iid}', 9000000, ${NOON - 5 * DAY})`,
       `INSERT INTO finals VALUES (${run}, '[]', 2, 'ada', '${ada?.iid}', 7000000, ${NOON - 5 * DAY})`,
       `INSERT INTO history VALUES (${run}, '${ada?.iid}', ${run}, 2, 7000000, NULL, NULL)`,
@@ -207,7 +210,7 @@ describe('the objects of an earlier version', () => {
     expect(await ranking(setup, asked)).toMatchObject(expected)
     const { body } = await setup.tenant.app('GET', `/users/ada/leaderboards/board?run=${asked.run}`)
     expect(body).toMatchObject({ rank: 2, value: 7, history: [{ date: asked.run, rank: 2, value: 7 }] })
-    // It goes on: an event is ranked, and the upkeep of the next days leaves the final run as it is.
+    // The board continues: an event is ranked, and the upkeep of the next days does not change the final run.
     await setup.tenant.event('steps', 'ada', 3)
     expect(await ranking(setup)).toMatchObject([{ userId: 'ada', value: 3 }])
     await moveTo(NOON + 3 * DAY)
@@ -217,7 +220,7 @@ describe('the objects of an earlier version', () => {
   it.each([
     ['at first', QUEUE_FIRST],
     ['of version 1', QUEUE_1],
-  ])('[W4] a delivery that has arrived is listed, and one that waits is made: %s', async (_what, tables) => {
+  ])('[W4] a delivered message is listed, and a waiting one is delivered: %s', async (_what, tables) => {
     const setup = await withHook()
     const [settled, pending] = [message(NOON - DAY, 'ada'), message(NOON - 1, 'ada')]
     const row = ({ at, id }: typeof settled, status: string, attempts: number, answered: string) =>
@@ -238,7 +241,7 @@ describe('the objects of an earlier version', () => {
     expect(await logged(setup, pending)).toMatchObject({ status: 'delivered', attempts: 1 })
   })
 
-  it('a leaderboard of a later version is refused, and stays as it is', async () => {
+  it('a leaderboard of a later version is refused, and is not changed', async () => {
     const setup = await withBoard({})
     const stub = env.LEADERBOARD.getByName(setup.board)
     await leaveBehind(stub, [...BOARD_1, LATER])
@@ -248,12 +251,12 @@ describe('the objects of an earlier version', () => {
       const user = { userId: 'ada', iid: 'x', now: NOON }
       await expect(object.erase(user)).rejects.toThrow('have version 1000')
     })
-    // The event counts all the same: D1 has it, and the leaderboard is told again later.
+    // The event counts all the same: D1 has it, and the leaderboard gets it later.
     expect((await setup.tenant.event('steps', 'ada', 3)).status).toBe(201)
     expect(await kept()).toEqual(before)
   })
 
-  it('a delivery queue of a later version is refused, and stays as it is', async () => {
+  it('a delivery queue of a later version is refused, and is not changed', async () => {
     const setup = await withHook()
     await leaveBehind(setup.deliveryQueue, [...QUEUE_1, LATER])
     const kept = () => runInDurableObject(setup.deliveryQueue, (_, { storage }) => contents(storage))
@@ -267,11 +270,11 @@ describe('the objects of an earlier version', () => {
   })
 })
 
-describe('the objects as they are', () => {
+describe('the objects of the present version', () => {
   it.each([
     ['a leaderboard', (storage: TableStorage) => new BoardStore(new Sql(storage))],
     ['a delivery queue', (storage: TableStorage) => new DeliveryQueueStore(storage)],
-  ])('open without a row that is written, and read their version alone: %s', (_what, open) =>
+  ])('open without writing a row, and read only their version: %s', (_what, open) =>
     inNewObject((storage) => {
       open(storage)
       const spied = counted(storage)

@@ -15,7 +15,7 @@ import { messageBuilderOf, subscribe } from './messages'
 let tenant: TestTenant
 let webhook: string
 
-/** The number of outbox rows and of points notifications that are due. */
+/** The number of outbox rows and of scheduled points notifications. */
 async function waiting(): Promise<number> {
   const row = await env.DB.prepare(
     `SELECT (SELECT count(*) FROM outbox WHERE tenant_id = ?1)

@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 
 describe('points systems', () => {
-  it('[G10] carry their defaults, and all that was given', async () => {
+  it('[G10] have their defaults, and all given fields', async () => {
     const { tenant } = await setup()
     const { status, body } = await tenant.admin('POST', '/points', [
       { key: 'a', name: 'A' },
@@ -110,7 +110,7 @@ describe('points systems', () => {
     })
   })
 
-  it('[G7] come with levels, boosts and triggers, each whole or not at all', async () => {
+  it('[G7] are created with levels, boosts and triggers, each whole or not at all', async () => {
     const { tenant, metric, plan } = await setup()
     await tenant.app('PUT', '/users/ada', {})
     const trigger = { type: 'metric', points: 5, metricId: metric, metricThreshold: 10 }
@@ -208,7 +208,7 @@ describe('points systems', () => {
       expect(list(shown.body)).toEqual(at(body, 'created', 0, nested))
       const id = at(shown.body, 0, 'id')
       expect((await tenant.admin('GET', `${path}/${nested}/${id}`)).body).toEqual(at(shown.body, 0))
-      // What stands in one system is not found in another.
+      // Objects of one system are not found in another.
       expect(
         (
           await tenant.admin(
@@ -222,7 +222,7 @@ describe('points systems', () => {
     expect(pick(list((await tenant.app('GET', '/points/w/levels')).body), 'key')).toEqual(['one', 'two'])
   })
 
-  it('[G9] a deleted one stops appearing and acting at once, with all that is in it; the history stays', async () => {
+  it('[G9] a deleted system disappears and stops at once, with all its parts; the history stays', async () => {
     const { tenant, metric, system, path } = await setup()
     await tenant.create(`${path}/triggers`, {
       type: 'metric',
@@ -342,7 +342,7 @@ describe('levels', () => {
         422,
       )
     }
-    // Another system has keys and points of its own.
+    // Another system has its own keys and points.
     const other = await tenant.create('/points', { key: 'other', name: 'Other' })
     expect(
       (await tenant.admin('POST', `/points/${other}/levels`, [{ key: 'a', name: 'A', points: 100 }])).status,
@@ -358,7 +358,7 @@ describe('levels', () => {
 })
 
 describe('triggers', () => {
-  it('[P3] of every type are stored with the fields of the type, inactive unless said', async () => {
+  it('[P3] of every type are stored with the fields of the type, inactive by default', async () => {
     const { tenant, metric, plan, page, path } = await setup()
     const user = [{ attributeId: plan, attributeValue: 'pro' }]
     const event = [{ attributeId: page, attributeValue: '' }]
@@ -670,7 +670,7 @@ describe('boosts', () => {
     })
     expect((await tenant.admin('GET', `${path}/boosts/${open}`)).body).toEqual(at(patched.body, 'updated', 1))
     expect(pick(list((await tenant.admin('GET', `${path}/boosts?skip=1&limit=1`)).body), 'id')).toEqual([own])
-    // The application interface lists those without a user, finished ones only when asked.
+    // The application interface lists boosts without a user, finished ones only on request.
     expect(pick(list((await tenant.app('GET', '/points/xp/boosts')).body), 'id')).toEqual([open])
     expect(
       pick(list((await tenant.app('GET', '/points/xp/boosts?includeFinished=true')).body), 'id'),

@@ -71,7 +71,7 @@ describe('[U7] preferences', () => {
     expect(await extended('steps', 1)).toBe(true)
   })
 
-  it('[U7] AND is ALL, answered as it was set; the metrics are among those that the tenant counts', async () => {
+  it('[U7] AND is ALL, returned as it was set; the metrics are a part of the tenant’s streak metrics', async () => {
     await settings({
       personalisation: true,
       metrics: [
@@ -113,7 +113,7 @@ describe('[U7] preferences', () => {
     expect(await extended('steps', 1)).toBe(false)
   })
 
-  it('[S10, P2] however often a user’s own key switches streaks off and on, a period earns its points once', async () => {
+  it('[S10, P2] a period earns its points once, even if a user’s own key switches streaks off and on many times', async () => {
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     await tenant.create(`/points/${system}/triggers`, {
       ...{ type: 'streak', streakLength: 1, points: 5, status: 'active' },
@@ -132,7 +132,7 @@ describe('[U7] preferences', () => {
     expect((await tenant.as(key, 'GET', '/users/ada/streak')).body).toMatchObject({ length: 1 })
   })
 
-  it('[S10, S9] a switch off and on keeps the sums of the period, as a recount has them', async () => {
+  it('[S10, S9] a switch off and on keeps the sums of the period, the same as a recount', async () => {
     await settings({ metrics: [{ key: 'steps', threshold: 5 }] })
     expect(await extended('steps', 4)).toBe(false)
     await set({ streak: { enabled: false } })
@@ -144,7 +144,7 @@ describe('[U7] preferences', () => {
     expect((await tenant.app('GET', '/users/ada/streak')).body).toEqual(live)
   })
 
-  it('[G9] a deleted metric leaves a user’s own ones', async () => {
+  it('[G9] a deleted metric is removed from a user’s own metrics', async () => {
     const id = at((await tenant.admin('GET', '/metrics?limit=100')).body, 2, 'id')
     await settings({ personalisation: true })
     await set({ streak: { metrics: [{ key: 'songs', threshold: 2 }] } })
@@ -154,7 +154,7 @@ describe('[U7] preferences', () => {
     expect(await extended('steps', 1)).toBe(true)
   })
 
-  it('[G2, K3] 404 for nobody, 403 for another user’s key, and the own key may', async () => {
+  it('[G2, K3] 404 for an unknown user, 403 for another user’s key, and the own key may', async () => {
     expect((await tenant.app('GET', '/users/nobody/preferences')).status).toBe(404)
     expect(
       (await tenant.app('PATCH', '/users/nobody/preferences', { streak: { enabled: 'x' } })).status,
@@ -170,7 +170,7 @@ describe('[U7] preferences', () => {
     })
   })
 
-  it('[E3] changes of different fields, and events, at once all hold', async () => {
+  it('[E3] parallel changes of different fields, and events, all take effect', async () => {
     const types = ['achievement_completed', 'recap', 'reactivation', 'streak_reminder']
     await Promise.all(
       types.flatMap((type) => [

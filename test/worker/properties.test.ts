@@ -9,7 +9,7 @@ import { at, newApp, newTenant, type TestTenant } from './harness'
 const METRICS = ['words', 'pages'] as const
 const USERS = ['ada', '__proto__', 'grâce/1'] as const
 
-/** One event that is asked for. */
+/** One event to send. */
 type Asked = { user: string; metric: (typeof METRICS)[number]; cents: number; key: string | null; app: 0 | 1 }
 
 /** Bursts of parallel events, one after another. */
@@ -31,7 +31,7 @@ const plans: fc.Arbitrary<Plan> = fc.integer({ min: 2, max: 3 }).chain((users) =
   ),
 )
 
-/** What is configured, as the oracle has it: prizes, a price that may block, a cap, and a boost for everyone. */
+/** The configuration for the oracle: prizes, a price that may block, a cap, and a boost for all users. */
 const XP: OracleSystem = {
   id: 'xp',
   max: 90,
@@ -60,7 +60,7 @@ function trigger(given: Partial<OracleSystem['triggers'][number]> & { id: string
   return { ...rest, ...given }
 }
 
-/** Configures a fresh tenant so, and tells what its parts came to be called. */
+/** Makes this configuration for a new tenant. Returns the ids of its parts. */
 async function configure() {
   const one = await newTenant(newApp())
   const metrics = { words: await one.metric('words'), pages: await one.metric('pages') }
@@ -138,7 +138,7 @@ async function stored({ id }: TestTenant, user: string) {
   }
 }
 
-/** Holds a user's rows and answers against each other, and against a recount of the log. */
+/** Compares a user's rows with the responses, and with a recount of the log. */
 async function holds(setup: Setup, user: string, responses: readonly Answered[]): Promise<void> {
   for (const { status } of responses) expect([201, 202, 422]).toContain(status)
   const accepted = responses.filter(({ status }) => status === 201)
@@ -146,13 +146,13 @@ async function holds(setup: Setup, user: string, responses: readonly Answered[])
   if (found === null) return expect(accepted).toEqual([])
   const { row, events, awards, keys } = found
 
-  // E3: each event that was answered 201 is in the log once, nothing else is, and seq counts them.
+  // E3: each event with response 201 is in the log once, no other event is, and seq counts them.
   const ids = accepted.map(({ body }) => at(body, 'eventId'))
   expect(events.map(({ id }) => id).sort()).toEqual(ids.sort())
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
   expect(row.seq).toBe(events.length)
 
-  // P8 and all of P: what was awarded is what a recount of the log awards, and the totals are the sums.
+  // P8 and all of P: the awards equal the awards of a recount of the log, and the totals are their sums.
   const metricOf = (id: string) => (id === setup.metrics.words ? 'words' : 'pages')
   const entries = events.map(
     (event): Entry => ({
@@ -187,7 +187,8 @@ async function holds(setup: Setup, user: string, responses: readonly Answered[])
     expect(kept.find(([id]) => id === setup.metrics[metric])?.[1] ?? 0).toBe(sum)
   }
 
-  // E2: in the order of seq, every answer shows its own moment; and no later burst comes before an earlier one.
+  // E2: in the order of seq, every response shows its own moment, and no later burst comes before an earlier
+  // one.
   const byId = new Map(accepted.map((answer) => [at(answer.body, 'eventId'), answer]))
   const inOrder = events.flatMap(({ id }) => byId.get(id) ?? [])
   for (const [index, { body }] of inOrder.entries()) {
@@ -200,7 +201,7 @@ async function holds(setup: Setup, user: string, responses: readonly Answered[])
   const bursts = inOrder.map(({ burst }) => burst)
   expect(bursts).toEqual(bursts.toSorted((a, b) => a - b))
 
-  // E4: a key stands for one event for ever; whoever repeats it is told which, and a total that there was.
+  // E4: a key belongs to one event forever. Each repetition returns that event, and a total that existed.
   for (const metric of METRICS) {
     for (const key of ['k1', 'k2', 'k3']) {
       const same = responses.filter(({ asked }) => asked.metric === metric && asked.key === key)
@@ -223,7 +224,7 @@ async function holds(setup: Setup, user: string, responses: readonly Answered[])
   }
 }
 
-it('[E2, E3, E4] bursts of parallel events from two isolates leave what a recount of the log gives', async () => {
+it('[E2, E3, E4] bursts of parallel events from two isolates leave the state of a recount of the log', async () => {
   const seen = { events: 0, replays: 0, refused: 0 }
   const playAndHold = async (plan: Plan) => {
     const setup = await configure()
@@ -239,7 +240,7 @@ it('[E2, E3, E4] bursts of parallel events from two isolates leave what a recoun
     seen.replays += answered.filter(({ status }) => status === 202).length
     seen.refused += answered.filter(({ status }) => status === 422).length
   }
-  // These are the same in each run: they have everything that this is about.
+  // These plans are the same in each run. They have every case that this test is about.
   for (const plan of fc.sample(plans, { numRuns: 3, seed: 1 })) await playAndHold(plan)
   expect(seen.events).toBeGreaterThan(20)
   expect(seen.replays).toBeGreaterThan(0)

@@ -20,7 +20,7 @@ import {
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-describe('[U8] the erasure of a tenant, broken off', () => {
+describe('[U8] the erasure of a tenant, interrupted', () => {
   it.each([false, true])('when it is accepted, with the write done: %s', async (isDone) => {
     const one = await furnished()
     const names = await namesOf(one)
@@ -45,16 +45,17 @@ describe('[U8] the erasure of a tenant, broken off', () => {
     const { DB, failed } = failingOnce(isDone)
     for (let time = 0; time < 40; time += 1) {
       await work(one.tenant.id, 40, DB).catch(() => undefined)
-      // What has failed is left alone for a minute.
+      // Failed work is postponed by a minute.
       await env.DB.prepare('UPDATE due_work SET due_at = ?1').bind(NOON).run()
     }
-    // Objects twice, a user who was being erased, keys, users, rows of ten tables of the configuration and of others, and the end.
+    // The writes of objects (two), of a user's erasure, of keys and users, of ten configuration tables and
+    // others, and of the end.
     expect(failed.size).toBeGreaterThan(15)
     await isGone(one, names)
   })
 
   it.each(['LEADERBOARD', 'DELIVERY_QUEUE'] as const)(
-    'while an object of %s is out of reach, before it is emptied or after',
+    'while an object of %s is unreachable, before it is emptied or after',
     async (name) => {
       for (const isDone of [false, true]) {
         const one = await furnished()
@@ -79,7 +80,7 @@ describe('[U8] the erasure of a tenant, broken off', () => {
     },
   )
 
-  it('while KV is out of reach', async () => {
+  it('while KV is unreachable', async () => {
     const one = await furnished()
     const names = await namesOf(one)
     await accepted(one)
@@ -103,14 +104,14 @@ describe('[U8] the erasure of a tenant, broken off', () => {
   })
 })
 
-describe('what was under way when a tenant was erased', () => {
+describe('work in progress when a tenant is erased', () => {
   it.each([
     [
       'an event',
       (one: Furnished, DB: D1Database) => one.tenant.through(newApp({ DB })).event('steps', 'new', 1),
     ],
     [
-      'an event of somebody known',
+      'an event of an existing user',
       (one: Furnished, DB: D1Database) =>
         one.tenant.through(newApp({ DB })).event('steps', one.users[0] ?? '', 1),
     ],
@@ -143,13 +144,13 @@ describe('what was under way when a tenant was erased', () => {
       (one: Furnished, DB: D1Database) =>
         one.tenant.through(newApp({ DB })).admin('DELETE', `/users/${one.users[0]}`),
     ],
-  ])('%s that was decided before is not stored after it', async (_what, send) => {
+  ])('%s that was decided before the erasure is not stored after it', async (_what, send) => {
     for (const isDone of [false, true]) {
       const one = await furnished()
       const names = await namesOf(one)
       const DB = beforeFirstWrite(async () => {
         await accepted(one)
-        // The tenant is being erased, or is gone.
+        // The erasure of the tenant is in progress, or done.
         if (isDone) await work(one.tenant.id, 100)
       })
       const { status } = await send(one, DB)

@@ -42,7 +42,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     const [one, other] = [await furnished(), await furnished()]
     const names = await namesOf(one)
     expect(await archive(one.tenant.id)).toMatchObject({ status: 200 })
-    // Of an archived tenant they stay there.
+    // These rows stay while a tenant is archived.
     await env.DB.batch([
       env.DB.prepare("INSERT INTO outbox VALUES (?1, 1, 0, 'x', NULL, '[]')").bind(one.tenant.id),
       env.DB.prepare(
@@ -54,7 +54,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     const kept = await namesOf(other)
     const others = async () => {
       const all = Object.entries(await everything())
-      // What waits in these goes its way meanwhile.
+      // Rows in these tables are processed meanwhile.
       const still = all.filter(([table]) => !['outbox', 'points_notifications', 'due_work'].includes(table))
       return still.map(([table, rows]) => [
         table,
@@ -97,7 +97,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     expect(rest).toEqual(was)
   })
 
-  it('shows that it is under way, and nobody gets in; asked for again, and twice at once, it is the same one', async () => {
+  it('shows that it is in progress and allows no access; another request, and two at once, continue the same one', async () => {
     const one = await furnished()
     const names = await namesOf(one)
     await accepted(one)
@@ -106,7 +106,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     expect(await tenants('DELETE', `?ids=${one.tenant.id}`)).toMatchObject({
       body: { deleted: [], issues: [{}] },
     })
-    // Its users are out of reach, other than an archived tenant's.
+    // Unlike users of an archived tenant, its users cannot be read or erased.
     for (const method of ['DELETE', 'GET'])
       expect(
         (await one.tenant.admin(method, `/users/${one.users[0]}${method === 'GET' ? '/export' : ''}`)).status,
@@ -119,7 +119,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     await isGone(one, names)
   })
 
-  it('is gone on with by the cron trigger, where nobody is reached at first', async () => {
+  it('is continued by the cron trigger if the Timekeeper is unreachable at first', async () => {
     const one = await furnished()
     const names = await namesOf(one)
     // In real time.
@@ -135,7 +135,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
   })
 
-  it('goes in steps that are bounded, however much there is', async () => {
+  it('is done in bounded steps, for any amount of data', async () => {
     const one = await furnished()
     const names = await namesOf(one)
     const [{ iid } = { iid: '' }] = (
@@ -173,7 +173,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
 })
 
 describe('a tenant that is erased in the middle of its work', () => {
-  it('delivers nothing any more, neither what waits nor what is retried', async () => {
+  it('delivers nothing more, neither waiting messages nor retries', async () => {
     const one = await furnished()
     const names = await namesOf(one)
     const destination = { kind: 'webhook', tenantId: one.tenant.id, webhookId: one.webhook } as const
@@ -191,7 +191,7 @@ describe('a tenant that is erased in the middle of its work', () => {
     await isGone(one, names)
   })
 
-  it('with events in the inbox, walks, a user who is erased and a run of retries under way', async () => {
+  it('with events in the inbox, walks, the erasure of a user and a run of retries in progress', async () => {
     const one = await furnished()
     const names = await namesOf(one)
     const silent = one.tenant.through(newApp({ TIMEKEEPER: unreached }))
@@ -203,14 +203,14 @@ describe('a tenant that is erased in the middle of its work', () => {
       new Set((await everything()).due_work?.map((row) => at(JSON.parse(row), 'kind')))
     expect((await kinds()).has('erasure')).toBe(true)
     expect((await kinds()).has('recount')).toBe(true)
-    // Each has begun.
+    // Each of them has begun.
     await work(one.tenant.id, 3)
     await accepted(one)
     expect((await nextWork(contextOf(one.tenant.id), JOBS)).map(({ kind }) => kind)).toEqual(['purge'])
     await isGone(one, names)
   })
 
-  it('what arrives late, of calls and messages, leaves nothing', async () => {
+  it('late calls and messages leave nothing', async () => {
     const one = await furnished()
     const names = await namesOf(one)
     const { db, instance } = contextOf(one.tenant.id)
@@ -257,7 +257,7 @@ describe('a tenant that is erased in the middle of its work', () => {
     expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
   })
 
-  it('KV: the record of a key that was read before the erasure and is kept after it goes again', async () => {
+  it('KV: the record of a key that was read before the erasure and stored after it is deleted again', async () => {
     const one = await furnished()
     const names = await namesOf(one)
     const prefix = one.key.split('.')[0] ?? ''

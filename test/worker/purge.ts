@@ -199,7 +199,7 @@ export function failingOnce(isDone: boolean): { DB: D1Database; failed: Set<stri
 const Ids = z.array(z.object({ id: z.string() }))
 
 /**
- * Every id that names a tenant in the tables: its own, those of its users, and those of its configuration.
+ * Every id that names a tenant in the tables: its own id, ids of its users, and ids of its configuration.
  */
 export async function namesOf({ tenant, users }: Pick<Furnished, 'tenant' | 'users'>): Promise<string[]> {
   const idsIn = async (column: string, table: string) => {

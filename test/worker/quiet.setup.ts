@@ -1,8 +1,8 @@
-/** How the run time begins what it writes of an error, and goes on. */
+/** The first line of an error report of the runtime. `MORE` matches the lines after it. */
 const REPORT = /^((uncaught )?exception[ ;]|stack: \/|NOSENTRY )/
 const MORE = /^ {4}at /
 
-/** Of what the run time writes, what is no report of an error. */
+/** The output of the runtime without error reports. */
 function withoutReports(text: string): string {
   let isReport = false
   return text
@@ -15,8 +15,9 @@ function withoutReports(text: string): string {
 }
 
 /**
- * What is thrown out of an object's method, and each connection that is cut, is written out by the run time, a dozen lines each, even
- * where its caller catches it. Tests cause thousands of them, and tell of what should not have been by themselves. `RUNTIME_LOG=on` shows all.
+ * Hides error reports of the runtime. It prints a dozen lines for each error that an object's method throws,
+ * and for each broken connection, even if the caller catches the error. Tests cause thousands of them, and
+ * check their results themselves. `RUNTIME_LOG=on` shows everything.
  */
 export default function setup(): () => void {
   if (process.env.RUNTIME_LOG === 'on') return () => undefined

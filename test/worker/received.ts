@@ -4,8 +4,8 @@ import { type Message, StoredMessages } from '../../src/outbox/outbox.messages'
 import type { TestTenant } from './harness'
 
 /**
- * All that ever went into the outbox, whatever became of it there: a trigger of the tests' database copies each row. It is in no order but that in which it
- * was stored.
+ * Keeps all rows that were ever in the outbox, also after they were sent: a trigger of the tests' database
+ * copies each row. The copies are in the order of insertion.
  */
 export async function keepTold(): Promise<void> {
   await env.DB.exec(
@@ -27,10 +27,16 @@ const Row = z.object({
     .pipe(StoredMessages),
 })
 
-/** A message, when it was due, and whose it is by the caller's id; null where the user is gone or it is nobody's. */
+/**
+ * A message with its due time, in ms, and the caller's id of its user. The id is null if the user is gone or
+ * there is none.
+ */
 export type Told = Message & { at: number; user: string | null }
 
-/** The messages of types with this beginning that a tenant ever had to tell, in order of storing. */
+/**
+ * All messages of a tenant that were ever in the outbox, with types of this prefix, in the order of
+ * insertion.
+ */
 export async function toldOf({ id }: TestTenant, prefix = ''): Promise<Told[]> {
   const { results } = await env.DB.prepare(
     `SELECT t.at, t.user_iid AS userIid, u.id AS userId, t.messages FROM test_told t

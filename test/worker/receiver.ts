@@ -14,7 +14,7 @@ const Told = z.object({
   mostOpen: z.number(),
 })
 
-/** A name at the receiver that test/worker/receiver.setup.ts has started: outgoing requests are real ones. */
+/** A path at the receiver that test/worker/receiver.setup.ts has started. Outgoing requests are real ones. */
 export class Hook {
   readonly name = crypto.randomUUID()
   readonly url = `${inject('receiver')}/hooks/${this.name}`
@@ -26,7 +26,7 @@ export class Hook {
     return response.json()
   }
 
-  /** What is done with the next requests, one step each; 200 after the last. */
+  /** The response to each of the next requests, one step each; 200 after the last. */
   async plan(...steps: Step[]): Promise<void> {
     await this.#control('POST', 'plan', '', steps)
   }
@@ -36,7 +36,7 @@ export class Hook {
     await this.#control('POST', 'release')
   }
 
-  /** The requests so far, once there are so many. */
+  /** The requests so far, when there are at least `count`. */
   async seen(count = 0) {
     return Told.parse(await this.#control('GET', 'seen', `?count=${count}`)).seen
   }

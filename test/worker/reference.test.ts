@@ -1,5 +1,6 @@
 /**
- * The OpenAPI documents as they are served, on a fresh demo: each example works when it is sent, as "Try it out" in the viewer does.
+ * The served OpenAPI documents, on a new demo. Each example works when it is sent, as "Try it out" in the
+ * viewer does.
  */
 import { applyD1Migrations, createExecutionContext, reset, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
@@ -12,10 +13,10 @@ import { ADMIN_KEY, at, call, newApp, type Send, toApp } from './harness'
 
 const PATHS = { '/v1': '/v1/openapi.json', '/admin/v1': '/admin/v1/openapi.json' } as const
 
-/** What stands in examples for what the demo does not have. */
+/** The id in examples of objects that the demo does not have. */
 const SAMPLE_ID = '01900000-0000-7000-8000-000000000000'
 
-/** What of an operation a viewer sends. */
+/** The parts of an operation that a viewer sends. */
 const Operation = z.object({
   operationId: z.string(),
   parameters: z.array(
@@ -81,7 +82,7 @@ async function examplesAt(send: Send): Promise<Example[]> {
   )
 }
 
-/** What an example that should have worked was answered; null if it has worked. */
+/** The response to an example that fails; null if the example works. */
 async function failure(send: Send, { id, method, path, headers, body }: Example): Promise<string | null> {
   const answer = await call(send, method, path, { headers: { 'x-api-key': ADMIN_KEY, ...headers }, body })
   const hasFailedItems = Failed.safeParse(answer.body).success && id !== 'admin_tenants_delete'
@@ -90,14 +91,14 @@ async function failure(send: Send, { id, method, path, headers, body }: Example)
     : `${id}: ${answer.status} ${JSON.stringify(answer.body)}`
 }
 
-/** An answer with an item that could not be done. */
+/** A response with an item that could not be done. */
 const Failed = z.object({
   issues: z
     .array(z.object({ severity: z.string() }))
     .refine((all) => all.some((one) => one.severity === 'error')),
 })
 
-/** A service that has nothing but the demo. */
+/** A service with the demo and no other data. */
 async function freshDemo(): Promise<Send> {
   await reset()
   await applyD1Migrations(env.DB, env.MIGRATIONS)
@@ -108,7 +109,7 @@ async function freshDemo(): Promise<Send> {
   return newApp(bindings)
 }
 
-/** They need multi-tenancy, with which there is no demo. */
+/** These examples need multi-tenancy, and the demo needs it off. */
 const isOfTenants = ({ path }: Example) => path.startsWith('/admin/v1/tenants')
 
 describe('the OpenAPI documents', () => {
@@ -117,7 +118,7 @@ describe('the OpenAPI documents', () => {
     expect(at(body, 'info')).toMatchObject({ title: expect.stringContaining('Laurel'), version })
   })
 
-  it.each(Object.values(PATHS))('%s names nothing that is stored if there is no demo', async (path) => {
+  it.each(Object.values(PATHS))('%s has no stored ids if there is no demo', async (path) => {
     const { body } = await call(toApp, 'GET', path)
     const ids = JSON.stringify(body).match(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{22}/g) ?? []
     expect(ids.filter((id) => ![SAMPLE_ID, IMPLICIT_TENANT_ID].includes(id))).toEqual([])
@@ -126,17 +127,18 @@ describe('the OpenAPI documents', () => {
 })
 
 describe('the examples of the documents', () => {
-  it('name what the demo has', async () => {
+  it('name objects of the demo', async () => {
     const examples = await examplesAt(await freshDemo())
     const nameless = examples.filter((one) => JSON.stringify(one).includes(SAMPLE_ID))
     expect(nameless.map(({ id }) => id)).toEqual([])
   })
 
-  // So each example is sent before and after each other one, and none of them needs or harms another.
+  // In both orders, each example is sent before and after each other one. So none of them needs or breaks
+  // another.
   it.each([
     ['first to last', (examples: Example[]) => examples],
     ['last to first', (examples: Example[]) => examples.toReversed()],
-  ])('work on a fresh demo, from %s', async (_order, sorted) => {
+  ])('work on a new demo, from %s', async (_order, sorted) => {
     const send = await freshDemo()
     const examples = (await examplesAt(send)).filter((one) => !isOfTenants(one))
     expect(examples.length).toBeGreaterThan(100)
@@ -150,7 +152,7 @@ describe('the examples of the documents', () => {
     await freshDemo()
     const tenants = (await examplesAt(toApp)).filter(isOfTenants)
     expect(tenants).toHaveLength(6)
-    // The tenant that it names does not exist: nobody is to erase one by trying out an example.
+    // The tenant in this example does not exist, so that no user erases a tenant by trying out an example.
     const harmless = 'admin_tenants_purge'
     for (const example of tenants.filter(({ id }) => id !== harmless))
       expect(await failure(toApp, example)).toBeNull()

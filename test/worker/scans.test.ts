@@ -316,8 +316,8 @@ describe('[P11] reads of all users of a tenant', () => {
     const second = hold(1)
     first.release()
     await second.begun
-    // The first part has been read. A user who is added there is not counted. A later user counts with the
-    // changed row.
+    // The first part has been read. A user who is added there is not counted. A user in a later part counts
+    // with the changed row.
     await fill([{ ...bare(0), id: 'a new one', points: 5 }], tenant, many.length)
     await env.DB.prepare(
       "UPDATE users SET points = json_object(?2, 7), seq = seq + 1 WHERE tenant_id = ?1 AND points <> '{}'",

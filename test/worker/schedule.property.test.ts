@@ -9,7 +9,7 @@ import { at, newTenant } from './harness'
 import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
 
-/** How many worlds, and of which seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
+/** The number of worlds, and their seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
 const DUE = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due']
@@ -39,7 +39,7 @@ const worlds = fc.record({
   zones: fc.tuple(zone, zone),
   steps: fc.array(
     fc.record({
-      // Hours of the next step: often a day's habit, sometimes a long absence.
+      // Hours until the next step: often a daily habit, sometimes a long absence.
       after: fc.oneof(
         { weight: 6, arbitrary: fc.integer({ min: 1, max: 30 }) },
         fc.integer({ min: 31, max: 400 }),
@@ -67,7 +67,7 @@ const seen = { worlds: 0, recap: 0, reactivation: 0, streak_reminder: 0, moved: 
 /** The life of a user for both oracles. */
 class Life {
   readonly deeds: AchievementInput[] = []
-  /** When the streak was switched off or on. */
+  /** The times at which the streak was switched off or on. */
   readonly switches: { at: number; do: 'preferences'; enabled: boolean }[] = []
   readonly #streak: World['streak']
 
@@ -75,7 +75,7 @@ class Life {
     this.#streak = streak
   }
 
-  /** The streak before what happens at the moment itself. */
+  /** The streak before any change at the moment itself. */
   streakAt(moment: number) {
     const settings = {
       enabled: true,
@@ -144,7 +144,7 @@ async function holds(world: World): Promise<void> {
       now,
       (moment) => life.streakAt(moment),
     )
-    // Whoever has come back to a date is told with the same id, which is carried once.
+    // A user who has come back to a date is notified with the same id. It is delivered once.
     const own = [
       ...new Map(
         told
@@ -182,8 +182,8 @@ function awaited(reason: OracleReason): unknown[] {
   }
 }
 
-it('[N2] users are told what is due at the times of their days, each once', async () => {
-  // These are the same in each run: they have everything that this is about.
+it('[N2] users are notified at the times of their days, each once', async () => {
+  // These worlds are the same in each run. They have every case that this test is about.
   for (const world of fc.sample(worlds, { numRuns: 3, seed: 1 })) await holds(world)
   const { recap, reactivation, streak_reminder, moved } = seen
   expect(Math.min(recap, reactivation, streak_reminder, moved), JSON.stringify(seen)).toBeGreaterThan(0)

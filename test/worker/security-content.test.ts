@@ -186,7 +186,7 @@ describe('mass assignment', () => {
 })
 
 describe('JSON depth and size', () => {
-  it('[G2] the limit counts the bytes that arrive, also in pieces, with any length beside Transfer-Encoding', async () => {
+  it('[G2] the limit counts the bytes that arrive, also in pieces, with any Content-Length beside Transfer-Encoding', async () => {
     const pieces = (count: number) => {
       let left = count
       return new ReadableStream<Uint8Array>({

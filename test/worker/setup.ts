@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, vi } from 'vitest'
 import { forgetLines, tellLines } from './lines'
 
-// Files share a Worker, so that its modules are read once; what is stored, and what is mocked, is each file's own.
+// Files share a Worker, so that its modules are read once. Each file has its own data and mocks.
 vi.restoreAllMocks()
 vi.unstubAllGlobals()
 await reset()

@@ -98,7 +98,7 @@ describe('messages about a user of the largest size', () => {
     const { DB, most } = measuredD1()
     const context = contextOf(tenant.id, DB)
     const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'completions')
-    if (work === undefined) throw new Error('no notices')
+    if (work === undefined) throw new Error('no pending notifications')
     await completionStep(context, work, instant(NOON + DAY))
     const left = await count(tenant, 'pending_notifications')
     expect([left > 2, left < 9, Math.max(most.read, most.written) < MOST]).toEqual([true, true, true])

@@ -5,12 +5,12 @@ import { STREAK_CASES } from '../oracle/streaks.cases'
 import { streakWorlds } from '../oracle/streaks.worlds'
 import { holdsThrough, nothingSeen, toRealTime } from './streaks.world'
 
-/** How many worlds, and of which seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
+/** The number of worlds, and their seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
 afterEach(toRealTime)
 
-/** Those of the fixed lives that between them come to everything; the core plays all of them. */
+/** Fixed lives that together cover every case. The unit tests play all fixed lives. */
 const PLAYED = [
   '[S10] a user earns a period once, however often the streak is switched off and on',
   '[S10] a tenant’s switch keeps the sums of the period',
@@ -22,10 +22,10 @@ const PLAYED = [
   '[S8, S11] restored on a date that is open again',
   '[S9, S11] another frequency on a journey',
 ]
-/** So many steps, at most, of random lives: each is a dozen requests. */
+/** The most steps of random lives. Each step is a dozen requests. */
 const STEPS = 12
 
-describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, P2, L3] a streak over HTTP is at every moment what a recount of the history gives', () => {
+describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, P2, L3] a streak over HTTP always equals a recount of its history', () => {
   const seen = nothingSeen()
   const played = new Set<string>()
 
@@ -36,7 +36,7 @@ describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, P2, L3] a streak over H
     played.add(name)
   })
 
-  it('those above come to everything', ({ skip }) => {
+  it('the lives above cover every case', ({ skip }) => {
     if (played.size < PLAYED.length) skip('not all of them were played')
     expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0)
   })

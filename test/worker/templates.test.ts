@@ -38,7 +38,7 @@ const userOf = async (id: string) => {
   const { db } = contextOf(tenant.id)
   const result = await db.run(userStatement(db, id, systemNow()))
   const user = parseUser(result)
-  if (user === null) throw new Error(`nobody is ${id}`)
+  if (user === null) throw new Error(`no user has the id ${id}`)
   return user
 }
 
@@ -135,7 +135,7 @@ describe('[N3, G7] templates', () => {
     ])
   })
 
-  it('[G9] an attribute that an active template filters by stays; of an inactive one it goes, and keeps it from becoming active', async () => {
+  it('[G9] an attribute in a filter of an active template stays; an inactive one loses it, and can’t become active', async () => {
     const plan = await attribute('plan')
     const userAttributes = [{ attributeId: plan, attributeValue: 'pro' }]
     const id = await tenant.create(PATH, { ...EMAIL, userAttributes, status: 'active' })
@@ -153,7 +153,7 @@ describe('[N3, G7] templates', () => {
     expect(cleared.body).toMatchObject({ updated: [{ status: 'active', userAttributes: [] }], issues: [] })
   })
 
-  it('[N3] the first template gives the tenant a secret for links, which stays; each remembers where it was written through', async () => {
+  it('[N3] the first template creates the tenant’s secret for links, which stays; each keeps the origin of its request', async () => {
     expect(await secretOf(tenant.id)).toBeNull()
     await Promise.all([tenant.create(PATH, EMAIL), tenant.create(PATH, PUSH)])
     const secret = await secretOf(tenant.id)
@@ -168,7 +168,7 @@ describe('[N3, G7] templates', () => {
     )
   })
 
-  it('[N1] the first active template of a type and channel whose filters the user meets is taken', async () => {
+  it('[N1] the first active template of a type and channel whose filters match the user is used', async () => {
     const plan = await attribute('plan')
     const filter = (attributeValue: string) => ({ userAttributes: [{ attributeId: plan, attributeValue }] })
     const active = { ...EMAIL, status: 'active' }
@@ -186,7 +186,7 @@ describe('[N3, G7] templates', () => {
     expect(templateFor(config, await userOf('ada'), 'streak_reminder', 'push')).toBeUndefined()
   })
 
-  it('[N1] nobody is told who is in the control group, does not want it or cannot be reached', async () => {
+  it('[N1] no messages for users in the control group, without the preference or without an address', async () => {
     for (const item of [EMAIL, { ...PUSH, type: 'streak_reminder' }]) {
       await tenant.create(PATH, { ...item, status: 'active' })
     }
@@ -213,7 +213,7 @@ describe('[N3, G7] templates', () => {
 })
 
 describe('[N3] the preview', () => {
-  it('[N3] an email comes with subject, HTML, text and the headers of a link; a push message with its title', async () => {
+  it('[N3] an email has subject, HTML, text and the headers of a link; a push message has its title', async () => {
     await tenant.app('PUT', '/users/ada', { name: 'Ada <b>', email: 'ada@b.example' })
     const email = await tenant.create(PATH, { ...EMAIL, body: '<p>Hello {{ user.name }}</p>' })
     const { status, body } = await preview(email, 'ada')
@@ -242,7 +242,7 @@ describe('[N3] the preview', () => {
     })
   })
 
-  it('[N3] PUBLIC_URL goes before the address through which a template was written', async () => {
+  it('[N3] PUBLIC_URL takes precedence over the origin of the request that wrote a template', async () => {
     await tenant.app('PUT', '/users/ada', {})
     const id = await tenant.create(PATH, { ...EMAIL, body: '{{ unsubscribeUrl }}' })
     const there = tenant.through(newApp({ PUBLIC_URL: 'https://laurel.example/base//' }))
@@ -251,7 +251,7 @@ describe('[N3] the preview', () => {
   })
 
   it.each(['achievement_completed', 'recap', 'reactivation', 'streak_reminder'])(
-    '[N3] %s is shown of the real state, and invented where there is none',
+    '[N3] %s is shown with real data, or with sample data if there is none',
     async (type) => {
       const words = await tenant.metric('words')
       const item = {
@@ -292,7 +292,7 @@ describe('[N3] the preview', () => {
     },
   )
 
-  it('[G2] an unknown template is 404; an unknown user, and what does too much, is 422', async () => {
+  it('[G2] an unknown template is 404; an unknown user, and a template beyond the limits, is 422', async () => {
     await tenant.app('PUT', '/users/ada', {})
     expect((await preview(NOBODY, 'ada')).status).toBe(404)
     const id = await tenant.create(PATH, { ...PUSH, body: '{% for i in (1..1000000000) %}x{% endfor %}' })

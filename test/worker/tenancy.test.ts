@@ -109,7 +109,7 @@ async function settled(...marks: PeriodKind[]): Promise<Side[]> {
   return sides
 }
 
-/** The columns that show whose a row is. */
+/** The columns that show the owner of a row. */
 const Owned = z.object({
   tenant_id: z.string().nullish(),
   user_iid: z.string().nullish(),
@@ -119,7 +119,7 @@ const Owned = z.object({
 })
 const tables: string[] = []
 
-/** Every row of the database, as JSON after the name of its table, with the columns that show whose it is. */
+/** Every row of the database, as JSON after the name of its table, with the columns that show the owner. */
 async function allRows() {
   if (tables.length === 0) {
     const { results } = await env.DB.prepare(
@@ -332,8 +332,8 @@ it('[T3] the walk knows every operation of both interfaces, and which operations
   expect([...calls.keys()].toSorted()).toEqual(ofTenants.map(({ id }) => id).toSorted())
 })
 
-// test/conformance.ts checks these headers on each response of the walk, and on each other response with a
-// secret.
+// test/conformance.ts checks that each of their responses, and each other response with a secret, is
+// `Cache-Control: no-store`.
 it('[K1, W1, N3] operations that return secrets say so, so that no cache keeps them', () => {
   expect(operations.filter(({ secret }) => secret).map(({ id }) => id)).toEqual([
     'admin_users_export',
@@ -530,7 +530,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
 const list = (body: unknown): unknown[] => [body].flat()
 const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
 
-/** Two tenants, each with a metric and a system of the same keys. */
+/** A tenant with a metric and a points system, with the same keys in every such tenant. */
 async function twin(points: number) {
   const tenant = await newTenant()
   const metric = await tenant.metric('words')

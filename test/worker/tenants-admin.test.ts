@@ -75,14 +75,14 @@ describe('[T2] the management of tenants', () => {
     }
   })
 
-  it('`updated` moves only when something did', async () => {
+  it('`updated` moves only with a real change', async () => {
     const { id, customerId } = await make()
     const before = (await tenants('GET', `/${id}`)).body
     await tenants('PATCH', '', [{ id, name: 'Acme', customerId }])
     expect((await tenants('GET', `/${id}`)).body).toEqual(before)
   })
 
-  it('[G7] a customerId that is taken is an issue, and the others go on', async () => {
+  it('[G7] a customerId that is taken is an issue, and the other items are done', async () => {
     const taken = await make()
     const [twice, other] = [unused(), unused()]
     const answer = await tenants('POST', '', [
@@ -117,7 +117,7 @@ describe('[T2] the management of tenants', () => {
     expect((await tenants('POST', '', [{ customerId: other, name: 'A' }])).status).toBe(200)
   })
 
-  it('a body of the wrong shape is 422, names every fault, and stores nothing', async () => {
+  it('a body of the wrong shape is 422, names every field error, and stores nothing', async () => {
     const bad = [
       { customerId: '', name: '' },
       { customerId: 'x'.repeat(256), name: 'x'.repeat(256) },
@@ -146,7 +146,7 @@ describe('[T2] the management of tenants', () => {
     expect((await tenants('GET', '/x')).status).toBe(404)
   })
 
-  it('only admin keys may, and no Tenant-ID is needed', async () => {
+  it('needs an admin key, and no Tenant-ID', async () => {
     const tenant = await newTenant()
     const key = await tenant.key('ada')
     expect((await call(toApp, 'GET', '/admin/v1/tenants', { headers: { 'x-api-key': key } })).status).toBe(
@@ -164,7 +164,7 @@ describe('[T2] the management of tenants', () => {
     expect((await call(toApp, 'GET', '/admin/v1/test-clock', { headers: other })).status).toBe(200)
   })
 
-  it('a tenant is called by its UUID, in either case, or by its own identifier', async () => {
+  it('a tenant is named by its UUID, in either case, or by its own identifier', async () => {
     const { id, customerId } = await make()
     for (const reference of [id, id.toUpperCase(), customerId])
       expect((await metrics(reference)).status).toBe(200)
@@ -183,7 +183,7 @@ describe('[T2] the management of tenants', () => {
     expect((await metrics(renamed)).body).toEqual([])
   })
 
-  it('[T3] a deleted tenant is archived: nobody gets in, it stays to be seen, its identifier is free', async () => {
+  it('[T3] a deleted tenant is archived: it allows no access, can still be read, and its identifier is free', async () => {
     const { id, customerId } = await make()
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': id }
     const { body } = await call(toApp, 'POST', '/admin/v1/application-api-keys', {
@@ -212,7 +212,7 @@ describe('[T2] the management of tenants', () => {
     expect((await metrics(customerId)).status).toBe(200)
   })
 
-  it('the tenant of the time without multi-tenancy shows once there is something in it, and stays', async () => {
+  it('the implicit tenant is listed once it has data, and stays', async () => {
     const asked = { 'x-api-key': ADMIN_KEY, 'tenant-id': IMPLICIT_TENANT_ID }
     const find = () => tenants('GET', `/${IMPLICIT_TENANT_ID}`)
     expect((await find()).status).toBe(404)
@@ -270,8 +270,8 @@ describe('[T2] the management of tenants', () => {
   })
 })
 
-describe('[T2] what a tenant is called', () => {
-  it('costs no round trip where it is known already, and an event only two', async () => {
+describe('[T2] the name of a tenant', () => {
+  it('costs no round trip if it is cached, and an event costs only two', async () => {
     const { id, customerId } = await make()
     const { DB, count } = countedD1()
     const send = newApp({ DB })
@@ -293,7 +293,7 @@ describe('[T2] what a tenant is called', () => {
     expect(count.batches).toBe(2)
   })
 
-  it('is asked anew where it has come to mean another, also by an app that remembers', async () => {
+  it('is read again if it now means another tenant, also by an app with a cache', async () => {
     const [name, send] = [unused(), newApp()]
     const as = (key = ADMIN_KEY) => ({ headers: { 'x-api-key': key, 'tenant-id': name } })
     const event = (key?: string) =>
@@ -330,7 +330,7 @@ describe('[T2] what a tenant is called', () => {
     expect(await event()).toMatchObject({ status: 201, body: { total: 2 } })
     expect(await event(old)).toMatchObject({ status: 201, body: { total: 3 } })
 
-    // A Worker that remembers the name for another tenant than the key's asks before it refuses.
+    // A Worker whose cache has the name for another tenant than the key's reads again before it refuses.
     const third = await make()
     await tenants('PATCH', '', [{ id: first.id, customerId: unused() }])
     await tenants('PATCH', '', [{ id: third.id, customerId: name }])

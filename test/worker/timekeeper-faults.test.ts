@@ -90,7 +90,7 @@ const RIGHT = ['bob 125', 'ada 35']
 async function wasDoneOnce(setup: Setup): Promise<void> {
   expect(await agrees(setup, { system: setup.system, ...today })).toEqual(RIGHT)
   expect(await due(setup)).toEqual([
-    // The upkeep is due 20 minutes after noon, then at the next full hour, 40 minutes later.
+    // The upkeep is due at full hours. NOON is 12:20, so the next full hour is 40 minutes away.
     ['leaderboard', HOURS + 40 / 60],
     ['ticks', HOURS + 1],
   ])

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await tenant.app('PUT', '/users/ada', { email: 'ada@b.example', name: '<script>alert(1)</script>' })
 })
 
-/** The path of the link that a user would get. */
+/** The path of the link in a user's emails. */
 async function linkOf(userId: string, of = tenant, id = template): Promise<string> {
   const { body } = await of.admin('POST', `/notifications/templates/${id}/preview`, { userId })
   return new URL(String(at(body, 'body'))).pathname
@@ -31,7 +31,7 @@ const isSubscribed = async (userId: string, of = tenant) =>
   at((await of.app('GET', `/users/${userId}`)).body, 'subscribeToEmails')
 
 describe('[N3] the link in an email', () => {
-  it('[N3] asks on GET, and changes nothing; the page takes nothing from the user and loads nothing', async () => {
+  it('[N3] asks on GET, and changes nothing; the page shows nothing of the user and loads nothing', async () => {
     const path = await linkOf('ada')
     const before = await everything()
     for (const method of ['GET', 'HEAD']) {
@@ -56,8 +56,12 @@ describe('[N3] the link in an email', () => {
 
   it.each([
     ['an empty body', null, {}],
-    ['a mail client', 'List-Unsubscribe=One-Click', { 'content-type': 'application/x-www-form-urlencoded' }],
-    ['something else', '{"a":', { 'content-type': 'application/json' }],
+    [
+      'a body of a mail client',
+      'List-Unsubscribe=One-Click',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+    ],
+    ['another body', '{"a":', { 'content-type': 'application/json' }],
     ['bytes', new Uint8Array([0, 255, 1]), { 'content-type': 'multipart/form-data' }],
   ])('[N3] acts at once on POST with %s, and a second time is 200 too', async (_name, body, headers) => {
     const path = await linkOf('ada')
@@ -78,7 +82,7 @@ describe('[N3] the link in an email', () => {
     expect(await rows.first('seq')).toBe(seq)
   })
 
-  it('[N3] leads to one user of one tenant, whatever the ids are', async () => {
+  it('[N3] belongs to one user of one tenant, for any ids', async () => {
     const ids = ['ädä/😀 ?#%.', 'a'.repeat(255), '😀'.repeat(63), '["x"]', '../x']
     for (const id of ids) {
       await tenant.app('PUT', `/users/${encodeURIComponent(id)}`, { email: 'x@b.example' })
@@ -146,7 +150,7 @@ describe('[N3] the link in an email', () => {
     expect((await post(path)).status).toBe(200)
   })
 
-  it('[U8] of an erased user it is 200 and does nothing, also to the one who comes back under the same id', async () => {
+  it('[U8] the link of an erased user is 200 and does nothing, also for a new user with the same id', async () => {
     const path = await linkOf('ada')
     await tenant.admin('DELETE', '/users/ada')
     expect((await post(path)).status).toBe(200)
@@ -158,7 +162,7 @@ describe('[N3] the link in an email', () => {
     expect(await isSubscribed('ada')).toBe(false)
   })
 
-  it('[N3] many at once are all 200, beside other changes, which stay', async () => {
+  it('[N3] many at once are all 200, and other changes at the same time stay', async () => {
     const path = await linkOf('ada')
     const responses = await Promise.all([
       ...Array.from({ length: 5 }, () => open(path, { method: 'POST' }, newApp())),
@@ -171,7 +175,7 @@ describe('[N3] the link in an email', () => {
     })
   })
 
-  it('[G2] is counted by address, and 429 beyond', async () => {
+  it('[G2] is counted by address, and 429 beyond the limit', async () => {
     const path = await linkOf('ada')
     const keys: string[] = []
     const ADDRESS_LIMIT: Bindings['ADDRESS_LIMIT'] = {

@@ -26,7 +26,7 @@ describe('GET /admin/v1/users', () => {
     const tenant = await newTenant()
     expect(await listed(tenant)).toEqual([])
     await moveTo(NOON)
-    // Of one moment, the order is that of the ids.
+    // Users of the same moment are in the order of their ids.
     for (const id of ['m2', 'm1']) await tenant.app('PUT', `/users/${id}`, {})
     await moveTo(NOON + HOUR)
     for (let n = 0; n < 10; n += 1) await tenant.app('PUT', `/users/a${n}`, { name: `N${n}` })
@@ -41,7 +41,7 @@ describe('GET /admin/v1/users', () => {
     expect(await listed(await newTenant())).toEqual([])
   })
 
-  it('searches id, name and email, and takes every character for itself', async () => {
+  it('searches id, name and email, and takes every character literally', async () => {
     const tenant = await newTenant()
     const people: [id: string, fields: Record<string, string>][] = [
       ['Ada', { name: 'Countess 100%', email: 'LOVE@example.com' }],
@@ -84,14 +84,14 @@ describe('GET /admin/v1/users', () => {
     }
   })
 
-  it('[G2] says of a search what is wrong with it', async () => {
+  it('[G2] names the problem of a search', async () => {
     const tenant = await newTenant()
     const error = async (query: string) => at((await tenant.admin('GET', `/users?${query}`)).body, 'error')
     expect(await error('search=')).toBe('search: must not be empty.')
     expect(await error('search=a&search=b')).toBe('search: must be given once.')
   })
 
-  it('reads a page by the index: no more rows than it walks past, and none is sorted', async () => {
+  it('reads a page by the index: no more rows than it passes, and without a sort', async () => {
     const tenant = await newTenant()
     await env.DB.prepare(
       `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
@@ -125,7 +125,7 @@ describe('GET /admin/v1/users', () => {
 const exported = (tenant: TestTenant, id: string) =>
   tenant.admin('GET', `/users/${encodeURIComponent(id)}/export`)
 
-/** So many rows of the log and of idempotency keys for a user, one of the metric's each millisecond. */
+/** Adds `count` rows to a user's log and idempotency keys, one event of the metric for each millisecond. */
 async function grow(tenant: TestTenant, id: string, metric: string, count: number): Promise<void> {
   const rows = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?4)'
   const iid = `(SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2)`
@@ -140,7 +140,7 @@ async function grow(tenant: TestTenant, id: string, metric: string, count: numbe
   }
 }
 
-/** The real D1 that does something before the n-th read of the log (from 0). */
+/** The real D1, with an action before the n-th read of the log (from 0). */
 function beforePage(page: number, what: () => Promise<unknown>): D1Database {
   let pages = 0
   const logs = new WeakSet<D1PreparedStatement>()
@@ -168,7 +168,7 @@ function beforePage(page: number, what: () => Promise<unknown>): D1Database {
 }
 
 describe('GET /admin/v1/users/{id}/export', () => {
-  it('[U8] holds exactly what was done, and nothing of anybody else', async () => {
+  it('[U8] has exactly the user’s data, and none of other users', async () => {
     await moveTo(NOON)
     const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
     const { tenant, metric, other, team, system, board } = setup
@@ -329,7 +329,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
     }
   })
 
-  it('[U8] holds a long log whole, as of the moment at which it began', async () => {
+  it('[U8] has a long log in full, as of the moment at which the export began', async () => {
     const tenant = await newTenant()
     const metric = await tenant.metric('steps')
     await tenant.event('steps', 'ada', 1)
@@ -349,7 +349,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
   it.each([
     ['a part can’t be read', () => Promise.reject(new Error('Network connection lost.'))],
     ['the user is erased meanwhile', (tenant: TestTenant) => tenant.admin('DELETE', '/users/ada')],
-  ])('[U8] breaks off where %s', async (_what, fault) => {
+  ])('[U8] breaks off if %s', async (_what, fault) => {
     const tenant = await newTenant()
     const metric = await tenant.metric('steps')
     await tenant.event('steps', 'ada', 1)
@@ -358,13 +358,13 @@ describe('GET /admin/v1/users/{id}/export', () => {
       headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
     })
     const DB = beforePage(1, () => fault(tenant))
-    // Not through the harness, which reads answers to their end.
+    // Not through the harness, which reads responses to their end.
     const response = await createApp(new Instance()).fetch(request, { ...env, DB }, createExecutionContext())
     expect(response.status).toBe(200)
     await expect(response.text()).rejects.toThrow()
   })
 
-  it('[G2] refuses an application key, and does not find who is not there', async () => {
+  it('[G2] refuses an application key, and an unknown user is 404', async () => {
     const tenant = await newTenant()
     expect((await exported(tenant, 'ada')).status).toBe(404)
     await tenant.app('PUT', '/users/ada', {})

@@ -85,7 +85,7 @@ describe('[U1] the id of a user', () => {
     ).toMatchObject({ id: 'a/b', name: 'user 0' })
   })
 
-  it('[U1] without control characters and unpaired surrogates, not . or .., 1–255 characters', async () => {
+  it('[U1] has no control characters and no unpaired surrogates, is not . or .., and has 1–255 characters', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const before = await everything()
@@ -118,7 +118,7 @@ describe('[U1] the id of a user', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('[U1] a path that is no UTF-8 once decoded names nobody: nothing is stored, and nobody is found', async () => {
+  it('[U1] a path that is not UTF-8 after decoding names no user: nothing is stored, and nothing is found', async () => {
     const tenant = await newTenant()
     const before = await everything()
     for (const id of ['%FF', '%ED%A0%80', '%', '%2', '%zz', 'a%FFb']) {
@@ -130,7 +130,7 @@ describe('[U1] the id of a user', () => {
 })
 
 describe('the fields of a user', () => {
-  it('[U1] a user that is only named has the defaults', async () => {
+  it('[U1] a user created with only an id has the defaults', async () => {
     const tenant = await newTenant()
     const began = Date.now()
     const made = await put(tenant, 'ada', {})
@@ -156,7 +156,7 @@ describe('the fields of a user', () => {
     expect((await tenant.app('GET', '/users/nobody')).status).toBe(404)
   })
 
-  it('[U2] passed fields overwrite, absent ones stay, null clears tz and deviceTokens and is absent elsewhere', async () => {
+  it('[U2] passed fields overwrite, absent ones stay, null clears tz and deviceTokens and counts as absent elsewhere', async () => {
     const nulls = {
       email: null,
       name: null,
@@ -235,7 +235,7 @@ describe('the fields of a user', () => {
     }
   })
 
-  it('[U1] email must look like an address, tz be an IANA zone, and all faults are named', async () => {
+  it('[U1] email must look like an address, tz be an IANA zone, and all field errors are named', async () => {
     const tenant = await withPlan()
     await put(tenant, 'ada', {})
     const before = await everything()
@@ -305,7 +305,7 @@ describe('the fields of a user', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('[U1] an empty email or tz counts as absent, and numbers and booleans are the text of an attribute', async () => {
+  it('[U1] an empty email or tz counts as absent, and numbers and booleans become the text of an attribute', async () => {
     const tenant = await withPlan()
     const first = { email: 'ada@example.com', tz: 'Europe/Paris' }
     const calls = {
@@ -330,7 +330,7 @@ describe('the fields of a user', () => {
         expect([name, value, status < 300]).toEqual([name, value, true])
         expect(await get(tenant, 'ada')).toMatchObject({ ...first, attributes: { plan: text } })
       }
-      // Nobody is subscribed without an address.
+      // No user is subscribed without an address.
       const unknown = { id: `new-${name}`, email: '', subscribeToEmails: true }
       const refused = name === 'identify' ? await put(tenant, unknown.id, unknown) : await send(unknown)
       expect([name, refused.status]).toEqual([name, name === 'update' ? 200 : 422])
@@ -338,7 +338,7 @@ describe('the fields of a user', () => {
     const bob = { id: 'bob', email: '', tz: '', attributes: { plan: 5 } }
     expect((await tenant.app('POST', '/achievements/profile/complete', { user: bob })).status).toBe(201)
     expect(await get(tenant, 'bob')).toMatchObject({ email: null, tz: null, attributes: { plan: '5' } })
-    // JSON can say a number that is none.
+    // JSON can have a number that is too large for a number.
     const infinite = await call(tenant.send, 'PUT', '/v1/users/ada', {
       raw: '{"attributes": {"plan": 1e400}}',
       headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
@@ -349,7 +349,7 @@ describe('the fields of a user', () => {
     ])
   })
 
-  it('[U1] the document says so', async () => {
+  it('[U1] the OpenAPI document says so', async () => {
     const { body } = await call(toApp, 'GET', '/v1/openapi.json')
     const schemas = at(body, 'components', 'schemas')
     for (const name of ['UpdatedUser', 'UpsertedUser']) {
@@ -364,7 +364,7 @@ describe('the fields of a user', () => {
     expect(at(ofEvent, 'additionalProperties', 'type')).toEqual(['string', 'number', 'boolean'])
   })
 
-  it('[U1] every zone that the platform names works, and so do older names', async () => {
+  it('[U1] every zone that the platform lists works, and so do older names', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const older = [
@@ -391,7 +391,7 @@ describe('the fields of a user', () => {
     }
   })
 
-  it('[U1] tz is answered as it was given, letter case aside', async () => {
+  it('[U1] tz is returned as it was given, with the letter case of the zone’s name', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const written = { 'europe/paris': 'Europe/Paris', 'ASIA/CALCUTTA': 'Asia/Calcutta', utc: 'UTC' }
@@ -451,7 +451,7 @@ describe('the fields of a user', () => {
   })
 })
 
-describe('what changes of a user', () => {
+describe('changes of a user', () => {
   it('[U3] updated moves only with a real change; an upsert that changes nothing writes no row', async () => {
     const tenant = await withPlan()
     const fields = {
@@ -504,7 +504,7 @@ describe('what changes of a user', () => {
     expect(Date.parse((await get(tenant, 'ada')).updated)).toBeGreaterThan(Date.parse(last.updated))
   })
 
-  it('[U2] what is stored of odd texts is what was answered', async () => {
+  it('[U2] an unusual text is stored as in the response', async () => {
     const tenant = await withPlan()
     for (const text of [
       '',
@@ -531,7 +531,7 @@ describe('what changes of a user', () => {
     }
   })
 
-  it('[U2] what is stored of an odd address is what was answered', async () => {
+  it('[U2] an unusual address is stored as in the response', async () => {
     const tenant = await withPlan()
     for (const email of ['\ud800@b.c', 'a\u0000@b.c', '😀@b.c', "'; --@b.c".replace(' ', '')]) {
       const answer = await put(tenant, 'ada', { email })
@@ -543,7 +543,7 @@ describe('what changes of a user', () => {
     }
   })
 
-  it('[U5] control is nobody at 0, everybody at 100, stable, and only of users made later', async () => {
+  it('[U5] the control group has no users at 0, all users at 100, is stable, and applies only to users created later', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     const ids = Array.from({ length: 12 }, (_, n) => `user-${n}`)
@@ -568,7 +568,7 @@ describe('what changes of a user', () => {
     expect((await put(tenant, 'later', {})).body).toMatchObject({ control: false })
   })
 
-  it('[U5] control is a share of users, by a hash of tenant and user that does not depend on the way', async () => {
+  it('[U5] the control group is a share of users, by a hash of tenant and user, for every way of creation', async () => {
     const tenant = await newTenant()
     await tenant.admin('PATCH', '/settings', { controlRatio: 30 })
     const ids = Array.from({ length: 100 }, (_, n) => `user-${n}`)
@@ -580,14 +580,14 @@ describe('what changes of a user', () => {
     const share = made.filter((control) => control === true).length
     expect(share).toBeGreaterThan(12)
     expect(share).toBeLessThan(50)
-    // The same users, forgotten and made again one by one, fall the same way.
+    // The same users, deleted and created again one by one, get the same value.
     await env.DB.prepare('DELETE FROM users WHERE tenant_id = ?').bind(tenant.id).run()
     const again = await Promise.all(ids.slice(0, 20).map((id) => tenant.app('POST', '/users', { id })))
     expect(again.map(({ body }) => at(body, 'control'))).toEqual(made.slice(0, 20))
   })
 })
 
-describe('[U6] first sight of a user', () => {
+describe('[U6] the creation of a user', () => {
   const withWelcome = async () => {
     const tenant = await withPlan()
     const plan = String(at((await tenant.admin('GET', '/attributes')).body, 0, 'id'))
@@ -611,7 +611,7 @@ describe('[U6] first sight of a user', () => {
   const points = async (tenant: TestTenant, id: string) =>
     (await tenant.app('GET', `/users/${id}/points/xp`)).body
 
-  it('[U6] fires user_creation triggers once, whichever call made the user', async () => {
+  it('[U6] fires user_creation triggers once, for any call that created the user', async () => {
     const tenant = await withWelcome()
     await put(tenant, 'put', { attributes: { plan: 'pro' } })
     await tenant.app('POST', '/users', { id: 'post' })
@@ -660,7 +660,7 @@ describe('[U6] first sight of a user', () => {
     expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 7 })
   })
 
-  it('[P7] blocking is for metric triggers; a user_creation trigger that takes points keeps nobody out', async () => {
+  it('[P7] blocking is for metric triggers; a user_creation trigger that takes points prevents no creation', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.create('/points', {

@@ -18,7 +18,7 @@ const created = (body: unknown) => list(at(body, 'created'))
 const without = (webhook: unknown, ...fields: string[]) =>
   Object.fromEntries(Object.entries(Object(webhook)).filter(([name]) => !fields.includes(name)))
 
-/** Creates one webhook, and returns its answer. */
+/** Creates one webhook. Returns it as in the response. */
 async function make(tenant: TestTenant, more: object = {}): Promise<Record<string, string>> {
   const { status, body } = await tenant.admin('POST', '/webhooks', [{ ...HOOK, ...more }])
   expect([status, at(body, 'issues')]).toEqual([201, []])
@@ -28,7 +28,7 @@ async function make(tenant: TestTenant, more: object = {}): Promise<Record<strin
 const rowsOf = async (tenant: TestTenant) =>
   (await env.DB.prepare('SELECT * FROM webhooks WHERE tenant_id = ?').bind(tenant.id).all()).results
 
-/** What the Worker logged in a test. */
+/** The lines that the Worker logged in a test. */
 const logged: string[] = []
 beforeEach(() => {
   logged.length = 0
@@ -39,7 +39,7 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks())
 
 describe('[W1] the resource', () => {
-  it('[G7] is created, read, changed and deleted; the secret is shown by create alone', async () => {
+  it('[G7] is created, read, changed and deleted; only the creation shows the secret', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/webhooks', [
       {
@@ -96,12 +96,12 @@ describe('[W1] the resource', () => {
     expect((await tenant.admin('GET', `/webhooks/${ids[0]}`)).status).toBe(404)
     expect((await tenant.admin('POST', `/webhooks/${ids[0]}/rotate-secret`)).status).toBe(404)
     expect((await tenant.admin('GET', '/webhooks')).body).toEqual([second, third])
-    // The secrets of those that live are as they were; that of the deleted one is gone.
+    // The secrets of existing webhooks have not changed. The secret of the deleted one is gone.
     const secrets = created(body).map((webhook) => at(webhook, 'secret'))
     expect((await rowsOf(tenant)).map(({ secret }) => secret)).toEqual(['', secrets[1], secrets[2]])
   })
 
-  it('a change of nothing leaves `updated` alone', async () => {
+  it('a change without effect does not move `updated`', async () => {
     const tenant = await newTenant()
     const { id } = await make(tenant)
     await env.DB.prepare('UPDATE webhooks SET updated = 1 WHERE id = ?').bind(id).run()
@@ -120,7 +120,7 @@ describe('[W1] the resource', () => {
     expect(list((await other.admin('GET', '/webhooks')).body).map((one) => at(one, 'id'))).toEqual([id])
   })
 
-  it('there are 20 at most; one more is an issue, and a deleted one makes room', async () => {
+  it('there are at most 20; one more is an issue, and a deleted one makes room', async () => {
     const tenant = await newTenant()
     const many = await tenant.admin('POST', '/webhooks', Array(22).fill(HOOK))
     expect(many.status).toBe(201)
@@ -141,7 +141,7 @@ describe('[W1] the resource', () => {
     expect((await (await newTenant()).admin('POST', '/webhooks', [HOOK])).status).toBe(201)
   })
 
-  it('[G3] events are known names, 1 or more; each one that is not is named', async () => {
+  it('[G3] events are known names, 1 or more; each unknown one is named', async () => {
     const tenant = await newTenant()
     const post = async (events: unknown) => tenant.admin('POST', '/webhooks', [{ ...HOOK, events }])
     for (const events of [
@@ -176,7 +176,7 @@ describe('[W1] the resource', () => {
 })
 
 describe('[W1] targets', () => {
-  it('[G3] every item whose URL is not allowed is named with the reason, beside all other faults', async () => {
+  it('[G3] every item with a forbidden URL is named with the reason, together with all other field errors', async () => {
     const tenant = await newTenant()
     const { status, body } = await tenant.admin('POST', '/webhooks', [
       HOOK,
@@ -213,7 +213,7 @@ describe('[W1] targets', () => {
     expect(await rowsOf(tenant)).toEqual(before)
   })
 
-  it('loopback is for the test clock only, by http too', async () => {
+  it('loopback is allowed with the test clock only, also by http', async () => {
     const tenant = await newTenant()
     const production = tenant.through(newApp({ TEST_CLOCK: 'off' }))
     for (const url of ['http://127.0.0.1:9999/hook', 'https://[::1]/', 'http://localhost:1/']) {
@@ -233,7 +233,7 @@ describe('[W1] targets', () => {
     expect((await production.admin('POST', '/webhooks', [HOOK])).status).toBe(201)
   })
 
-  it('[W1] what WEBHOOK_ALLOW names may be set, by http too, and nothing else that is private', async () => {
+  it('[W1] hosts in WEBHOOK_ALLOW may be set, also by http, and no other private hosts', async () => {
     const tenant = await newTenant()
     const production = tenant.through(
       newApp({ TEST_CLOCK: 'off', WEBHOOK_ALLOW: 'nas.lan:8080,[fd00::1]:443' }),
@@ -252,7 +252,7 @@ describe('[W1] targets', () => {
     }
   })
 
-  it('the Workers run time reads every spelling as the tests of the rules do', () => {
+  it('the Workers runtime reads every spelling as the unit tests of the rules do', () => {
     const refused = (url: string, loopbackAllowed: boolean) => 'refused' in targetOf(url, { loopbackAllowed })
     for (const loopbackAllowed of [true, false]) {
       for (const [given, url] of ALLOWED) {
@@ -272,7 +272,7 @@ describe('[W1] targets', () => {
 })
 
 describe('[W1] secrets', () => {
-  it('rotate-secret shows a new one, and the old one is gone at once', async () => {
+  it('rotate-secret shows a new one, and the old one is void at once', async () => {
     const tenant = await newTenant()
     const { secret: old, ...webhook } = await make(tenant, { status: 'inactive' })
     const other = await make(tenant)
@@ -294,7 +294,7 @@ describe('[W1] secrets', () => {
     expect((await tenant.admin('POST', '/webhooks/rubbish/rotate-secret')).status).toBe(404)
   })
 
-  it('rotations at once, through several isolates: the secret that is kept is one that was shown', async () => {
+  it('rotations at once, through several isolates: the stored secret is one of the shown ones', async () => {
     const tenant = await newTenant()
     const { id } = await make(tenant)
     const responses = await Promise.all(
@@ -307,7 +307,7 @@ describe('[W1] secrets', () => {
     expect(secrets).toContain((await rowsOf(tenant))[0]?.secret)
   })
 
-  it('a secret is in no other answer, and in no log', async () => {
+  it('a secret is in no other response, and in no log', async () => {
     const tenant = await newTenant()
     const one = await make(tenant)
     const responses: unknown[] = []
@@ -319,7 +319,7 @@ describe('[W1] secrets', () => {
     await ask('PATCH', '/webhooks', [{ id: one.id, status: 'inactive' }])
     await ask('PATCH', '/webhooks', [{ id: one.id, url: 'http://10.0.0.1/' }])
     await ask('GET', '/settings')
-    // A database that breaks while the secret is on its way there.
+    // A database that fails while it receives the secret.
     const broken = newApp({
       DB: new Proxy(env.DB, {
         get: (target, name) =>
@@ -352,7 +352,7 @@ describe('[W1] secrets', () => {
 })
 
 describe('[W3] signatures', () => {
-  it('the library runs here, and verifies; so does an HMAC of our own', async () => {
+  it('the standardwebhooks library runs here and verifies; so does an HMAC of the test', async () => {
     const tenant = await newTenant()
     const { secret = '' } = await make(tenant)
     const now = systemNow()
@@ -387,8 +387,8 @@ describe('[W3] signatures', () => {
   })
 })
 
-describe('whose they are', () => {
-  it("[T3] another tenant's webhook is none", async () => {
+describe('owners of webhooks', () => {
+  it('[T3] a webhook of another tenant is unknown', async () => {
     const [mine, theirs] = [await newTenant(), await newTenant()]
     const { id } = await make(theirs)
     const before = await rowsOf(theirs)
@@ -402,7 +402,7 @@ describe('whose they are', () => {
     expect(await rowsOf(theirs)).toEqual(before)
   })
 
-  it('[G2, T2] they are for admin keys, and of a tenant', async () => {
+  it('[G2, T2] they need an admin key and a tenant', async () => {
     const tenant = await newTenant()
     const { id } = await make(tenant)
     const key = await tenant.key('ada')

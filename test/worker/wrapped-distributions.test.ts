@@ -10,14 +10,17 @@ import { contextOf } from './contexts'
 import { newTenant } from './harness'
 
 const DAY = 86_400_000
-/** A year that is over; it begins on a Monday, and ends on a Tuesday. */
+/** A year that is over. It begins on a Monday, and ends on a Tuesday. */
 const YEAR = 2024
 const dateOf = (at: number, utcOffset: number) => new Date(at + utcOffset * 60_000).toISOString().slice(0, 10)
 
-/** What a user did: an event's metric or an award's system, when, at which offset, and how much. */
+/**
+ * One change of a user: an event's metric or an award's system, the time, its UTC offset in minutes, and the
+ * amount.
+ */
 type Doing = { user: number; subject: string; at: number; utcOffset: number; amount: number }
 
-/** A tenant with so many users, who have done this, and whose spreads of the year are due. */
+/** A tenant with a number of users, their events and awards, and distributions of the year that are due. */
 async function setup(
   users: number,
   events: readonly Doing[],
@@ -38,7 +41,7 @@ async function setup(
     )
   const from = 'FROM json_each(?1)'
   await env.DB.batch([
-    // All tests have the same ones: whose they are is nobody's question here.
+    // All tests share these metrics and systems. Their tenant does not matter here.
     env.DB.prepare(
       `INSERT OR IGNORE INTO metrics (id, tenant_id, created, updated, key, name, unit_type, units)
        SELECT DISTINCT value ->> 1, 'any', 0, 0, value ->> 1, '', 'number', '' ${from}`,
@@ -67,7 +70,7 @@ async function setup(
   return id
 }
 
-/** Builds the spreads, each step several times; answers how many steps there were. */
+/** Builds the distributions, each step several times. Returns the number of steps. */
 async function build(tenantId: string): Promise<number> {
   for (let steps = 0; ; steps += 1) {
     const [work] = await nextWork(contextOf(tenantId), JOBS)
@@ -83,7 +86,7 @@ const Document = z
   .transform((text): unknown => JSON.parse(text))
   .pipe(z.object({ users: z.number(), distribution: z.array(z.tuple([z.number(), z.number()])) }))
 
-/** The spreads as they are stored, by period and subject. */
+/** The stored distributions, by period and subject. */
 async function distributions(tenantId: string) {
   const { results } = await env.DB.prepare(
     "SELECT period || ' ' || subject AS name, document FROM change_distributions WHERE tenant_id = ?1 AND subject <> ''",
@@ -94,7 +97,7 @@ async function distributions(tenantId: string) {
   return new Map(rows.map(({ name, document }) => [name, document]))
 }
 
-/** The first day of each period of the year that holds a date. */
+/** The periods of the year that a date is in, named by their first days. */
 function periodsOf(date: string): string[] {
   const day = new Date(`${date}T00:00:00Z`)
   const monday = new Date(day.getTime() - ((day.getUTCDay() + 6) % 7) * DAY).toISOString().slice(0, 10)
@@ -104,7 +107,7 @@ function periodsOf(date: string): string[] {
   )
 }
 
-/** R2 in few words: all who were active in a period, by their changes in a subject. */
+/** A short form of R2: all active users of a period, by their changes in a subject. */
 function counted(events: readonly Doing[], awards: readonly Doing[]) {
   const active = new Map<string, Set<number>>()
   const changes = new Map<string, Map<number, number>>()
@@ -135,7 +138,7 @@ function counted(events: readonly Doing[], awards: readonly Doing[]) {
   )
 }
 
-/** Numbers that look random, from a seed. */
+/** Pseudo-random numbers from a seed. */
 function random(seed: number) {
   let state = seed
   return (below: number) => {
@@ -144,15 +147,15 @@ function random(seed: number) {
   }
 }
 
-describe('[R2] the spreads of a year', () => {
+describe('[R2] the distributions of a year', () => {
   it.each([1, 2, 3])(
-    '[R2] they are what counting all users gives, in steps that are done once each (seed %i)',
+    '[R2] they equal a count over all users, and each step has effect once (seed %i)',
     async (seed) => {
       const any = random(seed)
       const doing = (subjects: readonly string[]): Doing => ({
         user: any(1_100),
         subject: subjects[any(subjects.length)] ?? '',
-        // Around the borders of the year, and of days, too.
+        // Also around the borders of the year, and of days.
         at:
           Date.UTC(YEAR, 0, 1) +
           (any(4) === 0 ? any(3) * 183 * DAY + (any(49) - 24) * 3_600_000 : any(400) * DAY),
@@ -167,7 +170,7 @@ describe('[R2] the spreads of a year', () => {
     },
   )
 
-  it('[R2] nobody, or nobody in that year, leaves nothing but that it was built', async () => {
+  it('[R2] without users, or without activity in that year, only a record of the build is left', async () => {
     const tenant = await setup(0, [])
     expect(await build(tenant)).toBe(1)
     const { results } = await env.DB.prepare(
@@ -178,11 +181,11 @@ describe('[R2] the spreads of a year', () => {
     expect(results).toEqual([{ period: '2024 built', subject: '' }])
   })
 
-  it('[R2] of very many different changes neighbours count as one, by which few users are out of place', async () => {
+  it('[R2] with very many different changes, neighbours count as one, which misplaces few users', async () => {
     const users = 12_000
     const events = Array.from({ length: users }, (_, user) => ({
       ...{ user, subject: 'm', at: Date.UTC(YEAR, 5, 1), utcOffset: 0 },
-      // Each its own, in no order of the users.
+      // Each user has another amount, in no order of the users.
       amount: ((user * 7_919) % users) ** 2,
     }))
     const tenant = await setup(users, events)

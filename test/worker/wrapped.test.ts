@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forgetTime, moveTo } from './boards'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
-/** A year that is far enough ahead: the clock only moves forward. 2036-01-01 is a Tuesday. */
+/** A year that is far enough in the future, since the clock only moves forward. 2036-01-01 is a Tuesday. */
 const START = Date.parse('2035-12-30T12:00:00Z')
 const DAY = 86_400_000
 
 let present = 0
 
-/** Moves the clock, in steps that it takes. */
+/** Moves the clock, in steps that it allows. */
 async function to(time: string | number): Promise<void> {
   const end = typeof time === 'number' ? time : Date.parse(time)
   for (let next = Math.max(present, Date.now()); next < end; ) {
@@ -37,7 +37,7 @@ const wrapped = async (tenant: TestTenant, user: string, query = '') => {
   return at(body, 'activity')
 }
 
-/** What a metric or points system is told to have been: total, change, per cent, and per cent of users with less. */
+/** The figures of a metric or points system: total, change, per cent, and per cent of users with less. */
 const figures = (told: unknown, percentileThisPeriod?: number) => [
   at(told, 'currentTotal'),
   at(told, 'changeThisPeriod'),
@@ -113,7 +113,7 @@ describe('a year', () => {
     await event(tenant, 'words', ada, 3, 'home')
     await to('2036-03-30T12:00:00Z')
     await event(tenant, 'steps', ada, 10)
-    // The clocks went forward: an hour before, that was still the 30th.
+    // The clocks went forward: one hour earlier, it was still the 30th.
     await to('2036-03-30T22:30:00Z')
     await event(tenant, 'words', ada, 1)
     await to('2036-04-10T12:00:00Z')
@@ -121,7 +121,7 @@ describe('a year', () => {
     await tenant.app('PATCH', '/users/ada', { tz: 'America/New_York' })
   })
 
-  it('[R1] is told in full, by the local dates that were stored', async () => {
+  it('[R1] has all its fields, by the stored local dates', async () => {
     const { body, status } = await tenant.app('GET', '/users/ada/wrapped')
     const { body: user } = await tenant.app('GET', '/users/ada')
     const place = async (key: string, rank: number, value: number) => {
@@ -213,7 +213,7 @@ describe('a year', () => {
     ])
   })
 
-  it('[R2] places the user among the active once that is built, and again a day later', async () => {
+  it('[R2] has the user’s percentiles among active users once they are built, and again a day later', async () => {
     const places = async (user: string) => {
       const told = await wrapped(tenant, user, '?year=2036')
       const of = (...path: string[]) => at(told, ...path, 'percentileThisPeriod')
@@ -238,7 +238,7 @@ describe('a year', () => {
     expect((await places('neg')).at(-1)).toEqual([75, undefined, 75])
   })
 
-  it('[R1] of a week that crosses the border of the year only the days inside count', async () => {
+  it('[R1] a week across the border of the year counts only the days inside the year', async () => {
     const told = await wrapped(tenant, 'bob', '?year=2036')
     expect(told).toMatchObject({
       daysActive: 2,
@@ -281,11 +281,11 @@ describe('a year', () => {
     )
       .bind(tenant.id)
       .all()
-    // Nobody was there who could be placed.
+    // There were no users to compare in the empty years.
     expect(results).toEqual([{ year: '2035' }, { year: '2036' }])
   })
 
-  it('[R1] a change to less than nothing is told with its sign', async () => {
+  it('[R1] a negative change has its sign', async () => {
     await event(tenant, 'words', 'low', 8)
     await event(tenant, 'words', 'low', -12.5)
     const told = await wrapped(tenant, 'low')
@@ -293,7 +293,7 @@ describe('a year', () => {
     expect(figures(at(told, 'entireYear', 'points', 'xp'))).toEqual([8, 8, 100])
   })
 
-  it('[R1] refuses a year that is not, or not yet, and every other that is none', async () => {
+  it('[R1] refuses years that are in the future or invalid', async () => {
     for (const year of ['2037', '0', '-1', '1.5', 'x', '', '99999', '2036&year=2036']) {
       const { status, body } = await tenant.app('GET', `/users/ada/wrapped?year=${year}`)
       expect([year, status]).toEqual([year, 422])
@@ -303,7 +303,7 @@ describe('a year', () => {
     expect(status).toBe(404)
   })
 
-  it("[K3] a user's own key reads it, and another user's is refused", async () => {
+  it('[K3] a user’s own key reads it, and another user’s is refused', async () => {
     const [ada, bob] = [await tenant.key('ada'), await tenant.key('bob')]
     expect((await tenant.as(ada, 'GET', '/users/ada/wrapped')).status).toBe(200)
     expect((await tenant.as(bob, 'GET', '/users/ada/wrapped')).status).toBe(403)
@@ -322,7 +322,7 @@ describe('a year', () => {
     }
   })
 
-  it('[G9] a deleted metric or system is told of no more, but its events were activity', async () => {
+  it('[G9] a deleted metric or system is left out, but its events count as activity', async () => {
     const metric = await tenant.metric('gone')
     await event(tenant, 'gone', 'del', 1)
     await to(present + DAY)
@@ -333,7 +333,7 @@ describe('a year', () => {
     expect(Object.keys(Object(at(told, 'entireYear', 'metrics')))).toEqual(['steps'])
   })
 
-  it('[R1] the present year is that of the user, wherever that is', async () => {
+  it('[R1] the present year is the user’s, in the user’s time zone', async () => {
     await to('2036-12-31T10:30:00Z')
     await event(tenant, 'steps', { id: 'kir', tz: 'Pacific/Kiritimati' }, 1)
     const told = await wrapped(tenant, 'kir')
@@ -347,7 +347,7 @@ describe('a year', () => {
     expect((await tenant.app('GET', '/users/ada/wrapped?year=2037')).status).toBe(422)
   })
 
-  it('[C1] what a test clock that was taken away has left is made anew', async () => {
+  it('[C1] percentiles from the future of a removed test clock are built again', async () => {
     const due = "FROM due_work WHERE tenant_id = ?1 AND kind = 'distributions' AND subject = '2036'"
     const built = "FROM change_distributions WHERE tenant_id = ?1 AND period = '2036 built'"
     await to(present + DAY / 24)
@@ -394,7 +394,7 @@ describe('a year', () => {
 })
 
 describe('[R1] the best rank', () => {
-  it('[R1] is that of all days of a period and of all runs that meet it; of equals, the earliest', async () => {
+  it('[R1] is the best of all days of a period and of all runs in it; of equals, the earliest', async () => {
     await to('2037-02-01T12:00:00Z')
     const tenant = await newTenant()
     const words = await tenant.metric('words')
@@ -419,21 +419,21 @@ describe('[R1] the best rank', () => {
     await event(tenant, 'words', 'bob', 1)
     await event(tenant, 'words', ada, 4)
     await event(tenant, 'words', ada, 0.5)
-    // On the whole: 11, 9.5 and 8. Today: 4.5 and 1.
+    // Over the whole run: 11, 9.5 and 8. Today: 4.5 and 1.
     const second = ['whole 2 9', 'daily 1 4']
     expect(await best()).toEqual(['2037-02-02', second, second])
 
-    // In Honolulu it is still the 2nd when the ranks of the 3rd move.
+    // In Honolulu it is still the 2nd when the ranks of the 3rd change.
     await to('2037-02-03T05:00:00Z')
     await event(tenant, 'words', ada, 10)
     expect(await best()).toEqual(['2037-02-02', ['whole 1 19', 'daily 1 4'], ['whole 1 19', 'daily 1 4']])
 
-    // Whoever falls out was there before, and no more on the days after.
+    // A user who drops out was ranked before, and is not ranked on the days after.
     await to('2037-02-05T20:00:00Z')
     await event(tenant, 'words', ada, -30)
     await to('2037-02-07T20:00:00Z')
     for (let nth = 0; nth < 5; nth += 1) await event(tenant, 'words', ada, -1)
-    // By then the day's end has come in UTC, and the rank that was had late in Honolulu is of the 3rd.
+    // The UTC day has ended by now. Ada got the rank late on the 2nd in Honolulu. It is stored for the 3rd.
     expect(await best()).toEqual(['2037-02-07', [], ['whole 1 19', 'daily 1 4']])
     expect(await best(2036)).toEqual(['2036-01-01', [], []])
   })
